@@ -10,7 +10,6 @@
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { nextTurn } from "../../src/kernel/turn.ts";
 import { AreaClosing, type AreaStorage, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { SyncedLocation } from "../../src/persistence/journal/file-format.ts";
@@ -20,6 +19,7 @@ import { SegmentRemoved } from "../../src/persistence/journal/segment-reader.ts"
 import { writeSnapshot } from "../../src/persistence/snapshot.ts";
 import { BodyEngine, bodiesBehind, dropFrame, putFrame } from "./body-engine.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
+import { SimulatedWorld } from "./world.ts";
 
 export const AREA = "bodies";
 export const DIRECTORY = "/bodies";
@@ -59,7 +59,6 @@ export class BodyViolation extends Error {
 
 const ACTION_COUNT = 500;
 const TICK_MS_MAX = 100;
-const ROUND_COUNT_MAX = 20_000;
 const CAPTURE_ONE_IN = 12;
 const KILL_ONE_IN = 4;
 const SEGMENT_BYTES = [800, 5_000, 40_000];
@@ -74,6 +73,7 @@ export class BodyLife {
   readonly #clock: VirtualClock;
   readonly #random: Random;
   readonly #crashRandom: Random;
+  readonly #world: SimulatedWorld;
   readonly #bug: BodyBug;
   readonly #engine = new BodyEngine();
   #frames: Buffer[];
@@ -84,9 +84,6 @@ export class BodyLife {
   #backups: readonly BodyBackup[];
   #area: AreaStorage | undefined;
   #follower: FrameFollower | undefined;
-  /** What is under way of each kind: one at a time. */
-  readonly #busy = new Set<string>();
-  #violation: unknown;
 
   constructor(options: { disk: SimulatedDisk; clock: VirtualClock; seed: number; past: BodyPast; bug: BodyBug }) {
     const { frames, promised, historyPosition, backups } = options.past;
@@ -94,6 +91,11 @@ export class BodyLife {
     this.#clock = options.clock;
     this.#random = seededRandom(options.seed);
     this.#crashRandom = seededRandom(options.seed + 1);
+    this.#world = new SimulatedWorld({
+      ...{ disk: options.disk, random: this.#random, violation: BodyViolation },
+      step: () => this.#step(),
+      wait: () => this.#tick(),
+    });
     this.#bug = options.bug;
     this.#frames = [...frames];
     this.#promised = promised;
@@ -106,7 +108,7 @@ export class BodyLife {
     await this.#start();
     for (let action = 0; action < ACTION_COUNT; action += 1) {
       this.#act();
-      await this.#settle();
+      await this.#world.settle();
     }
     await this.#finish();
   }
@@ -122,7 +124,7 @@ export class BodyLife {
       log: silentLog,
       reserveBytes: 0,
       segmentBytesMax: SEGMENT_BYTES[this.#random.below(SEGMENT_BYTES.length)] as number,
-      onFatal: this.#violate,
+      onFatal: this.#world.fail,
     };
     const engine = this.#engine;
     openAreaStorage({
@@ -136,8 +138,8 @@ export class BodyLife {
       mayRemove: this.#bug.mayRemove ?? ((segment) => this.#mayRemove(segment)),
     }).then((area) => {
       this.#area = area;
-    }, this.#violate);
-    await this.#until("recovery", () => this.#area !== undefined);
+    }, this.#world.fail);
+    await this.#world.until("recovery", () => this.#area !== undefined);
     const { position } = this.#open.recovered;
     this.#frames = this.#frames.slice(0, position);
     this.#promised = position;
@@ -147,7 +149,8 @@ export class BodyLife {
       position: historyPosition,
       frame: (payload, told, { segment }) => {
         const isNext = told === this.#historyPosition + 1;
-        if (!isNext || !this.#frames[told - 1]?.equals(payload)) this.#violate(`The history was told ${told} wrongly`);
+        if (!isNext || !this.#frames[told - 1]?.equals(payload))
+          this.#world.fail(new BodyViolation(`The history was told ${told} wrongly`));
         this.#historyPosition = told;
         this.#historySegment = segment;
         this.counts.followed += 1;
@@ -173,19 +176,20 @@ export class BodyLife {
     const area = this.#open;
     const mayLose = this.#random.below(2) === 0 && Number.isFinite(this.#disk.freeBytes);
     if (!mayLose) this.#disk.freeBytes = Number.POSITIVE_INFINITY;
-    if (!mayLose && this.#random.below(2) === 0) await this.#until("the last answer", () => this.#busy.size === 0);
+    if (!mayLose && this.#random.below(2) === 0)
+      await this.#world.until("the last answer", () => !this.#world.isBusy());
     let lost: number | undefined;
     area.close().then((count) => {
       lost = count;
-    }, this.#violate);
+    }, this.#world.fail);
     let isLeft = false;
     this.#follower?.close().then(() => {
       isLeft = true;
-    }, this.#violate);
-    await this.#until("the end of the area", () => lost !== undefined && isLeft);
+    }, this.#world.fail);
+    await this.#world.until("the end of the area", () => lost !== undefined && isLeft);
     this.#promised = this.#frames.length - (lost ?? 0);
-    const isOurs = this.#busy.has("snapshot") || this.#busy.has("backup");
-    if (this.#disk.openCount > 0 && !isOurs) throw new BodyViolation(`${this.#disk.openCount} files are left open`);
+    if (this.#disk.openCount > 0 && !this.#world.isBusy("snapshot", "backup"))
+      throw new BodyViolation(`${this.#disk.openCount} files are left open`);
     this.#capture("at the end");
   }
 
@@ -310,14 +314,8 @@ export class BodyLife {
   // Disk and time.
 
   #begin(kind: string, work: () => Promise<unknown>): void {
-    if (this.#busy.has(kind)) return;
-    this.#busy.add(kind);
-    work()
-      .catch((error: unknown) => {
-        const isStop = error instanceof AreaClosing || error instanceof SegmentRemoved;
-        if (codeOf(error) !== "ENOSPC" && !isStop) this.#violate(error);
-      })
-      .finally(() => this.#busy.delete(kind));
+    const isStop = (error: unknown): boolean => error instanceof AreaClosing || error instanceof SegmentRemoved;
+    this.#world.begin(kind, work, (error) => codeOf(error) === "ENOSPC" || isStop(error));
   }
 
   #step(): void {
@@ -330,25 +328,6 @@ export class BodyLife {
     this.#disk.passTime(ms);
     this.#clock.advance(ms);
   }
-
-  async #until(what: string, isDone: () => boolean): Promise<void> {
-    for (let round = 0; !isDone(); round += 1) {
-      if (round === ROUND_COUNT_MAX) throw new BodyViolation(`${what} never came`);
-      if (this.#disk.underwayCount > 0 && this.#random.below(8) > 0) this.#step();
-      else this.#tick();
-      await this.#settle();
-    }
-  }
-
-  async #settle(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    if (this.#violation !== undefined) throw this.#violation;
-  }
-
-  readonly #violate = (error: unknown): void => {
-    this.#violation ??= error instanceof Error ? error : new BodyViolation(String(error));
-  };
 
   #capture(when: string): void {
     const random = this.#crashRandom;

@@ -13,7 +13,6 @@
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { nextTurn } from "../../src/kernel/turn.ts";
 import { AreaClosing } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
@@ -24,6 +23,7 @@ import type { Clients, Harness, Subject } from "./crash-subject.ts";
 import { dyingDisk, isDeath } from "./intercepted-disk.ts";
 import type { Fault, Operation, SimulatedDisk } from "./simulated-disk.ts";
 import { differenceOf } from "./state-text.ts";
+import { SimulatedWorld } from "./world.ts";
 
 /** Positions that a recovery must find at least. */
 export interface Promised {
@@ -85,8 +85,6 @@ const IDLE_TICKS_MAX = 30;
 const SYNC_MS_MAX = 300;
 /** With `everysec`: the second, the sync behind it, and the ticks by which each may begin late. */
 export const EVERYSEC_LOSS_MS_MAX = 1_000 + SYNC_MS_MAX + 2 * TICK_MS_MAX;
-/** After so many rounds without an end somebody waits for ever. */
-const ROUND_COUNT_MAX = 20_000;
 const POWER_CUTS_PER_MOMENT = 2;
 const KILL_ONE_IN = 8;
 
@@ -96,6 +94,7 @@ export class Life<Engine extends SnapshotEngine, State> {
   readonly #random: Random;
   readonly #crashRandom: Random;
   readonly #features: Features;
+  readonly #world: SimulatedWorld;
   readonly #told = new Acknowledgements();
   #history: History<State>;
   /** Behind whatever happens: what was recovered, and what a clean stop left. */
@@ -103,7 +102,6 @@ export class Life<Engine extends SnapshotEngine, State> {
   #backups: readonly Backup[];
   #server: Server<Engine> | undefined;
   #clients: Clients<State> | undefined;
-  #violation: unknown;
   #unitCount = 0;
   /** The life goes on at least until then. */
   #unitCountMin = 0;
@@ -119,6 +117,12 @@ export class Life<Engine extends SnapshotEngine, State> {
     this.#random = seededRandom(options.seed);
     this.#crashRandom = seededRandom(options.seed + 1);
     this.#features = drawFeatures(this.#random);
+    const { disk } = options;
+    this.#world = new SimulatedWorld({
+      ...{ disk, random: this.#random, violation: CrashViolation },
+      step: () => this.#step(),
+      wait: () => this.#tick(TICK_MS_MAX),
+    });
     this.#history = options.history;
     this.#promised = options.promised;
     this.#backups = options.backups;
@@ -137,7 +141,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     this.#unitCountMin = UNIT_COUNT_MIN + this.#random.below(UNIT_COUNT_MAX - UNIT_COUNT_MIN);
     while (this.#unitCount < this.#unitCountMin) {
       this.#actOnce();
-      await this.#settle();
+      await this.#world.settle();
     }
     await this.#finish();
     this.#capture("at the end");
@@ -153,7 +157,7 @@ export class Life<Engine extends SnapshotEngine, State> {
   async #start(): Promise<void> {
     const { subject, disk, clock, mode, harness } = this.#options;
     const { segmentBytesMax, reserveBytes } = this.#features;
-    const onFatal = this.#violate;
+    const onFatal = this.#world.fail;
     const options = {
       ...{ subject, disk, clock, mode, harness, segmentBytesMax, reserveBytes },
       ...{ random: this.#random, onFatal },
@@ -184,7 +188,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     const expected = subject.textOf(state);
     if (position < this.#promised.kill || found !== expected) {
       const what = `The life began at position ${position}; at least ${this.#promised.kill} was promised`;
-      this.#violation = new CrashViolation(`${what}\n${differenceOf(expected, found)}`);
+      this.#world.fail(new CrashViolation(`${what}\n${differenceOf(expected, found)}`));
     }
     const note = (): void => this.#noteState();
     this.#server = server;
@@ -213,7 +217,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     this.#options.disk.freeBytes = this.#random.below(200);
     for (let round = this.#random.below(10); round > 0; round -= 1) {
       this.#ask();
-      await this.#settle();
+      await this.#world.settle();
     }
   }
 
@@ -224,7 +228,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     let lost: number | undefined;
     this.#running.area.close().then((count) => {
       lost = count;
-    }, this.#violate);
+    }, this.#world.fail);
     await this.#until("the end of the journal", () => lost !== undefined);
     if (lost === undefined) return;
     if (disk.openCount > 0 && !this.#isSnapshotting && !this.#isBackingUp) {
@@ -250,7 +254,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     else if (chance < 88) this.#tick(this.#random.below(TICK_MS_MAX));
     else if (chance < 90 && has.idleTimes) this.#idleTicks = this.#random.below(IDLE_TICKS_MAX);
     else if (chance < 92 && has.upkeep) this.#running.clients.upkeep();
-    else if (chance < 94 && has.closings) this.#running.area.closeSegment().catch(this.#violate);
+    else if (chance < 94 && has.closings) this.#running.area.closeSegment().catch(this.#world.fail);
     else if (chance < 96 && has.snapshots) void this.#makeSnapshot();
     else if (chance < 97 && has.backups) void this.#backUp();
     else if (chance < 98 && has.fullDisks) this.#fillOrFreeDisk();
@@ -287,7 +291,7 @@ export class Life<Engine extends SnapshotEngine, State> {
       reply.sent.then(() => {
         this.#busyCount -= 1;
         tell();
-      }, this.#violate);
+      }, this.#world.fail);
     } else {
       tell();
     }
@@ -337,7 +341,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     } catch (error) {
       if (!isDeath(error)) this.#violateUnlessFull(error);
       // How far the process came is not known, and a snapshot that has its name is as good as any.
-      else if (this.#random.below(2) === 0) await area.adoptSnapshot().catch(this.#violate);
+      else if (this.#random.below(2) === 0) await area.adoptSnapshot().catch(this.#world.fail);
     }
     this.#isSnapshotting = false;
   }
@@ -384,30 +388,12 @@ export class Life<Engine extends SnapshotEngine, State> {
   }
 
   async #until(what: string, isDone: () => boolean): Promise<void> {
-    const { disk } = this.#options;
-    for (let round = 0; !isDone(); round += 1) {
-      if (round === ROUND_COUNT_MAX) throw new CrashViolation(`${what} never came`);
-      if (disk.underwayCount > 0 && this.#random.below(8) > 0) this.#step();
-      else this.#tick(TICK_MS_MAX);
-      await this.#settle();
-    }
-    await this.#settle();
-  }
-
-  /** Lets everybody go on who can: the journal looks once a turn, and may be told of something in the turn before. */
-  async #settle(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    if (this.#violation !== undefined) throw this.#violation;
+    await this.#world.until(what, isDone);
+    await this.#world.settle();
   }
 
   readonly #violateUnlessFull = (error: unknown): void => {
-    if (codeOf(error) !== "ENOSPC") this.#violate(error);
-  };
-
-  /** Something failed that does not fail. */
-  readonly #violate = (error: unknown): void => {
-    this.#violation ??= error;
+    if (codeOf(error) !== "ENOSPC") this.#world.fail(error);
   };
 
   // Crashes.

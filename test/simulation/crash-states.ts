@@ -8,7 +8,6 @@
  * next life begins, so a recovery is itself interrupted at every boundary, and
  * what is written behind one is lost and kept like everything else.
  */
-import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
@@ -19,7 +18,7 @@ import { History } from "./crash-history.ts";
 import { type Backup, type CrashState, Life } from "./crash-life.ts";
 import { DIRECTORY } from "./crash-server.ts";
 import type { Harness, Subject } from "./crash-subject.ts";
-import { SimulatedDisk } from "./simulated-disk.ts";
+import { emptyDisk, runSeeds, type SeedViolation } from "./seeds.ts";
 
 export interface CrashRunOptions<Engine extends SnapshotEngine, State> {
   readonly subject: Subject<Engine, State>;
@@ -49,8 +48,7 @@ export interface CrashSummary {
   refused: number;
   /** How old the oldest lost acknowledgement was, with `everysec`. */
   oldestLostMs: number;
-  /** What did not hold, with the seed of its run. Nothing more was tried then. */
-  violation: { readonly seed: number; readonly error: Error } | undefined;
+  violation: SeedViolation | undefined;
 }
 
 const ALL_MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
@@ -65,22 +63,11 @@ export async function runCrashStates<Engine extends SnapshotEngine, State>(
     ...{ runs: 0, lives: 0, units: 0, states: 0, powerCuts: 0, kills: 0, damaged: 0, refused: 0, oldestLostMs: 0 },
     violation: undefined,
   };
-  const startMs = systemClock.monotonicMs();
-  const isUsedUp = (): boolean =>
-    "count" in allowance
-      ? summary.states >= allowance.count
-      : systemClock.monotonicMs() - startMs >= allowance.budgetMs && summary.runs > 0;
-  while (!isUsedUp()) {
-    const runSeed = seed + summary.runs;
-    try {
-      await runOnce(options, runSeed, summary);
-    } catch (error) {
-      summary.violation = { seed: runSeed, error: error instanceof Error ? error : new Error(String(error)) };
-      break;
-    }
-    summary.runs += 1;
-  }
-  return summary;
+  const counted = (): number => summary.states;
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: 1, counted }, (runSeed) =>
+    runOnce(options, runSeed, summary),
+  );
+  return { ...summary, runs, violation };
 }
 
 async function runOnce<Engine extends SnapshotEngine, State>(
@@ -94,7 +81,7 @@ async function runOnce<Engine extends SnapshotEngine, State>(
   const harness = options.harness?.(random) ?? {};
   const none: readonly Backup[] = [];
   let start = {
-    disk: await emptyDisk(),
+    disk: await emptyDisk(DIRECTORY),
     wallMs: new VirtualClock().nowMs(),
     past: { history: new History([subject.empty]), promised: { powerCut: 0, kill: 0 }, backups: none },
   };
@@ -159,14 +146,6 @@ function drawnStates<Item>(states: readonly Item[], random: Random, countMax = s
     if (isDrawn) left -= 1;
     return isDrawn;
   });
-}
-
-/** A disk with the directory of the area on it. */
-async function emptyDisk(): Promise<SimulatedDisk> {
-  const disk = new SimulatedDisk({ seed: 0 });
-  await disk.mkdir(DIRECTORY);
-  await disk.syncDirectory("/");
-  return disk;
 }
 
 /** One line for a person. */

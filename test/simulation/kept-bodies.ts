@@ -7,7 +7,6 @@
  *     from where it was: no segment that it needs was removed.
  * (3) A backup has every body that lived when it was made.
  */
-import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -16,7 +15,8 @@ import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
 import type { Allowance } from "../budget.ts";
 import { BodyEngine, bodiesBehind } from "./body-engine.ts";
 import { AREA, type BodyBug, type BodyCrash, BodyLife, type BodyPast, BodyViolation, DIRECTORY } from "./body-life.ts";
-import { SimulatedDisk } from "./simulated-disk.ts";
+import { emptyDisk, runSeeds, type SeedViolation } from "./seeds.ts";
+import type { SimulatedDisk } from "./simulated-disk.ts";
 
 export interface BodySummary {
   runs: number;
@@ -31,7 +31,7 @@ export interface BodySummary {
   /** Kept segments that were removed when they were not needed any more. */
   removed: number;
   backups: number;
-  violation: { readonly seed: number; readonly error: Error } | undefined;
+  violation: SeedViolation | undefined;
 }
 
 export interface BodyRunOptions {
@@ -50,29 +50,16 @@ const BACKUP_ONE_IN = 4;
 export async function runKeptBodies({ seed, allowance, bug = {} }: BodyRunOptions): Promise<BodySummary> {
   const counts = { runs: 0, states: 0, reads: 0, followed: 0, kept: 0, removed: 0, backups: 0 };
   const summary: BodySummary = { ...counts, violation: undefined };
-  const startMs = systemClock.monotonicMs();
-  const isUsedUp = (): boolean =>
-    "count" in allowance
-      ? summary.states >= allowance.count
-      : summary.runs >= RUNS_MIN && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
-  while (!isUsedUp()) {
-    const runSeed = seed + summary.runs;
-    try {
-      await runOnce(runSeed, bug, summary);
-    } catch (error) {
-      summary.violation = { seed: runSeed, error: error instanceof Error ? error : new Error(String(error)) };
-      break;
-    }
-    summary.runs += 1;
-  }
-  return summary;
+  const counted = (): number => summary.states;
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, counted }, (runSeed) =>
+    runOnce(runSeed, bug, summary),
+  );
+  return { ...summary, runs, violation };
 }
 
 async function runOnce(seed: number, bug: BodyBug, summary: BodySummary): Promise<void> {
   const random = seededRandom(seed);
-  let disk = new SimulatedDisk({ seed: 0 });
-  await disk.mkdir(DIRECTORY);
-  await disk.syncDirectory("/");
+  let disk = await emptyDisk(DIRECTORY);
   let past: BodyPast = { frames: [], promised: 0, historyPosition: 0, backups: [] };
   for (let number = 0; number < LIVES_PER_RUN; number += 1) {
     const life = new BodyLife({

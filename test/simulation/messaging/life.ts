@@ -7,7 +7,6 @@ import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../../src/kernel/journal.ts";
 import { type Log, silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
@@ -15,6 +14,7 @@ import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
+import { SimulatedWorld } from "../world.ts";
 import type { Admission } from "./admission.ts";
 import { SimulatedDestinations } from "./destinations.ts";
 import type { Duplicates } from "./duplicates.ts";
@@ -42,8 +42,8 @@ export interface MessagingBug {
   readonly historyPosition?: (told: number, recovered: number) => number;
 }
 
-/** What outlives a life. */
-export interface World {
+/** What is expected of messaging across lives, with the settings of its run. */
+export interface Model {
   readonly swarm: Swarm;
   readonly ledger: Ledger;
   readonly admission: Admission;
@@ -53,31 +53,35 @@ export interface World {
   readonly bug: MessagingBug;
 }
 
-const ROUND_COUNT_MAX = 20_000;
+/** After so many rounds the disk still has something to do. */
+const DRAIN_ROUNDS_MAX = 20_000;
 const WAIT_MS_MAX = 50;
 const KEYS = { current: "sig_current", next: "sig_next" };
 
 export class Life {
-  readonly world: World;
+  readonly model: Model;
   readonly disk: SimulatedDisk;
   readonly clock: VirtualClock;
   readonly destinations: SimulatedDestinations;
   readonly messaging: Messaging;
   readonly #random: Random;
   readonly #journal: WatchedJournal;
-  /** What is under way of each kind: one at a time. */
-  readonly #busy = new Set<string>();
+  readonly #world: SimulatedWorld;
   #area: AreaStorage | undefined;
   #isStarted = false;
   #isDead = false;
-  #fault: unknown;
 
-  constructor(world: World, { disk, clock, seed }: { disk: SimulatedDisk; clock: VirtualClock; seed: number }) {
-    const { swarm, ledger, admission, bug } = world;
-    this.world = world;
+  constructor(model: Model, { disk, clock, seed }: { disk: SimulatedDisk; clock: VirtualClock; seed: number }) {
+    const { swarm, ledger, admission, bug } = model;
+    this.model = model;
     this.disk = disk;
     this.clock = clock;
     this.#random = seededRandom(seed);
+    this.#world = new SimulatedWorld({
+      ...{ disk, random: this.#random, violation: Violation },
+      wait: () => this.pass(this.#random.below(WAIT_MS_MAX)),
+      settled: () => this.#check(),
+    });
     this.#journal = new WatchedJournal(bug.journal ?? {}, (frame, position) =>
       this.guard(() => ledger.appended(frame, position)),
     );
@@ -95,7 +99,7 @@ export class Life {
       admission.started(message, entry, { state: this.messaging.engine.state, clock });
     };
     ledger.onAccepted = (message) => {
-      if (message.fields.scheduleId !== undefined) world.firings.seen(this.messaging.engine.state, message);
+      if (message.fields.scheduleId !== undefined) model.firings.seen(this.messaging.engine.state, message);
     };
     ledger.driftMs = () => clock.monotonicMs() - clock.nowMs();
     ledger.startDriftMs = ledger.driftMs();
@@ -132,7 +136,7 @@ export class Life {
   // Its beginning.
 
   async open(isCrash: boolean): Promise<void> {
-    const { swarm, ledger, admission, history, bug } = this.world;
+    const { swarm, ledger, admission, history, bug } = this.model;
     const { messaging } = this;
     const { bodies } = messaging.engine.state;
     openAreaStorage({
@@ -155,8 +159,8 @@ export class Life {
     const { position } = this.area.recovered;
     ledger.recovered(position, isCrash);
     admission.recovered(position, messaging.engine.state);
-    this.world.duplicates.recovered(position);
-    this.world.firings.recovered(position);
+    this.model.duplicates.recovered(position);
+    this.model.firings.recovered(position);
     history.position = bug.historyPosition?.(history.position, position) ?? history.position;
     check(history.position <= position, () => `The history is at ${history.position}, and ${position} is recovered`);
     this.#compareWithReplay();
@@ -173,7 +177,7 @@ export class Life {
 
   /** The state must be what all frames together make, whatever snapshots lie between. */
   #compareWithReplay(): void {
-    const { duplicates, ledger, swarm } = this.world;
+    const { duplicates, ledger, swarm } = this.model;
     const plain = this.#make(new NullJournal(), 0);
     for (const frame of ledger.frames) plain.replay(frame, { segment: 1, offset: 0 });
     const { deduplicationWindowMs } = swarm.limits;
@@ -187,11 +191,11 @@ export class Life {
   }
 
   async checkBodies(): Promise<void> {
-    await this.drive(checkBodies(this.messaging.engine.state, this.world.ledger));
+    await this.drive(checkBodies(this.messaging.engine.state, this.model.ledger));
   }
 
   #make(journal: WatchedJournal | NullJournal, seed: number): Messaging {
-    const { swarm } = this.world;
+    const { swarm } = this.model;
     return new Messaging({
       ...{ journal, clock: this.clock, random: seededRandom(seed), limits: swarm.limits, log: this.#log },
       outbound: this.destinations,
@@ -203,7 +207,7 @@ export class Life {
 
   /** Tells of schedules whose next moment was put right. */
   get #log(): Log {
-    const { firings } = this.world;
+    const { firings } = this.model;
     return {
       ...silentLog,
       warn: (_text, { user, schedule } = {}) => {
@@ -225,7 +229,7 @@ export class Life {
   /** Ends as a server that is asked to. */
   async stop(): Promise<void> {
     this.disk.freeBytes = Number.POSITIVE_INFINITY;
-    await this.until("the end of what was begun", () => this.#busy.size === 0);
+    await this.until("the end of what was begun", () => !this.#world.isBusy());
     this.die();
     await this.drive(this.area.close());
     check(this.disk.openCount === 0, () => `${this.disk.openCount} files are left open`);
@@ -235,13 +239,7 @@ export class Life {
 
   /** Work that takes a while: one of a kind at a time, and a full disk may end it. */
   begin(kind: string, work: () => Promise<unknown>): void {
-    if (this.#busy.has(kind)) return;
-    this.#busy.add(kind);
-    work()
-      .catch((fault: unknown) => {
-        if (!this.#isDead && codeOf(fault) !== "ENOSPC") this.fail(fault);
-      })
-      .finally(() => this.#busy.delete(kind));
+    this.#world.begin(kind, work, (fault) => this.#isDead || codeOf(fault) === "ENOSPC");
   }
 
   async takeSnapshot(): Promise<void> {
@@ -261,7 +259,7 @@ export class Life {
   // Disk and time.
 
   stepDisk(): void {
-    this.disk.step(this.#random);
+    this.#world.step();
   }
 
   /** Lets time pass; the disk stands still. */
@@ -269,9 +267,9 @@ export class Life {
     this.guard(() => this.clock.advance(ms));
   }
 
-  /** Lets the disk do all that was asked of it. */
+  /** Lets the disk do all that was requested. */
   async drain(): Promise<void> {
-    for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
+    for (let round = 0; round < DRAIN_ROUNDS_MAX; round += 1) {
       if (this.disk.underwayCount > 0) this.stepDisk();
       await this.settle();
       if (this.isSynced || this.refusal !== undefined) return;
@@ -279,43 +277,31 @@ export class Life {
     throw new Violation("The disk never came to rest");
   }
 
-  /** Lets what was started go on, and says what went wrong. */
-  async settle(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    const { ledger } = this.world;
+  /** Lets what was started go on, and throws the first fault. */
+  settle(): Promise<void> {
+    return this.#world.settle();
+  }
+
+  #check(): void {
+    const { ledger } = this.model;
     ledger.wallMaxMs = Math.max(ledger.wallMaxMs, this.clock.nowMs());
-    if (this.#fault !== undefined) throw this.#fault;
-    if (!this.#isDead && this.#isStarted) checkSlots(this.messaging.engine, this.world, this.isSynced);
+    if (!this.#isDead && this.#isStarted) checkSlots(this.messaging.engine, this.model, this.isSynced);
   }
 
   /** Drives disk and time until a promise is settled. */
   async drive(work: Promise<unknown>): Promise<void> {
-    let isDone = false;
-    work.then(() => {
-      isDone = true;
-    }, this.fail);
-    await this.until("an answer", () => isDone);
+    await this.#world.drive(work);
   }
 
-  async until(what: string, isDone: () => boolean): Promise<void> {
-    for (let round = 0; !isDone(); round += 1) {
-      if (round === ROUND_COUNT_MAX) throw new Violation(`${what} never came`);
-      if (this.disk.underwayCount > 0 && this.#random.below(8) > 0) this.stepDisk();
-      else this.pass(this.#random.below(WAIT_MS_MAX));
-      await this.settle();
-    }
+  until(what: string, isDone: () => boolean): Promise<void> {
+    return this.#world.until(what, isDone);
   }
 
   guard(work: () => void): void {
-    try {
-      work();
-    } catch (fault) {
-      this.fail(fault);
-    }
+    this.#world.guard(work);
   }
 
   readonly fail = (fault: unknown): void => {
-    this.#fault ??= fault;
+    this.#world.fail(fault);
   };
 }

@@ -15,7 +15,7 @@ const CALL_MS = 100;
 const ROUND_COUNT_MAX = 5_000;
 
 export async function comeToRest(life: Life): Promise<void> {
-  const { disk, destinations, messaging, world } = life;
+  const { disk, destinations, messaging, model } = life;
   const { state } = messaging.engine;
   disk.freeBytes = Number.POSITIVE_INFINITY;
   destinations.isKind = true;
@@ -35,16 +35,16 @@ export async function comeToRest(life: Life): Promise<void> {
     for (const { key } of door?.flowKeys() ?? []) await life.drive(door?.pauseFlowKey(key, false) ?? Promise.resolve());
   }
   await untilAllWait(life, () => false);
-  checkState(state, world.ledger);
+  checkState(state, model.ledger);
   await life.checkBodies();
-  world.history.follow(world.ledger.frames, life.area.journal.synced);
-  world.history.checkComplete(world.ledger);
+  model.history.follow(model.ledger.frames, life.area.journal.synced);
+  model.history.checkComplete(model.ledger);
 }
 
 /** Whatever was missed is made up for by the next beat. */
 function checkSchedules(life: Life): void {
   const { state } = life.messaging.engine;
-  life.pass(life.world.swarm.heartbeatMs + 1);
+  life.pass(life.model.swarm.heartbeatMs + 1);
   const nowMs = life.clock.nowMs();
   for (const { schedule } of state.schedulesByNumber.values()) {
     const { id, nextFireMs } = schedule.record;
@@ -68,14 +68,14 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
     );
     const isCalling = scheduler.inFlightCount > 0;
     if (!isCalling && nextMs === Number.POSITIVE_INFINITY) break;
-    const beatMs = life.world.swarm.heartbeatMs;
+    const beatMs = life.model.swarm.heartbeatMs;
     life.pass(isCalling ? CALL_MS : nextMs <= 0 ? beatMs : Math.min(nextMs, HOUR_MS));
   }
   const left = waiting();
   const why = (message: Message): string => {
     const door = life.messaging.user(message.user.name);
-    const tracked = life.world.ledger.messages.get(message.sequence);
-    const past = tracked === undefined ? "" : life.world.ledger.history(tracked);
+    const tracked = life.model.ledger.messages.get(message.sequence);
+    const past = tracked === undefined ? "" : life.model.ledger.history(tracked);
     return `${message.sequence} (${past}): ${door?.waitsFor(message)}`;
   };
   check(

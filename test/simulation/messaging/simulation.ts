@@ -7,17 +7,16 @@
  * queues, rates), state-rules.ts (the engine's own books), duplicates.ts,
  * firings.ts and history-copy.ts.
  */
-import { systemClock } from "../../../src/kernel/clock.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
-import { SimulatedDisk } from "../simulated-disk.ts";
+import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
 import { Admission } from "./admission.ts";
 import { Duplicates } from "./duplicates.ts";
 import { Firings } from "./firings.ts";
 import { HistoryCopy } from "./history-copy.ts";
 import { Ledger, type LedgerCounts } from "./ledger.ts";
-import { DIRECTORY, Life, type MessagingBug, type World } from "./life.ts";
+import { DIRECTORY, Life, type MessagingBug, type Model } from "./life.ts";
 import { Requests } from "./requests.ts";
 import { comeToRest } from "./rest.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
@@ -34,7 +33,7 @@ export interface SimulationOptions {
 export interface SimulationSummary extends LedgerCounts {
   runs: number;
   virtualMs: number;
-  violation: { readonly seed: number; readonly error: Error } | undefined;
+  violation: SeedViolation | undefined;
 }
 
 /** So that everything that can happen has happened, however slow the machine is. */
@@ -48,22 +47,11 @@ const DAY_MS = 86_400_000;
 export async function runSimulation({ seed, allowance, bug = {} }: SimulationOptions): Promise<SimulationSummary> {
   const counts = { accepted: 0, calls: 0, delivered: 0, failed: 0, cancelled: 0, repeated: 0, crashes: 0 };
   const summary: SimulationSummary = { ...counts, runs: 0, virtualMs: 0, violation: undefined };
-  const startMs = systemClock.monotonicMs();
-  const isUsedUp = (): boolean =>
-    "count" in allowance
-      ? summary.runs >= allowance.count
-      : summary.runs >= RUNS_MIN && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
-  while (!isUsedUp()) {
-    const runSeed = seed + summary.runs;
-    try {
-      await runOnce(runSeed, bug, summary);
-    } catch (error) {
-      summary.violation = { seed: runSeed, error: error instanceof Error ? error : new Error(String(error)) };
-      break;
-    }
-    summary.runs += 1;
-  }
-  return summary;
+  const counted = (runs: number): number => runs;
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, counted }, (runSeed) =>
+    runOnce(runSeed, bug, summary),
+  );
+  return { ...summary, runs, violation };
 }
 
 async function runOnce(seed: number, bug: MessagingBug, summary: SimulationSummary): Promise<void> {
@@ -73,19 +61,17 @@ async function runOnce(seed: number, bug: MessagingBug, summary: SimulationSumma
   const duplicates = new Duplicates(swarm.limits.deduplicationWindowMs);
   const admission = new Admission(ledger, swarm);
   const history = new HistoryCopy();
-  const world: World = { swarm, ledger, admission, duplicates, history, firings: new Firings(), bug };
+  const model: Model = { swarm, ledger, admission, duplicates, history, firings: new Firings(), bug };
   const requests = new Requests(random, swarm);
   const hasEnds = swarm.features.has("crashes") || swarm.features.has("stops");
   const lifeCount = hasEnds ? 1 + random.below(LIVES_MAX) : 1;
-  let disk = new SimulatedDisk({ seed: 0 });
-  await disk.mkdir(DIRECTORY);
-  await disk.syncDirectory("/");
+  let disk = await emptyDisk(DIRECTORY);
   let wallMs = new VirtualClock().nowMs();
   let isCrash = false;
   const unhandled = new UnhandledRejections();
   try {
     for (let number = 1; ; number += 1) {
-      const life = new Life(world, {
+      const life = new Life(model, {
         disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
         clock: new VirtualClock(wallMs),
         seed: random.below(2 ** 32),
@@ -117,7 +103,7 @@ async function live(
   life: Life,
   { random, requests, stepCount }: { random: Random; requests: Requests; stepCount: number },
 ): Promise<void> {
-  const { swarm } = life.world;
+  const { swarm } = life.model;
   const { features } = swarm;
   requests.nowMs = () => life.clock.nowMs();
   const workload = new Workload(life, random, requests);
@@ -147,9 +133,9 @@ function disturb(life: Life, random: Random, { features }: Swarm): void {
   switch (random.below(4)) {
     case 0:
       if (!features.has("clock steps")) return;
-      life.world.duplicates.clockSeen(clock.nowMs());
+      life.model.duplicates.clockSeen(clock.nowMs());
       clock.stepWallClock(drawStepMs(random));
-      life.world.admission.clockStepped(clock.nowMs());
+      life.model.admission.clockStepped(clock.nowMs());
       return;
     case 1:
       if (!features.has("full disk")) return;

@@ -52,7 +52,7 @@ export class Workload {
   }
 
   act(): void {
-    const { features, userNames } = this.#life.world.swarm;
+    const { features, userNames } = this.#life.model.swarm;
     const name = oneOf(this.#random, userNames);
     const door = this.#life.messaging.user(name);
     const user = this.#life.messaging.engine.state.findUser(name);
@@ -79,7 +79,7 @@ export class Workload {
       (result) => {
         if (life.isDead) return;
         life.guard(() => {
-          if (hasChanged) life.world.ledger.acknowledge(nextPosition);
+          if (hasChanged) life.model.ledger.acknowledge(nextPosition);
           told(result);
         });
       },
@@ -93,8 +93,8 @@ export class Workload {
   }
 
   publish(door: MessagingApi, user: User, countMax: number): void {
-    const { world, clock, nextPosition: position, refusal } = this.#life;
-    const { ledger, duplicates, swarm } = world;
+    const { model, clock, nextPosition: position, refusal } = this.#life;
+    const { ledger, duplicates, swarm } = model;
     const groups = door.groups.map(({ name }) => name);
     const count = 1 + this.#random.below(countMax);
     const requests = Array.from({ length: count }, () => this.#requests.draw(groups));
@@ -150,7 +150,7 @@ export class Workload {
       const isToGroup = group !== undefined && this.#random.below(3) === 0;
       const destination = isToGroup ? group.name : this.#requests.url();
       const facts = { destination, options, body: this.#requests.body(), callerIp: "" };
-      this.#life.world.firings.put(user.number, id);
+      this.#life.model.firings.put(user.number, id);
       this.ask(() => door.putSchedule({ id, cron: oneOf(this.#random, CRONS), ...facts }));
     }
   }
@@ -158,7 +158,7 @@ export class Workload {
   widen(door: MessagingApi, user: User): void {
     const parallelism = 1 + this.#random.below(4);
     // Before it happens, because messages may start within the call.
-    this.#life.world.admission.widened(user.number, "wide", parallelism);
+    this.#life.model.admission.widened(user.number, "wide", parallelism);
     this.ask(() => door.putQueue("wide", { parallelism }));
   }
 
@@ -169,13 +169,13 @@ export class Workload {
 
   deleteQueue(door: MessagingApi, user: User): void {
     const name = oneOf(this.#random, queueNames);
-    const { refusal, world } = this.#life;
+    const { refusal, model } = this.#life;
     this.ask(() => door.deleteQueue(name));
     if (refusal !== undefined) return;
-    for (const message of world.ledger.unfinished) {
+    for (const message of model.ledger.unfinished) {
       const { queueName, holdsQueue } = message.fields;
       const isOfQueue = queueName === name || holdsQueue === name;
-      if (message.user === user.number && isOfQueue) world.ledger.detach(message, this.#life.position);
+      if (message.user === user.number && isOfQueue) model.ledger.detach(message, this.#life.position);
     }
   }
 
@@ -206,12 +206,12 @@ export class Workload {
 
   /** Before it happens, because messages may start within the call. */
   #noteReset(user: User, key: string, isWhole: boolean): void {
-    const { refusal, nextPosition: position, world } = this.#life;
-    if (refusal === undefined) world.admission.reset(user.number, key, { position, isWhole });
+    const { refusal, nextPosition: position, model } = this.#life;
+    if (refusal === undefined) model.admission.reset(user.number, key, { position, isWhole });
   }
 
   cancel(door: MessagingApi, user: User): void {
-    const { ledger } = this.#life.world;
+    const { ledger } = this.#life.model;
     const ofUser = [...ledger.messages.values()].filter((message) => message.user === user.number);
     if (ofUser.length === 0) return;
     const unfinished = ofUser.filter((message) => !ledger.isFinished(message));
@@ -226,7 +226,7 @@ export class Workload {
   }
 
   cancelMany(door: MessagingApi, user: User): void {
-    const { ledger } = this.#life.world;
+    const { ledger } = this.#life.model;
     const attributes = this.#random.below(3) === 0 ? NOTHING.attributes : this.#drawFilter().attributes;
     const countMax = this.#random.below(3) === 0 ? 2 : undefined;
     const before = ledger.unfinished.filter((message) => message.user === user.number && isToBeCancelled(message));
@@ -250,7 +250,7 @@ export class Workload {
   retryLetters(door: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
     if (filter === undefined) return;
-    const { ledger } = this.#life.world;
+    const { ledger } = this.#life.model;
     const overrides = this.#random.below(3) === 0 ? { retriesMax: 1 } : {};
     this.ask(
       () => door.retryDeadLetters(filter, {}, overrides),
@@ -273,7 +273,7 @@ export class Workload {
     const label = oneOf(this.#random, labelNames);
     const letter = oneOf(this.#random, letters);
     const taken = isOne ? [letter] : letters.filter(({ envelope }) => envelope.fields.labels?.includes(label));
-    for (const { sequence } of taken) this.#life.world.ledger.take(sequence);
+    for (const { sequence } of taken) this.#life.model.ledger.take(sequence);
     return isOne
       ? { ids: [deadLetterIdText(letter.id)], attributes: new Map() }
       : { attributes: new Map([["label", [label]]]) };

@@ -11,7 +11,6 @@ import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../../src/kernel/journal.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { MessagingApi } from "../../../src/messaging/api.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import type { DeliveryRequest } from "../../../src/messaging/delivery/delivery.ts";
@@ -25,6 +24,7 @@ import { AREA, DIRECTORY } from "../messaging/life.ts";
 import { check, Violation } from "../messaging/violation.ts";
 import { WatchedJournal } from "../messaging/watched-journal.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
+import { SimulatedWorld } from "../world.ts";
 import { eventText, type RunMemory, resultText, startText, waitText } from "./run-memory.ts";
 
 export interface KeptRunsBug {
@@ -38,7 +38,6 @@ const USER = "main";
 const URL_OF_RUNS = "https://app.test/run";
 const KEYS = { current: "sig_current", next: "sig_next" };
 const SEGMENT_BYTES_MAX = 150_000;
-const ROUND_COUNT_MAX = 20_000;
 const STEPS_MAX = 6;
 const RUNS_GOING_MAX = 6;
 const HOUR_MS = 3_600_000;
@@ -51,9 +50,8 @@ export class KeptRunLife {
   readonly #bug: KeptRunsBug;
   readonly #random: Random;
   readonly #journal: WatchedJournal;
-  readonly #busy = new Set<string>();
+  readonly #world: SimulatedWorld;
   #area: AreaStorage | undefined;
-  #fault: unknown;
   #isDead = false;
 
   constructor(
@@ -65,6 +63,10 @@ export class KeptRunLife {
     this.#memory = memory;
     this.#bug = bug;
     this.#random = seededRandom(seed);
+    this.#world = new SimulatedWorld({
+      ...{ disk, random: this.#random, violation: Violation },
+      wait: () => this.#pass(this.#random.below(10)),
+    });
     this.#journal = new WatchedJournal({ isHasty: bug.isHasty === true }, () => {});
     this.messaging = this.#make(this.#journal, seed + 1);
   }
@@ -82,39 +84,39 @@ export class KeptRunLife {
     }).then((area) => {
       this.#area = area;
     }, this.#fail);
-    await this.#until("the recovery", () => this.#area !== undefined);
+    await this.#world.until("the recovery", () => this.#area !== undefined);
     bodies.open(this.#open);
     this.#journal.open(this.#open.journal);
-    await this.#drive(this.messaging.createUser(USER, KEYS));
+    await this.#world.drive(this.messaging.createUser(USER, KEYS));
     await this.checkRuns();
     this.#bug.beforeStart?.(this.messaging);
     this.messaging.engine.start();
-    await this.#settle();
+    await this.#world.settle();
   }
 
   async run(actions: number): Promise<void> {
     for (let action = 0; action < actions; action += 1) {
       this.#act();
-      await this.#settle();
-      if (this.#random.below(3) === 0) await this.#until("the disk", () => this.disk.underwayCount === 0);
+      await this.#world.settle();
+      if (this.#random.below(3) === 0) await this.#world.until("the disk", () => this.disk.underwayCount === 0);
     }
   }
 
   /** Everything that was acknowledged is there, in its order, and each body is what it must be. */
   async checkRuns(): Promise<void> {
-    await this.#until("what is under way", () => this.#busy.size === 0);
+    await this.#world.until("what is under way", () => !this.#world.isBusy());
     const { state } = this.messaging.engine;
     for (const run of this.#door.workflows.list({}, { count: 10_000 }).runs) {
       if (!run.isStarted) {
         check(run.result === undefined || run.state === 1, () => `${run.id} has a result and the state ${run.state}`);
         if (run.result !== undefined) {
-          const result = await this.#drive(Promise.resolve(state.bodies.load(run.result)));
+          const result = await this.#world.drive(Promise.resolve(state.bodies.load(run.result)));
           check(result.equals(Buffer.from(resultText(run.id, 0))), () => `the result of ${run.id} is another`);
         }
         continue;
       }
       const found = this.#door.workflows.entries(run.id, { isRedacted: false });
-      const entries = await this.#drive(found ?? Promise.resolve([]));
+      const entries = await this.#world.drive(found ?? Promise.resolve([]));
       this.#memory.found(run.id, entries);
     }
     this.#memory.checkPresent((id) => this.#door.workflows.find(id));
@@ -178,7 +180,7 @@ export class KeptRunLife {
     else if (chance < 42) this.#wait();
     else if (chance < 50) this.#notify();
     else if (chance < 55) this.#end();
-    else if (chance < 75) this.#step();
+    else if (chance < 75) this.#world.step();
     else if (chance < 88) this.#pass(this.#random.below(3) === 0 ? HOUR_MS : this.#random.below(2_000));
     else if (chance < 94) this.#begin("snapshot", () => this.#takeSnapshot());
     else this.#begin("clean", () => this.#clean());
@@ -266,54 +268,16 @@ export class KeptRunLife {
   // Disk and time.
 
   #begin(kind: string, work: () => Promise<unknown>): void {
-    if (this.#busy.has(kind)) return;
-    this.#busy.add(kind);
-    work()
-      .catch((fault: unknown) => {
-        // A body may go while it is moved; one that is wanted is missed by who asks for it.
-        if (!(fault instanceof SegmentRemoved)) this.#fail(fault);
-      })
-      .finally(() => this.#busy.delete(kind));
-  }
-
-  #step(): void {
-    this.disk.step(this.#random);
+    // A body may go while it is moved; a wanted one is missed by its reader.
+    this.#world.begin(kind, work, (fault) => fault instanceof SegmentRemoved || this.#isDead);
   }
 
   #pass(ms: number): void {
     this.disk.passTime(ms);
-    try {
-      this.clock.advance(ms);
-    } catch (fault) {
-      this.#fail(fault);
-    }
-  }
-
-  async #settle(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    if (this.#fault !== undefined) throw this.#fault;
-  }
-
-  async #drive<T>(work: Promise<T>): Promise<T> {
-    let isDone = false;
-    work.then(() => {
-      isDone = true;
-    }, this.#fail);
-    await this.#until("an answer", () => isDone);
-    return await work;
-  }
-
-  async #until(what: string, isDone: () => boolean): Promise<void> {
-    for (let round = 0; !isDone(); round += 1) {
-      if (round === ROUND_COUNT_MAX) throw new Violation(`${what} never came`);
-      if (this.disk.underwayCount > 0) this.#step();
-      else this.#pass(this.#random.below(10));
-      await this.#settle();
-    }
+    this.#world.guard(() => this.clock.advance(ms));
   }
 
   readonly #fail = (fault: unknown): void => {
-    if (!this.#isDead) this.#fault ??= fault;
+    if (!this.#isDead) this.#world.fail(fault);
   };
 }

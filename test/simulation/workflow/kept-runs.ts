@@ -1,10 +1,9 @@
 /** Runs with bodies on a simulated disk, life after life, each behind a power cut or a kill. */
-import { systemClock } from "../../../src/kernel/clock.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
 import { DIRECTORY } from "../messaging/life.ts";
-import { SimulatedDisk } from "../simulated-disk.ts";
+import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
 import { KeptRunLife, type KeptRunsBug } from "./kept-run-life.ts";
 import { RunMemory } from "./run-memory.ts";
 
@@ -15,7 +14,7 @@ export interface KeptRunsSummary {
   compared: number;
   moved: number;
   removed: number;
-  violation: { readonly seed: number; readonly error: Error } | undefined;
+  violation: SeedViolation | undefined;
 }
 
 const LIVES = 4;
@@ -34,30 +33,17 @@ export async function runKeptRuns({
 }): Promise<KeptRunsSummary> {
   const counts = { worlds: 0, crashes: 0, deliveries: 0, compared: 0, moved: 0, removed: 0 };
   const summary: KeptRunsSummary = { ...counts, violation: undefined };
-  const startMs = systemClock.monotonicMs();
-  const isUsedUp = (): boolean =>
-    "count" in allowance
-      ? summary.crashes >= allowance.count
-      : summary.worlds >= WORLDS_MIN && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
-  while (!isUsedUp()) {
-    const worldSeed = seed + summary.worlds;
-    try {
-      await runWorld(worldSeed, bug, summary);
-    } catch (error) {
-      summary.violation = { seed: worldSeed, error: error instanceof Error ? error : new Error(String(error)) };
-      break;
-    }
-    summary.worlds += 1;
-  }
-  return summary;
+  const counted = (): number => summary.crashes;
+  const { runs: worlds, violation } = await runSeeds({ seed, allowance, runsMin: WORLDS_MIN, counted }, (worldSeed) =>
+    runWorld(worldSeed, bug, summary),
+  );
+  return { ...summary, worlds, violation };
 }
 
 async function runWorld(seed: number, bug: KeptRunsBug, summary: KeptRunsSummary): Promise<void> {
   const random = seededRandom(seed);
   const memory = new RunMemory();
-  let disk = new SimulatedDisk({ seed: 0 });
-  await disk.mkdir(DIRECTORY);
-  await disk.syncDirectory("/");
+  let disk = await emptyDisk(DIRECTORY);
   let wallMs = new VirtualClock().nowMs();
   for (let number = 0; number < LIVES; number += 1) {
     const life = new KeptRunLife(memory, {
