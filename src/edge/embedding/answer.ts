@@ -1,17 +1,16 @@
 /**
- * What an endpoint of the OpenAI form answers to texts: `{"data": [{"index": 0, "embedding": [0.1, …]}, …]}`. It is
- * taken apart strictly, because a vector that is wrong would be kept for good.
+ * Parses the answer of an OpenAI-compatible endpoint: `{"data": [{"index": 0, "embedding": [0.1, …]}, …]}`. It is
+ * strict, because a wrong vector would be stored permanently.
  */
 import { type JsonLimits, JsonTooLarge, parseJson, requestJsonLimits } from "../../kernel/json/document.ts";
 
-/** What is expected of an answer. */
 export interface ExpectedAnswer {
   readonly count: number;
-  /** Undefined: any, but the same for all of an answer. */
+  /** Undefined: any, but the same for all vectors of an answer. */
   readonly dimension: number | undefined;
 }
 
-/** The endpoint answered, and not what it should: the text ends the sentence "The endpoint …". */
+/** The endpoint sent a wrong answer; the text ends the sentence "The endpoint …". */
 export class WrongAnswer {
   readonly text: string;
 
@@ -20,15 +19,15 @@ export class WrongAnswer {
   }
 }
 
-/** Of a vector's number as JSON, with what stands around it: 17 digits, a point, a sign, an exponent, comma and space. */
+/** A number of a vector as JSON: 17 digits, a point, a sign, an exponent, comma and space. */
 const NUMBER_BYTES_MAX = 32;
-/** A dimension that is not known yet is hardly larger than this. */
+/** Limit of a dimension that is not known yet. */
 const DIMENSION_GUESS = 8_192;
 const FRAME_BYTES_MAX = 64 * 1024;
-/** Numbers are what it consists of, and its bytes are bounded. */
+/** Any number of values: the bytes are limited. */
 const answerLimits: JsonLimits = { ...requestJsonLimits, valuesMax: Number.POSITIVE_INFINITY };
 
-/** Most bytes that an answer may have: what the wanted numbers can take, and some for what is around them. */
+/** The most bytes of an answer: its numbers, and room for the rest. */
 export function answerBytesMax({ count, dimension = DIMENSION_GUESS }: ExpectedAnswer): number {
   return FRAME_BYTES_MAX + count * (dimension * NUMBER_BYTES_MAX + 1_024);
 }
@@ -44,7 +43,7 @@ export function parseAnswer(body: Buffer, expected: ExpectedAnswer): readonly Fl
   for (const [position, item] of items.entries()) {
     const { index = position, embedding } = fieldsOf(item);
     if (!isIndex(index, items.length) || vectors[index] !== undefined) {
-      throw new WrongAnswer("answered embeddings whose index is not that of a text, or the same twice");
+      throw new WrongAnswer("answered embeddings with an invalid or repeated index");
     }
     const vector = vectorOf(embedding);
     dimension ??= vector.length;
@@ -53,7 +52,7 @@ export function parseAnswer(body: Buffer, expected: ExpectedAnswer): readonly Fl
     }
     vectors[index] = vector;
   }
-  // As many indices as texts, and none twice: there is none left out.
+  // There are as many indices as texts, without repetition, so none is missing.
   return vectors as readonly Float32Array[];
 }
 
@@ -76,9 +75,9 @@ function vectorOf(embedding: unknown): Float32Array {
   }
   const vector = new Float32Array(embedding.length);
   for (const [index, value] of embedding.entries()) {
-    if (typeof value !== "number") throw new WrongAnswer('answered an "embedding" with something else than numbers');
+    if (typeof value !== "number") throw new WrongAnswer('answered an "embedding" with a value that is not a number');
     vector[index] = value;
-    // Asked of the float32: a number of JSON may be beyond its range (B-01).
+    // Checked as float32: a JSON number may be beyond its range (B-01).
     if (!Number.isFinite(vector[index])) throw new WrongAnswer("answered a number beyond the range of float32");
   }
   return vector;

@@ -1,4 +1,4 @@
-/** Against a real server of this process, on loopback. Waiting is done by a clock that only notes what it is asked. */
+/** With a real server in this process, on loopback. The clock records pauses instead of waiting. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,8 +16,8 @@ interface Received {
   readonly response: ServerResponse;
 }
 
-/** A pause between attempts is over at once, and moves the time; limits of attempts are run by `expire` alone. */
-class NotingClock implements Clock {
+/** A pause between attempts ends at once and advances the time; only `expire` runs the timeouts of attempts. */
+class RecordingClock implements Clock {
   readonly pausesMs: number[] = [];
   readonly real: Clock = this;
   readonly #limits = new Set<() => void>();
@@ -36,11 +36,11 @@ class NotingClock implements Clock {
   }
 
   at(): () => void {
-    throw new Error("nothing here asks for a moment");
+    throw new Error("at is not used here");
   }
 
   housekeep(): () => void {
-    throw new Error("nothing here is swept");
+    throw new Error("housekeep is not used here");
   }
 
   after(delayMs: number, task: () => void): () => void {
@@ -61,18 +61,18 @@ class NotingClock implements Clock {
 
 interface Setup {
   readonly embedder: HttpEmbedder;
-  readonly clock: NotingClock;
+  readonly clock: RecordingClock;
   readonly received: Received[];
 }
 
-/** `answer` is given each request with its number, from 1 on. */
+/** Calls `answer` with each request and its number, from 1. */
 async function setUp(
   context: TestContext,
-  answer: (request: Received, number: number, clock: NotingClock) => void,
+  answer: (request: Received, number: number, clock: RecordingClock) => void,
   change: Partial<HttpProvider> = {},
 ): Promise<Setup> {
   const received: Received[] = [];
-  const clock = new NotingClock();
+  const clock = new RecordingClock();
   const server = createServer(async (incoming, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of incoming) pieces.push(piece as Buffer);
@@ -109,7 +109,7 @@ async function setUp(
   return { embedder, clock, received };
 }
 
-/** The vector of a text `n` is [n, -n]. In reverse order, as an endpoint may. */
+/** The vector of a text `n` is [n, -n]. In reverse order, which is allowed. */
 function answerWell({ body, response }: Received): void {
   const data = body.input.map((text, index) => ({ index, embedding: [Number(text), -Number(text)] }));
   response.setHeader("content-type", "application/json");
@@ -131,7 +131,7 @@ async function failureOf(call: Promise<unknown>): Promise<string> {
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index + 1));
 
-test("texts go out in batches and come back in their order", async (context) => {
+test("sends texts in batches and returns their vectors in order", async (context) => {
   const { embedder, received } = await setUp(context, answerWell, { textsPerRequestMax: 3 });
 
   const vectors = await embedder.embed(numbers(8), "document");
@@ -148,7 +148,7 @@ test("texts go out in batches and come back in their order", async (context) => 
   assert.equal(first?.headers["content-type"], "application/json");
 });
 
-test("long texts make a request of their own", async (context) => {
+test("sends long texts in separate requests", async (context) => {
   const { embedder, received } = await setUp(context, answerWell);
   const long = "1".padStart(700_000);
 
@@ -157,7 +157,7 @@ test("long texts make a request of their own", async (context) => {
   assert.deepEqual(received.map(({ body }) => body.input.length).sort(), [1, 3]);
 });
 
-test("a model may want prefixes and fewer dimensions", async (context) => {
+test("sends prefixes and the number of dimensions", async (context) => {
   const change = { dimensions: 2, queryPrefix: "1", documentPrefix: "2" };
   const { embedder, received } = await setUp(context, answerWell, change);
 
@@ -166,13 +166,13 @@ test("a model may want prefixes and fewer dimensions", async (context) => {
   assert.equal(received[0]?.body.dimensions, 2);
 });
 
-test("nothing to embed asks nobody", async (context) => {
+test("sends no request without texts", async (context) => {
   const { embedder, received } = await setUp(context, answerWell);
   assert.deepEqual(await embedder.embed([], "document"), []);
   assert.equal(received.length, 0);
 });
 
-test("at most four requests are under way", async (context) => {
+test("sends at most four requests at the same time", async (context) => {
   const held: Received[] = [];
   const full = Promise.withResolvers<void>();
   const { embedder, received } = await setUp(
@@ -193,7 +193,7 @@ test("at most four requests are under way", async (context) => {
   assert.equal((await call).length, 9);
 });
 
-test("what may pass is tried again, each time later", async (context) => {
+test("retries transient failures with growing pauses", async (context) => {
   const statuses = [500, 429, 503, 408];
   const { embedder, clock, received } = await setUp(context, (request, number) => {
     const status = statuses[number - 1];
@@ -206,7 +206,7 @@ test("what may pass is tried again, each time later", async (context) => {
   assert.equal(received.length, 5);
 });
 
-test("after five attempts it is over", async (context) => {
+test("fails after five attempts", async (context) => {
   const { embedder, received } = await setUp(context, answerStatus(503));
   assert.equal(
     await failureOf(embedder.embed(["5"], "query")),
@@ -215,7 +215,7 @@ test("after five attempts it is over", async (context) => {
   assert.equal(received.length, 5);
 });
 
-test("Retry-After is obeyed, in seconds and as a date", async (context) => {
+test("waits for Retry-After, in seconds and as a date", async (context) => {
   const { embedder, clock } = await setUp(context, (request, number) => {
     if (number === 1) answerStatus(429, { "retry-after": "7" })(request);
     else if (number === 2) answerStatus(429, { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" })(request);
@@ -227,14 +227,14 @@ test("Retry-After is obeyed, in seconds and as a date", async (context) => {
   assert.deepEqual(clock.pausesMs, [7_000, 13_000]);
 });
 
-test("a Retry-After that is too long is a failure at once", async (context) => {
+test("fails at once if Retry-After is too long", async (context) => {
   const { embedder, clock, received } = await setUp(context, answerStatus(429, { "retry-after": "61" }));
   assert.match(await failureOf(embedder.embed(["5"], "query")), /BGE_M3 answered 429$/);
   assert.deepEqual(clock.pausesMs, []);
   assert.equal(received.length, 1);
 });
 
-test("a connection that breaks is tried again", async (context) => {
+test("retries after a broken connection", async (context) => {
   const { embedder, clock } = await setUp(context, (request, number) => {
     if (number === 1) request.response.socket?.destroy();
     else answerWell(request);
@@ -243,7 +243,7 @@ test("a connection that breaks is tried again", async (context) => {
   assert.deepEqual(clock.pausesMs, [250]);
 });
 
-test("an endpoint that is not there is named by the system's code", async (context) => {
+test("names the system's code of an unreachable endpoint", async (context) => {
   const { embedder } = await setUp(context, answerWell, { url: "http://127.0.0.1:1/" });
   assert.equal(
     await failureOf(embedder.embed(["5"], "query")),
@@ -251,10 +251,10 @@ test("an endpoint that is not there is named by the system's code", async (conte
   );
 });
 
-test("a slow attempt is given up in time, before its headers and in its body", async (context) => {
+test("ends a slow attempt at its timeout, before its headers and in its body", async (context) => {
   const { embedder, received } = await setUp(context, ({ response }, number, clock) => {
     if (number === 2) response.write('{"data":[');
-    // Lets the client read what was written before its time is over.
+    // Lets the client read the written bytes before its timeout.
     setImmediate(() => clock.expire());
   });
   assert.equal(
@@ -264,7 +264,7 @@ test("a slow attempt is given up in time, before its headers and in its body", a
   assert.equal(received.length, 5);
 });
 
-test("an answer that is too long is cut off", async (context) => {
+test("stops reading an answer that is too long", async (context) => {
   const { embedder, received } = await setUp(context, ({ response }) => {
     response.on("error", () => {});
     response.end(Buffer.alloc(1_000_000, " "));
@@ -299,7 +299,7 @@ for (const [name, answer, text] of lasting) {
   });
 }
 
-test("one failed batch ends the others of its call, and no others", async (context) => {
+test("a failed batch ends only the other batches of its call", async (context) => {
   const arrived = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const { embedder, received } = await setUp(
@@ -325,7 +325,7 @@ test("one failed batch ends the others of its call, and no others", async (conte
   assert.equal(received.length, 3);
 });
 
-test("closing ends what is under way, and nothing begins after it", async (context) => {
+test("close ends running calls and refuses new ones", async (context) => {
   const arrived = Promise.withResolvers<void>();
   const { embedder } = await setUp(context, () => arrived.resolve(), { textsPerRequestMax: 1 });
   const call = failureOf(embedder.embed(numbers(6), "document"));
@@ -333,9 +333,9 @@ test("closing ends what is under way, and nothing begins after it", async (conte
 
   await embedder.close();
 
-  assert.equal(await call, "unavailable: The embedding model is being closed; try again");
+  assert.equal(await call, "unavailable: The embedding model is closing; try again");
   assert.equal(
     await failureOf(embedder.embed(["1"], "query")),
-    "unavailable: The embedding model is being closed; try again",
+    "unavailable: The embedding model is closing; try again",
   );
 });

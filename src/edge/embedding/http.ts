@@ -1,16 +1,16 @@
 /**
- * Dense embeddings from an HTTP endpoint of the OpenAI form, which the operator
- * chose in the configuration: so there is no guard of destinations, and a
- * redirect is a failure instead of another destination.
+ * Dense embeddings from an OpenAI-compatible HTTP endpoint. The operator chose it
+ * in the configuration, so the policy of destinations does not apply, and a
+ * redirect is a failure.
  *
- * (1) At most REQUESTS_MAX requests are under way; the others wait in the order
- *     they came, and a request keeps its turn while it is repeated.
- * (2) A request is repeated after what may pass: no connection, no answer in
- *     time, 408, 429 and 5xx. Never more than ATTEMPTS_MAX attempts, and none
- *     begins more than REPEAT_MS_MAX after the first.
- * (3) When one batch of a call fails, the others of that call are given up.
- * (4) A failure names the model and the status, never the address, the key or
- *     what the endpoint said: endpoints repeat keys in their refusals.
+ * (1) At most REQUESTS_MAX requests run at the same time; others wait in the order
+ *     of arrival, and a request keeps its permit during retries.
+ * (2) A request is retried after transient failures: no connection, no answer in
+ *     time, 408, 429 and 5xx. It has at most ATTEMPTS_MAX attempts, and none begins
+ *     more than RETRY_MS_MAX after the first.
+ * (3) When one batch of a call fails, the others of that call are aborted.
+ * (4) A failure names the model and the status, never the URL, the key or the text
+ *     of the endpoint: endpoints repeat keys in their error texts.
  */
 import { Agent, type Dispatcher, request } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
@@ -18,31 +18,31 @@ import type { Random } from "../../kernel/random.ts";
 import { type DenseEmbedder, type TextRole, VectorFailure } from "../../vector/mod.ts";
 import type { Address } from "../outbound/resolver.ts";
 import { answerBytesMax, type ExpectedAnswer, parseAnswer, WrongAnswer } from "./answer.ts";
-import { Turns } from "./turns.ts";
+import { Semaphore } from "./semaphore.ts";
 
-/** Plain data: it is posted between threads. */
+/** Plain data, sent between threads. */
 export interface HttpProvider {
-  /** The whole address that is posted to, such as `https://host/v1/embeddings`. */
+  /** The full URL, such as `https://host/v1/embeddings`. */
   readonly url: string;
-  /** What the endpoint calls the model. */
+  /** The endpoint's name of the model. */
   readonly modelName: string;
   /** Sent as a bearer token. */
   readonly key?: string;
-  /** Of one attempt. */
+  /** For one attempt. */
   readonly timeoutMs: number;
   readonly textsPerRequestMax: number;
-  /** Asked of endpoints that can shorten their vectors. */
+  /** For endpoints that can shorten their vectors. */
   readonly dimensions?: number;
-  /** Put before texts that are asked, and texts that are kept. */
+  /** Prefixes of queried and of stored texts. */
   readonly queryPrefix: string;
   readonly documentPrefix: string;
 }
 
 export interface HttpEmbedderOptions {
-  /** As the index calls it, for failures. */
+  /** The index's name of the model, for failures. */
   readonly model: string;
   readonly provider: HttpProvider;
-  /** Of the index; undefined: not known yet. */
+  /** The dimension of the index; undefined if it is not known yet. */
   readonly dimension: number | undefined;
   readonly resolver: { resolve(name: string): Promise<readonly Address[]> };
   readonly clock: Clock;
@@ -51,31 +51,31 @@ export interface HttpEmbedderOptions {
 
 export const REQUESTS_MAX = 4;
 export const ATTEMPTS_MAX = 5;
-export const REPEAT_MS_MAX = 60_000;
-/** Requests that may wait for their turn. */
+export const RETRY_MS_MAX = 60_000;
+/** The most waiting requests. */
 const WAITING_MAX = 4_096;
-/** In code units: the texts of one request. */
+/** Texts of one request, in code units. */
 const REQUEST_LENGTH_MAX = 2 ** 20;
-/** Before the second attempt, doubled before each further one. */
+/** The wait before the second attempt; doubled before each further one. */
 const BACKOFF_MS = 250;
 const BACKOFF_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 32 * 1_024;
 const REFUSAL_BYTES_MAX = 64 * 1_024;
 
-const closed = new VectorFailure("unavailable", "The embedding model is being closed; try again");
+const closed = new VectorFailure("unavailable", "The embedding model is closing; try again");
 
-/** What came of one attempt. `isPassing`: another one may fare better. */
+/** The failure of one attempt. `isTransient`: a retry may succeed. */
 interface Failure {
   readonly text: string;
-  readonly isPassing: boolean;
+  readonly isTransient: boolean;
   readonly retryAfterMs?: number;
 }
 
 export class HttpEmbedder implements DenseEmbedder {
   readonly #options: HttpEmbedderOptions;
   readonly #dispatcher: Agent;
-  readonly #turns = new Turns(REQUESTS_MAX, WAITING_MAX); // keeps (1)
-  /** Of the calls that are under way. */
+  readonly #semaphore = new Semaphore(REQUESTS_MAX, WAITING_MAX); // keeps (1)
+  /** Aborts the running calls. */
   readonly #calls = new Set<AbortController>();
   #isClosed = false;
 
@@ -109,7 +109,7 @@ export class HttpEmbedder implements DenseEmbedder {
     }
   }
 
-  /** Ends what is under way with a failure. */
+  /** Ends running calls with a failure. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const call of this.#calls) call.abort();
@@ -136,20 +136,20 @@ export class HttpEmbedder implements DenseEmbedder {
   }
 
   async #embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
-    const turn = this.#turns.take(signal);
-    if (turn === undefined) throw this.#failure("unavailable", "has too many texts waiting; try again");
-    if (!(await turn)) throw closed;
+    const permit = this.#semaphore.acquire(signal);
+    if (permit === undefined) throw this.#failure("unavailable", "has too many texts waiting; try again");
+    if (!(await permit)) throw closed;
     try {
-      return await this.#ask(texts, signal);
+      return await this.#request(texts, signal);
     } finally {
-      this.#turns.giveBack();
+      this.#semaphore.release();
     }
   }
 
-  /** Asks until there is an answer: keeps (2). */
-  async #ask(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+  /** Sends a request, with retries: keeps (2). */
+  async #request(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     const { clock, random } = this.#options;
-    const lastStartMs = clock.monotonicMs() + REPEAT_MS_MAX;
+    const lastStartMs = clock.monotonicMs() + RETRY_MS_MAX;
     for (let attempt = 1; ; attempt += 1) {
       if (signal.aborted) throw closed;
       const outcome = await this.#attempt(texts, signal);
@@ -157,7 +157,7 @@ export class HttpEmbedder implements DenseEmbedder {
       const failure = outcome as Failure;
       const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1)) * (0.5 + random.unit() / 2);
       const waitMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
-      if (!failure.isPassing || attempt === ATTEMPTS_MAX || clock.monotonicMs() + waitMs > lastStartMs) {
+      if (!failure.isTransient || attempt === ATTEMPTS_MAX || clock.monotonicMs() + waitMs > lastStartMs) {
         throw this.#failure("bad gateway", failure.text);
       }
       await pause(clock, waitMs, signal);
@@ -176,10 +176,10 @@ export class HttpEmbedder implements DenseEmbedder {
       await answer.body.dump({ limit: REFUSAL_BYTES_MAX });
       return this.#refusal(answer);
     } catch (fault) {
-      if (fault instanceof WrongAnswer) return { text: fault.text, isPassing: false };
+      if (fault instanceof WrongAnswer) return { text: fault.text, isTransient: false };
       if (signal.aborted) throw closed;
-      if (limit.signal.aborted) return { text: `did not answer within ${timeoutMs / 1_000} s`, isPassing: true };
-      return { text: `cannot be reached (${nameOf(fault)})`, isPassing: true };
+      if (limit.signal.aborted) return { text: `did not answer within ${timeoutMs / 1_000} s`, isTransient: true };
+      return { text: `cannot be reached (${nameOf(fault)})`, isTransient: true };
     } finally {
       cancelLimit();
     }
@@ -202,12 +202,12 @@ export class HttpEmbedder implements DenseEmbedder {
   }
 
   #refusal({ statusCode, headers }: Dispatcher.ResponseData): Failure {
-    const isPassing = statusCode === 408 || statusCode === 429 || statusCode >= 500;
+    const isTransient = statusCode === 408 || statusCode === 429 || statusCode >= 500;
     const isRedirect = statusCode >= 300 && statusCode < 400;
     const retryAfterMs = this.#waitOf(headers["retry-after"]);
     return {
       text: `answered ${statusCode}${isRedirect ? ", and redirects are not followed" : ""}`,
-      isPassing,
+      isTransient,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   }
@@ -226,21 +226,21 @@ export class HttpEmbedder implements DenseEmbedder {
   }
 }
 
-/** The bytes of a body that is no longer than it needs to be. Throws `WrongAnswer`. */
+/** Reads a body up to the limit of the answer. Throws `WrongAnswer`. */
 async function readBody(body: Dispatcher.ResponseData["body"], expected: ExpectedAnswer): Promise<Buffer> {
   const bytesMax = answerBytesMax(expected);
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of body as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    // Leaving the loop gives up the connection.
+    // Leaving the loop closes the connection.
     if (bytes > bytesMax) throw new WrongAnswer(`answered more than ${bytesMax} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces, bytes);
 }
 
-/** Resolves after a time, or at once when the call is given up. */
+/** Resolves after a time, or at once if the call is aborted. */
 function pause(clock: Clock, waitMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -253,7 +253,7 @@ function pause(clock: Clock, waitMs: number, signal: AbortSignal): Promise<void>
   });
 }
 
-/** Our own look-ups, which are bounded below the thread pool (threats S-16). */
+/** Our own look-ups, whose number is limited below the thread pool (threats S-16). */
 function lookupBy(resolver: HttpEmbedderOptions["resolver"]) {
   return (
     name: string,
@@ -272,7 +272,7 @@ function lookupBy(resolver: HttpEmbedderOptions["resolver"]) {
   };
 }
 
-/** A system's code such as `ECONNREFUSED`. Nothing else of an error goes into an answer. */
+/** A system error code such as `ECONNREFUSED`. An answer contains no other part of an error. */
 function nameOf(fault: unknown): string {
   if (!(fault instanceof Error)) return "unknown";
   return "code" in fault && typeof fault.code === "string" ? fault.code : fault.name;

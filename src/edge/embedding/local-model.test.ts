@@ -9,7 +9,7 @@ interface Tensor {
   data: Float32Array;
 }
 
-/** Something with the form of the package; `run` is its model. */
+/** A stand-in for the package; `run` is its model. */
 function packageWith(run: (texts: readonly string[]) => Tensor) {
   const calls: unknown[] = [];
   const env = { allowRemoteModels: true, allowLocalModels: false, localModelPath: "" };
@@ -29,7 +29,7 @@ const plain = (texts: readonly string[]): Tensor => ({
   data: Float32Array.from(texts.flatMap((text) => [Number(text), 0])),
 });
 
-test("a model is loaded from its directory and from nowhere else", async () => {
+test("loads a model only from its directory", async () => {
   const { calls, env, module } = packageWith(plain);
 
   const model = await loadLocalModel(settings, async () => module);
@@ -42,7 +42,7 @@ test("a model is loaded from its directory and from nowhere else", async () => {
   ]);
 });
 
-test("texts go through it sixteen at a time and come out in their order", async () => {
+test("runs sixteen texts at a time and returns their vectors in order", async () => {
   const { calls, module } = packageWith(plain);
   const model = await loadLocalModel(settings, async () => module);
 
@@ -72,9 +72,9 @@ for (const [tensor, message] of wrong) {
   });
 }
 
-test("a package without what is needed is refused", async () => {
+test("refuses a package without env and pipeline", async () => {
   await assert.rejects(
     loadLocalModel(settings, async () => ({ env: {} })),
-    /exports no env and pipeline/,
+    /does not export env and pipeline/,
   );
 });

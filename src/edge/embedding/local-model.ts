@@ -1,25 +1,24 @@
 /**
- * A model in a directory, run by `@huggingface/transformers` in the thread that
- * loads it. Running it blocks that thread, so it belongs into one of its own.
+ * A model in a directory, run by `@huggingface/transformers` in the current
+ * thread. Running it blocks the thread, so it needs one of its own.
  *
- * (1) Nothing is downloaded: the package is told to look into the directory
- *     alone.
- * (2) Texts go through the model a few at a time, which bounds its memory: each
- *     is padded to the longest of them. What is longer than the model takes is
- *     cut off by its tokenizer (B.models).
+ * (1) Nothing is downloaded: the package only searches the directory.
+ * (2) The model gets a few texts at a time, which limits its memory: each text is
+ *     padded to the longest. The tokenizer truncates texts that are too long for
+ *     the model (B.models).
  */
 import { basename, dirname, resolve } from "node:path";
 
 export const poolings = ["cls", "mean"] as const;
 export const precisions = ["fp32", "fp16", "q8", "int8", "uint8", "q4"] as const;
 
-/** Plain data: it is posted between threads. */
+/** Plain data, sent between threads. */
 export interface LocalModelSettings {
-  /** Of the files of a model as the package wants them: `config.json`, `tokenizer.json`, `onnx/model.onnx`. */
+  /** Directory of the model: `config.json`, `tokenizer.json`, `onnx/model.onnx`. */
   readonly directory: string;
-  /** How the vectors of its words become that of a text. */
+  /** How the vectors of tokens become the vector of a text. */
   readonly pooling: (typeof poolings)[number];
-  /** Which of the model's files is run: `model.onnx`, `model_fp16.onnx`, `model_quantized.onnx`, … */
+  /** Selects the file: `model.onnx`, `model_fp16.onnx`, `model_quantized.onnx`, … */
   readonly precision: (typeof precisions)[number];
 }
 
@@ -28,7 +27,7 @@ export interface LocalModel {
   embed(texts: readonly string[]): Promise<readonly Float32Array[]>;
 }
 
-/** What we use of the package. */
+/** The part of the package that we use. */
 interface Transformers {
   readonly env: { allowRemoteModels: boolean; allowLocalModels: boolean; localModelPath: string };
   pipeline(task: "feature-extraction", model: string, options: { dtype: string }): Promise<Extractor>;
@@ -42,7 +41,7 @@ type Extractor = (
 /** See (2). */
 const TEXTS_PER_RUN = 16;
 
-/** Loads a model; `importPackage` gives the package. Rejects with what the package says. */
+/** Loads a model; `importPackage` returns the package. Rejects with the error of the package. */
 export async function loadLocalModel(
   { directory, pooling, precision }: LocalModelSettings,
   importPackage: () => Promise<unknown>,
@@ -73,16 +72,16 @@ function transformersOf(module: unknown): Transformers {
     "env" in module &&
     "pipeline" in module &&
     typeof module.pipeline === "function";
-  if (!isOurs) throw new Error("The package exports no env and pipeline: another version is needed");
+  if (!isOurs) throw new Error("The package does not export env and pipeline: install another version");
   return module as Transformers;
 }
 
 function rowsOf(dims: readonly number[], data: ArrayLike<number>, count: number): readonly Float32Array[] {
   const [rows, dimension = 0] = dims;
   if (dims.length !== 2 || rows !== count || data.length !== count * dimension || dimension === 0) {
-    throw new Error(`The model gave a tensor of ${dims.join(" x ")} for ${count} texts: it is not a text model`);
+    throw new Error(`The model returned a tensor of ${dims.join(" x ")} for ${count} texts: it is not a text model`);
   }
   const all = Float32Array.from(data);
-  if (!all.every((value) => Number.isFinite(value))) throw new Error("The model gave numbers that are not finite");
+  if (!all.every((value) => Number.isFinite(value))) throw new Error("The model returned numbers that are not finite");
   return Array.from({ length: count }, (_, row) => all.slice(row * dimension, (row + 1) * dimension));
 }

@@ -3,16 +3,16 @@ import { test } from "node:test";
 import type { VectorFailure } from "../../vector/mod.ts";
 import { type FromModelThread, LocalEmbedder, type ModelThreadEvents, type ToModelThread } from "./local.ts";
 
-/** A thread that a test plays: `say` speaks for the newest one. */
+/** The test plays the thread: `say` sends a message of the newest one. */
 function setUp(change: { dimension?: number } = {}) {
   const posted: (readonly string[])[] = [];
   const reasons: string[] = [];
   const threads: ModelThreadEvents[] = [];
   let endedCount = 0;
-  let told = Promise.withResolvers<void>();
-  const tell = (): void => {
-    told.resolve();
-    told = Promise.withResolvers<void>();
+  let called = Promise.withResolvers<void>();
+  const noteCall = (): void => {
+    called.resolve();
+    called = Promise.withResolvers<void>();
   };
   const embedder = new LocalEmbedder({
     model: "BGE_M3",
@@ -26,11 +26,11 @@ function setUp(change: { dimension?: number } = {}) {
     dimension: change.dimension ?? 2,
     startThread: (events) => {
       threads.push(events);
-      tell();
+      noteCall();
       return {
         post: ({ texts }: ToModelThread) => {
           posted.push(texts);
-          tell();
+          noteCall();
         },
         end: async () => {
           endedCount += 1;
@@ -45,8 +45,8 @@ function setUp(change: { dimension?: number } = {}) {
     reasons,
     threads,
     endedCount: () => endedCount,
-    /** The next thing that the thread is asked or started for. */
-    asked: () => told.promise,
+    /** Resolves at the next start or message of the thread. */
+    asked: () => called.promise,
     say: (message: FromModelThread) => threads.at(-1)?.message(message),
     crash: (reason: string) => threads.at(-1)?.ended(reason),
   };
@@ -66,7 +66,7 @@ async function failureOf(call: Promise<unknown>): Promise<string> {
   return `${failure.kind}: ${failure.text}`;
 }
 
-test("the first call starts the thread, and each has its turn", async () => {
+test("the first call starts the thread, and calls run one at a time", async () => {
   const { embedder, posted, threads, asked, say } = setUp();
   const first = embedder.embed(["1", "2"], "document");
   const second = embedder.embed(["3"], "query");
@@ -88,7 +88,7 @@ test("the first call starts the thread, and each has its turn", async () => {
   assert.equal(threads.length, 1);
 });
 
-test("a model that cannot be loaded is named, and the reason goes to the log", async () => {
+test("names a model that cannot be loaded, and logs the reason", async () => {
   const { embedder, reasons, asked, say, endedCount } = setUp();
   const opening = failureOf(embedder.open());
   await asked();
@@ -99,7 +99,7 @@ test("a model that cannot be loaded is named, and the reason goes to the log", a
   assert.equal(endedCount(), 1);
 });
 
-test("after a crash the next call starts another thread", async () => {
+test("starts another thread after a crash", async () => {
   const { embedder, reasons, threads, asked, say, crash } = setUp();
   const opened = embedder.open();
   await asked();
@@ -121,7 +121,7 @@ test("after a crash the next call starts another thread", async () => {
   assert.equal(threads.length, 2);
 });
 
-test("vectors of another dimension, or too few, are refused", async () => {
+test("refuses vectors of another dimension, or too few", async () => {
   const { embedder, asked, say } = setUp({ dimension: 3 });
   const opened = embedder.open();
   await asked();
@@ -131,15 +131,15 @@ test("vectors of another dimension, or too few, are refused", async () => {
   let call = failureOf(embedder.embed(["1"], "query"));
   await asked();
   say(vectors(1));
-  assert.equal(await call, "unavailable: The local model BGE_M3 gave 2 dimensions, and the index has 3");
+  assert.equal(await call, "unavailable: The local model BGE_M3 returned 2 dimensions, but the index has 3");
 
   call = failureOf(embedder.embed(["1", "2"], "query"));
   await asked();
   say(vectors(1));
-  assert.equal(await call, "unavailable: The local model BGE_M3 gave 1 vectors for 2 texts");
+  assert.equal(await call, "unavailable: The local model BGE_M3 returned 1 vectors for 2 texts");
 });
 
-test("closing ends the thread and everything that waits", async () => {
+test("close ends the thread and waiting calls", async () => {
   const { embedder, asked, say, endedCount } = setUp();
   const opened = embedder.open();
   await asked();
@@ -151,16 +151,16 @@ test("closing ends the thread and everything that waits", async () => {
 
   await embedder.close();
 
-  assert.equal(await first, "unavailable: The embedding model is being closed; try again");
-  assert.equal(await second, "unavailable: The embedding model is being closed; try again");
+  assert.equal(await first, "unavailable: The embedding model is closing; try again");
+  assert.equal(await second, "unavailable: The embedding model is closing; try again");
   assert.equal(
     await failureOf(embedder.embed(["3"], "query")),
-    "unavailable: The embedding model is being closed; try again",
+    "unavailable: The embedding model is closing; try again",
   );
   assert.equal(endedCount(), 1);
 });
 
-test("closing before anything began ends nothing", async () => {
+test("close works before the first call", async () => {
   const { embedder, endedCount } = setUp();
   await embedder.close();
   assert.equal(endedCount(), 0);

@@ -1,22 +1,22 @@
 /**
- * Dense embeddings by a model of this machine, in a thread of its own: running
- * a model takes milliseconds to seconds, and everybody else would wait.
+ * Dense embeddings by a local model, in a thread of its own: running a model takes
+ * milliseconds to seconds, and all other requests would wait.
  *
  *     idle --embed--> starting --ready--> running --the thread ends--> idle
  *
- * (1) The thread has one call at a time; the others wait in the order they came.
- * (2) When the thread ends by itself, its call fails and the next one starts
+ * (1) The thread has one call at a time; others wait in the order of arrival.
+ * (2) When the thread ends unexpectedly, its call fails and the next one starts
  *     another thread.
- * (3) A failure names the model. What the package said goes to the log, because
+ * (3) A failure names the model. The error of the package goes to the log, because
  *     it may name files of this machine.
  */
 import { type DenseEmbedder, type TextRole, VectorFailure } from "../../vector/mod.ts";
 import type { LocalModelSettings } from "./local-model.ts";
-import { Turns } from "./turns.ts";
+import { Semaphore } from "./semaphore.ts";
 
-/** Plain data: it is posted between threads. */
+/** Plain data, sent between threads. */
 export interface LocalProvider extends LocalModelSettings {
-  /** Put before texts that are asked, and texts that are kept. */
+  /** Prefixes of queried and of stored texts. */
   readonly queryPrefix: string;
   readonly documentPrefix: string;
 }
@@ -28,7 +28,7 @@ export type FromModelThread =
   | { readonly kind: "vectors"; readonly vectors: readonly Float32Array[] }
   | { readonly kind: "failed"; readonly text: string };
 
-/** The thread that has the model. It says that it is ready, and then answers each message with one. */
+/** The thread of the model. It sends "ready", and then one answer for each message. */
 export interface ModelThread {
   post(message: ToModelThread): void;
   end(): Promise<void>;
@@ -36,47 +36,47 @@ export interface ModelThread {
 
 export interface ModelThreadEvents {
   message(message: FromModelThread): void;
-  /** It ended by itself; `reason` is a sentence for the log. */
+  /** It ended unexpectedly; `reason` is a sentence for the log. */
   ended(reason: string): void;
 }
 
 export interface LocalEmbedderOptions {
-  /** As the index calls it, for failures. */
+  /** The index's name of the model, for failures. */
   readonly model: string;
   readonly provider: LocalProvider;
-  /** Of the index; undefined: not known yet. */
+  /** The dimension of the index; undefined if it is not known yet. */
   readonly dimension: number | undefined;
   readonly startThread: (events: ModelThreadEvents) => ModelThread;
-  /** Why the model failed: keeps (3). */
+  /** Logs why the model failed: keeps (3). */
   readonly onFailure: (reason: string) => void;
 }
 
-/** Calls that may wait. */
+/** The most waiting calls. */
 const WAITING_MAX = 1_024;
 
-const closed = new VectorFailure("unavailable", "The embedding model is being closed; try again");
+const closed = new VectorFailure("unavailable", "The embedding model is closing; try again");
 
 export class LocalEmbedder implements DenseEmbedder {
   readonly #options: LocalEmbedderOptions;
-  readonly #turns = new Turns(1, WAITING_MAX); // keeps (1)
+  readonly #semaphore = new Semaphore(1, WAITING_MAX); // keeps (1)
   readonly #closing = new AbortController();
   #thread: ModelThread | undefined;
-  /** Of the call that waits for what the thread says. */
+  /** Waits for the next message of the thread. */
   #waiting: PromiseWithResolvers<FromModelThread> | undefined;
 
   constructor(options: LocalEmbedderOptions) {
     this.#options = options;
   }
 
-  /** Starts the thread and loads the model. Rejects with a `VectorFailure`. Otherwise the first call does it. */
+  /** Starts the thread and loads the model, which is optional before the first call. Rejects with a `VectorFailure`. */
   open(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runExclusively(async () => {
       await this.#getThread();
     });
   }
 
   embed(texts: readonly string[], role: TextRole): Promise<readonly Float32Array[]> {
-    return this.#inTurn(async () => {
+    return this.#runExclusively(async () => {
       const { queryPrefix, documentPrefix } = this.#options.provider;
       const prefix = role === "query" ? queryPrefix : documentPrefix;
       if (texts.length === 0) return [];
@@ -95,15 +95,15 @@ export class LocalEmbedder implements DenseEmbedder {
     await this.#thread?.end();
   }
 
-  async #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turns.take(this.#closing.signal);
-    if (turn === undefined) throw this.#refusal("has too many texts waiting; try again");
-    if (!(await turn)) throw closed;
+  async #runExclusively<Result>(call: () => Promise<Result>): Promise<Result> {
+    const permit = this.#semaphore.acquire(this.#closing.signal);
+    if (permit === undefined) throw this.#refusal("has too many texts waiting; try again");
+    if (!(await permit)) throw closed;
     try {
       if (this.#closing.signal.aborted) throw closed;
       return await call();
     } finally {
-      this.#turns.giveBack();
+      this.#semaphore.release();
     }
   }
 
@@ -125,7 +125,7 @@ export class LocalEmbedder implements DenseEmbedder {
     throw this.#failure("could not be loaded", answer);
   }
 
-  /** The next thing that the thread says. */
+  /** The next message of the thread. */
   async #listen(): Promise<FromModelThread> {
     const waiting = Promise.withResolvers<FromModelThread>();
     this.#waiting = waiting;
@@ -139,13 +139,13 @@ export class LocalEmbedder implements DenseEmbedder {
   #check(vectors: readonly Float32Array[], count: number): readonly Float32Array[] {
     const dimension = this.#options.dimension ?? vectors[0]?.length;
     const wrong = vectors.find((vector) => vector.length !== dimension);
-    if (vectors.length !== count) throw this.#refusal(`gave ${vectors.length} vectors for ${count} texts`);
-    if (wrong !== undefined) throw this.#refusal(`gave ${wrong.length} dimensions, and the index has ${dimension}`);
+    if (vectors.length !== count) throw this.#refusal(`returned ${vectors.length} vectors for ${count} texts`);
+    if (wrong !== undefined) throw this.#refusal(`returned ${wrong.length} dimensions, but the index has ${dimension}`);
     return vectors;
   }
 
   #failure(what: string, answer: FromModelThread): VectorFailure {
-    this.#options.onFailure(answer.kind === "failed" ? answer.text : `The thread of the model said ${answer.kind}`);
+    this.#options.onFailure(answer.kind === "failed" ? answer.text : `The thread of the model sent ${answer.kind}`);
     return this.#refusal(`${what}; the log has the reason`);
   }
 

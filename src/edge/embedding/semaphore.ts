@@ -1,11 +1,11 @@
 /**
- * Turns for what may run only so often at the same time. Whoever finds no turn
- * free waits, in the order of coming.
+ * Limits how many tasks run at the same time. Further ones wait, in the order of
+ * arrival.
  */
 
-export class Turns {
+export class Semaphore {
   readonly #waitingMax: number;
-  /** First come, first served: a set keeps its order, and one that gives up leaves it at once. */
+  /** First come, first served; an aborted waiter is removed at once. */
   readonly #waiting = new Set<() => void>();
   #freeCount: number;
 
@@ -15,10 +15,10 @@ export class Turns {
   }
 
   /**
-   * True when it is one's turn, which has to be given back; false when `signal` aborts before. Undefined: too many wait
+   * True for a permit, which the caller must release; false if `signal` aborts first. Undefined if too many wait
    * already.
    */
-  take(signal: AbortSignal): Promise<boolean> | undefined {
+  acquire(signal: AbortSignal): Promise<boolean> | undefined {
     if (signal.aborted) return Promise.resolve(false);
     if (this.#freeCount > 0) {
       this.#freeCount -= 1;
@@ -39,7 +39,7 @@ export class Turns {
     });
   }
 
-  giveBack(): void {
+  release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#freeCount += 1;
