@@ -1,7 +1,7 @@
 /**
- * What the routes of area C may ask of messaging, one user at a time. A method
- * that changes something resolves when the change is on the disk, and so does
- * one that finds nothing to change. Refusals are thrown as `MessagingFailure`,
+ * The interface of messaging that the routes of area C call, one user at a time.
+ * A method that may change something resolves when the state that it saw is on the
+ * disk, also if it changed nothing. Refusals are thrown as `MessagingFailure`,
  * before anything has changed.
  */
 import type { Body } from "./bodies/body.ts";
@@ -18,24 +18,24 @@ import type { Endpoint, UrlGroup } from "./state/url-group.ts";
 import type { SigningKeys, User } from "./state/user.ts";
 
 /**
- * Which messages, dead letters or log entries are meant: all fields together (AND), one value of each (OR). Names of
+ * Selects messages, dead letters or log entries: all fields must match (AND), with one of their values (OR). Names of
  * `attributes` are `attributeNames`.
  */
 export interface Filter {
   readonly ids?: readonly string[];
   readonly attributes: ReadonlyMap<AttributeName, readonly string[]>;
-  /** Of the creation of messages, of the failure of dead letters, of the moment of log entries; inclusive, in ms. */
+  /** Creation time of messages, failure time of dead letters, time of log entries; inclusive, in ms. */
   readonly fromMs?: number;
   readonly toMs?: number;
   /** Dead letters: status of the last attempt. */
   readonly statuses?: readonly number[];
   /** Log entries. */
   readonly states?: readonly MessageState[];
-  /** Dead letters: those of workflow runs only, and of these runs. */
+  /** Dead letters: only those of workflow runs that match. */
   readonly runs?: RunFilter;
 }
 
-/** What is asked of the run of a dead letter: all fields together, one value of each. */
+/** Selects the run of a dead letter: all fields must match, with one of their values. */
 export interface RunFilter {
   readonly ids?: readonly string[];
   readonly urls?: readonly string[];
@@ -67,7 +67,7 @@ export interface Page {
 }
 
 export interface QueueView extends QueueRecord {
-  /** Messages of the queue that are not being called. */
+  /** Messages of the queue without a call under way. */
   readonly lag: number;
 }
 
@@ -79,11 +79,11 @@ export interface FlowKeyView extends FlowKeyRecord {
 
 export interface ScheduleView extends ScheduleRecord {
   readonly body: Buffer;
-  /** Of the messages of the last firing, by id. */
+  /** States of the messages of the last firing, by id. */
   readonly lastStates: readonly (readonly [messageId: string, state: "IN_PROGRESS" | "SUCCESS" | "FAIL"])[];
 }
 
-/** A message as the log knows it. */
+/** A message as the log has it. */
 export interface LoggedMessage {
   readonly id: string;
   readonly envelope: EnvelopeFields;
@@ -98,7 +98,7 @@ export interface LogEntry {
   readonly state: MessageState;
   /** RETRY: when the next attempt is due. */
   readonly nextDeliveryMs?: number;
-  /** ERROR: what came back. */
+  /** ERROR: the answer of the destination. */
   readonly response?: {
     readonly status: number;
     readonly headers: readonly string[];
@@ -112,16 +112,16 @@ export interface LogPage {
   readonly cursor: string | undefined;
 }
 
-/** What messaging needs of the history. Start-up gives it one. */
+/** The history as messaging reads it. Start-up passes an implementation. */
 export interface LogReader {
-  /** Entries that the filter means; what happened before the call is among them. Throws for a malformed cursor. */
+  /** Entries that match the filter, including all events before the call. Throws for a malformed cursor. */
   list(user: User, filter: Filter, page: Page): Promise<LogPage>;
 }
 
 export interface MessagingApi {
   readonly name: string;
 
-  /** Undefined if everything that happened so far is on the disk, otherwise when it is: no reply may show it before. */
+  /** Resolves when all changes so far are on the disk; undefined if they are. No reply may show them before. */
   whenSafe(): Promise<void> | undefined;
 
   publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
@@ -132,11 +132,11 @@ export interface MessagingApi {
   waitsFor(message: Message): string;
   /** A message that finished within the last minute. */
   findFinished(id: string): Promise<LoggedMessage | undefined>;
-  /** Undefined where the bytes are damaged on the disk. */
+  /** Undefined if the bytes are damaged on the disk. */
   loadBody(body: Body): Buffer | undefined | Promise<Buffer | undefined>;
-  /** False if there is no unfinished message of this id. Rejects for one of a run that has not ended. */
+  /** False if no unfinished message has this id. Rejects for a message of a run that has not ended. */
   cancel(id: string): Promise<boolean>;
-  /** Oldest first, at most `countMax`; all if it is absent. Returns how many. */
+  /** Oldest first, at most `countMax`; all if it is absent. Returns the count. */
   cancelMatching(filter: Filter, countMax?: number): Promise<number>;
 
   logs(filter: Filter, page: Page): Promise<LogPage>;
@@ -168,17 +168,17 @@ export interface MessagingApi {
   addEndpoints(name: string, endpoints: readonly Endpoint[]): Promise<void>;
   /** By url or by name. The group goes with its last endpoint. */
   removeEndpoints(name: string, endpoints: readonly { readonly url?: string; readonly name?: string }[]): Promise<void>;
-  /** False: there is no such group. */
+  /** False: the group does not exist. */
   setGroupHeaders(name: string, headers: readonly (readonly [string, string | readonly string[]])[]): Promise<boolean>;
   deleteGroup(name: string): Promise<void>;
 
   deadLetter(id: string): DeadLetter | undefined;
-  /** A cursor is the id of the last dead letter of the page before. Throws for one that is malformed. */
+  /** A cursor is the id of the last dead letter of the previous page. Throws for a malformed cursor. */
   deadLetters(
     filter: Filter,
     page: Page,
   ): { readonly deadLetters: readonly DeadLetter[]; readonly cursor: string | undefined };
-  /** Deletes those that exist, oldest first, at most `countMax`. Returns their count, and a cursor if more match. */
+  /** Deletes matching ones, oldest first, at most `countMax`. Returns their count, and a cursor if more match. */
   deleteDeadLetters(
     filter: Filter,
     page: { readonly countMax?: number; readonly cursor?: string },
@@ -196,7 +196,7 @@ export interface MessagingApi {
     overrides: Partial<PublishOptions>,
   ): Promise<{ readonly published: readonly Published[]; readonly cursor: string | undefined }>;
 
-  /** Keys whose name contains the text, all without. */
+  /** Keys whose name contains the text; all keys without it. */
   flowKeys(search?: string): readonly FlowKeyView[];
   flowKey(key: string): FlowKeyView | undefined;
   pauseFlowKey(key: string, isPaused: boolean): Promise<void>;
@@ -212,7 +212,7 @@ export interface MessagingApi {
   readonly workflows: WorkflowApi;
 
   readonly signingKeys: SigningKeys;
-  /** Next becomes current, and a fresh one next. */
+  /** The next key becomes the current one, and a new key the next one. */
   rotateSigningKeys(): Promise<SigningKeys>;
 }
 
@@ -223,13 +223,13 @@ interface Published {
 
 // Workflow runs.
 
-/** All fields together, one value of each. */
+/** All fields must match, with one of their values. */
 export interface RunsFilter {
   readonly ids?: readonly string[];
   readonly urls?: readonly string[];
   /** The URL begins with one of these. */
   readonly urlPrefixes?: readonly string[];
-  /** Of the start; inclusive, in ms. */
+  /** Start time; inclusive, in ms. */
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly createdAtMs?: readonly number[];
@@ -241,7 +241,7 @@ export interface RunsFilter {
 
 export interface RunEntry {
   readonly messageId: string;
-  /** Base64, or what stands for a hidden one. */
+  /** Base64, or the replacement of a hidden body. */
   readonly body: string;
   readonly callType: string;
 }
@@ -260,7 +260,7 @@ export interface RunPage {
 /** A run that was notified of an event. */
 export interface Notified {
   readonly run: Run;
-  /** Undefined: nobody waited, and it is saved. */
+  /** Undefined: the run did not wait for the event, which is saved for it. */
   readonly waiter: Waiter | undefined;
   readonly messageId: string | undefined;
 }
@@ -278,26 +278,29 @@ export interface WaitRequest {
 
 export interface WorkflowApi {
   find(id: string): Run | undefined;
-  /** All entries of a run that has not ended; undefined for any other. With `isRedacted` hidden bodies are hidden. */
+  /** All entries of a run that has not ended; undefined for other runs. `isRedacted` applies the run's redaction. */
   entries(id: string, options: { readonly isRedacted: boolean }): Promise<readonly RunEntry[]> | undefined;
-  /** The function of a run has returned. Nothing happens if the run is gone. */
+  /** The function of a run has returned. Does nothing if the run no longer exists. */
   finish(id: string, result: Buffer): Promise<void>;
   /** False: it does not exist, or has ended. */
   cancel(id: string): Promise<boolean>;
-  /** Oldest first, at most `countMax`, many of them in several frames. Returns how many. */
+  /** Oldest first, at most `countMax`; in several frames if they are many. Returns the count. */
   cancelMatching(filter: RunsFilter, countMax: number): Promise<number>;
 
   wait(request: WaitRequest): Promise<void>;
-  /** Notifies all that wait for it now, many of them in several frames. */
+  /** Notifies all runs that wait for the event; in several frames if they are many. */
   notifyAll(eventId: string, data: Buffer): Promise<readonly Notified[]>;
   /** Throws "bad request" for a run that does not exist or has ended. */
   notifyRun(runId: string, eventId: string, data: Buffer): Promise<Notified>;
   waiters(eventId: string): readonly Waiter[];
 
-  /** Latest first. A page may hold fewer than there are, with a cursor, where few match. */
+  /** Latest first. If few match, a page may have fewer runs than `count`, with a cursor. */
   list(filter: RunsFilter, page: { readonly count: number; readonly cursor?: string }): RunPage;
 
-  /** Starts failed runs again where they failed, or from the start; their dead letters go. Throws "not found" for absent ids. */
+  /**
+   * Starts failed runs again where they failed, or from the start, and removes their dead letters. Throws "not found"
+   * for ids that do not exist.
+   */
   again(
     how: "resume" | "restart",
     deadLetterIds: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * What is done to many at once: all that a filter means, oldest first, at most
- * as many as asked for, in one frame (C.pages.bulk).
+ * Bulk operations: on everything that matches a filter, oldest first, up to the
+ * requested count, in one frame (C.pages.bulk).
  */
 
 import type { Filter, Page } from "./api.ts";
@@ -33,7 +33,7 @@ export function cancelMatching(
   const found: Message[] = [];
   for (const message of candidates(unit.state, user, filter)) {
     if (found.length >= countMax) break;
-    // One that is cancelled already, and waits for the end of its call, must not take the place of another.
+    // A message that is cancelled already, and waits for the end of its call, does not count towards `countMax`.
     if (message.user !== user || message.isInRun || message.state === messageState.cancelRequested) continue;
     if (matches(message)) found.push(message);
   }
@@ -59,7 +59,7 @@ export function deadLettersOf(
   return { deadLetters, cursor: undefined };
 }
 
-/** Deletes those that match. */
+/** Deletes the dead letters that match. */
 export function deleteDeadLetters(
   unit: UnitOfWork,
   user: User,
@@ -70,32 +70,32 @@ export function deleteDeadLetters(
   return { deleted: deadLetters.length, cursor };
 }
 
-/** What dead letters are to be published again, and how. */
+/** Which dead letters to publish again, and with which options. */
 export interface Retry {
   readonly filter: Filter;
   readonly page: BulkPage;
   readonly overrides: Partial<PublishOptions>;
 }
 
-/** What bodies are read from, and how a decision is made when they are there (`Engine.change`). */
+/** The part of the engine that a retry uses: the state with its bodies, and `Engine.change`. */
 export interface RetryHost {
   readonly state: MessagingState;
   change<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result>;
 }
 
-/** Publishes those that match again, all in one frame. */
+/** Publishes the dead letters that match again, all in one frame. */
 export async function retryDeadLetters(
   host: RetryHost,
   user: User,
   { filter, page, overrides }: Retry,
 ): Promise<{ published: { messageId: string; isDeduplicated: boolean }[]; cursor: string | undefined }> {
-  // Those of runs are resumed or restarted instead, and do not count.
+  // Dead letters of runs are resumed or restarted instead, and do not count.
   const isPlain = ({ envelope }: DeadLetter): boolean => envelope.fields.workflow === undefined;
   const { deadLetters, cursor } = matchingDeadLetters(user, filter, page, isPlain);
   assertComplete(filter, deadLetters);
   const bodies = await loadDeadLetters(host.state.bodies, deadLetters, filter);
   return host.change(user, (unit) => {
-    // Others may have retried or deleted some meanwhile.
+    // Another request may have retried or deleted some meanwhile.
     for (const deadLetter of deadLetters) {
       const id = deadLetterIdText(deadLetter.id);
       if (user.deadLetters.get(id) !== deadLetter) throw notFound(`dead letter ${id} not found`);
@@ -111,8 +111,8 @@ export async function retryDeadLetters(
 }
 
 /**
- * The bodies of dead letters. A damaged one cannot be sent again: its dead letter is left out, so that it does not stop the
- * others, or refused if it was named.
+ * Loads the bodies of dead letters. A dead letter with a damaged body cannot be sent again: it is left out, so that it
+ * does not stop the others, or refused if the filter has ids.
  */
 async function loadDeadLetters(
   stored: Bodies,
@@ -149,7 +149,7 @@ function retryDeadLetter(
   return unit.accept(user, facts, { fields, bytes, isNeededSoon: true, deduplicationKey: "" });
 }
 
-/** Messages among which the filter finds its own: far fewer than all where it names ids or queues. */
+/** Messages that may match the filter: few if it has ids or queue names. */
 function* candidates(state: MessagingState, user: User, { ids, attributes }: Filter): Generator<Message> {
   const wanted = ids ?? attributes.get("messageId");
   if (wanted !== undefined) {
@@ -165,7 +165,7 @@ function* candidates(state: MessagingState, user: User, { ids, attributes }: Fil
     yield* state.messages;
     return;
   }
-  // A queue that is named twice has its messages once.
+  // A set, because a queue may be named twice.
   const members = [...new Set(queueNames)].flatMap((name) => [...(user.queues.get(name)?.members ?? [])]);
   yield* members.sort((a, b) => a.sequence - b.sequence);
 }
@@ -191,7 +191,7 @@ function matchingDeadLetters(
   return { deadLetters: deadLetters.slice(0, countMax), cursor: undefined };
 }
 
-/** With ids, none may be absent. */
+/** Throws if a dead letter of the filter's ids does not exist. */
 function assertComplete({ ids }: Filter, deadLetters: readonly DeadLetter[]): void {
   if (ids === undefined) return;
   const found = new Set(deadLetters.map(({ id }) => deadLetterIdText(id)));

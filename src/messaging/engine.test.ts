@@ -1,4 +1,4 @@
-/** Messages from their acceptance to their end, in virtual time. */
+/** The engine in virtual time: messages from acceptance to their end. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, type Call, MessagingHarness, request } from "../../test/harness/messaging-harness.ts";
@@ -78,7 +78,7 @@ test("a failing destination is called 1 + retries times with the default delays,
   assert.equal(harness.user.findMessage(id), undefined);
 });
 
-test("Retry-After of the answer goes before the expression, and the expression before the default", async () => {
+test("Retry-After of the answer has priority over the expression, and the expression over the default", async () => {
   const harness = await MessagingHarness.start();
   let count = 0;
   harness.destination = () => {
@@ -101,7 +101,7 @@ test("489 with the non-retryable header fails at once", async () => {
   assert.equal(harness.messaging.engine.counts.failed, 1);
 });
 
-test("a delayed message is called at its time, also after a restart in between", async () => {
+test("a delayed message is called at its time, also after a restart during the delay", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { delayMs: 60_000 });
   await harness.advance(30_000);
@@ -127,7 +127,7 @@ test("C.queue-order: a queue with parallelism 1 is called in order, and a retry 
   assert.deepEqual(offsets(harness.calls), [0, 5_000, 5_000, 5_000]);
 });
 
-test("C.queue-order: with parallelism 1 the next message of a queue waits for the callbacks of the one before", async () => {
+test("C.queue-order: with parallelism 1 the next message of a queue waits for the callbacks of the previous one", async () => {
   const harness = await MessagingHarness.start();
   const later: Call[] = [];
   harness.destination = (call) => {
@@ -166,7 +166,7 @@ test("a paused queue calls nothing until it is resumed", async () => {
 });
 
 // C.flow-control.parallelism
-test("C-29: a key with parallelism 2 has two calls under way at most", async () => {
+test("C-29: a key with parallelism 2 has at most two calls under way", async () => {
   const harness = await MessagingHarness.start();
   const open: Call[] = [];
   harness.destination = (call) => {
@@ -197,7 +197,7 @@ test("C.flow-control.rate: a key with rate 2 per 10 s starts two calls in each w
   assert.deepEqual(offsets(harness.calls), [0, 0, 10_000, 10_000, 20_000]);
 });
 
-test("C.flow-control.newest: what a newer message says of its key holds at once for those that wait, though it is delayed itself", async () => {
+test("C.flow-control.newest: the key's values of a newer message apply to waiting messages at once, even if it is delayed", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   const key = { key: "k", rate: 1, periodMs: 7 * 24 * HOUR_MS };
@@ -212,7 +212,7 @@ test("C.flow-control.newest: what a newer message says of its key holds at once 
   assert.equal(harness.calls.length, 2);
 });
 
-test("each window starts its calls though those of the window before have not ended", async () => {
+test("each window starts its calls even if calls of the previous window have not ended", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   const flowControl = { key: "k", rate: 1, periodMs: 10_000 };
@@ -222,7 +222,7 @@ test("each window starts its calls though those of the window before have not en
   assert.deepEqual(offsets(harness.calls), [0, 10_000, 20_000, 30_000]);
 });
 
-test("a window that ends while a message of its key waits for a delivery slot lets the others of the key go on too", async () => {
+test("a window that ends while a message of its key waits for a delivery slot lets other messages of the key continue", async () => {
   const harness = await MessagingHarness.start({ userParallelism: 2 });
   harness.destination = ({ url }) => (url === "https://a.test/first" ? answered(200) : "later");
   const flowControl = { key: "k", rate: 2, periodMs: 10_000 };
@@ -232,7 +232,7 @@ test("a window that ends while a message of its key waits for a delivery slot le
   for (const name of ["second", "third"]) await harness.publish(`https://a.test/${name}`, { flowControl });
   await harness.settle();
   for (const name of ["x", "y"]) await harness.publish(`https://a.test/${name}`);
-  // One call of the window is left for "second", and the slots are taken.
+  // "second" may use the last call of the window, but all slots are taken.
   await harness.user.pauseFlowKey("k", false);
   await harness.advance(20_000);
   for (const call of harness.calls) call.answer(answered(200));
@@ -264,7 +264,7 @@ test("resetRate opens a new window at once", async () => {
   assert.equal(harness.calls.length, 2);
 });
 
-test("a pinned key ignores what newer messages say, until it is unpinned", async () => {
+test("a pinned key ignores the values of newer messages until it is unpinned", async () => {
   const harness = await MessagingHarness.start();
   await harness.user.pinFlowKey("k", { parallelism: 7, rate: 3 });
   await harness.publish("https://a.test/", { flowControl: { key: "k", parallelism: 1, rate: 1, periodMs: 5_000 } });
@@ -278,7 +278,7 @@ test("a pinned key ignores what newer messages say, until it is unpinned", async
   assert.deepEqual([unpinned?.parallelism, unpinned?.rate, unpinned?.periodMs], [1, 3, 1_000]);
 });
 
-test("cancelled messages that wait are never called; one that is being called is cancelled when the call ends", async () => {
+test("a cancelled message that waits is never called; one with a call under way is cancelled when the call ends", async () => {
   const harness = await MessagingHarness.start();
   const open: Call[] = [];
   harness.destination = (call) => {
@@ -344,7 +344,7 @@ test("a batch with one unknown group publishes nothing", async () => {
   assert.equal(harness.calls.length, 0);
 });
 
-test("the callback tells of every attempt, the failure callback of the last one", async () => {
+test("the callback reports every attempt, the failure callback the last one", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = ({ url }) => (url === "https://a.test/" ? answered(500, ["X-A", "1"], "no") : answered(200));
   await harness.publish("https://a.test/", {
@@ -371,7 +371,7 @@ test("the callback tells of every attempt, the failure callback of the last one"
 });
 
 // C.cron.missed
-test("C-26: a schedule fires at its moments, once for all that was missed, and not while it is paused", async () => {
+test("C-26: a schedule fires at its times, once for all missed times, and not while it is paused", async () => {
   const harness = await MessagingHarness.start();
   const options = request("").options;
   const body = Buffer.from("tick");
@@ -400,7 +400,7 @@ test("C-26: a schedule fires at its moments, once for all that was missed, and n
   assert.equal(harness.calls.length, 4);
 });
 
-test("retried dead letters are new messages with the old destination and body; with one unknown id nothing is retried", async () => {
+test("retried dead letters are new messages with the old destination and body; an unknown id prevents all retries", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
   const old = await harness.publish("https://a.test/", { retriesMax: 0, labels: ["x"] });
@@ -430,7 +430,7 @@ test("retried dead letters are new messages with the old destination and body; w
   assert.equal(harness.user.deadLetter(id), undefined);
 });
 
-test("dead letters that are retried by two users at once are two frames", async () => {
+test("dead letters that two users retry at once are two frames", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
   await harness.messaging.createUser("other");
@@ -458,7 +458,7 @@ test("dead letters that are retried by two users at once are two frames", async 
   );
 });
 
-test("what a user asked for that is removed meanwhile leaves nothing behind", async () => {
+test("a request of a user that is removed meanwhile leaves no state", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
   await harness.publish("https://a.test/", { retriesMax: 0 });
@@ -475,7 +475,7 @@ test("what a user asked for that is removed meanwhile leaves nothing behind", as
   assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
-test("a message that is cancelled in its turn leaves it to the next one of its key and of its destination", async () => {
+test("a message that is cancelled when its turn comes passes the turn to the next one of its key and of its destination", async () => {
   for (const limits of [{ userParallelism: 2 }, { userParallelism: 2, originParallelism: 1 }]) {
     const harness = await MessagingHarness.start(limits);
     harness.destination = () => "later";
@@ -486,7 +486,7 @@ test("a message that is cancelled in its turn leaves it to the next one of its k
     await harness.publish("https://b.test/");
     await harness.publish("https://c.test/");
     await harness.settle();
-    // The call to c.test takes the slot that this one leaves, and the second message is next.
+    // The call to c.test takes the slot that this call frees, and the second message is next.
     harness.calls[0]?.answer(answered(200));
     await harness.settle();
 
@@ -501,7 +501,7 @@ test("a message that is cancelled in its turn leaves it to the next one of its k
   }
 });
 
-test("a restart that ends a cancel lets the queue go on", async () => {
+test("a queue continues after a restart that completes a cancellation", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/delayed", { queueName: "q", delayMs: SECOND_MS });
@@ -518,7 +518,7 @@ test("a restart that ends a cancel lets the queue go on", async () => {
   );
 });
 
-test("a slow destination holds its cap and no more; others go on", async () => {
+test("a slow destination takes the slots of its cap only; other destinations continue", async () => {
   const harness = await MessagingHarness.start({ originParallelism: 2 });
   harness.destination = ({ url }) => (url.startsWith("https://slow.test/") ? "later" : answered(200));
   for (let n = 0; n < 5; n += 1) await harness.publish(`https://slow.test/${n}`);
@@ -554,7 +554,7 @@ test("C-27: calls that were under way at a kill are made again with the same id 
   assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
-test("a drain calls nobody any more, and ends when the calls under way are recorded", async () => {
+test("a drain makes no more calls, and ends when the calls under way are recorded", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/");
@@ -581,7 +581,7 @@ test("a drain calls nobody any more, and ends when the calls under way are recor
   );
 });
 
-test("a drain waits for a call that does not end no longer than it may", async () => {
+test("a drain waits for a call that does not end until its grace period is over", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/");
@@ -592,7 +592,7 @@ test("a drain waits for a call that does not end no longer than it may", async (
   await drained;
 });
 
-test("cancelled delays leave the heap of due times when they are the larger part of it", async () => {
+test("cancelled delays leave the heap of due times when they are more than half of it", async () => {
   const harness = await MessagingHarness.start();
   const requests = Array.from({ length: 3_000 }, (_, n) => request("https://a.test/", { delayMs: 60_000 + n }));
   await harness.user.publish(requests);
@@ -606,7 +606,7 @@ test("cancelled delays leave the heap of due times when they are the larger part
   assert.equal(harness.calls[0]?.headers.get("upstash-message-id"), last);
 });
 
-test("messages that wait are counted by what they wait for", async () => {
+test("counts waiting messages by reason", async () => {
   const harness = await MessagingHarness.start({ originParallelism: 1 });
   harness.destination = () => "later";
   await harness.user.putQueue("q", { isPaused: true });
@@ -625,7 +625,7 @@ test("messages that wait are counted by what they wait for", async () => {
   });
 });
 
-test("what is still calls nobody and fires nothing, and another start makes up for it", async () => {
+test("with deliveries disabled no destination is called and no schedule fires; the next start makes up for it", async () => {
   const harness = await MessagingHarness.start();
   const { options } = request("");
   const body = Buffer.from("tick");
@@ -645,7 +645,7 @@ test("what is still calls nobody and fires nothing, and another start makes up f
   );
 });
 
-test("C.queue-order: a queue whose parallelism is lowered starts no more calls than that, oldest first, however many messages had slots", async () => {
+test("C.queue-order: a queue whose parallelism is lowered starts at most that many calls, oldest first, however many messages had slots", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.user.putQueue("q", { parallelism: 5 });
@@ -701,7 +701,7 @@ test("a message of a queue whose parallelism was lowered waits for its turn, als
   assert.equal(second && harness.user.waitsFor(second), "It waits for its turn in the queue q");
 });
 
-test("C.messages.cancel-many: a bulk cancel passes over what is cancelled already and waits for the end of its call", async () => {
+test("C.messages.cancel-many: a bulk cancel skips messages that are cancelled already and wait for the end of their call", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/called");

@@ -1,14 +1,14 @@
 /**
- * Messaging as it happens: requests, moments that come, answers of destinations.
- * Every event is decided at once and leaves one frame per user; only the disk
- * and the bodies that lie there are awaited.
+ * The messaging engine handles requests, timers and answers of destinations.
+ * It decides every event at once and writes one frame per user; it waits only
+ * for the disk and for bodies that are read from it.
  *
  * (1) A message is called when its acceptance is on the disk, not before.
  * (2) The start of an attempt is appended and not awaited: a crash may repeat
  *     the calls that were under way, and nothing else.
- * (3) Large answers are recorded one after the other, each when the one before
- *     it is on the disk: a record, its callbacks in base64 and their way to the
- *     disk take several times their memory.
+ * (3) Large answers are recorded one after the other, each when the previous
+ *     one is on the disk: the record, its callbacks in base64 and the copies in
+ *     the journal take several times the memory of the answer.
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Journal } from "../kernel/journal.ts";
@@ -51,18 +51,18 @@ export interface EngineOptions {
   readonly outbound: Outbound;
   readonly settings: DeliverySettings;
   readonly log: Log;
-  /** Who may still take memory in this thread; absent: everybody. */
+  /** Decides which users may still take memory in this thread; absent: all may. */
   readonly guard?: MemoryGuard | undefined;
-  /** Nothing is called and no schedule fires; due messages stay due. */
+  /** No destination is called and no schedule fires; due messages stay due. */
   readonly deliveriesDisabled?: boolean;
-  /** How often is looked for what is past its time, and whether the clock was set back. */
+  /** How often the engine removes expired state and checks whether the clock was set back. */
   readonly heartbeatMs?: number;
 }
 
 const HEARTBEAT_MS = 1_000;
-/** Between two beats the wall clock goes no other way than time passes, unless it is set. */
+/** Between two heartbeats the wall clock and the passed time differ by less than this, unless the clock is set. */
 const CLOCK_STEP_MS_MIN = 1_000;
-/** Longer ones are large: see (3). */
+/** Longer answers are large: see (3). */
 const LARGE_ANSWER_BYTES = 1024 * 1024;
 
 export class Engine {
@@ -75,18 +75,18 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #clocks: Clocks;
   readonly #unit: UnitOfWork;
-  /** Accepted and not yet on the disk. */
+  /** Accepted messages that are not on the disk yet. */
   #fresh: (Arrival & { readonly position: number })[] = [];
   #isWatching = false;
-  /** Of the last beat. */
+  /** At the last heartbeat. */
   #driftMs = 0;
   #isRunning = false;
   readonly #timers: readonly DueTimer[];
   #cancelHeartbeat: (() => void) | undefined;
   readonly #largeCalls: LargeCalls;
-  /** The end of those that were recorded or wait to be: see (3). */
+  /** Resolves when the large answers that were received so far are recorded: see (3). */
   #largeAnswers: Promise<void> = Promise.resolve();
-  /** While it drains. */
+  /** Set while the engine drains. */
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: EngineOptions) {
@@ -102,7 +102,7 @@ export class Engine {
       state,
       recorder,
       limits,
-      // Where nothing can be recorded, nothing is called either.
+      // While nothing can be recorded, nothing is called either.
       mayStart: () => journal.refusal === undefined && this.#drained === undefined && !deliveriesDisabled,
       start: (message) => this.#start(message),
     });
@@ -148,7 +148,7 @@ export class Engine {
     return this.#options.random;
   }
 
-  /** How long calling lags behind, in ms. */
+  /** How late the calls are, in ms. */
   lagMs(): number {
     return this.scheduler.lagMs(this.#options.clock.real.monotonicMs());
   }
@@ -162,15 +162,15 @@ export class Engine {
     return this.#clocks.now;
   }
 
-  // Its life.
+  // Start and stop.
 
-  /** Continues everything that was recovered. Calls are made from here on. */
+  /** Continues everything that was recovered. Calls are made from now on. */
   start(): void {
     this.#isRunning = true;
     this.#clocks.begin();
     this.#driftMs = driftOf(this.now);
     const { now } = this;
-    // Schedules that fire now publish messages of their own, which are not among those that were recovered.
+    // Before the schedules: messages that they publish now were not recovered.
     this.counts.repeated += this.scheduler.resume(now);
     this.schedules.resume(now.wallMs);
     this.workflows.resume(now);
@@ -179,8 +179,8 @@ export class Engine {
   }
 
   /**
-   * No call is made any more. Resolves when those under way have ended and are recorded, or after `graceMs`: what has not
-   * ended by then is called again by the next start.
+   * Makes no more calls. Resolves when the calls under way have ended and are recorded, or after `graceMs`: the next
+   * start repeats calls that have not ended by then.
    */
   async drain(graceMs: number): Promise<void> {
     this.#drained = Promise.withResolvers();
@@ -190,32 +190,32 @@ export class Engine {
     cancel();
   }
 
-  /** No call is made any more. Those under way may still end, and are not recorded. */
+  /** Makes no more calls. Calls under way may still end, and are not recorded. */
   stop(): void {
     this.#isRunning = false;
     for (const timer of this.#timers) timer.stop();
     this.#cancelHeartbeat?.();
   }
 
-  /** Throws if nothing may be accepted now, or not from this user: it may have been removed while a request arrived. */
+  /** Throws if no change is accepted now, or none from this user, which may have been removed during the request. */
   assertWritable(user: User): void {
     if (user.isDropped) throw new MessagingFailure("not found", `user ${user.name} not found`);
     const { journal } = this.#options;
     const refusal = journal.refusalOf?.(user) ?? journal.refusal;
-    if (refusal !== undefined) throw new MessagingFailure("unavailable", `Nothing can be accepted now: ${refusal}`);
+    if (refusal !== undefined) throw new MessagingFailure("unavailable", `Requests cannot be accepted now: ${refusal}`);
   }
 
-  /** Throws if nothing new may be accepted from this user, which may have too much already. */
+  /** Throws if the user may not add data: because of `assertWritable`, or because it takes too much memory. */
   assertMayGrow(user: User): void {
     this.assertWritable(user);
     if (user.memory.mayGrow) return;
     throw new MessagingFailure(
       "unavailable",
-      "The memory of messaging is nearly used up, and this user has much of it: let messages be delivered, delete some, or raise --messaging-memory",
+      "The memory of messaging is nearly used up, and this user has much of it: wait for deliveries, delete messages, or raise --messaging-memory",
     );
   }
 
-  /** Undefined if everything that happened so far is on the disk, otherwise when it is. */
+  /** Resolves when all changes so far are on the disk; undefined if they are. */
   whenSafe(): Promise<void> | undefined {
     const { journal } = this.#options;
     return journal.safe >= journal.end ? undefined : journal.whenSafe(journal.end);
@@ -224,16 +224,16 @@ export class Engine {
   // Decisions.
 
   /**
-   * Makes a decision about a user: checks that it may be recorded, applies and appends it, and starts what it allows.
-   * Resolves with what `work` returned when everything up to it is on the disk. Throws a `MessagingFailure` if nothing may be
-   * recorded; `work` throws its own before anything has changed.
+   * Makes a decision about a user: checks that it may be recorded, applies and appends it, and starts the calls that it
+   * allows. Resolves with the result of `work` when the decision is on the disk. Throws a `MessagingFailure` if nothing
+   * may be recorded; `work` throws its own before anything has changed.
    */
   async change<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result> {
     this.assertWritable(user);
     return this.#decide(work);
   }
 
-  /** The same for a decision that needs more memory: refused if the user may not have more. */
+  /** Like `change`, for a decision that needs more memory: refused if the user may not have more. */
   async grow<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result> {
     this.assertMayGrow(user);
     return this.#decide(work);
@@ -242,7 +242,7 @@ export class Engine {
   async #decide<Result>(work: (unit: UnitOfWork) => Result): Promise<Result> {
     const result = work(this.#unit);
     const position = this.#commit();
-    this.#startWhatMay();
+    this.#dispatch();
     await this.#options.journal.whenSafe(position);
     return result;
   }
@@ -254,7 +254,7 @@ export class Engine {
   ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
     this.assertMayGrow(user);
     const { journal } = this.#options;
-    // Not as `grow`: nothing that is published here can start before it is on the disk.
+    // Unlike `grow`, this need not dispatch: a published message cannot start before it is on the disk.
     const outcomes = publish(this.#unit, user, { requests });
     const position = this.#commit();
     if (journal.safe >= position) return outcomes;
@@ -266,7 +266,7 @@ export class Engine {
     await this.whenSafe();
   }
 
-  /** `given` are the keys that the operator gave: they replace the user's own. */
+  /** The keys that the operator configured replace the user's own. */
   async giveSigningKeys(user: User, given: SigningKeys): Promise<void> {
     this.recorder.append(user, "signingKeysPut", { keys: given, given });
     await this.whenSafe();
@@ -277,23 +277,23 @@ export class Engine {
     this.scheduler.dropUser(user);
     this.#fresh = this.#fresh.filter(({ message }) => message.user !== user);
     this.recorder.appendToArea("userDropped", { number: user.number });
-    this.#startWhatMay();
+    this.#dispatch();
     await this.whenSafe();
   }
 
-  /** Makes a decision of the engine's own, which nobody waits for. */
+  /** Makes a decision of the engine's own, which no caller waits for. */
   #perform(work: (unit: UnitOfWork) => void): void {
     work(this.#unit);
     this.#commit();
-    this.#startWhatMay();
+    this.#dispatch();
   }
 
-  #startWhatMay(): void {
+  #dispatch(): void {
     this.scheduler.dispatch(this.now);
     this.#setTimer();
   }
 
-  /** Messages that were held back may be called. */
+  /** Passes messages that were held back to the scheduler. */
   #arrive(messages: readonly Message[]): void {
     if (!this.#isRunning) return;
     const { now } = this;
@@ -306,7 +306,7 @@ export class Engine {
     this.#setTimer();
   }
 
-  /** Time has passed. */
+  /** Handles everything that is due now. */
   tick(): void {
     if (!this.#isRunning) return;
     const { now } = this;
@@ -328,7 +328,7 @@ export class Engine {
     else this.#largeCalls.enter(message.user, bytes, () => this.#startLarge(message, bytes));
   }
 
-  /** A call that may have waited: it is not made if the message was cancelled or its run has ended meanwhile. */
+  /** Makes a large call, which may have waited, unless the message was cancelled or its run has ended meanwhile. */
   #startLarge(message: Message, roomBytes: number): void {
     if (message.state !== messageState.cancelRequested && message.run?.hasLeftBehind(message) !== true) {
       this.#load(message, roomBytes);
@@ -338,7 +338,7 @@ export class Engine {
     this.#fail(message, "The message was cancelled before it was sent");
   }
 
-  /** `roomBytes` are what it takes of the room of large calls. */
+  /** `roomBytes` is how much of the room of large calls the call takes. */
   #load(message: Message, roomBytes: number): void {
     const body = this.#bodyOf(message);
     if (body instanceof Promise) void this.#callLater(message, body, roomBytes);
@@ -349,7 +349,7 @@ export class Engine {
     return message.run === undefined ? message.body.length : this.workflows.sentBytes(message, message.run);
   }
 
-  /** What is sent, and what callbacks say was sent. */
+  /** The body to send, and the body that callbacks show. */
   #bodyOf(message: Message): CallBody | Promise<CallBody> {
     const { run } = message;
     if (run !== undefined) return this.workflows.bodyOf(message, run);
@@ -378,7 +378,7 @@ export class Engine {
   }
 
   #call(message: Message, body: CallBody, roomBytes: number): void {
-    // The body may have been read for so long that the user is gone.
+    // The user may have been removed while the body was read.
     if (!this.#isRunning || message.user.isDropped) {
       if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
       return;
@@ -399,7 +399,7 @@ export class Engine {
     });
   }
 
-  /** What was sent stays in memory as long as its answer. */
+  /** The sent body stays in memory as long as its answer. */
   #leaveWhen(recorded: Promise<void> | void, user: User, roomBytes: number): void {
     if (recorded instanceof Promise) void recorded.then(() => this.#largeCalls.leave(user, roomBytes));
     else this.#largeCalls.leave(user, roomBytes);
@@ -414,7 +414,7 @@ export class Engine {
     return this.#largeAnswers;
   }
 
-  /** `startMs` is of the real clock. */
+  /** `startMs` is read from the real clock. */
   #ended(
     message: Message,
     { body, result, startMs }: { body: CallBody; result: DeliveryResult; startMs: number },
@@ -430,7 +430,7 @@ export class Engine {
     this.workflows.ended(message);
     if (queue !== undefined) this.scheduler.advance(queue, now);
     if (held !== undefined) this.scheduler.advance(held, now);
-    this.#startWhatMay();
+    this.#dispatch();
     this.backpressure.release();
     if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
   }
@@ -449,7 +449,7 @@ export class Engine {
     }
     const { response, bytes } = responseOf(result);
     const { callback, failureCallback } = message.envelope.fields;
-    // The message leaves its queue here, so whether callbacks hold it up is asked before.
+    // Before the outcome is recorded, because the message then leaves its queue.
     const holdsQueue = this.#heldBy(message);
     const kind = recordOutcome(unit, message, { result, response, bytes, nowMs });
     const deadLetter = kind === "failed" ? buryMessage(unit, message, { response, bytes, nowMs }) : undefined;
@@ -462,7 +462,7 @@ export class Engine {
     }
   }
 
-  /** With parallelism 1 the next message of a queue starts when the callbacks of this one are done too. */
+  /** The queue that callbacks hold up: with parallelism 1 the next message starts after the callbacks of this one. */
   #heldBy(message: Message): string | undefined {
     const queue = this.state.queueOf(message);
     return queue?.record.parallelism === 1 ? queue.record.name : undefined;
@@ -501,13 +501,13 @@ export class Engine {
 
   // Time.
 
-  /** Sleeps to the next moment that something is due. */
+  /** Sets the timers to the next due times. */
   #setTimer(): void {
     if (!this.#isRunning) return;
     for (const timer of this.#timers) timer.set();
   }
 
-  /** While nothing can be recorded, what publishes waits for the next beat. */
+  /** While nothing can be recorded, timers that publish wait for the next heartbeat. */
   #whilePublishing(dueMs: number | undefined): number | undefined {
     return this.#options.journal.refusal === undefined ? dueMs : undefined;
   }
@@ -523,7 +523,7 @@ export class Engine {
     });
   }
 
-  /** A clock that was set back has been ahead. */
+  /** Corrects schedules when the clock was set back, because it was ahead before. */
   #noticeClock(): void {
     const { now } = this;
     const driftMs = driftOf(now);
@@ -531,7 +531,7 @@ export class Engine {
     this.#driftMs = driftMs;
   }
 
-  /** Forgets what is past its time: dead letters, duplicates, keys that nobody uses, runs. */
+  /** Removes expired dead letters, deduplication entries, unused flow-control keys and ended runs. */
   #expire(): void {
     const { now, recorder } = this;
     for (const user of this.state.users) {
@@ -552,7 +552,7 @@ export class Engine {
     }
   }
 
-  /** Runs that have not ended are not looked at, however many there are. */
+  /** Visits ended runs only. */
   #forgetRuns(user: User, endedBeforeMs: number): void {
     for (const { id: runId, endedAtMs, messages, deadLetterId } of user.endedRuns) {
       if (endedAtMs >= endedBeforeMs) return;
@@ -562,14 +562,14 @@ export class Engine {
 }
 
 interface DueTimerOptions {
-  /** Undefined: nothing is due at any time. */
+  /** Undefined: nothing will be due. */
   nextDueMs(): number | undefined;
   /** Runs `task` at that time; the returned function cancels it. */
   arm(dueMs: number, task: () => void): () => void;
   tick(): void;
 }
 
-/** Wakes the engine for what is due next by one of its clocks. */
+/** Wakes the engine at the next due time of one of its clocks. */
 class DueTimer {
   readonly #options: DueTimerOptions;
   #dueMs: number | undefined;
@@ -579,7 +579,7 @@ class DueTimer {
     this.#options = options;
   }
 
-  /** What is due next may have changed. */
+  /** Call when the next due time may have changed. */
   set(): void {
     const { nextDueMs, arm, tick } = this.#options;
     const dueMs = nextDueMs();

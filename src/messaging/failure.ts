@@ -1,6 +1,6 @@
 /**
- * How the engine refuses a request. `edge/` turns the kind into a status. The
- * text names the field that is at fault, and nothing has changed.
+ * Refusals of a request. `edge/` turns the kind into a status. The text names
+ * the invalid field; a refused request has changed nothing.
  */
 
 export type MessagingFailureKind =
@@ -11,7 +11,7 @@ export type MessagingFailureKind =
   | "not implemented"
   | "unavailable";
 
-/** An answer, not a fault of ours: it carries no stack. */
+/** An answer to the caller and not a bug: it carries no stack. */
 export class MessagingFailure {
   readonly kind: MessagingFailureKind;
   readonly text: string;
@@ -30,10 +30,10 @@ export function notFound(text: string): MessagingFailure {
   return new MessagingFailure("not found", text);
 }
 
-/** What is to be sent again cannot be: part of it is damaged on the disk. */
+/** A dead letter that cannot be sent again because part of it is damaged on the disk. */
 export function damagedDeadLetter(id: string): MessagingFailure {
   return badRequest(
-    `Invalid value for dlqId: what the dead letter ${id} would send is damaged on the disk of the server: delete it, and publish it again`,
+    `Invalid value for dlqId: the data of the dead letter ${id} is damaged on the disk of the server: delete it and publish the message again`,
   );
 }
 
@@ -41,7 +41,7 @@ export function quotaExceeded(text: string): MessagingFailure {
   return new MessagingFailure("quota exceeded", text);
 }
 
-/** A user has published as much as it may in a day. */
+/** A user has reached its limit of messages per day. */
 export class DailyLimitExceeded extends MessagingFailure {
   readonly messagesPerDayMax: number;
   /** When the next day begins. */

@@ -1,9 +1,8 @@
 /**
- * What the log of messages is made of, taken from the frames of the journal.
- * The details are the fields of the records themselves, so nothing is encoded
- * twice.
+ * Reads the events of the log of messages from the frames of the journal. Their
+ * details are the fields of the records themselves, so nothing is encoded twice.
  *
- * An entry beside mod.ts, because the history's thread loads it without the
+ * A second entry beside mod.ts, because the history's thread loads it without the
  * engine: it imports the records and little else.
  */
 import { textFromBytes } from "../kernel/bytes.ts";
@@ -19,7 +18,7 @@ import { type MessageState, messageState } from "./state/states.ts";
 
 export { messageState };
 
-/** Reads one frame of the journal. The frame is copied where it is kept. */
+/** Reads one frame of the journal. Details are copied from the frame. */
 export function historyEventsOf(frame: Buffer): HistoryEvents {
   const events = new FrameEvents(frame);
   events.readAll();
@@ -34,7 +33,7 @@ class FrameEvents implements EventList {
   readonly user: number;
   readonly #frame: Buffer;
   readonly #reader: FrameReader;
-  /** Of the fields of the record that is read. */
+  /** Where the fields of the current record start. */
   #start = 0;
 
   constructor(frame: Buffer) {

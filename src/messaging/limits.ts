@@ -1,11 +1,11 @@
-/** What one user may have and ask for (C.limits, W.limits). Each is a setting of the messaging area. */
+/** Limits of one user (C.limits, W.limits). Each is a setting of the messaging area. */
 
 export interface MessagingLimits {
   /** Of one message's body. */
   readonly bodyBytesMax: number;
   readonly retriesMax: number;
   readonly delayMsMax: number;
-  /** Also how long an attempt may take when the message says nothing. */
+  /** Also the timeout of attempts of a message that sets none. */
   readonly timeoutMsMax: number;
   /** 0: no limit. */
   readonly messagesPerDayMax: number;
@@ -23,9 +23,9 @@ export interface MessagingLimits {
   /** The same for all users together. */
   readonly parallelism: number;
   readonly deduplicationWindowMs: number;
-  /** Of a response, as it is kept for logs, dead letters, callbacks and workflow calls. */
+  /** Of a response, as stored for logs, dead letters, callbacks and workflow calls. */
   readonly responseBytesMax: number;
-  /** Of bodies that are being sent, long ones of all users together; one user has half. */
+  /** Of long bodies that are being sent, for all users together; one user may use half. */
   readonly largeCallsBytesMax: number;
   /** Entries of one workflow run. */
   readonly stepsPerRunMax: number;
@@ -35,16 +35,16 @@ export interface MessagingLimits {
   readonly invokeDepthMax: number;
   /** Runs that wait for one event. */
   readonly waitersPerEventMax: number;
-  /** Longer lists of entries are not sent but fetched, by clients that can. */
+  /** Clients that can fetch lists of entries fetch longer ones; they are not sent. */
   readonly lazyFetchBytes: number;
-  /** How long an ended run is remembered. */
+  /** How long an ended run is stored. */
   readonly runRetentionMs: number;
 }
 
 const DAY_MS = 86_400_000;
 const MB = 1024 * 1024;
 
-/** C.body-cut. In base64 with the message that it answers it is less than a string can hold. */
+/** C.body-cut. In base64, together with its message, such a response fits into a string. */
 export const RESPONSE_BYTES_MAX = 100 * MB;
 
 export const defaultLimits: MessagingLimits = {

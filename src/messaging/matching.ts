@@ -1,4 +1,4 @@
-/** Which messages and dead letters a filter means. */
+/** Matches messages and dead letters against a filter. */
 
 import type { AttributeName, Filter } from "./api.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
@@ -10,7 +10,7 @@ import type { User } from "./state/user.ts";
 
 type Values = (fields: EnvelopeFields) => readonly (string | undefined)[];
 
-/** What a message has for each attribute. */
+/** The values of a message for each attribute. */
 const valuesOf: Readonly<Record<Exclude<AttributeName, "messageId">, Values>> = {
   url: ({ url }) => [url],
   host: ({ url }) => [new URL(url).host],
@@ -34,7 +34,7 @@ export function attributesOf(fields: EnvelopeFields): readonly (readonly [name: 
   return all;
 }
 
-/** True for a message that the filter means. Its creation is what `fromMs` and `toMs` speak of. */
+/** Matches messages. `fromMs` and `toMs` limit the creation time. */
 export function messageMatcher(filter: Filter): (message: Message) => boolean {
   const byFields = fieldsMatcher(filter);
   const ids = filter.ids === undefined ? undefined : new Set(filter.ids);
@@ -44,7 +44,7 @@ export function messageMatcher(filter: Filter): (message: Message) => boolean {
     byFields(message.envelope.fields, message);
 }
 
-/** True for a dead letter that the filter means. Its failure is what `fromMs` and `toMs` speak of. */
+/** Matches dead letters. `fromMs` and `toMs` limit the failure time. */
 export function deadLetterMatcher(filter: Filter, user: User): (deadLetter: DeadLetter) => boolean {
   const byRun = runMatcher(filter, user);
   const byFields = fieldsMatcher(filter);
@@ -58,7 +58,7 @@ export function deadLetterMatcher(filter: Filter, user: User): (deadLetter: Dead
     byFields(deadLetter.envelope.fields, deadLetter);
 }
 
-/** The run whose failure left a dead deadLetter. */
+/** The run whose failure left the dead letter. */
 export function runOfDeadLetter(user: User, { envelope }: DeadLetter): Run | undefined {
   const { workflow } = envelope.fields;
   return workflow === undefined ? undefined : user.runs.get(workflow.runId);

@@ -4,7 +4,7 @@ import { MessagingHarness, USER } from "../../test/harness/messaging-harness.ts"
 
 const GIVEN = { current: "sig_current", next: "sig_next" };
 
-test("C-19: rotations outlive a restart with the same given keys, and other given keys replace them", async () => {
+test("C-19: rotations survive a restart with the same configured keys; other configured keys replace them", async () => {
   const harness = await MessagingHarness.start();
   const rotated = await harness.user.rotateSigningKeys();
   assert.equal(rotated.current, GIVEN.next);
@@ -17,7 +17,7 @@ test("C-19: rotations outlive a restart with the same given keys, and other give
   assert.deepEqual(harness.user.signingKeys, { current: "sig_a", next: "sig_b" });
 });
 
-test("a reset empties every user and gives it its first keys again", async () => {
+test("a reset empties every user and restores its configured keys", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { delayMs: 1_000 });
   await harness.user.putQueue("q", {});
@@ -31,7 +31,7 @@ test("a reset empties every user and gives it its first keys again", async () =>
   assert.deepEqual(harness.user.signingKeys, GIVEN);
 });
 
-test("a user that is dropped has no door, and its calls end without a record", async () => {
+test("a dropped user is not found, and its calls end without a record", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/");

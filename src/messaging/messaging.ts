@@ -39,9 +39,9 @@ export class Messaging {
   }
 
   /**
-   * Makes sure that a user of this name exists. `given` are its signing keys as the operator knows them: they replace
-   * its own if they are others than were given before, so that a restart takes no rotation back. Absent: it keeps or gets
-   * its own.
+   * Makes sure that a user of this name exists. `given` are the signing keys that the operator configured: they replace
+   * the user's own if they differ from those configured before, so a restart does not undo a rotation. Without them the
+   * user keeps its own keys, or gets new ones.
    */
   async createUser(name: string, given?: SigningKeys): Promise<void> {
     const known = this.engine.state.findUser(name);
@@ -59,7 +59,7 @@ export class Messaging {
     await dropped;
   }
 
-  /** Empties every user; their signing keys are those that were given again. */
+  /** Empties every user; their signing keys are the configured ones again. */
   async reset(): Promise<void> {
     const users = [...this.engine.state.users];
     await Promise.all(

@@ -1,10 +1,10 @@
 /**
- * The face of messaging: everything that other rooms may import, beside the two
- * light entries `settings.ts` (limits and keys, without the engine) and
+ * The interface of messaging: everything that other rooms may import, in addition
+ * to the two light entries `settings.ts` (limits and keys, without the engine) and
  * `history.ts` (records to events, for the history's thread).
  *
- * `Messaging` is made once for an area; `Messaging.user` answers what the routes
- * ask. The rest is the vocabulary of its interface: headers, filters, views.
+ * An area creates one `Messaging`; routes call the API of a user, `Messaging.user`.
+ * The other exports are types and functions of that API: headers, filters, views.
  */
 export type {
   AttributeName,

@@ -1,11 +1,11 @@
-/** What a user may still publish, and what it may have. */
+/** Quotas of a user, and what a publish changes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MessagingHarness, request } from "../../test/harness/messaging-harness.ts";
 
 const DAY_MS = 86_400_000;
 
-test("a batch that is more than what is left of the day is refused whole, until the next day begins (UTC)", async () => {
+test("rejects a whole batch that exceeds the daily limit, until the next day begins (UTC)", async () => {
   const harness = await MessagingHarness.start({ messagesPerDayMax: 3 }, Date.UTC(2026, 0, 1, 23));
   await harness.user.publish([request("https://a.test/"), request("https://a.test/")]);
   await assert.rejects(harness.user.publish([request("https://a.test/"), request("https://a.test/")]), {
@@ -21,7 +21,7 @@ test("a batch that is more than what is left of the day is refused whole, until 
   await harness.user.publish([request("https://a.test/"), request("https://a.test/")]);
 });
 
-test("duplicates count for nothing in the day, and the count outlives a restart", async () => {
+test("duplicates do not count against the daily limit, and the count survives a restart", async () => {
   const harness = await MessagingHarness.start({ messagesPerDayMax: 2 });
   const same = request("https://a.test/", { deduplicationId: "d" });
   await harness.user.publish([same, same, request("https://b.test/")]);
@@ -33,7 +33,7 @@ test("duplicates count for nothing in the day, and the count outlives a restart"
   await harness.user.publish([request("https://c.test/")]);
 });
 
-test("a message that is the same as one before it in its batch has its id", async () => {
+test("a duplicate of an earlier message in the same batch gets its id", async () => {
   const harness = await MessagingHarness.start();
   const same = request("https://a.test/", { isDeduplicatedByContent: true });
   const other = request("https://a.test/", { isDeduplicatedByContent: true }, "another body");
@@ -49,11 +49,11 @@ test("a message that is the same as one before it in its batch has its id", asyn
   assert.equal(harness.calls.length, 2);
 });
 
-test("a body above the limit is refused by its size, a queue above the limit by its number", async () => {
+test("rejects a body above the limit with its size, and a queue above the limit of queues", async () => {
   const harness = await MessagingHarness.start({ bodyBytesMax: 4, queuesMax: 1 });
   await assert.rejects(harness.user.publish([request("https://a.test/", {}, "hello")]), {
     kind: "bad request",
-    text: "The body has 5 bytes, and the most is 4",
+    text: "The body has 5 bytes; the limit is 4",
   });
   await harness.user.publish([request("https://a.test/", { queueName: "a" }, "x")]);
   await assert.rejects(harness.user.publish([request("https://a.test/", { queueName: "b" }, "x")]), {
@@ -62,7 +62,7 @@ test("a body above the limit is refused by its size, a queue above the limit by 
   });
 });
 
-test("a group's default headers yield to those that the publisher forwards", async () => {
+test("forwarded headers of the publisher override the default headers of a group", async () => {
   const harness = await MessagingHarness.start();
   await harness.user.addEndpoints("g", [{ url: "https://a.test/" }]);
   await harness.user.setGroupHeaders("g", [

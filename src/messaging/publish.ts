@@ -1,7 +1,7 @@
 /**
- * From requests to messages: what groups a request reaches, what a duplicate
- * is, what a user may still have. `planPublish` decides and changes nothing;
- * `carryOut` does what was decided. Between them nothing happens, so a batch is
+ * Turns requests into messages: resolves URL groups, finds duplicates and
+ * checks the user's quotas. `planPublish` decides and changes nothing;
+ * `carryOut` executes the plan. Nothing runs between them, so a batch is
  * accepted whole or not at all.
  */
 import { createHash } from "node:crypto";
@@ -32,24 +32,23 @@ interface Draft {
   readonly bytes: Buffer;
   readonly notBeforeMs: number;
   readonly deduplicationKey: string;
-  /** The message that this one is the same as: accepted before, or a draft of the same batch. */
+  /** The message that this one duplicates: accepted before, or a draft of the same batch. */
   readonly original: Accepted | Draft | undefined;
 }
 
 interface PlannedRequest {
   readonly isGroup: boolean;
-  /** Of a workflow run, in place of drafts. */
+  /** A message of a workflow run, in place of drafts. */
   readonly run?: RunDraft;
   readonly drafts: readonly Draft[];
 }
 
 export interface PublishPlan {
   readonly requests: readonly PlannedRequest[];
-  /** Messages that are accepted. */
+  /** Accepted messages. */
   readonly newCount: number;
-  /** Messages that are the same as one before. */
   readonly duplicateCount: number;
-  /** Queues that come into being. */
+  /** Queues to create. */
   readonly newQueues: readonly string[];
 }
 
@@ -62,12 +61,12 @@ export interface PublishContext {
 }
 
 const DAY_MS = 86_400_000;
-/** The body of a message that is due within so long stays in memory. */
+/** The body of a message that is due within this time stays in memory. */
 const SOON_MS = 10_000;
-/** Longer ids are known by their hash, so that a stranger's ids do not fill our memory. */
+/** Longer ids are replaced by their hash, so that long ids do not fill the memory. */
 const KEY_LENGTH_MAX = 64;
 
-/** Decides what publishing these requests means. Throws a `MessagingFailure`. */
+/** Plans which messages these requests publish. Throws a `MessagingFailure`. */
 export function planPublish(
   context: PublishContext,
   requests: readonly PublishRequest[],
@@ -75,7 +74,7 @@ export function planPublish(
 ): PublishPlan {
   const { user, limits } = context;
   if (requests.length > limits.batchCountMax) {
-    throw badRequest(`The batch has ${requests.length} messages, and the most is ${limits.batchCountMax}`);
+    throw badRequest(`The batch has ${requests.length} messages; the limit is ${limits.batchCountMax}`);
   }
   const seen = new Map<string, Draft>();
   const newQueues = new Set<string>();
@@ -106,7 +105,7 @@ export function planPublish(
   return { requests: planned, newCount: count, duplicateCount, newQueues: [...newQueues] };
 }
 
-/** Whether anything of it is accepted: a duplicate creates nothing. */
+/** Whether the request creates a message: a duplicate creates none. */
 function isAnyNew({ drafts, run }: PlannedRequest): boolean {
   return run === undefined ? drafts.some(({ original }) => original === undefined) : run.kind !== "duplicate";
 }
@@ -126,7 +125,6 @@ export function publish(
   return outcomes;
 }
 
-/** Does what was planned. */
 function carryOut(unit: UnitOfWork, context: PublishContext, plan: PublishPlan): PublishOutcome[] {
   const { user, nowMs } = context;
   for (const name of plan.newQueues) unit.apply(user, "queuePut", { record: newQueue(name, nowMs) });
@@ -163,11 +161,12 @@ function planRequest(
   const { user, nowMs, limits } = context;
   const { destination, body, options, callerIp } = request;
   if (body.length > limits.bodyBytesMax) {
-    throw badRequest(`The body has ${body.length} bytes, and the most is ${limits.bodyBytesMax}`);
+    throw badRequest(`The body has ${body.length} bytes; the limit is ${limits.bodyBytesMax}`);
   }
   const { workflow } = options;
   if (workflow !== undefined) {
-    if (!isUrl(destination)) throw badRequest(`Invalid destination: a workflow has a URL, and ${destination} is none`);
+    if (!isUrl(destination))
+      throw badRequest(`Invalid destination: ${destination}: the destination of a workflow must be a URL`);
     return { isGroup: false, drafts: [], run: planRunMessage(context, request, { counts: runs, workflow }) };
   }
   const group = isUrl(destination) ? undefined : findGroup(user.groups, destination);
@@ -189,7 +188,7 @@ function planRequest(
   return { isGroup: group !== undefined, drafts };
 }
 
-/** Headers of the group for those that the publisher did not forward. */
+/** The forwarded headers, and headers of the group that the publisher did not forward. */
 function withDefaults(given: readonly string[], group: UrlGroup): readonly string[] {
   const names = new Set<string>();
   for (let i = 0; i < given.length; i += 2) names.add((given[i] as string).toLowerCase());
@@ -201,7 +200,7 @@ function withDefaults(given: readonly string[], group: UrlGroup): readonly strin
   return all;
 }
 
-/** What makes two messages the same; empty if nothing is asked for. */
+/** Messages with the same key are duplicates; empty if the publisher asked for no deduplication. */
 function deduplicationKeyOf(
   { deduplicationId, isDeduplicatedByContent }: PublishOptions,
   { url, headers, body, isGroup }: { url: string; headers: readonly string[]; body: Buffer; isGroup: boolean },

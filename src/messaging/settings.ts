@@ -1,6 +1,6 @@
 /**
- * What start-up and the command line need of messaging before there is an
- * engine, or without one. An entry beside mod.ts that loads next to nothing.
+ * The exports of messaging that start-up and the command line use without an
+ * engine. A second entry beside mod.ts, which loads very little.
  */
 export { newSigningKey } from "./delivery/signature.ts";
 export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";

@@ -1,7 +1,7 @@
 /**
- * What one decision may change. `Engine.change` and its kin hand it out, and
- * commit, dispatch and wait when the decision is made: whoever has a unit of
- * work can forget neither, and nobody else can change anything.
+ * The changes that one decision may make. `Engine.change`, `grow` and `#perform`
+ * pass it to the decision, then commit, dispatch and wait: a caller cannot forget
+ * these, and state cannot be changed without a unit of work.
  */
 
 import type { Random } from "../kernel/random.ts";
@@ -22,7 +22,7 @@ import type { Run, RunRecord, RunState } from "./state/run.ts";
 import { messageState } from "./state/states.ts";
 import type { User } from "./state/user.ts";
 
-/** What has happened since the start. */
+/** Counts since the start. */
 export interface EngineCounts {
   accepted: number;
   deduplicated: number;
@@ -35,12 +35,12 @@ export interface EngineCounts {
   repeated: number;
 }
 
-/** What has happened to workflow runs since the start. */
+/** Counts of workflow runs since the start. */
 export interface RunTotals {
   started: number;
-  /** By how they ended. */
+  /** By final state. */
   readonly ended: Record<RunState, number>;
-  /** Deliveries of entries, and of what came of calls, that their endpoints took. */
+  /** Deliveries of entries and of call results that their endpoints accepted. */
   deliveredSteps: number;
 }
 
@@ -48,7 +48,7 @@ export interface NewMessage {
   readonly fields: EnvelopeFields;
   readonly bytes: Buffer;
   readonly isNeededSoon: boolean;
-  /** Empty: nothing is compared with it. */
+  /** Empty: no deduplication. */
   readonly deduplicationKey: string;
 }
 
@@ -79,7 +79,7 @@ export class UnitOfWork {
   readonly #recorder: Recorder;
   readonly #scheduler: Scheduler;
   readonly #clocks: Clocks;
-  /** In this unit. */
+  /** Messages accepted in this unit. */
   #accepted: Message[] = [];
 
   constructor({ recorder, scheduler, state, limits, random, clocks }: UnitOptions) {
@@ -147,12 +147,12 @@ export class UnitOfWork {
     return true;
   }
 
-  /** Cancels a message whose run ends, unless it is called: then its call continues, and its outcome is dropped. */
+  /** Cancels a message whose run ends, unless its call is under way: the call continues, and its outcome is dropped. */
   cancelWaiting(message: Message): void {
     if (!isCalled(message)) this.cancel(message);
   }
 
-  /** The end of a message whose cancellation was requested. */
+  /** Ends a message whose cancellation was requested. */
   endCancelled({ user, sequence }: Message, atMs: number): void {
     this.#recorder.apply(user, "cancelled", { sequence, atMs });
     this.counts.cancelled += 1;
@@ -163,7 +163,7 @@ export class UnitOfWork {
     return this.#recorder.apply(user, "runCreated", { record });
   }
 
-  /** `result` is what the function of the run returned; undefined if it did not. */
+  /** `result` is the return value of the run's function; undefined if it did not return. */
   endRun(run: Run, { state, atMs, result }: { state: RunState; atMs: number; result: Buffer | undefined }): void {
     this.runTotals.ended[state] += 1;
     const body = result && Body.of(result, false);
@@ -181,7 +181,7 @@ export class UnitOfWork {
     this.#scheduler.advance(queue, this.now);
   }
 
-  /** A queue was removed: what is left of its messages continues without it. */
+  /** A queue was removed: its remaining messages continue without it. */
   leaveQueue(queue: Queue): void {
     this.#scheduler.leaveQueue(queue, this.now);
   }
@@ -191,9 +191,9 @@ export class UnitOfWork {
     this.#scheduler.wakeKey(key, this.now);
   }
 
-  /** The messages that were accepted since the last time: for the engine, when the frame is appended. */
+  /** The messages that were accepted since the last call; the engine takes them when it appends the frame. */
   takeAccepted(): readonly Message[] {
-    if (this.#accepted.length === 0) return NONE;
+    if (this.#accepted.length === 0) return NO_MESSAGES;
     const accepted = this.#accepted;
     this.#accepted = [];
     return accepted;
@@ -205,7 +205,7 @@ export class UnitOfWork {
   }
 }
 
-const NONE: readonly Message[] = [];
+const NO_MESSAGES: readonly Message[] = [];
 
 /** True while a call of the message is under way. */
 function isCalled({ user, sequence }: Message): boolean {

@@ -1,4 +1,4 @@
-/** Messaging of one user: asks the engine, and waits for the disk where something changed. */
+/** Messaging of one user: calls the engine, and waits for the disk after changes. */
 
 import type {
   Filter,
@@ -34,7 +34,7 @@ import type { SigningKeys, User } from "./state/user.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { UserWorkflows } from "./workflow/user-workflows.ts";
 
-/** How long a finished message can still be looked up. */
+/** How long after its end a message can be looked up. */
 const FINISHED_MS = 60_000;
 
 export class UserMessaging implements MessagingApi {
@@ -123,7 +123,7 @@ export class UserMessaging implements MessagingApi {
       const { queuesMax, queueParallelismMax } = this.#engine.limits;
       const { queues } = this.#user;
       if (parallelism !== undefined && parallelism > queueParallelismMax) {
-        throw quotaExceeded(`parallelism is ${parallelism}, and the most is ${queueParallelismMax}`);
+        throw quotaExceeded(`parallelism is ${parallelism}; the limit is ${queueParallelismMax}`);
       }
       if (!queues.has(name) && queues.size >= queuesMax)
         throw quotaExceeded(`Maximum number of queues exceeded: ${queuesMax}`);
@@ -143,7 +143,7 @@ export class UserMessaging implements MessagingApi {
     return this.#change((unit) => {
       const queue = this.#user.queues.get(name);
       if (queue === undefined) return;
-      // A queue that goes lets nobody through while its messages are cancelled one by one.
+      // Paused, so that no message starts while the messages are cancelled one by one.
       queue.record = { ...queue.record, isPaused: true };
       for (const message of [...queue.members]) if (!message.isInRun) unit.cancel(message);
       unit.apply(this.#user, "queueRemoved", { name });
@@ -175,7 +175,7 @@ export class UserMessaging implements MessagingApi {
       const { schedulesMax, bodyBytesMax } = this.#engine.limits;
       const known = user.schedules.get(id);
       if (body.length > bodyBytesMax)
-        throw badRequest(`The body has ${body.length} bytes, and the most is ${bodyBytesMax}`);
+        throw badRequest(`The body has ${body.length} bytes; the limit is ${bodyBytesMax}`);
       if (known === undefined && user.schedules.size >= schedulesMax) {
         throw quotaExceeded(`Maximum number of schedules exceeded: ${schedulesMax}`);
       }
@@ -345,7 +345,7 @@ export class UserMessaging implements MessagingApi {
   }
 
   resetFlowKey(name: string, isWhole: boolean): Promise<void> {
-    // A key that nobody named has nothing to forget, and does not come into being for it.
+    // A reset does not create a key.
     if (!this.#user.flowKeys.has(name)) return Promise.resolve();
     return this.#changeKey(name, (key) => {
       if (isWhole) key.inFlight.clear();
@@ -417,7 +417,7 @@ function viewOfKey(key: FlowKey, now: Moment): FlowKeyView {
   };
 }
 
-/** What an unfinished message waits for: a sentence without a full stop. */
+/** Describes in one sentence, without a full stop, what an unfinished message waits for. */
 function waitsFor(state: MessagingState, message: Message, now: Moment): string {
   const { list, envelope } = message;
   const { queueName, flowControl } = envelope.fields;
@@ -427,7 +427,7 @@ function waitsFor(state: MessagingState, message: Message, now: Moment): string 
     const what = message.state === messageState.retry ? "its next attempt" : "its time";
     return `It waits for ${what}, ${new Date(message.dueMs).toISOString()}`;
   }
-  if (list === undefined) return "It waits to be on the disk";
+  if (list === undefined) return "It waits to be written to the disk";
   const queue = state.queueOf(message);
   if (queue !== undefined && (list === queue.waiting || list === queue.held || list === queue.excess)) {
     if (queue.record.isPaused) return `It waits for the queue ${queueName} to be resumed`;

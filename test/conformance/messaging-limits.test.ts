@@ -54,12 +54,7 @@ test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limi
       refusal("Maximum number of schedules exceeded: 1"),
     ],
     ["POST /v2/queues", { body: { queueName: "q", parallelism: 5 } }, 200, {}],
-    [
-      "POST /v2/queues",
-      { body: { queueName: "q", parallelism: 6 } },
-      412,
-      refusal("parallelism is 6, and the most is 5"),
-    ],
+    ["POST /v2/queues", { body: { queueName: "q", parallelism: 6 } }, 412, refusal("parallelism is 6; the limit is 5")],
     ["POST /v2/queues", { body: { queueName: "r" } }, 412, refusal("Maximum number of queues exceeded: 1")],
     ["POST /v2/queues/r/pause", {}, 412, refusal("Maximum number of queues exceeded: 1")],
     ["POST /v2/enqueue/r/https://a.test", {}, 412, refusal("Maximum number of queues exceeded: 1")],
@@ -581,7 +576,7 @@ test("S-04: while the disk is full, writes are 503 with Retry-After, and reads c
     const { status, headers, json } = await server.send(line, options);
     assert.deepEqual(
       [status, headers["retry-after"], json],
-      [503, "1", refusal("Nothing can be accepted now: no space is left on the device")],
+      [503, "1", refusal("Requests cannot be accepted now: no space is left on the device")],
       line,
     );
   }

@@ -277,7 +277,7 @@ test("C15, C.limits.body: a body above the limit is refused with the limit", asy
     body: [{ destination: "https://a.test", body: "x".repeat(1_001) }],
   });
   assert.equal(reply.status, 400);
-  assert.deepEqual(reply.json, { error: "The body has 1001 bytes, and the most is 1000" });
+  assert.deepEqual(reply.json, { error: "The body has 1001 bytes; the limit is 1000" });
 });
 
 // C15.hops, C.delivery.hops

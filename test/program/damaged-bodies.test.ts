@@ -141,7 +141,7 @@ test("C.bodies: a damaged body is found at the start and by verify, shown as dam
   assert.equal(refused.status, 400);
   assert.match(
     String(refused.json["error"]),
-    /^Invalid value for dlqId: what the dead letter .* is damaged on the disk/,
+    /^Invalid value for dlqId: the data of the dead letter .* is damaged on the disk/,
   );
 });
 

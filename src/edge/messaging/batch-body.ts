@@ -40,7 +40,7 @@ export function readBatch(call: MessagingCall, form: BatchForm = PLAIN): readonl
   const elements = parseJsonBody(request.body, WANTED);
   if (!Array.isArray(elements)) throw bodyMalformed(WANTED);
   if (elements.length > limits.batchCountMax) {
-    throw badRequest(`The batch has ${elements.length} messages, and the most is ${limits.batchCountMax}`);
+    throw badRequest(`The batch has ${elements.length} messages; the limit is ${limits.batchCountMax}`);
   }
   const from = callerIp(request.remoteAddress);
   return elements.map((element: unknown, index) => {

@@ -1,7 +1,7 @@
 /**
- * Callbacks: messages of their own that report the outcome of another one. The
- * callback of a plain message is sent after every attempt, its failure callback
- * once, when it failed for good (C.callbacks).
+ * Callbacks: messages that report the outcome of another message. The callback
+ * of a plain message is sent after every attempt, its failure callback once,
+ * when the message failed permanently (C.callbacks).
  */
 
 import type { CallbackPlan, EnvelopeFields } from "../options/envelope.ts";
@@ -12,7 +12,7 @@ import { redactedHeaders, redactedText } from "../options/redaction.ts";
 import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "../state/dead-letters.ts";
 import type { Message } from "../state/message.ts";
 
-/** What a callback reports. */
+/** The attempt that a callback reports. */
 export interface AttemptReport {
   readonly message: Pick<Message, "id" | "envelope" | "notBeforeMs" | "createdAtMs">;
   readonly bytes: Buffer;
@@ -20,7 +20,7 @@ export interface AttemptReport {
   readonly responseBytes: Buffer;
   /** Attempts before this one. */
   readonly retried: number;
-  /** If the message failed for good. */
+  /** Set if the message failed permanently. */
   readonly deadLetter?: DeadLetter | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Callback {
   readonly bytes: Buffer;
 }
 
-/** The message that reports an attempt as the plan says. */
+/** The message that reports an attempt. */
 export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
   const { message } = report;
   const { retriesMax, retryDelay, callerIp, hops, trace, redact } = message.envelope.fields;
@@ -39,7 +39,7 @@ export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue
     ...own,
     ...(hops !== undefined && { hops }),
     ...(trace !== undefined && { trace }),
-    // Its headers and its body come from the message, so its records hide what those of the message hide.
+    // Headers and body come from the message, so records of the callback hide what records of the message hide.
     ...(redact !== undefined && { redact }),
   };
   const origin = { callerIp, callbackOf: message.id, holdsQueue };
@@ -50,13 +50,13 @@ export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue
   };
 }
 
-/** What a callback says of an attempt. Hidden parts are hidden, unless the destination is who they were meant for. */
+/** The body of a callback. `isRedacted: false` is for the endpoint of a run, which may see hidden parts. */
 export function reportOf(
   { message, bytes, response, responseBytes, retried, deadLetter }: AttemptReport,
   { isRedacted = true } = {},
 ): object {
   const fields = isRedacted ? message.envelope.fields : { ...message.envelope.fields, redact: undefined };
-  // Where no answer came, the body is what went wrong.
+  // Without an answer, the body is the error.
   const body = response.status === 0 ? Buffer.from(response.error) : responseBytes;
   return {
     status: response.status,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "./cut-answer.ts";
 
-test("a cut answer keeps its headers but for those that describe the whole body, and says what is kept", () => {
+test("a cut answer keeps its headers except those that describe the whole body, and has the stored length", () => {
   const given = [
     "Content-Type",
     "text/plain",
@@ -23,7 +23,7 @@ test("a cut answer keeps its headers but for those that describe the whole body,
   assert.equal(isCut(given), false);
 });
 
-test("what a destination says of a cut itself is replaced", () => {
+test("replaces the cut header of a destination", () => {
   assert.deepEqual(cutHeaders(["service-body-cut", "7"], 3), ["Service-Body-Cut", "3", "Upstash-Body-Cut", "3"]);
 });
 
@@ -55,13 +55,13 @@ const errors: readonly (readonly [start: string, mended: string])[] = [
   ["[1,2", '{"message":"[1,2…"}'],
 ];
 
-test("the start of an error is mended to an object whose message can be read", () => {
+test("completes the start of an error to an object with a readable message", () => {
   for (const [start, mended] of errors) {
     assert.equal(mendedError(Buffer.from(start)).toString(), mended, start);
   }
 });
 
-test("an error that breaks off in a name shows its whole start as the message", () => {
+test("an error that is truncated within a field name shows its whole start as the message", () => {
   const mended = JSON.parse(mendedError(Buffer.from('{"message":"whole","sta')).toString());
   assert.deepEqual(mended, { message: '{"message":"whole","sta…' });
 });

@@ -1,13 +1,13 @@
 /**
- * Answers of destinations that are longer than is kept of them. Their headers
- * say so wherever they are shown or sent: in callbacks, in the results of
- * workflow calls, in logs and with dead letters.
+ * Answers of destinations that are longer than the limit, so only their start
+ * is stored. A header says so in callbacks, in results of workflow calls, in
+ * logs and in dead letters.
  */
 
-/** How many bytes were kept. In both spellings, as deliveries have theirs. */
+/** How many bytes are stored. In both spellings, like the headers of deliveries. */
 const CUT_NAMES = ["Service-Body-Cut", "Upstash-Body-Cut"];
 
-/** What they say is true of the whole body only. Lower case. */
+/** Headers that describe the whole body only. Lower case. */
 const OF_WHOLE_BODY: ReadonlySet<string> = new Set([
   "content-length",
   "content-md5",
@@ -17,14 +17,14 @@ const OF_WHOLE_BODY: ReadonlySet<string> = new Set([
   ...CUT_NAMES.map((name) => name.toLowerCase()),
 ]);
 
-/** The headers of an answer of which `keptBytes` are kept: name, value, name, value, … */
-export function cutHeaders(headers: readonly string[], keptBytes: number): readonly string[] {
+/** The headers of an answer of which `storedBytes` are stored: name, value, name, value, … */
+export function cutHeaders(headers: readonly string[], storedBytes: number): readonly string[] {
   const shown: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     if (!OF_WHOLE_BODY.has(name.toLowerCase())) shown.push(name, headers[i + 1] as string);
   }
-  for (const name of CUT_NAMES) shown.push(name, String(keptBytes));
+  for (const name of CUT_NAMES) shown.push(name, String(storedBytes));
   return shown;
 }
 
@@ -32,18 +32,18 @@ export function isCut(headers: readonly string[]): boolean {
   return headers.some((name, index) => index % 2 === 0 && name === CUT_NAMES[0]);
 }
 
-/** The quotes around the text in both, and the backslashes of the inner ones. */
+/** The quotes of both JSON texts, and the backslashes of the inner quotes. */
 const QUOTES_BYTES = 6;
-/** Of a control character, which is written as its number. */
+/** Of a control character, which is written as an escape with its number. */
 const TWICE_QUOTED_BYTES_MAX = 7;
 
-/** What a byte takes in a JSON text within a JSON text, at most: official clients read bytes as characters of Latin 1. */
+/** The bytes that a byte takes at most in a JSON text within a JSON text: official clients read bytes as Latin 1. */
 const TWICE_QUOTED_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte >= 0x80) return 2;
   return Buffer.byteLength(JSON.stringify(JSON.stringify(String.fromCharCode(byte)))) - QUOTES_BYTES;
 });
 
-/** How many bytes of the start of `text` take at most `room` bytes in a JSON text within a JSON text. */
+/** How many bytes of the start of `text` fit into `room` bytes in a JSON text within a JSON text. */
 export function twiceQuotedWithin(text: Buffer, room: number): number {
   if (text.length * TWICE_QUOTED_BYTES_MAX <= room) return text.length;
   let left = room;
@@ -54,14 +54,14 @@ export function twiceQuotedWithin(text: Buffer, room: number): number {
   return text.length;
 }
 
-/** Nobody reads more of an error: this takes some 50 ms. */
+/** Parsing this much of an error takes some 50 ms; a longer start is not useful. */
 const MENDED_BYTES_MAX = 16 * 1024 * 1024;
 /** An error has a few levels. */
 const DEPTH_MAX = 100;
 
 /**
- * The start of an error that an endpoint of a workflow answered, `{"error", "message", "stack"}`, as a whole object with the
- * same fields: clients read it as JSON, and show nothing of one that breaks off.
+ * Completes the start of an error that an endpoint of a workflow answered, `{"error", "message", "stack"}`, to an
+ * object with the same fields: clients parse it as JSON, and show nothing of a truncated text.
  */
 export function mendedError(start: Buffer): Buffer {
   const text = start.subarray(0, MENDED_BYTES_MAX).toString("utf8");
@@ -72,13 +72,13 @@ export function mendedError(start: Buffer): Buffer {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** By the code of what opens: what closes. */
+/** The closing character of each opening character code. */
 const CLOSING: ReadonlyMap<number, string> = new Map([
   [0x7b, "}"],
   [0x5b, "]"],
 ]);
 
-/** A JSON text that breaks off, with what is open in it closed. */
+/** A truncated JSON text with its open strings, arrays and objects closed. */
 function closed(text: string): string {
   const open: string[] = [];
   let isInString = false;

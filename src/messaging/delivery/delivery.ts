@@ -9,20 +9,20 @@ import type { Message } from "../state/message.ts";
 import type { Run } from "../state/run.ts";
 import { signDelivery } from "./signature.ts";
 
-/** In which spelling our headers are sent: with both prefixes, or one. */
+/** The prefixes of our headers: both, or one of them. */
 export type HeaderSpelling = "both" | "service" | "upstash";
 
 export interface DeliverySettings {
   readonly spelling: HeaderSpelling;
-  /** Receivers with keys for several regions choose by it. */
+  /** Receivers with keys for several regions choose the key by it. */
   readonly region: string;
 }
 
-/** What a call sends, and what is said to have been sent: of a run, what it began with. */
+/** The body that a call sends, and the body that callbacks show: for a run, the body of its first request. */
 export type CallBody = (
   | { readonly sent: Buffer }
   | {
-      /** Together they are what is sent. Other calls share them, so nobody changes them. */
+      /** The body in pieces. Other calls share them, so they are not changed. */
       readonly sent: readonly Buffer[];
       /** SHA-256 of all of it in base64url. */
       readonly digest: string;
@@ -41,11 +41,11 @@ export interface DeliveryRequest {
   readonly messageId: string;
   /** Attempts before this one. */
   readonly retried: number;
-  /** What the last headers are, `traceparent` and `tracestate`; undefined: none, or the publisher's own are among them. */
+  /** The trace in the last headers, `traceparent` and `tracestate`; undefined if the publisher set none or its own. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type DeliveryResult =
   | {
       readonly kind: "answer";
@@ -53,7 +53,7 @@ export type DeliveryResult =
       /** name, value, name, value, … */
       readonly headers: readonly string[];
       readonly body: Buffer;
-      /** The answer was longer: this is its start. Absent: it is whole. */
+      /** True: the answer was longer, and this is its start. */
       readonly isBodyCut?: boolean;
     }
   | {
@@ -64,7 +64,7 @@ export type DeliveryResult =
       readonly isFinal?: true;
     };
 
-/** Gets the result of a call. A promise says until when the body of the answer stays in memory. */
+/** Receives the result of a call. A returned promise resolves when the body of the answer leaves memory. */
 export type DeliveryDone = (result: DeliveryResult) => Promise<void> | void;
 
 /** Makes the calls. `done` is called once for each, never before `send` has returned. */
@@ -76,7 +76,7 @@ export interface Outbound {
 
 const USER_AGENT = "Upstash-QStash";
 
-/** What we say about a delivery: the name without its prefix, and its value. */
+/** Our headers of a delivery: the name without its prefix, and the value. */
 const ownHeaders: readonly (readonly [name: string, value: (facts: OwnFacts) => string | undefined])[] = [
   ["Message-Id", ({ message }) => message.id],
   ["Retried", ({ message }) => String(message.retried)],
@@ -100,13 +100,13 @@ const prefixesBySpelling: Readonly<Record<HeaderSpelling, readonly string[]>> = 
   upstash: ["Upstash-"],
 };
 
-/** Names that a publisher cannot set: lower case. */
+/** Names that a publisher cannot set. Lower case. */
 const ownNames: ReadonlySet<string> = new Set([
   "accept-encoding",
   ...ownHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}${name}`.toLowerCase())),
 ]);
 
-/** Names that are spelled in another way than their row says (C.delivery). */
+/** Names whose spelling differs from prefix and row (C.delivery). */
 const spellings: ReadonlyMap<string, string> = new Map([["Service-Caller-Ip", "Service-Caller-IP"]]);
 
 /** The names to send in each spelling, one list for each header of ours, in their order. */
@@ -122,7 +122,7 @@ const namesBySpelling = new Map(
 export interface DeliveryFacts {
   readonly settings: DeliverySettings;
   readonly nowMs: number;
-  /** Of the signature. */
+  /** Id of the signature. */
   readonly tokenId: string;
   readonly timeoutMs: number;
 }
@@ -151,7 +151,7 @@ export function deliveryRequest(message: Message, body: CallBody, facts: Deliver
   return { ...call, messageId, retried, trace };
 }
 
-/** Whether the publisher forwards a trace by name: then the trace of the request is not sent. */
+/** True if the publisher forwards trace headers: then the trace of the request is not sent. */
 function namesTrace(forwarded: readonly string[]): boolean {
   for (let i = 0; i < forwarded.length; i += 2) {
     const name = (forwarded[i] as string).toLowerCase();
@@ -160,7 +160,7 @@ function namesTrace(forwarded: readonly string[]): boolean {
   return false;
 }
 
-/** What a delivery to the endpoint of a workflow says beside that (W.delivery). */
+/** Further headers of a delivery to the endpoint of a workflow (W.delivery). */
 const runHeaders: readonly (readonly [name: string, value: (message: Message, run: Run) => string | undefined])[] = [
   ["RunId", (_message, { id }) => id],
   ["Url", (_message, { record }) => record.url],
@@ -173,7 +173,7 @@ const runNames: ReadonlySet<string> = new Set(
   runHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}workflow-${name}`.toLowerCase())),
 );
 
-/** A third party that a run calls gets none of it. */
+/** False for third parties that a run calls: they get no headers of the run. */
 function isToEndpoint({ fields: { workflow } }: Envelope): boolean {
   return workflow !== undefined && workflow.callType !== "toCallback";
 }
@@ -181,8 +181,8 @@ function isToEndpoint({ fields: { workflow } }: Envelope): boolean {
 function addRunHeaders(headers: string[], message: Message, spelling: HeaderSpelling): void {
   const { run } = message;
   if (run === undefined || !isToEndpoint(message.envelope)) return;
-  for (const [name, say] of runHeaders) {
-    const value = say(message, run);
+  for (const [name, render] of runHeaders) {
+    const value = render(message, run);
     if (value === undefined) continue;
     for (const prefix of prefixesBySpelling[spelling]) headers.push(`${prefix}Workflow-${name}`, value);
   }
@@ -190,7 +190,7 @@ function addRunHeaders(headers: string[], message: Message, spelling: HeaderSpel
 
 const forwarded = new WeakMap<Envelope, readonly string[]>();
 
-/** What the publisher forwards, without the names that are ours, and who calls: worked out once for each envelope. */
+/** The publisher's forwarded headers without our names, and a User-Agent: computed once for each envelope. */
 function forwardedHeaders(envelope: Envelope): readonly string[] {
   const known = forwarded.get(envelope);
   if (known !== undefined) return known;

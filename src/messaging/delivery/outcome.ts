@@ -1,4 +1,4 @@
-/** What follows from the end of an attempt (C.outcome). */
+/** Decides what follows from the end of an attempt (C.outcome). */
 
 import { Body } from "../bodies/body.ts";
 import { defaultDelayMs, parseRetryDelay } from "../options/retry-delay.ts";
@@ -30,9 +30,9 @@ export function outcomeOf(message: Message, result: DeliveryResult, nowMs: numbe
   }
   if (result.kind === "failure" && result.isFinal === true) return { kind: "failed" };
   if (message.retried >= retriesMax) return { kind: "failed" };
-  const asked =
+  const requestedMs =
     result.kind === "answer" ? requestedDelayMs((name) => headerOf(result.headers, name), nowMs) : undefined;
-  if (asked !== undefined) return { kind: "retry", delayMs: asked };
+  if (requestedMs !== undefined) return { kind: "retry", delayMs: requestedMs };
   const delayMs =
     retryDelay === undefined ? defaultDelayMs(message.retried) : parseRetryDelay(retryDelay).delayMs(message.retried);
   return { kind: "retry", delayMs };
@@ -49,7 +49,7 @@ export function responseOf(result: DeliveryResult): { readonly response: Respons
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** An attempt that has ended, as it is recorded. */
+/** An attempt that has ended. */
 export interface EndedAttempt {
   readonly result: DeliveryResult;
   readonly response: ResponseFacts;
@@ -57,7 +57,7 @@ export interface EndedAttempt {
   readonly nowMs: number;
 }
 
-/** Records a delivery, or that there will be another attempt. A failure is counted only: the caller records it. */
+/** Records a delivery or a planned retry. A failure is only counted: the caller records it. */
 export function recordOutcome(unit: UnitOfWork, message: Message, attempt: EndedAttempt): Outcome["kind"] {
   const { result, response, bytes, nowMs } = attempt;
   const { counts } = unit;
@@ -96,7 +96,7 @@ export function buryMessage(
   return unit.apply(user, "failed", { sequence, atMs: nowMs, id, response, responseBody });
 }
 
-/** The first value of a header by its lower-case name. */
+/** The first value of a header; names are compared in lower case. */
 export function headerOf(headers: readonly string[], name: string): string | undefined {
   const wanted = name.toLowerCase();
   for (let i = 0; i < headers.length; i += 2) {

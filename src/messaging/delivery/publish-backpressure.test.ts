@@ -13,19 +13,19 @@ async function busyHarness(callMs: number): Promise<{ harness: MessagingHarness;
   };
   for (let n = 0; n < 5; n += 1) await harness.publish("https://a.test/");
   await harness.settle();
-  // One call tells how quick the destination is.
+  // One call shows how quick the destination is.
   await harness.advance(callMs);
   open[0]?.answer(answered(200));
   await harness.settle();
   return { harness, open };
 }
 
-test("nobody waits while messages wait for less than 50 ms", async () => {
+test("no publisher waits while messages wait for less than 50 ms", async () => {
   const { harness } = await busyHarness(20);
   assert.equal(harness.messaging.engine.backpressure.wait(), undefined);
 });
 
-test("behind a quick destination a publisher waits for the next call that ends", async () => {
+test("with a quick destination a publisher waits until the next call ends", async () => {
   const { harness, open } = await busyHarness(20);
   await harness.advance(60);
   const { backpressure } = harness.messaging.engine;
@@ -40,7 +40,7 @@ test("behind a quick destination a publisher waits for the next call that ends",
   assert.equal(backpressure.waitingCount, 0);
 });
 
-test("nobody waits for longer than 250 ms", async () => {
+test("no publisher waits for longer than 250 ms", async () => {
   const { harness } = await busyHarness(20);
   await harness.advance(60);
   const waiting = harness.messaging.engine.backpressure.wait();
@@ -49,7 +49,7 @@ test("nobody waits for longer than 250 ms", async () => {
   assert.equal(harness.messaging.engine.backpressure.waitingCount, 0);
 });
 
-test("a slow destination and what waits for a rate slow nobody down", async () => {
+test("a slow destination and messages that wait for a rate do not delay publishers", async () => {
   const { harness } = await busyHarness(5_000);
   const flowControl = { key: "k", rate: 1, periodMs: 60_000 };
   await harness.publish("https://b.test/", { flowControl });

@@ -1,22 +1,23 @@
 /**
- * Delivers before it accepts: when calling lags behind, publishers wait.
- * Otherwise requests that are quick to accept would take all the time of the
- * thread, and messages would pile up that could be delivered.
+ * Backpressure: publishers wait when calls are late. Otherwise requests, which
+ * are quick to accept, would take all the time of the thread, and messages that
+ * could be delivered would pile up.
  *
- * Calling lags when a message has waited for longer than LAG_MS_MAX although
- * nothing holds it but us: it is ready and a slot is free, or it waits for a
- * slot of a destination that answers quickly. What waits for retries, rates,
- * queues or a slow destination slows nobody down.
+ * Calls are late when a message has waited for longer than LAG_MS_MAX only
+ * because this server is busy: it is ready and a slot is free, or it waits for a
+ * slot of a destination that answers quickly. Messages that wait for retries,
+ * rates, queues or a slow destination do not delay publishers.
  *
- * While it lags, each call that ends lets one publisher through, so as much is
- * accepted as is delivered; and nobody waits longer than WAIT_MS_MAX.
+ * While calls are late, each call that ends lets one publisher through, so as
+ * many messages are accepted as are delivered. No publisher waits longer than
+ * WAIT_MS_MAX.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const LAG_MS_MAX = 50;
 const WAIT_MS_MAX = 250;
-/** The lag is worked out so often at most. */
+/** The lag is computed at most this often. */
 const LOOK_EVERY_MS = 5;
 
 export class PublishBackpressure {
@@ -37,7 +38,7 @@ export class PublishBackpressure {
     return this.#waiting.length;
   }
 
-  /** Undefined: accept at once. Otherwise when the promise resolves. */
+  /** Undefined: the publish is accepted at once. Otherwise it is accepted when the promise resolves. */
   wait(): Promise<void> | undefined {
     const realMs = this.#clock.monotonicMs();
     if (realMs - this.#lookedAtMs >= LOOK_EVERY_MS) {
@@ -58,7 +59,7 @@ export class PublishBackpressure {
     });
   }
 
-  /** A call has ended. */
+  /** A call has ended: lets one publisher through. */
   release(): void {
     this.#waiting.shift()?.();
   }

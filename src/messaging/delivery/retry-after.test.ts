@@ -13,7 +13,7 @@ function delayFor(headers: Record<string, string>, atMs = nowMs): number | undef
   return requestedDelayMs((name) => headers[name], atMs);
 }
 
-test("C-17: Retry-After: seconds, dates of three forms, spans as Go writes them", () => {
+test("C-17: Retry-After: seconds, dates of three forms, durations in Go's notation", () => {
   const table: [string, number | undefined][] = [
     ["0", 0],
     ["120", 120_000],
@@ -51,7 +51,7 @@ test("C-17: Retry-After: seconds, dates of three forms, spans as Go writes them"
   for (const [value, ms] of table) assert.equal(delayFor({ "retry-after": value }), ms, value);
 });
 
-test("X-RateLimit-Reset*: also a moment in seconds or ms since 1970", () => {
+test("X-RateLimit-Reset*: also a time in seconds or ms since 1970", () => {
   const table: [string, number | undefined][] = [
     ["30", 30_000],
     ["1777982430", 30_000],
@@ -69,7 +69,7 @@ test("X-RateLimit-Reset*: also a moment in seconds or ms since 1970", () => {
     for (const [value, ms] of table) assert.equal(delayFor({ [header]: value }), ms, `${header}: ${value}`);
 });
 
-test("the first header that is there counts, even if it cannot be read", () => {
+test("uses the first header that is present, even if it cannot be parsed", () => {
   const table: [Record<string, string>, number | undefined][] = [
     [{}, undefined],
     [{ "retry-after": "1", "x-ratelimit-reset": "2" }, 1_000],
@@ -83,12 +83,12 @@ test("the first header that is there counts, even if it cannot be read", () => {
   for (const [headers, ms] of table) assert.equal(delayFor(headers), ms, JSON.stringify(headers));
 });
 
-test("a wait is not shorter than asked for when now lies within a ms", () => {
+test("a wait is not shorter than requested if the current time has a fraction of a ms", () => {
   assert.equal(delayFor({ "x-ratelimit-reset": "1777982430" }, nowMs + 0.5), 30_000);
   assert.equal(delayFor({ "x-ratelimit-reset": "1777982430.0004" }, nowMs), 30_001);
 });
 
-test("dates", () => {
+test("parses dates", () => {
   const table: [string, number | undefined][] = [
     ["Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000],
     ["Sun, 6 Nov 1994 08:49:37 GMT", 784_111_777_000],
@@ -119,7 +119,7 @@ test("dates", () => {
   for (const [text, ms] of table) assert.equal(parseHttpDateMs(text, in1994), ms, text);
 });
 
-test("what JavaScript prints as a UTC date is read back", () => {
+test("parses the UTC dates that JavaScript prints", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e9 }), (seconds) => {
       assert.equal(parseHttpDateMs(new Date(seconds * 1_000).toUTCString(), nowMs), seconds * 1_000);
@@ -127,7 +127,7 @@ test("what JavaScript prints as a UTC date is read back", () => {
   );
 });
 
-test("junk is ignored or a delay of a day at most, whatever its length", () => {
+test("random text of any length is ignored or a delay of at most a day", () => {
   const junk = fc.oneof(fc.string({ maxLength: 10_000 }), fc.stringMatching(/^[0-9.smhnu:, -]{0,80}$/));
   fc.assert(
     fc.property(junk, fc.constantFrom("retry-after", "x-ratelimit-reset"), (value, header) => {

@@ -1,16 +1,16 @@
 /**
- * Schedules in time. A firing publishes through the same way as a request, in
- * the same frame that moves the schedule to its next moment, so it happens once
- * (C.cron.missed, C.schedules.pause; threats C-25, C-26).
+ * Fires schedules. A firing publishes in the same way as a request, in the frame
+ * that moves the schedule to its next time, so it happens once (C.cron.missed,
+ * C.schedules.pause; threats C-25, C-26).
  *
- * (1) Whatever was missed (the program was down, the clock jumped) is made up
- *     by one firing at most.
- * (2) A schedule that is paused lets its moments go by.
- * (3) The next moment is stored: a clock that steps back fires nothing twice.
- * (4) A clock that was far ahead has stored moments that are far away, and lets
- *     schedules stand still when it is right again. So at the start, and when the
- *     clock is set back, a next moment that is farther away than the one after
- *     this moment is worked out again, unless that one has fired already.
+ * (1) Missed times (the program was down, the clock jumped) cause one firing at
+ *     most.
+ * (2) A paused schedule skips its times.
+ * (3) The next time is stored: a clock that is set back fires nothing twice.
+ * (4) A clock that was far ahead has stored next times that are far away, so the
+ *     schedules do not fire when it is right again. So at the start, and when the
+ *     clock is set back, a stored next time that is later than the next time after
+ *     now is computed again, unless the latter has fired already.
  */
 import type { Log } from "../../kernel/log.ts";
 import { parseCron } from "../cron/cron.ts";
@@ -24,10 +24,10 @@ import type { Schedule, ScheduleRecord } from "../state/schedule.ts";
 import type { User } from "../state/user.ts";
 import type { UnitOfWork } from "../unit-of-work.ts";
 
-/** Of the messages of a firing, so many are remembered as its outcome. */
+/** How many messages of a firing are stored as its outcome. */
 const LAST_MESSAGES_MAX = 100;
 
-/** No schedule has moments closer to each other: what is due so soon is not looked at again. */
+/** The shortest period of a schedule: a next time that is due within it is not checked. */
 const PERIOD_MS_MIN = 60_000;
 
 export interface ScheduleTimerOptions {
@@ -35,16 +35,16 @@ export interface ScheduleTimerOptions {
   readonly recorder: Recorder;
   /** Makes a decision (`Engine.perform`). */
   readonly perform: (work: (unit: UnitOfWork) => void) => void;
-  /** Throws a `MessagingFailure` if nothing new may be accepted from this user. */
+  /** Throws a `MessagingFailure` if the user may not add data. */
   readonly assertMayGrow: (user: User) => void;
-  /** Nothing fires. */
+  /** No schedule fires. */
   readonly deliveriesDisabled: boolean;
   readonly log: Log;
 }
 
 export class ScheduleTimer {
   readonly #options: ScheduleTimerOptions;
-  /** Next moments by number. */
+  /** Next times by number. */
   readonly #due = new DueHeap();
 
   constructor(options: ScheduleTimerOptions) {
@@ -62,26 +62,23 @@ export class ScheduleTimer {
     this.tick(nowMs);
   }
 
-  /** The clock may have been wrong before this moment: keeps (4). */
+  /** Call when the clock may have been wrong before: keeps (4). */
   correct(nowMs: number): void {
     if (this.#options.deliveriesDisabled) return;
     for (const { user, schedule } of this.#options.state.schedulesByNumber.values()) {
       const { id, nextFireMs: storedMs } = schedule.record;
       const nextFireMs = soonerMomentMs(schedule.record, nowMs);
       if (nextFireMs === undefined) continue;
-      this.#options.log.warn(
-        "a schedule would have stood still: the clock was ahead when its next moment was worked out",
-        {
-          ...{ user: user.name, schedule: id, next: new Date(nextFireMs).toISOString() },
-          ...(storedMs > 0 && { stored: new Date(storedMs).toISOString() }),
-        },
-      );
+      this.#options.log.warn("corrected the next time of a schedule, which was computed while the clock was ahead", {
+        ...{ user: user.name, schedule: id, next: new Date(nextFireMs).toISOString() },
+        ...(storedMs > 0 && { stored: new Date(storedMs).toISOString() }),
+      });
       this.#options.recorder.append(user, "scheduleChanged", { id, change: { nextFireMs } });
       this.watch(schedule);
     }
   }
 
-  /** A schedule has a new next moment. */
+  /** Call when a schedule has a new next time. */
   watch({ record, number }: Schedule): void {
     if (record.nextFireMs > 0 && !this.#options.deliveriesDisabled) this.#due.push(record.nextFireMs, number);
   }
@@ -89,7 +86,7 @@ export class ScheduleTimer {
   tick(nowMs: number): void {
     for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
       const known = this.#options.state.schedulesByNumber.get(this.#due.pop());
-      // It was removed, or has another next moment since.
+      // It was removed, or its next time has changed.
       if (known === undefined || known.schedule.record.nextFireMs !== dueMs) continue;
       this.#fire(known.user, known.schedule, nowMs);
     }
@@ -120,7 +117,7 @@ export class ScheduleTimer {
   }
 }
 
-/** The moment that belongs in the place of a next moment that is too far away; undefined: it is right (4). */
+/** The correct next time if the stored one is too far away; undefined if the stored one is correct (4). */
 function soonerMomentMs({ cron: text, nextFireMs, lastFireMs }: ScheduleRecord, nowMs: number): number | undefined {
   const storedMs = nextFireMs === 0 ? Number.POSITIVE_INFINITY : nextFireMs;
   if (storedMs <= nowMs + PERIOD_MS_MIN) return undefined;

@@ -1,4 +1,4 @@
-/** Who is called when, asked of the scheduler alone: no engine, no journal, moments as the test says. */
+/** Tests the scheduler alone: no engine, no journal, and the test sets the time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NullJournal } from "../../kernel/journal.ts";
@@ -20,7 +20,7 @@ class SchedulerHarness {
   readonly scheduler: Scheduler;
   readonly user: User;
   mayStart = true;
-  /** Of the calls that have started, by the path of their URL. */
+  /** Calls that have started, by the path of their URL. */
   readonly started: string[] = [];
   #sequence = 0;
 
@@ -43,7 +43,7 @@ class SchedulerHarness {
     return this.recorder.appendToArea("userCreated", { number, name, keys: { current: "a", next: "b" } });
   }
 
-  /** Accepts a message to `/name`. It waits until it has arrived. */
+  /** Accepts a message to `/name`. It is not called before `arrived`. */
   accept(name: string, fields: Partial<EnvelopeFields> = {}, { user = this.user, delayMs = 0 } = {}): Message {
     this.#sequence += 1;
     const url = `https://a.test/${name}`;
@@ -63,7 +63,7 @@ class SchedulerHarness {
     );
   }
 
-  /** The call of a message ends with a delivery. */
+  /** Ends the call of a message with a delivery. */
   end(message: Message, afterMs = 0): void {
     const now = at(afterMs);
     const queue = this.state.queueOf(message);
@@ -75,7 +75,7 @@ class SchedulerHarness {
   }
 }
 
-/** So long after the start, by all clocks. */
+/** The time this long after the start, by all clocks. */
 function at(ms: number): Moment {
   return { wallMs: START_MS + ms, passedMs: START_MS + ms, realMs: ms };
 }
@@ -90,7 +90,7 @@ test("a message is called when it has arrived, not when it is accepted", () => {
   assert.equal(harness.scheduler.inFlightCount, 1);
 });
 
-test("while nothing may start, messages wait, and start in their order afterwards", () => {
+test("while no call may start, messages wait, and start in their order afterwards", () => {
   const harness = new SchedulerHarness();
   harness.mayStart = false;
   harness.arrive(harness.accept("a"), harness.accept("b"));
@@ -103,7 +103,7 @@ test("while nothing may start, messages wait, and start in their order afterward
   assert.deepEqual(harness.started, ["a", "b"]);
 });
 
-test("no more calls run than the parallelism of the server, and users take turns", () => {
+test("at most the parallelism of the server runs, and users take turns", () => {
   const harness = new SchedulerHarness({ parallelism: 2 });
   const other = harness.addUser("other");
   const first = harness.accept("a1");
@@ -115,7 +115,7 @@ test("no more calls run than the parallelism of the server, and users take turns
   assert.deepEqual(harness.started, ["a1", "b1", "a2", "a3"]);
 });
 
-test("a user at its parallelism waits, and others are called", () => {
+test("a user at its parallelism waits while others are called", () => {
   const harness = new SchedulerHarness({ userParallelism: 1 });
   const other = harness.addUser("other");
   const first = harness.accept("a1");
@@ -136,7 +136,7 @@ test("a destination at its parallelism holds up its own messages only", () => {
   assert.deepEqual(harness.started, ["a1", "b1", "a2"]);
 });
 
-test("a delayed message is due when the span has passed", () => {
+test("a delayed message is due when the delay has passed", () => {
   const harness = new SchedulerHarness();
   harness.arrive(harness.accept("later", {}, { delayMs: 500 }));
   assert.deepEqual([harness.scheduler.nextDueMs, harness.scheduler.timedCount], [START_MS + 500, 1]);
@@ -146,7 +146,7 @@ test("a delayed message is due when the span has passed", () => {
   assert.deepEqual([harness.started, harness.scheduler.nextDueMs], [["later"], undefined]);
 });
 
-test("a message for a moment is due by the wall clock, however much time has passed", () => {
+test("a message for a time is due by the wall clock, however much time has passed", () => {
   const harness = new SchedulerHarness();
   harness.arrive(harness.accept("moment", { isForMoment: true }, { delayMs: 500 }));
   assert.deepEqual([harness.scheduler.nextDueMs, harness.scheduler.nextWallDueMs], [undefined, START_MS + 500]);
@@ -179,7 +179,7 @@ test("a paused queue starts nothing until it is resumed", () => {
   assert.deepEqual(harness.started, ["q1"]);
 });
 
-test("a key with a rate lets as many calls start as a window has, and the rest in the next", () => {
+test("a key with a rate starts as many calls as its window allows, and the rest in the next window", () => {
   const harness = new SchedulerHarness();
   const flowControl = { key: "k", rate: 2, periodMs: 1_000 };
   const names = ["k1", "k2", "k3", "k4", "k5"];
@@ -202,7 +202,7 @@ test("a key with a parallelism wakes the next message when a call ends", () => {
   assert.deepEqual(harness.started, ["k1", "k2"]);
 });
 
-test("a message that leaves its list is not called, and gives way to the next one of its key", () => {
+test("a message that leaves its list is not called, and the next one of its key is", () => {
   const harness = new SchedulerHarness({ parallelism: 1 });
   const busy = harness.accept("busy");
   const flowControl = { key: "k", parallelism: 1 };

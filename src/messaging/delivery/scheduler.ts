@@ -1,25 +1,25 @@
 /**
- * When each message is called. Works on a `MessagingState` and gets the time as
- * an argument. Its timers, lists of waiting messages and slots are worked out
- * again at each start (`resume`), and are in no journal.
+ * Decides when each message is called. Works on a `MessagingState` and gets the
+ * time as an argument. Its timers, lists of waiting messages and slots are derived
+ * again at each start (`resume`) and are not in the journal.
  *
- * What makes room calls `dispatch` when it is done: `Engine` does so for every
- * unit of work and every call that ends, and nothing else reaches the scheduler.
+ * Code that frees a slot calls `dispatch` at its end: `Engine` does so after every
+ * unit of work and every call that ends, and no other code uses the scheduler.
  *
  *     accepted -> on disk -> due -> its queue's turn -> ready -> admitted -> called
  *
- * Admission is asked in order: calls of all, of the user, of the destination,
- * of the queue (pause), of the flow-control key. A refused message waits in the
- * list of what refused it, and continues when that has room again.
+ * Admission checks limits in order: calls of the server, of the user, of the
+ * destination, of the queue (pause), of the flow-control key. A refused message
+ * waits in the list of the limit that refused it, and continues when that has
+ * room again.
  *
- * (1) Slots are sets of sequence numbers: giving one back twice gives back
- *     nothing.
- * (2) What has room while messages wait in its list is a message lost permanently,
- *     so each event that makes room wakes as many as fit, and a woken message
- *     that comes to wait elsewhere wakes the next one in its place.
+ * (1) Slots are sets of sequence numbers: releasing one twice has no effect.
+ * (2) If a list has waiting messages while its limit has room, they wait
+ *     permanently. So each event that makes room wakes as many messages as fit,
+ *     and a woken message that has to wait elsewhere wakes the next one in its place.
  * (3) Ready messages wait in one list per user, and users are served in turn.
- * (4) A message that is delayed or to be retried is due when that span has passed;
- *     one that was published for a moment is due when the wall clock shows it.
+ * (4) A delayed or retried message is due when that duration has passed; a message
+ *     that was published for a time is due when the wall clock reaches it.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { MessagingLimits } from "../limits.ts";
@@ -45,13 +45,13 @@ export interface SchedulerOptions {
   readonly start: (message: Message) => void;
 }
 
-/** Fewer entries of due times that mean nothing are left where they are. */
+/** Fewer obsolete entries are not removed from the heaps. */
 const UNTIMED_COUNT_MIN = 1_024;
 
-/** A message that may be called. */
+/** A message whose acceptance is on the disk. */
 export interface Arrival {
   readonly message: Message;
-  /** `driftOf` the moment of its acceptance. */
+  /** `driftOf` at its acceptance. */
   readonly driftMs: number;
 }
 
@@ -62,11 +62,11 @@ export class Scheduler {
   readonly #mayStart: () => boolean;
   readonly #start: (message: Message) => void;
   readonly #inFlight = new Set<number>();
-  /** When messages are due, by their sequence number and in passed time. */
+  /** Due times of messages by sequence number, in passed time. */
   readonly #due = new DueHeap();
-  /** The same of those that are due at a moment of the wall clock: keeps (4). */
+  /** Due times of messages that are due by the wall clock: keeps (4). */
   readonly #dueByWall = new DueHeap();
-  /** Entries of them that mean nothing any more, about. */
+  /** About how many entries of both heaps are obsolete. */
   #untimedCount = 0;
   /** Ends of windows of flow-control keys, by number and in passed time. */
   readonly #windows = new DueHeap();
@@ -86,12 +86,12 @@ export class Scheduler {
     return this.#inFlight.size;
   }
 
-  /** Messages that wait for their time. */
+  /** Messages that wait for their due time. */
   get timedCount(): number {
     return this.#due.size + this.#dueByWall.size;
   }
 
-  /** Messages that wait, by what they wait for. Looks at all lists: for figures. */
+  /** Counts of waiting messages by reason. Visits all lists: for metrics. */
   get waitingCounts(): ReadonlyMap<WaitReason, number> {
     const counts = new Map<WaitReason, number>();
     const add = ({ reason, size }: MessageList): void => void counts.set(reason, (counts.get(reason) ?? 0) + size);
@@ -108,7 +108,7 @@ export class Scheduler {
     return counts;
   }
 
-  /** When `tick` has something to do because time has passed, in passed time. */
+  /** When `tick` has to run next, in passed time. */
   get nextDueMs(): number | undefined {
     const due = this.#due.peekDueMs();
     const window = this.#windows.peekDueMs();
@@ -116,12 +116,12 @@ export class Scheduler {
     return window === undefined ? due : Math.min(due, window);
   }
 
-  /** When `tick` has something to do because of the wall clock. */
+  /** When `tick` has to run next, by the wall clock. */
   get nextWallDueMs(): number | undefined {
     return this.#dueByWall.peekDueMs();
   }
 
-  /** How long the message has waited that nothing holds but us (publish-backpressure.ts), in real time. */
+  /** The longest wait of a message that could be called now (publish-backpressure.ts), in real time. */
   lagMs(realMs: number): number {
     let sinceMs = realMs;
     const { parallelism, userParallelism } = this.#limits;
@@ -139,14 +139,14 @@ export class Scheduler {
   }
 
   /**
-   * After a recovery: messages that were called wait again, and all others for what they waited for. Returns how many
-   * were called.
+   * Call after a recovery: messages whose calls were under way wait for a new call, all others as before. Returns the
+   * number of calls that were under way.
    */
   resume(now: Moment): number {
-    // First, because their slots are free then.
+    // First, because this frees their slots.
     for (const message of this.#state.messages) {
       const { sequence } = message;
-      // What was called for a run that has ended meanwhile is not called again.
+      // A call for a run that has ended meanwhile is not repeated.
       if (message.run?.hasLeftBehind(message) === true && message.state !== messageState.cancelRequested) {
         this.#recorder.apply(message.user, "cancelRequested", { sequence, atMs: now.wallMs });
       }
@@ -166,10 +166,10 @@ export class Scheduler {
     return calledCount;
   }
 
-  /** Messages whose acceptance is on the disk, in the order of their acceptance. */
+  /** Takes messages whose acceptance is on the disk, in the order of their acceptance. */
   arrived(arrivals: readonly Arrival[], now: Moment): void {
     for (const { message, driftMs } of arrivals) {
-      // It has brought its values to the key, and those that wait go by them.
+      // The message has changed the values of its key, which may allow waiting messages to start.
       const key = this.#state.flowKeyOf(message);
       if (key !== undefined) this.wakeKey(key, now);
       if (isWaiting(message)) this.#arrive(message, now, driftMs);
@@ -182,7 +182,7 @@ export class Scheduler {
     this.#arrive(message, now);
   }
 
-  /** Calls what is due. */
+  /** Calls messages that are due. */
   tick(now: Moment): void {
     for (
       let dueMs = this.#windows.peekDueMs();
@@ -208,9 +208,7 @@ export class Scheduler {
     }
   }
 
-  /**
-   * The call of a message has ended, after `tookMs` of real time: its slots are free, but for the queue's.
-   */
+  /** The call of a message has ended, after `tookMs` of real time: its slots are free, except the queue's. */
   release(message: Message, now: Moment, tookMs: number): void {
     const { sequence, user, envelope } = message;
     this.#inFlight.delete(sequence); // keeps (1)
@@ -228,14 +226,14 @@ export class Scheduler {
     if (key !== undefined) this.wakeKey(key, now);
   }
 
-  /** A message that was not called is gone: out of whatever it waited in. */
+  /** Removes a message that was not called from the list where it waits. */
   leave(message: Message, now: Moment): void {
     const { user, list, envelope } = message;
     if (message.isTimed) this.#untime(message);
     list?.remove(message);
     const destination = user.destinations.get(envelope.origin);
     if (list === user.ready) {
-      // It may have been woken, and nobody else was: keeps (2).
+      // It may have been woken in place of another message: keeps (2).
       const key = this.#state.flowKeyOf(message);
       if (key !== undefined) this.wakeKey(key, now);
       if (destination !== undefined) this.#wakeDestination(destination, now);
@@ -243,7 +241,7 @@ export class Scheduler {
     if (destination?.isIdle === true) user.destinations.delete(destination.origin);
   }
 
-  /** It stays in the heap until there are more such entries than others. */
+  /** The entry stays in the heap until more than half of the entries are obsolete. */
   #untime(message: Message): void {
     message.isTimed = false;
     this.#untimedCount += 1;
@@ -254,7 +252,7 @@ export class Scheduler {
     this.#untimedCount = 0;
   }
 
-  /** Nothing of a user waits or is called any more. */
+  /** Removes all waiting messages and calls of a user. */
   dropUser(user: User): void {
     for (const message of this.#state.messages) {
       if (message.user !== user) continue;
@@ -267,7 +265,7 @@ export class Scheduler {
     user.isInTurn = false;
   }
 
-  /** Something about a queue has changed: a free slot, a resume, more parallelism. */
+  /** A queue has changed: a slot is free, it was resumed, or its parallelism was raised. */
   advance(queue: Queue, now: Moment): void {
     if (!queue.record.isPaused) {
       for (let message = queue.held.shift(); message !== undefined; message = queue.held.shift())
@@ -282,7 +280,7 @@ export class Scheduler {
     }
   }
 
-  /** Those that had slots when the parallelism was lowered, and whose turn it is now. */
+  /** Wakes messages that had slots when the parallelism was lowered, and may be called now. */
   #wakeExcess(queue: Queue, now: Moment): void {
     const { excess } = queue;
     if (excess.size === 0) return;
@@ -301,14 +299,14 @@ export class Scheduler {
     return queue.callable((sequence) => this.#inFlight.has(sequence));
   }
 
-  /** The messages of a queue that was deleted and were not cancelled with it. */
+  /** Makes messages of a deleted queue ready that were not cancelled with it. */
   leaveQueue({ waiting, held, excess }: Queue, now: Moment): void {
     for (const list of [held, excess, waiting]) {
       for (let message = list.shift(); message !== undefined; message = list.shift()) this.#ready(message, now);
     }
   }
 
-  /** Something about a key has changed: a call that ended, a new window, a resume, other values. */
+  /** A key has changed: a call ended, a window began, it was resumed, or its values changed. */
   wakeKey(key: FlowKey, now: Moment): void {
     const { waiting } = key;
     if (waiting.size === 0) return;
@@ -320,7 +318,7 @@ export class Scheduler {
     this.#setWindowTimer(key, now);
   }
 
-  /** `driftMs` is that of the moment from which the message counts its span: keeps (4). */
+  /** `driftMs` is the drift at the time from which the delay of the message counts: keeps (4). */
   #arrive(message: Message, now: Moment, driftMs = driftOf(now)): void {
     const { dueMs, sequence, isDueByWall } = message;
     if (isDueByWall ? dueMs > now.wallMs : dueMs + driftMs > now.passedMs) {
@@ -398,13 +396,13 @@ export class Scheduler {
     destination.inFlight.add(sequence);
     if (key !== undefined) {
       key.inFlight.add(sequence);
-      // It may have used up the window while others wait.
+      // The call may have used up the window while other messages wait.
       this.#setWindowTimer(key, now);
     }
     this.#start(message);
   }
 
-  /** Where a message that has a slot of its queue waits, if it does. */
+  /** The list in which a message that has a slot of its queue must wait; undefined if it need not. */
   #listFor({ sequence }: Message, queue: Queue): MessageList | undefined {
     if (queue.record.isPaused) return queue.held;
     return queue.isOverfull && !this.#callableOf(queue).has(sequence) ? queue.excess : undefined;
@@ -419,8 +417,8 @@ export class Scheduler {
   }
 
   /**
-   * Wakes the key when its window ends: also while the window has room, because a message that was woken for it may wait
-   * for a slot until a window is open that has room for more: keeps (2).
+   * Wakes the key when its window ends, also while the window has room, because a message that was woken for it may
+   * wait for a slot until the next window, which has room for more messages: keeps (2).
    */
   #setWindowTimer(key: FlowKey, now: Moment): void {
     if (key.waiting.size === 0) return;
@@ -430,12 +428,12 @@ export class Scheduler {
     this.#windows.push(dueMs, key.number);
   }
 
-  /** For tests: what must hold between any two events. */
+  /** For tests: checks what must hold between any two events. */
   assertConsistent(): void {
     for (const user of this.#state.users) {
-      for (const sequence of user.inFlight) assert(this.#inFlight.has(sequence), "a call of a user is a call");
+      for (const sequence of user.inFlight) assert(this.#inFlight.has(sequence), "calls of users are among all calls");
       for (const { inFlight } of user.destinations.values()) {
-        assert(inFlight.size <= this.#limits.originParallelism, "a destination has its cap");
+        assert(inFlight.size <= this.#limits.originParallelism, "calls of a destination are within its cap");
       }
       for (const queue of user.queues.values()) {
         const isStuck = queue.hasFreeSlot && queue.waiting.size > 0;
@@ -445,7 +443,7 @@ export class Scheduler {
   }
 }
 
-/** Accepted or to be retried, and not cancelled meanwhile. */
+/** True for messages that are accepted or to be retried, and not cancelled. */
 function isWaiting(message: Message): boolean {
   return message.state === messageState.created || message.state === messageState.retry;
 }

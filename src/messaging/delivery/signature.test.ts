@@ -24,11 +24,11 @@ test("C.signature: a token of three parts with the claims of the interface", () 
   assert.equal(signature, createHmac("sha256", key).update(`${header}.${claims}`).digest("base64url"));
 });
 
-test("C.signature: the official receiver accepts it, and no other body, URL or key", async () => {
+test("C.signature: the official receiver accepts it, and rejects another body, URL or key", async () => {
   const receiver = new Receiver({ currentSigningKey: key, nextSigningKey: "sig_next" });
   const url = 'https://example.com/ünï?q="x"&y=\\';
   const body = '{"text":"grüße\\n"}';
-  // The receiver compares the expiry with the clock on the wall: 2100.
+  // The receiver compares the expiry with the wall clock: the year 2100.
   const futureMs = 4_102_444_800_000;
   const bodies: (string | Uint8Array)[] = [body, Buffer.from(body)];
   for (const given of bodies) {
@@ -49,7 +49,7 @@ test("an empty body has the hash of no bytes", () => {
   assert.equal(body, "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 });
 
-test("keys and URLs of any length sign as Node's own HMAC does", () => {
+test("signs keys and URLs of any length as Node's HMAC does", () => {
   const text = fc.oneof(fc.string({ maxLength: 200 }), fc.string({ unit: "grapheme", maxLength: 3_000 }));
   fc.assert(
     fc.property(text, text, fc.uint8Array({ maxLength: 300 }), (anyKey, path, body) => {
@@ -64,7 +64,7 @@ test("keys and URLs of any length sign as Node's own HMAC does", () => {
   );
 });
 
-test("more keys than are kept still sign right", () => {
+test("signs correctly with more keys than the cache holds", () => {
   for (let number = 0; number < 2_100; number += 1) {
     const token = signDelivery({ key: `sig_${number}`, url: "https://a.b/", body: "", nowMs, tokenId: "jwt_1" });
     const signed = token.slice(0, token.lastIndexOf("."));

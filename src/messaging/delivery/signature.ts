@@ -5,12 +5,12 @@
  *     claims   iss "Upstash", sub the URL as published, iat now, nbf 0, exp five minutes later,
  *              jti the id of this signature, body the SHA-256 of the body in base64url
  *
- * It is made for every attempt, so this is the hottest function of the engine: 2.6 us for a body of 1 KB. Node's
- * `createHmac` alone would take 2.1 of them, most of it for an object that is thrown away; HMAC written down (RFC 2104) is
- * two one-shot hashes of buffers that are kept, 1.1 us.
+ * Every attempt is signed, so this is the hottest function of the engine: 2.6 us for a body of 1 KB. Node's
+ * `createHmac` alone would take 2.1 us, most of it for a temporary object; HMAC by hand (RFC 2104) is two one-shot
+ * hashes of reused buffers, 1.1 us.
  *
- * (1) The key's blocks are derived once. Only the last keys are kept, so rotated ones do not gather.
- * (2) Nothing here is ever logged or compared.
+ * (1) The blocks of a key are derived once. The cache is bounded, so rotated keys do not accumulate.
+ * (2) Keys and signatures are never logged or compared.
  */
 import { hash } from "node:crypto";
 import { secretText } from "../../kernel/random.ts";
@@ -19,9 +19,9 @@ import type { SigningKeys } from "../state/user.ts";
 export interface Delivery {
   /** `sig_…`; its UTF-8 bytes are the secret. */
   readonly key: string;
-  /** As published, whatever address is really called. */
+  /** As published, even if another address is called. */
   readonly url: string;
-  /** As sent, or the SHA-256 of that in base64url where it is known. */
+  /** As sent, or its SHA-256 in base64url if that is known. */
   readonly body: Uint8Array | string | { readonly digest: string };
   readonly nowMs: number;
   /** `jwt_…`, different for each attempt. */
@@ -30,17 +30,17 @@ export interface Delivery {
 
 /** How long a receiver accepts a signature. */
 const LIFETIME_SECONDS = 300;
-/** SHA-256's. */
+/** Of SHA-256. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
-/** One for each user whose messages are being delivered. */
+/** One key for each user whose messages are being delivered. */
 const KEYS_MAX = 1_024;
-/** What most tokens need. Longer URLs make the buffer grow. */
+/** Enough for most tokens. Longer URLs make the buffer grow. */
 const TOKEN_BYTES = 2_048;
 
 const HEADER = `${Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url")}.`;
 
-/** A key, ready for HMAC. Both buffers start with the key's block and have room for what is hashed after it. */
+/** A key, prepared for HMAC. Both buffers start with the key's block and have room for the text to hash. */
 interface Secret {
   inner: Buffer;
   readonly outer: Buffer;
@@ -102,7 +102,7 @@ function deriveSecret(key: string): Secret {
   return { inner, outer };
 }
 
-/** A key is `sig_` and so many letters and digits: about 166 bits. */
+/** A key is `sig_` and this many letters and digits: about 166 bits. */
 const KEY_LENGTH = 28;
 
 export function newSigningKey(): string {

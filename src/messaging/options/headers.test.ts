@@ -181,7 +181,7 @@ test("of two faults the one whose row comes first is named, whatever the order o
 test("C.options.size: the headers of a message have a bound", () => {
   assert.throws(() => read(`label=${"x".repeat(65_536)}`), {
     kind: "bad request",
-    text: "The headers of a message have 65541 characters, and the most is 65536",
+    text: "The headers of a message have 65541 characters; the limit is 65536",
   });
 });
 

@@ -188,7 +188,7 @@ function readDraft({ own }: GivenHeaders, reading: Reading): { readonly draft: D
     else if (numbered.row.isList) texts[numbered.index] += `,${value}`;
   }
   if (length > HEADER_LENGTH_MAX) {
-    throw badRequest(`The headers of a message have ${length} characters, and the most is ${HEADER_LENGTH_MAX}`);
+    throw badRequest(`The headers of a message have ${length} characters; the limit is ${HEADER_LENGTH_MAX}`);
   }
   const draft = emptyDraft();
   for (let index = 0; index < texts.length; index += 1) {

@@ -240,7 +240,7 @@ test("C-22: a batch has a bound on its length, and on the bytes of its answer, b
     body: Array.from({ length: 101 }, () => ({ destination: "https://a.test" })),
   });
   assert.equal(long.status, 400);
-  assert.deepEqual(long.json, { error: "The batch has 101 messages, and the most is 100" });
+  assert.deepEqual(long.json, { error: "The batch has 101 messages; the limit is 100" });
 
   const wide = await edge.send("POST /v2/batch", { body: Array.from({ length: 60 }, () => ({ destination: "g" })) });
   assert.equal(wide.status, 400);
