@@ -15,7 +15,7 @@ testMethods("Bitmap", [
   ],
   [
     ["bitcount"],
-    "counts all, or a range of bytes",
+    "counts all bits, or those in a range of bytes",
     async (redis) => {
       await redis.set("key", "foobar");
       assert.equal(await redis.bitcount("key", 0, -1), 26);
@@ -60,7 +60,7 @@ testMethods("Bitmap", [
     ["bitfield"],
     "chains operations",
     async (redis, plain) => {
-      // The client's automatic pipelining does not hand its chain on.
+      // The client's automatic pipelining does not return its chain.
       const chain = plain.bitfield("key").set("u8", 0, 250).get("u8", "#0").overflow("SAT").incrby("u8", 0, 10);
       assert.deepEqual(await chain.overflow("FAIL").incrby("u8", 0, 10).exec(), [0, 250, 255, null]);
       assert.deepEqual(await redis.pipeline().bitfield("key").get("u4", 4).exec().exec(), [[15]]);
@@ -81,7 +81,7 @@ testMethods("Bitmap", [
   ],
   [
     ["bitfield"],
-    "knows signed and unsigned numbers, and what to do when they overflow",
+    "supports signed and unsigned numbers, and each overflow mode",
     async (_redis, plain) => {
       const chain = plain.bitfield("key").set("i8", 0, 127).overflow("WRAP").incrby("i8", 0, 1).get("i8", 0);
       assert.deepEqual(await chain.get("u8", 0).exec(), [0, -128, -128, 128]);

@@ -1,6 +1,6 @@
 /**
- * The official client of the store, pointed at the real program: it gets the
- * printed address and token and nothing else, as a user would give them.
+ * The official client of the store, connected to the real program with only
+ * the printed address and token, as a user would configure it.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,13 +14,13 @@ import { type FamilyName, type Method, methodsOfFamilies } from "./methods.ts";
 type ClientOptions = Omit<RedisConfigNodejs, "url" | "token">;
 type Pipeline = ReturnType<Redis["pipeline"]>;
 
-/** Answers that are not base64, which is what the client asks for by itself. */
+/** Answers without base64, which the client requests by default. */
 const plainAnswers = { responseEncoding: false } as const satisfies ClientOptions;
 
-/** Methods of a batch that are no command there, or that answer with a chain of their own. */
+/** Methods of a batch that are not commands there, or that return their own chain. */
 const UNBATCHED: ReadonlySet<PropertyKey> = new Set(["exec", "length", "chain", "bitfield"]);
 
-/** A durable server for the tests of one file, and clients of it. */
+/** A durable server for the tests of one file, and its clients. */
 export class Served {
   #program: RunningProgram | undefined;
 
@@ -36,7 +36,7 @@ export class Served {
   }
 
   get program(): RunningProgram {
-    if (this.#program === undefined) throw new Error("the server is there only while tests run");
+    if (this.#program === undefined) throw new Error("the server exists only while tests run");
     return this.#program;
   }
 
@@ -52,8 +52,8 @@ export class Served {
 }
 
 /**
- * Methods of the client, what is true of them, and how that shows on an empty database. `plain` is a client that sends each
- * command by itself, as the chain of BITFIELD needs it.
+ * Methods of the client, a fact about them, and a test of it on an empty database. `plain` is a client that sends each
+ * command separately, as the chain of BITFIELD requires.
  */
 export type MethodRow = readonly [
   methods: readonly Method[],
@@ -61,7 +61,7 @@ export type MethodRow = readonly [
   show: (redis: Redis, plain: Redis) => Promise<void>,
 ];
 
-/** How what a method asks for travels. The client puts it together in other places each time, and so do we. */
+/** The ways a call is sent. The client composes requests differently in each, and so does the server. */
 const ways: readonly (readonly [name: string, client: (served: Served) => Redis])[] = [
   ["automatic pipelines", (served) => served.client()],
   ["single requests, plain answers", (served) => served.client({ ...plainAnswers, enableAutoPipelining: false })],
@@ -72,9 +72,9 @@ const ways: readonly (readonly [name: string, client: (served: Served) => Redis]
   ],
 ];
 
-/** One test for each row and way, on a server of their own. Together the rows call every method of the family. */
+/** One test for each row and way, on a separate server. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): void {
-  // One thread is there sooner, and there are many families.
+  // One thread starts faster, and there are many families.
   const served = new Served(["--threads", "one"]);
   for (const [way, clientOf] of ways) {
     for (const [methods, fact, show] of rows) {
@@ -88,7 +88,7 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): voi
         assert.deepEqual(
           methods.filter((method) => !called.has(method)),
           [],
-          "the row calls what it names",
+          "the row calls the methods that it names",
         );
       });
     }
@@ -104,7 +104,7 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): voi
   });
 }
 
-/** The same client, which notes the names of the methods that are called; those of a namespace with its name in front. */
+/** The same client, which records the names of called methods; those of a namespace with its name as prefix. */
 function recordCalls<Client extends object>(client: Client, called: Set<string>, prefix = ""): Client {
   return new Proxy(client, {
     get(target, name): unknown {
@@ -120,7 +120,7 @@ function recordCalls<Client extends object>(client: Client, called: Set<string>,
   });
 }
 
-/** The same client, whose calls each travel as a batch of one: all but those that a batch cannot hold. */
+/** The same client, which sends each call as a batch of one, except calls that a batch cannot contain. */
 function inBatches(client: Redis, kind: "pipeline" | "multi"): Redis {
   return new Proxy(client, {
     get(target, name): unknown {

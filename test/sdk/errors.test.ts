@@ -1,4 +1,4 @@
-/** What `@upstash/redis` makes of refusals: our texts as its errors, and a read-only token that only reads. */
+/** Refusals in `@upstash/redis`: the server's texts in its errors, and the read-only token. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
@@ -6,7 +6,7 @@ import { Served } from "./client.ts";
 
 const served = new Served(["--threads", "one"]);
 
-/** Without automatic pipelining the client puts the command behind the text. */
+/** Without automatic pipelining the client appends the command to the text. */
 const single = { enableAutoPipelining: false } as const;
 
 const refusals: readonly (readonly [name: string, run: (redis: Redis) => Promise<unknown>, message: string])[] = [
@@ -19,7 +19,7 @@ const refusals: readonly (readonly [name: string, run: (redis: Redis) => Promise
     'WRONGTYPE Operation against a key holding the wrong kind of value, command was: ["get","hash"]',
   ],
   [
-    "no integer",
+    "not an integer",
     async (redis) => {
       await redis.set("text", "abc");
       await redis.incr("text");
@@ -87,7 +87,7 @@ test("a client made from the printed variables works", async () => {
   }
 });
 
-test("a client that says nothing about itself works", async () => {
+test("a client with telemetry disabled works", async () => {
   const redis = served.client({ enableTelemetry: false });
 
   assert.equal(await redis.ping(), "PONG");
@@ -135,7 +135,7 @@ const writes: readonly (readonly [name: string, run: (redis: Redis) => Promise<u
 ];
 
 for (const [name, run] of writes) {
-  test(`a read-only token may not ${name}, and nothing changes`, async () => {
+  test(`a read-only token cannot ${name}, and nothing changes`, async () => {
     const redis = served.client();
     await redis.flushdb();
     await redis.set("key", "value");

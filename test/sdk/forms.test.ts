@@ -1,4 +1,4 @@
-/** The client works with the printed address in each form in which the program is started. */
+/** The client works with the printed address in each form of starting the program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Redis } from "@upstash/redis";
@@ -11,7 +11,7 @@ const forms: readonly (readonly [name: string, command: "serve" | "dev", args: r
 ];
 
 for (const [name, command, args, url] of forms) {
-  test(`larder ${name} serves the client at the address that it prints`, async () => {
+  test(`larder ${name} serves the client at its printed address`, async () => {
     await using program = await startProgram(command, { args });
     assert.match(program.storeUrl, url);
     const redis = new Redis({ url: program.storeUrl, token: program.storeToken });

@@ -14,7 +14,7 @@ async function fill(redis: Redis): Promise<void> {
 testMethods("Geo", [
   [
     ["geoadd"],
-    "counts new members and knows its options",
+    "counts new members and supports its options",
     async (redis) => {
       await fill(redis);
       assert.equal(await redis.geoadd("sicily", { nx: true }, { longitude: 1, latitude: 1, member: "Palermo" }), 0);
@@ -34,7 +34,7 @@ testMethods("Geo", [
   ],
   [
     ["geohash", "geopos"],
-    "tell where members are",
+    "return the positions of members",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.geohash("sicily", "Palermo", "none"), ["sqc8b49rny0", null]);
@@ -69,7 +69,7 @@ testMethods("Geo", [
   ],
   [
     ["geosearchstore"],
-    "stores what it finds, with exact scores",
+    "stores its results, with exact scores",
     async (redis) => {
       await fill(redis);
       const from = { type: "FROMLONLAT", coordinate: { lon: 15, lat: 37 } } as const;
@@ -99,7 +99,7 @@ testMethods("Geo", [
   ],
   [
     ["geodist"],
-    "knows four units",
+    "supports four units",
     async (redis) => {
       await fill(redis);
       // The client keeps a number as text when it has more digits than a double would print.
@@ -111,7 +111,7 @@ testMethods("Geo", [
   ],
   [
     ["geopos", "geohash"],
-    "pass over members that are missing, or hold their place",
+    "skip missing members, or return null in their position",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.geopos("sicily", "none", "Catania"), [
@@ -178,7 +178,7 @@ testMethods("Geo", [
   ],
   [
     ["geosearchstore"],
-    "stores distances if asked, and as many members as wanted",
+    "stores distances on request, and limits the number of members",
     async (redis) => {
       await fill(redis);
       const from = { type: "frommember", member: "Palermo" } as const;

@@ -1,4 +1,4 @@
-/** Every hash method of `@upstash/redis` against the real program, expiry of fields included. */
+/** Every hash method of `@upstash/redis` against the real program, including the expiry of fields. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 
@@ -46,7 +46,7 @@ testMethods("Hash", [
   ],
   [
     ["hexists"],
-    "tells whether there is a field",
+    "reports whether a field exists",
     async (redis) => {
       await redis.hset("key", { field: "" });
       assert.equal(await redis.hexists("key", "field"), 1);
@@ -86,7 +86,7 @@ testMethods("Hash", [
   ],
   [
     ["hrandfield"],
-    "draws fields, with values if asked",
+    "returns random fields, with values on request",
     async (redis) => {
       await redis.hset("key", { a: 1, b: 2 });
       assert.match(String(await redis.hrandfield("key")), /^[ab]$/);
@@ -99,7 +99,7 @@ testMethods("Hash", [
   ],
   [
     ["hscan"],
-    "walks through fields and values",
+    "iterates over fields and values",
     async (redis) => {
       await redis.hset("key", { "a:1": "x", "a:2": "y", "b:1": "z" });
       assert.deepEqual(await redis.hscan("key", 0), ["0", ["a:1", "x", "a:2", "y", "b:1", "z"]]);
@@ -151,7 +151,7 @@ testMethods("Hash", [
   ],
   [
     ["hexpireat", "hpexpireat", "hexpiretime", "hpexpiretime"],
-    "take and tell a moment",
+    "set and return a timestamp",
     async (redis) => {
       await redis.hset("key", { a: 1, b: 2, c: 3 });
       assert.deepEqual(await redis.hexpireat("key", "a", FAR_S), [1]);
@@ -171,7 +171,7 @@ testMethods("Hash", [
   ],
   [
     ["hpersist"],
-    "takes the expiry of fields away",
+    "removes the expiry of fields",
     async (redis) => {
       await redis.hset("key", { a: 1, b: 2 });
       await redis.hexpire("key", "a", 100);
@@ -181,7 +181,7 @@ testMethods("Hash", [
   ],
   [
     ["hgetdel"],
-    "takes fields away",
+    "returns and removes fields",
     async (redis) => {
       await redis.hset("key", { a: 1, b: "two", c: 3 });
       assert.deepEqual(await redis.hgetdel("key", "a", "b", "missing"), { a: 1, b: "two", missing: null });
@@ -204,7 +204,7 @@ testMethods("Hash", [
   ],
   [
     ["hsetex"],
-    "sets fields with one expiry, under a condition if asked",
+    "sets fields with one expiry, under an optional condition",
     async (redis) => {
       assert.equal(await redis.hsetex("key", { expiration: { ex: 100 } }, { a: 1, b: 2 }), 1);
       assert.deepEqual(await redis.httl("key", ["a", "b"]), [100, 100]);
@@ -216,7 +216,7 @@ testMethods("Hash", [
   ],
   [
     ["hexpire", "hpexpire", "hexpireat", "hpexpireat"],
-    "take each condition in either case, and one field or several, also numbers",
+    "accept each condition in either case, and one field or several, also numbers",
     async (redis) => {
       await redis.hset("key", { a: 1, 7: 2 });
       assert.deepEqual(await redis.hexpire("key", 7, 100, "nx"), [1]);
@@ -240,7 +240,7 @@ testMethods("Hash", [
   ],
   [
     ["hgetex", "hsetex", "hgetdel"],
-    "take each expiry and condition in either case",
+    "accept each expiry and condition in either case",
     async (redis) => {
       assert.equal(await redis.hsetex("key", {}, { a: 1, b: [2] }), 1);
       assert.equal(await redis.hsetex("key", { conditional: "fnx", expiration: { px: 90_000 } }, { c: "drei" }), 1);
@@ -259,7 +259,7 @@ testMethods("Hash", [
   ],
   [
     ["hset", "hsetnx", "hmset", "hget", "hvals", "hrandfield"],
-    "hold what JSON can spell",
+    "store any JSON value",
     async (redis) => {
       assert.equal(await redis.hset("key", { object: { a: [1] }, yes: true, half: 0.5 }), 3);
       assert.equal(await redis.hsetnx("key", "list", [null]), 1);

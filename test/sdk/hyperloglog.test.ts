@@ -5,7 +5,7 @@ import { testMethods } from "./client.ts";
 testMethods("HyperLogLog", [
   [
     ["pfadd"],
-    "tells whether the count may have changed",
+    "reports whether the count may have changed",
     async (redis) => {
       assert.equal(await redis.pfadd("key", "a", "b", "c"), 1);
       assert.equal(await redis.pfadd("key", "a"), 0);
@@ -24,7 +24,7 @@ testMethods("HyperLogLog", [
   ],
   [
     ["pfmerge"],
-    "puts sketches together",
+    "merges sketches",
     async (redis) => {
       await redis.pfadd("key", "a", "b", "c");
       await redis.pfadd("other", "c", "d");

@@ -13,7 +13,7 @@ const product = {
 testMethods("JSON", [
   [
     ["json.set", "json.get"],
-    "store documents and answer parts of them",
+    "store documents and return parts of them",
     async (redis) => {
       assert.equal(await redis.json.set("key", "$", { a: 2, b: 3, nested: { a: 4, b: null } }), "OK");
       assert.deepEqual(await redis.json.get("key"), { a: 2, b: 3, nested: { a: 4, b: null } });
@@ -86,7 +86,7 @@ testMethods("JSON", [
   ],
   [
     ["json.type"],
-    "tells integers from other numbers",
+    "distinguishes integers from other numbers",
     async (redis) => {
       await redis.json.set("key", "$", { a: 2, nested: { a: true }, foo: "bar", half: 0.5 });
       assert.deepEqual(await redis.json.type("key", "$..a"), ["boolean", "integer"]);
@@ -95,7 +95,7 @@ testMethods("JSON", [
   ],
   [
     ["json.numincrby", "json.nummultby"],
-    "calculate, and answer null for what is no number",
+    "calculate, and return null for other values than numbers",
     async (redis) => {
       await redis.json.set("key", "$", { a: "b", b: [{ a: 2 }, { a: 5 }, { a: "c" }] });
       assert.deepEqual(await redis.json.numincrby("key", "$.a", 2), [null]);
@@ -116,7 +116,7 @@ testMethods("JSON", [
   ],
   [
     ["json.toggle"],
-    "turns booleans around",
+    "toggles booleans",
     async (redis) => {
       await redis.json.set("key", "$", { bool: true, text: "x" });
       assert.deepEqual(await redis.json.toggle("key", "$.bool"), [0]);
@@ -148,7 +148,7 @@ testMethods("JSON", [
   ],
   [
     ["json.arrpop", "json.arrtrim"],
-    "take elements out of arrays",
+    "remove elements from arrays",
     async (redis) => {
       await redis.json.set("key", "$", { levels: [80, 90, 100, 120], empty: [] });
       assert.deepEqual(await redis.json.arrpop("key", "$.levels", 0), [80]);
@@ -159,7 +159,7 @@ testMethods("JSON", [
   ],
   [
     ["json.resp"],
-    "answers a document as a list",
+    "returns a document as a list",
     async (redis) => {
       await redis.json.set("key", "$", product);
       assert.deepEqual(await redis.json.resp("key"), [
@@ -204,7 +204,7 @@ testMethods("JSON", [
   ],
   [
     ["json.arrlen", "json.arrpop", "json.clear", "json.del", "json.objkeys", "json.objlen", "json.resp", "json.type"],
-    "work on the whole document when no path is given",
+    "work on the whole document without a path",
     async (redis) => {
       await redis.json.set("list", "$", [1, "zwei", { drei: 3 }]);
       await redis.json.set("map", "$", { a: 1, b: [true, null] });
@@ -245,7 +245,7 @@ testMethods("JSON", [
   ],
   [
     ["json.numincrby", "json.nummultby", "json.toggle", "json.strappend", "json.merge"],
-    "refuse what is not there",
+    "refuse missing keys and paths",
     async (redis) => {
       const refused: readonly (() => Promise<unknown>)[] = [
         () => redis.json.numincrby("none", "$", 1),

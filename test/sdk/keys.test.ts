@@ -7,7 +7,7 @@ const FAR_S = 4_102_444_800;
 testMethods("Generic, server and connection", [
   [
     ["copy"],
-    "copies value and expiry, and replaces only if asked",
+    "copies value and expiry, and replaces only on request",
     async (redis) => {
       await redis.set("from", "value", { ex: 100 });
       await redis.set("taken", "other");
@@ -22,7 +22,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["del", "unlink", "exists", "touch"],
-    "count the keys that are there",
+    "count existing keys",
     async (redis) => {
       await redis.mset({ a: 1, b: 2, c: 3, d: 4 });
       assert.equal(await redis.exists("a", "b", "a", "missing"), 3);
@@ -34,7 +34,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["expire"],
-    "takes the conditions NX, XX, GT and LT",
+    "accepts the conditions NX, XX, GT and LT",
     async (redis) => {
       await redis.set("key", "value");
       assert.equal(await redis.expire("key", 100, "XX"), 0);
@@ -47,7 +47,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["expireat", "pexpireat"],
-    "take a moment",
+    "accept a timestamp",
     async (redis) => {
       await redis.set("key", "value");
       assert.equal(await redis.expireat("key", FAR_S), 1);
@@ -74,7 +74,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["persist"],
-    "takes the expiry away",
+    "removes the expiry",
     async (redis) => {
       await redis.set("key", "value", { ex: 100 });
       assert.equal(await redis.persist("key"), 1);
@@ -117,7 +117,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["scan"],
-    "meets every key once where nothing changes",
+    "returns every key once if nothing changes",
     async (redis) => {
       await redis.mset(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`key:${i}`, i])));
       const met: string[] = [];
@@ -133,7 +133,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["scan"],
-    "filters by pattern and type, and tells types",
+    "filters by pattern and type, and returns types",
     async (redis) => {
       await redis.mset({ "a:1": "x", "b:1": "y" });
       await redis.hset("a:2", { field: 1 });
@@ -153,7 +153,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["type"],
-    "names what a key holds",
+    "names the type of a key",
     async (redis) => {
       await redis.set("string", "x");
       await redis.hset("hash", { a: 1 });
@@ -164,7 +164,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["exec"],
-    "runs what has no method: OBJECT ENCODING",
+    "runs a command without a method: OBJECT ENCODING",
     async (redis) => {
       await redis.set("key", "12");
       assert.equal(await redis.exec(["OBJECT", "ENCODING", "key"]), "int");
@@ -188,7 +188,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["time"],
-    "is now, in seconds and microseconds",
+    "is the current time, in seconds and microseconds",
     async (redis) => {
       const [seconds, micros] = await redis.time();
       assert.ok(Math.abs(seconds - Date.now() / 1000) < 60, `${seconds} s`);
@@ -207,14 +207,14 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["clientSetinfo"],
-    "is refused: there is no connection to name over HTTP",
+    "is refused: over HTTP no connection can be named",
     async (redis) => {
       await assert.rejects(redis.clientSetinfo("LIB-NAME", "mine"), /ERR Command is not available: 'CLIENT'/);
     },
   ],
   [
     ["expire", "pexpire", "expireat", "pexpireat"],
-    "take each condition in either case",
+    "accept each condition in either case",
     async (redis) => {
       await redis.set("key", "value");
       assert.equal(await redis.expire("key", 100, "xx"), 0);
@@ -236,7 +236,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["flushall", "flushdb", "copy"],
-    "take the options that they have",
+    "accept their options",
     async (redis) => {
       await redis.mset({ from: 1, to: 2 });
       assert.equal(await redis.copy("from", "to", { replace: false }), "NOT_COPIED");
@@ -251,7 +251,7 @@ testMethods("Generic, server and connection", [
   ],
   [
     ["scan"],
-    "takes a number for a cursor, and all options at once",
+    "accepts a number as cursor, and all options at once",
     async (redis) => {
       await redis.mset({ "a:1": 1, "a:2": 2 });
       await redis.rpush("a:3", 1);

@@ -27,7 +27,7 @@ testMethods("List", [
   ],
   [
     ["llen", "lindex"],
-    "count and look",
+    "count and read elements",
     async (redis) => {
       await redis.rpush("key", "a", "b", "c");
       assert.equal(await redis.llen("key"), 3);
@@ -38,7 +38,7 @@ testMethods("List", [
   ],
   [
     ["lpop", "rpop"],
-    "take one element or several",
+    "remove one element or several",
     async (redis) => {
       await redis.rpush("key", "a", "b", "c", "d");
       assert.equal(await redis.lpop("key"), "a");
@@ -61,7 +61,7 @@ testMethods("List", [
   ],
   [
     ["lmpop"],
-    "takes from the first list that has any",
+    "removes from the first list that is not empty",
     async (redis) => {
       await redis.rpush("second", "a", "b", "c");
       assert.deepEqual(await redis.lmpop(2, ["first", "second"], "RIGHT", 2), ["second", ["c", "b"]]);
@@ -96,7 +96,7 @@ testMethods("List", [
   ],
   [
     ["lpush", "linsert", "lset", "lrem", "lpos", "lindex"],
-    "know elements of any type by what they spell",
+    "match elements of any type by their text",
     async (redis) => {
       assert.equal(await redis.lpush<unknown>("key", { a: 1 }, [2], 3, "vier", true), 5);
       assert.equal(await redis.linsert<unknown>("key", "before", [2], null), 6);
@@ -109,7 +109,7 @@ testMethods("List", [
   ],
   [
     ["lpos", "lpop", "rpop"],
-    "take counts",
+    "accept counts",
     async (redis) => {
       await redis.rpush("key", "a", "b", "a", "b", "a");
       assert.deepEqual(await redis.lpos("key", "a", { rank: -2, count: 2 }), [2, 0]);

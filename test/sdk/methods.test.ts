@@ -1,4 +1,4 @@
-/** Whether the table of the client's methods is all of them, and what the methods do that it leaves out. */
+/** The table of the client's methods is complete, and the behaviour of the methods that it leaves out. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,11 +10,11 @@ import { installedMethods, methodsOfFamilies, methodsOfOthers, methodsOfTheClien
 const othersListed: readonly string[] = methodsOfOthers.flatMap(([, methods]) => methods);
 const listed: readonly string[] = [...Object.values(methodsOfFamilies).flat(), ...methodsOfTheClient, ...othersListed];
 
-test("every method of the client is shown by a family, or is left out for a reason", () => {
+test("every method of the client is tested by a family, or is left out for a reason", () => {
   assert.deepEqual(listed.toSorted(), installedMethods().toSorted());
 });
 
-test("every family has a file that shows its methods", () => {
+test("every family has a file that tests its methods", () => {
   const directory = fileURLToPath(new URL(".", import.meta.url));
   const files = readdirSync(directory).filter((name) => name.endsWith(".test.ts"));
   const texts = files.map((name) => readFileSync(directory + name, "utf8"));
@@ -22,7 +22,7 @@ test("every family has a file that shows its methods", () => {
     assert.equal(texts.filter((text) => text.includes(`testMethods("${family}",`)).length, 1, family);
 });
 
-test("a pipeline and a transaction have every method of the client but those that are no command", () => {
+test("a pipeline and a transaction have every method of the client except those that are not commands", () => {
   const redis = new Redis({ url: "http://unreachable.test", token: "none" });
   for (const batch of [redis.pipeline(), redis.multi()]) {
     const names = new Set(Object.keys(batch).filter((name) => typeof Reflect.get(batch, name) === "function"));
@@ -78,9 +78,9 @@ const refusals: readonly (readonly [command: string, method: string, run: (redis
   ["ARSET", "arset", (redis) => redis.arset("a", 0, "x")],
 ];
 
-test("what the hosted service alone has is refused by name, and changes nothing", async () => {
+test("commands of the hosted service alone are refused by name, and change nothing", async () => {
   assert.deepEqual(refusals.map(([, method]) => method).toSorted(), othersListed.toSorted());
-  // In a pipeline the client decodes before it looks whether there is an error.
+  // In a pipeline the client decodes before it checks for an error.
   const redis = served.client({ enableAutoPipelining: false });
   for (const [command, , run] of refusals)
     await assert.rejects(run(redis), (error: Error) =>

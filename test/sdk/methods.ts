@@ -1,12 +1,12 @@
 /**
- * Every method of the official client, by the family that shows it working, or
- * by the reason why it has none here. `methods.test.ts` compares
+ * Every method of the official client, by the family that tests it, or
+ * by the reason why no family does. `methods.test.ts` compares
  * this table with the client itself, and each family's file with its row, so a
- * new version of the client cannot bring a method that nobody has tried.
+ * new version of the client cannot add an untested method.
  */
 import { Redis } from "@upstash/redis";
 
-/** A method of a namespace has its name in front: `json.get`. */
+/** A method of a namespace has its name as prefix: `json.get`. */
 export type Method =
   | Extract<keyof Redis, string>
   | `json.${Extract<keyof Redis["json"], string>}`
@@ -66,10 +66,10 @@ export const methodsOfFamilies = {
 
 export type FamilyName = keyof typeof methodsOfFamilies;
 
-/** Methods that send nothing, or what other methods put together; `requests.test.ts` calls those that a user may call. */
+/** Methods that send nothing, or only compose others; `requests.test.ts` calls those that are public. */
 export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipeline", "multi", "pipeline", "use"];
 
-/** Methods for what the hosted service alone has. `methods.test.ts` shows that each is refused by name. */
+/** Methods that only the hosted service supports. `methods.test.ts` checks that each is refused by name. */
 export const methodsOfOthers: readonly (readonly [reason: string, methods: readonly string[]])[] = [
   ["full-text search is no part of the interface", ["search.alias", "search.createIndex", "search.index"]],
   ["vectors have an area, and a client, of their own", ["vector.createIndex", "vector.index"]],
@@ -82,13 +82,13 @@ export const methodsOfOthers: readonly (readonly [reason: string, methods: reado
   ],
 ];
 
-/** What a client holds beside methods: its own settings. */
+/** Fields of a client that are not methods: its settings. */
 const NO_METHODS: ReadonlySet<string> = new Set([
   ...["client", "constructor", "enableAutoPipelining", "enableTelemetry", "opts", "readYourWritesSyncToken"],
 ]);
 const NAMESPACES: ReadonlySet<string> = new Set(["json", "functions", "search", "vector"]);
 
-/** The names of all methods of the client as it is installed; those of a namespace with its name in front. */
+/** The names of all methods of the installed client; those of a namespace with its name as prefix. */
 export function installedMethods(): readonly string[] {
   const redis = new Redis({ url: "http://unreachable.test", token: "none", enableAutoPipelining: false });
   const names = new Set<string>();

@@ -1,4 +1,4 @@
-/** Publish and subscribe with the official client: each subscription is an event stream of its own. */
+/** Publish and subscribe with the official client: each subscription is a separate event stream. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Redis } from "@upstash/redis";
@@ -6,7 +6,7 @@ import { Served, testMethods } from "./client.ts";
 
 type Subscription = ReturnType<Redis["subscribe"]>;
 
-/** What a subscription is told, in order, by the name of the event. */
+/** The events of a subscription, in order, with their names. */
 class Heard {
   readonly #waiting: unknown[] = [];
   #wake: (() => void) | undefined;
@@ -30,7 +30,7 @@ class Heard {
 testMethods("Publish and subscribe", [
   [
     ["publish", "subscribe"],
-    "what is published to a channel reaches its subscribers, decoded",
+    "a message to a channel reaches its subscribers, decoded",
     async (redis) => {
       const subscription = redis.subscribe<unknown>("news");
       const heard = new Heard(subscription, "message");
@@ -45,7 +45,7 @@ testMethods("Publish and subscribe", [
   ],
   [
     ["psubscribe", "publish"],
-    "what is published to a matching channel reaches the subscribers of the pattern",
+    "a message to a matching channel reaches the subscribers of the pattern",
     async (redis) => {
       const subscription = redis.psubscribe<unknown>("user:*");
       const heard = new Heard(subscription, "pmessage");
@@ -59,7 +59,7 @@ testMethods("Publish and subscribe", [
 
 const served = new Served(["--threads", "one"]);
 
-test("several channels of one subscription, of which one is left", async () => {
+test("one subscription has several channels and leaves one of them", async () => {
   const redis = served.client();
   const subscription = redis.subscribe(["a", "b"]);
   const counts = new Heard(subscription, "subscribe");
@@ -81,7 +81,7 @@ test("several channels of one subscription, of which one is left", async () => {
   await subscription.unsubscribe();
 });
 
-test("a subscription with the read-only token raises an error that says why", async () => {
+test("a subscription with the read-only token raises an error with the reason", async () => {
   const subscription = served.readOnlyClient().subscribe("a");
   assert.match(String(await new Heard(subscription, "error").next()), /NOPERM|no permissions/);
 });
@@ -97,7 +97,7 @@ test("messages sent in a pipeline and in a transaction arrive in order", async (
   await subscription.unsubscribe();
 });
 
-test("a channel with a history: who comes later reads the stream, then hears what is new, and misses nothing", async () => {
+test("a channel with a history: a late subscriber reads the stream, then gets new messages, and misses none", async () => {
   const redis = served.client();
   const say = async (text: string): Promise<void> => {
     const id = await redis.xadd("room:history", "*", { text });
@@ -122,7 +122,7 @@ test("a channel with a history: who comes later reads the stream, then hears wha
   await subscription.unsubscribe();
 });
 
-test("several patterns, with a listener of each pattern's own; what is no JSON stays text if the client leaves it alone", async () => {
+test("several patterns have separate listeners; text that is not JSON stays text if the client does not decode it", async () => {
   const redis = served.client({ automaticDeserialization: false });
   const subscription = redis.psubscribe(["user:*", "order:[0-9]"]);
   const counts = new Heard(subscription, "psubscribe");
@@ -148,7 +148,7 @@ test("several patterns, with a listener of each pattern's own; what is no JSON s
   while ((await redis.exec(["PUBSUB", "NUMPAT"])) !== 0);
 });
 
-test("a pattern hears raw text, which the client alone cannot decode", async () => {
+test("a pattern gets raw text, which the client cannot decode", async () => {
   const redis = served.client();
   const subscription = redis.psubscribe("raw");
   const errors = new Heard(subscription, "error");
@@ -160,7 +160,7 @@ test("a pattern hears raw text, which the client alone cannot decode", async () 
   await subscription.unsubscribe();
 });
 
-test("channels may be named in any script, and clients with plain answers hear the same", async () => {
+test("channels may be named in any script, and clients with plain answers get the same messages", async () => {
   const redis = served.client({ responseEncoding: false });
   for (const channel of ["новости 7", "a:b|c", "🔔", "100%25"]) {
     const subscription = redis.subscribe(channel);

@@ -1,6 +1,6 @@
 /**
- * `@upstash/ratelimit`, which is made of scripts, against the real program. Its clock stands still at the start of a window
- * and moves when a test says so; windows are so long that keys outlive every test.
+ * `@upstash/ratelimit`, which consists of scripts, against the real program. Its clock stops at the start of a window
+ * and a test advances it; windows are so long that keys outlive every test.
  */
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
@@ -9,7 +9,7 @@ import type { Redis } from "@upstash/redis";
 import { Served } from "./client.ts";
 
 const HOUR_MS = 3_600_000;
-/** Start of a window of one hour that is under way, so that what the client calculates from it has not expired. */
+/** The start of the current window of one hour, so that the times that the client calculates from it are not over. */
 const START_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
 const served = new Served();
@@ -37,12 +37,12 @@ function limiterOf(limiter: ReturnType<typeof Ratelimit.fixedWindow>, redis: Red
 
 type Region = ConstructorParameters<typeof MultiRegionRatelimit>[0]["redis"][number];
 
-/** The limiter's types name those of the client for CommonJS, which differ from ours by nothing but their file. */
+/** The limiter's types use the client's types for CommonJS, which differ from ours only by their file. */
 function regionOf(server: Served): Region {
   return server.client() as unknown as Region;
 }
 
-test("a fixed window lets so many through and starts anew with the next window", async () => {
+test("a fixed window allows its limit and resets with the next window", async () => {
   const ratelimit = limiterOf(Ratelimit.fixedWindow(2, "1 h"));
 
   assert.deepEqual(shown(await ratelimit.limit("user")), { success: true, remaining: 1 });
@@ -63,7 +63,7 @@ test("a request may count for more than one", async () => {
   assert.deepEqual(shown(await ratelimit.limit("user")), { success: false, remaining: 0 });
 });
 
-test("a sliding window counts a share of the window before", async () => {
+test("a sliding window counts a share of the previous window", async () => {
   const ratelimit = limiterOf(Ratelimit.slidingWindow(4, "1 h"));
 
   for (const remaining of [3, 2, 1, 0])
@@ -76,7 +76,7 @@ test("a sliding window counts a share of the window before", async () => {
   assert.equal((await ratelimit.limit("user")).success, false);
 });
 
-test("a token bucket is refilled by and by", async () => {
+test("a token bucket is refilled gradually", async () => {
   const ratelimit = limiterOf(Ratelimit.tokenBucket(2, "1 h", 4));
 
   for (const remaining of [3, 2, 1, 0])
@@ -110,7 +110,7 @@ test("a cached fixed window answers from memory and counts in the store", async 
   assert.equal((await ratelimit.getRemaining("user")).remaining, 0);
 });
 
-test("used tokens are given back on request, by every kind of limiter", async () => {
+test("used tokens are returned on request, by every kind of limiter", async () => {
   for (const [name, limiter] of [
     ["fixed window", Ratelimit.fixedWindow(2, "1 h")],
     ["sliding window", Ratelimit.slidingWindow(2, "1 h")],
@@ -125,7 +125,7 @@ test("used tokens are given back on request, by every kind of limiter", async ()
   }
 });
 
-test("many at once are let through exactly as often as the limit says", async () => {
+test("concurrent requests are allowed exactly up to the limit", async () => {
   const ratelimit = limiterOf(Ratelimit.slidingWindow(10, "1 h"));
 
   const outcomes = await Promise.all(Array.from({ length: 30 }, () => ratelimit.limit("user")));
@@ -137,7 +137,7 @@ for (const [name, limiter] of [
   ["fixed window", MultiRegionRatelimit.fixedWindow(3, "1 h")],
   ["sliding window", MultiRegionRatelimit.slidingWindow(3, "1 h")],
 ] as const) {
-  test(`a ${name} over two databases counts what each of them has seen`, async () => {
+  test(`a ${name} over two databases counts the requests of each`, async () => {
     const ratelimit = new MultiRegionRatelimit({
       redis: [regionOf(served), regionOf(other)],
       limiter,

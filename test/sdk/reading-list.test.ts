@@ -1,4 +1,4 @@
-/** The example in examples/reading-list, with all official clients, as its README tells it. */
+/** The example in examples/reading-list, with all official clients, as in its README. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -16,13 +16,13 @@ let server: Awaited<ReturnType<typeof listen>>;
 let baseUrl = "";
 
 before(async () => {
-  // The client writes of what it refuses.
+  // The client logs its refusals.
   for (const method of ["error", "warn", "log"] as const) mock.method(console, method, () => {});
   const configPath = new URL("../../examples/reading-list/larder.json", import.meta.url);
   larder = await start(JSON.parse(readFileSync(configPath, "utf8")) as StartOptions);
   let application: Application | undefined;
   server = await listen(() => {
-    assert.ok(application !== undefined, "nothing is called before the application is there");
+    assert.ok(application !== undefined, "the application runs before it is called");
     return application;
   }, 0);
   baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -47,10 +47,10 @@ async function digestsOnce(is: (view: { digests: unknown[]; approveAt: string | 
     const view = json as unknown as { digests: unknown[]; approveAt: string | null };
     if (is(view)) return view;
   }
-  return assert.fail("the digests did not come to that");
+  return assert.fail("the digests did not reach the expected state");
 }
 
-test("texts are found by their words, and a schedule makes the digest that a webhook approves", async () => {
+test("texts are found by their words, and a schedule makes a digest, which a webhook approves", async () => {
   assert.deepEqual(await call("/texts", { id: "a", text: "A journal keeps what was acknowledged" }), {
     status: 201,
     json: { id: "a", remaining: 19 },
@@ -72,10 +72,10 @@ test("texts are found by their words, and a schedule makes the digest that a web
   assert.deepEqual(digests, [{ texts: ["a", "b"], approvedBy: "Ann" }]);
 });
 
-test("whoever writes too much is refused, and only what larder signed starts the workflow", async () => {
+test("a client above its rate limit is refused, and only requests signed by larder start the workflow", async () => {
   await larder.reset();
   const statuses = [];
-  // The window slides by the real time of the client: a minute that ends meanwhile lets one or two more through.
+  // The window slides by the real time of the client: if a minute ends meanwhile, one or two more are allowed.
   while (statuses.length < 25 && statuses.at(-1) !== 429) statuses.push((await call("/texts", {})).status);
   assert.deepEqual(statuses.slice(0, 20), Array<number>(20).fill(400));
   assert.equal(statuses.at(-1), 429);

@@ -11,7 +11,7 @@ interface Sent {
   readonly syncToken: string | null;
 }
 
-/** Records the path and the sync token of every request that clients send while `run` runs. */
+/** Records the path and the sync token of every request that clients send during `run`. */
 async function recording(run: () => Promise<void>): Promise<readonly Sent[]> {
   const sent: Sent[] = [];
   const fetchForReal = globalThis.fetch;
@@ -48,7 +48,7 @@ test("a pipeline answers each command in order", async () => {
   assert.deepEqual(results, ["OK", { deep: [1] }, 1, 1, { field: "OK" }, null]);
 });
 
-test("a pipeline goes on behind a failing command, and the client names that command", async () => {
+test("a pipeline continues after a failing command, and the client names that command", async () => {
   const redis = await emptied(served.client());
   await redis.hset("hash", { a: 1 });
 
@@ -60,7 +60,7 @@ test("a pipeline goes on behind a failing command, and the client names that com
   assert.deepEqual(await redis.mget("before", "after"), [1, 1]);
 });
 
-test("a pipeline that keeps errors has them at their places", async () => {
+test("a pipeline with keepErrors returns errors in their positions", async () => {
   const redis = await emptied(served.client());
   await redis.set("text", "abc");
 
@@ -72,7 +72,7 @@ test("a pipeline that keeps errors has them at their places", async () => {
   ]);
 });
 
-test("a pipeline of 2,000 commands runs whole", async () => {
+test("a pipeline of 2,000 commands runs completely", async () => {
   const redis = await emptied(served.client());
   const pipeline = redis.pipeline();
   for (let i = 0; i < 2_000; i += 1) pipeline.incr("count");
@@ -105,7 +105,7 @@ test("a transaction is not split by other clients", async () => {
 test("a transaction with a command that cannot run does nothing", async () => {
   const redis = await emptied(served.client());
 
-  // The client lets DEL without a key through.
+  // The client does not reject DEL without a key.
   const transaction = redis.multi().set("a", 1).del();
 
   await assert.rejects(transaction.exec(), /ERR wrong number of arguments for 'del' command/);
@@ -125,7 +125,7 @@ test("a command that fails while a transaction runs does not stop the rest", asy
   assert.deepEqual(await redis.mget("a", "b"), [1, 2]);
 });
 
-test("commands of one turn travel together: one pipeline of writes, one of reads", async () => {
+test("commands of one turn are sent together: one pipeline of writes, one of reads", async () => {
   const redis = await emptied(served.client());
   const results: unknown[] = [];
 
@@ -196,7 +196,7 @@ test("sync tokens of concurrent requests differ", async () => {
   assert.equal(new Set(clients.map((redis) => redis.readYourWritesSyncToken)).size, 20);
 });
 
-test("a client that does not want to read its own writes sends no sync token", async () => {
+test("a client without read-your-writes sends no sync token", async () => {
   const redis = served.client({ readYourWrites: false });
 
   const sent = await recording(async () => {
@@ -206,7 +206,7 @@ test("a client that does not want to read its own writes sends no sync token", a
   assert.equal(sent[0]?.syncToken, null);
 });
 
-test("a batch counts its commands, and an empty one is an error of the client's own", async () => {
+test("a batch counts its commands, and the client itself rejects an empty one", async () => {
   const redis = await emptied(served.client());
   const pipeline = redis.pipeline().set("a", 1).json.set("b", "$", { c: 2 }).json.get("b", "$.c");
 
@@ -216,7 +216,7 @@ test("a batch counts its commands, and an empty one is an error of the client's 
   await assert.rejects(redis.multi().exec(), /Pipeline is empty/);
 });
 
-test("a batch that keeps its results as they came has text where the client would decode", async () => {
+test("a batch without deserialization returns text", async () => {
   const redis = await emptied(served.client({ automaticDeserialization: false }));
   await redis.set("object", { a: [1] });
 

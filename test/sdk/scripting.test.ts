@@ -15,7 +15,7 @@ redis.register_function('peek', function(keys) return redis.call('GET', keys[1])
 testMethods("Scripts and functions", [
   [
     ["eval"],
-    "runs a script with keys and arguments, and reads what it returns",
+    "runs a script with keys and arguments, and returns its result",
     async (redis) => {
       assert.equal(await redis.eval("return ARGV[1]", [], ["hello"]), "hello");
       assert.deepEqual(await redis.eval("return {KEYS[1], KEYS[2], ARGV[1]}", ["a", "b"], ["c"]), ["a", "b", "c"]);
@@ -40,7 +40,7 @@ testMethods("Scripts and functions", [
   ],
   [
     ["evalRo", "evalshaRo", "scriptLoad"],
-    "read, and are refused every write",
+    "read, and cannot write",
     async (redis) => {
       await redis.set("key", "value");
       assert.equal(await redis.evalRo("return redis.call('GET', KEYS[1])", ["key"], []), "value");
@@ -68,7 +68,7 @@ testMethods("Scripts and functions", [
   ],
   [
     ["createScript", "scriptFlush"],
-    "makes a script that is sent once and called by its digest",
+    "creates a script that is sent once and then called by its digest",
     async (redis, plain) => {
       await redis.scriptFlush();
       const script = plain.createScript<string[]>("return {KEYS[1], ARGV[1]}");
@@ -85,13 +85,13 @@ testMethods("Scripts and functions", [
   ],
   [
     ["functions.load", "functions.call", "functions.callRo", "functions.delete"],
-    "keep functions and call them",
+    "store functions and call them",
     async (redis) => {
       await redis.functions.flush();
       assert.equal(await redis.functions.load({ code: LIBRARY }), "counter");
       assert.equal(await redis.functions.call("up", ["n"], ["5"]), 5);
       assert.equal(await redis.functions.callRo("look", ["n"]), 5);
-      assert.equal(await redis.functions.callRo("peek", ["n"]), 5, "a function that does not say that it only reads");
+      assert.equal(await redis.functions.callRo("peek", ["n"]), 5, "a function without the no-writes flag");
       await assert.rejects(redis.functions.callRo("up", ["n"], ["1"]), /commands are not allowed from read-only/);
       await assert.rejects(redis.functions.load({ code: LIBRARY }), /ERR Library 'counter' already exists/);
       assert.equal(await redis.functions.load({ code: LIBRARY, replace: true }), "counter");
@@ -101,7 +101,7 @@ testMethods("Scripts and functions", [
   ],
   [
     ["functions.list", "functions.stats", "functions.flush"],
-    "tell what there is",
+    "list the libraries",
     async (redis) => {
       await redis.functions.flush();
       assert.deepEqual(await redis.functions.list(), []);

@@ -5,7 +5,7 @@ import { testMethods } from "./client.ts";
 testMethods("Set", [
   [
     ["sadd", "smembers"],
-    "keep members of any type apart",
+    "distinguish members of any type",
     async (redis) => {
       assert.equal(await redis.sadd("key", 3, 1, 2), 3);
       assert.equal(await redis.sadd("key", 1, 1), 0);
@@ -26,7 +26,7 @@ testMethods("Set", [
   ],
   [
     ["sismember", "smismember"],
-    "ask for members",
+    "test membership",
     async (redis) => {
       await redis.sadd("key", "a", "b");
       assert.equal(await redis.sismember("key", "a"), 1);
@@ -47,7 +47,7 @@ testMethods("Set", [
   ],
   [
     ["smove"],
-    "takes a member to another set",
+    "moves a member to another set",
     async (redis) => {
       await redis.sadd("from", "a", "b");
       await redis.sadd("to", "c");
@@ -59,7 +59,7 @@ testMethods("Set", [
   ],
   [
     ["sdiff", "sdiffstore"],
-    "leave out what other sets have",
+    "return members that other sets lack",
     async (redis) => {
       await redis.sadd("a", "x", "y", "z");
       await redis.sadd("b", "y");
@@ -70,7 +70,7 @@ testMethods("Set", [
   ],
   [
     ["sinter", "sinterstore", "sintercard"],
-    "keep what all sets have",
+    "return members that all sets have",
     async (redis) => {
       await redis.sadd("a", "x", "y", "z");
       await redis.sadd("b", "y", "z", "w");
@@ -84,7 +84,7 @@ testMethods("Set", [
   ],
   [
     ["sunion", "sunionstore"],
-    "put sets together",
+    "unite sets",
     async (redis) => {
       await redis.sadd("a", 1, 2);
       await redis.sadd("b", 2, 3);
@@ -95,7 +95,7 @@ testMethods("Set", [
   ],
   [
     ["spop"],
-    "removes what it answers",
+    "removes the returned members",
     async (redis) => {
       await redis.sadd("key", "a", "b", "c");
       assert.match(String(await redis.spop("key")), /^[abc]$/);
@@ -108,7 +108,7 @@ testMethods("Set", [
   ],
   [
     ["srandmember"],
-    "leaves what it answers",
+    "does not remove the returned members",
     async (redis) => {
       await redis.sadd("key", "a", "b", "c");
       assert.match(String(await redis.srandmember("key")), /^[abc]$/);
@@ -120,7 +120,7 @@ testMethods("Set", [
   ],
   [
     ["sscan"],
-    "walks through members",
+    "iterates over members",
     async (redis) => {
       await redis.sadd("key", "a:1", "a:2", "b:1");
       assert.deepEqual(await redis.sscan("key", 0), ["0", ["a:1", "a:2", "b:1"]]);
@@ -129,7 +129,7 @@ testMethods("Set", [
   ],
   [
     ["sismember", "smismember", "smove", "srem"],
-    "know members of any type by what they spell",
+    "match members of any type by their text",
     async (redis) => {
       assert.equal(await redis.sadd<unknown>("key", { a: 1 }, [2], 3, "3", true), 4);
       assert.equal(await redis.sismember("key", { a: 1 }), 1);
@@ -142,7 +142,7 @@ testMethods("Set", [
   ],
   [
     ["sdiff", "sinter", "sunion", "sdiffstore", "sinterstore", "sunionstore", "sintercard"],
-    "take one key, and more than two",
+    "accept one key, and more than two",
     async (redis) => {
       await redis.sadd("a", 1, 2, 3);
       await redis.sadd("b", 2, 3, 4);
@@ -162,7 +162,7 @@ testMethods("Set", [
   ],
   [
     ["sscan"],
-    "takes a number for a cursor, and walks far",
+    "accepts a number as cursor, and iterates over large sets",
     async (redis) => {
       const members = Array.from({ length: 300 }, (_, i) => `member:${i}`);
       await redis.sadd("key", "first", ...members);

@@ -1,4 +1,4 @@
-/** Every sorted-set method of `@upstash/redis` against the real program, and the commands it has no method for. */
+/** Every sorted-set method of `@upstash/redis` against the real program, and the commands without a method. */
 import assert from "node:assert/strict";
 import type { Redis } from "@upstash/redis";
 import { testMethods } from "./client.ts";
@@ -10,7 +10,7 @@ async function fill(redis: Redis): Promise<void> {
 testMethods("Sorted set", [
   [
     ["zadd"],
-    "counts new members and knows its options",
+    "counts new members and supports its options",
     async (redis) => {
       assert.equal(await redis.zadd("z", { score: 1, member: "a" }, { score: 2, member: "b" }), 2);
       assert.equal(await redis.zadd("z", { nx: true }, { score: 9, member: "a" }, { score: 3, member: "c" }), 1);
@@ -34,7 +34,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zscore", "zmscore", "zrank", "zrevrank"],
-    "tell where a member is",
+    "return the rank and score of a member",
     async (redis) => {
       await fill(redis);
       assert.equal(await redis.zscore("z", "c"), 3.5);
@@ -55,7 +55,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zrange"],
-    "answers ranks, scores and bytes, limited if asked",
+    "returns ranges by rank, score and bytes, with an optional limit",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.zrange("z", 0, -1), ["a", "b", "c"]);
@@ -68,7 +68,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zpopmin", "zpopmax"],
-    "take members from the ends",
+    "remove members from the ends",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.zpopmin("z"), ["a", 1]);
@@ -90,7 +90,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zunion", "zunionstore", "zinterstore", "zdiffstore"],
-    "put sorted sets together",
+    "combine sorted sets",
     async (redis) => {
       await fill(redis);
       await redis.zadd("y", { score: 10, member: "b" });
@@ -105,7 +105,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zscan"],
-    "walks through members and scores",
+    "iterates over members and scores",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.zscan("z", 0), ["0", ["a", 1, "b", 2, "c", 3.5]]);
@@ -114,7 +114,7 @@ testMethods("Sorted set", [
   ],
   [
     ["exec"],
-    "runs the commands without a method of their own",
+    "runs the commands without a method",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.exec(["ZMPOP", 2, "none", "z", "MIN"]), ["z", [["a", 1]]]);
@@ -169,7 +169,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zunion", "zunionstore", "zinterstore"],
-    "take one key, a weight for it or one for each, and each way to aggregate",
+    "accept one key, a weight for it or one for each, and each aggregate function",
     async (redis) => {
       await fill(redis);
       await redis.zadd("y", { score: 10, member: "b" }, { score: 20, member: "c" });
@@ -197,7 +197,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zcount", "zlexcount", "zremrangebyscore", "zremrangebylex", "zremrangebyrank"],
-    "take each kind of bound",
+    "accept each kind of bound",
     async (redis) => {
       await fill(redis);
       assert.equal(await redis.zcount("z", 2, 3.5), 2);
@@ -213,7 +213,7 @@ testMethods("Sorted set", [
   ],
   [
     ["zdiffstore", "zmscore", "zpopmin", "zpopmax"],
-    "answer for what is missing",
+    "answer for missing keys and members",
     async (redis) => {
       await fill(redis);
       assert.equal(await redis.zdiffstore("to", 1, "missing"), 0);

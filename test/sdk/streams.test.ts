@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Redis } from "@upstash/redis";
 import { testMethods } from "./client.ts";
 
-/** Three entries, a group that starts in front of them, and two of them delivered to Ada. */
+/** Three entries, a group that starts before them, and two of them delivered to Ada. */
 async function fill(redis: Redis): Promise<void> {
   for (const id of ["1-1", "2-1", "3-1"]) await redis.xadd("stream", id, { field: `value ${id}` });
   await redis.xgroup("stream", { type: "CREATE", group: "group", id: "0" });
@@ -13,7 +13,7 @@ async function fill(redis: Redis): Promise<void> {
 testMethods("Stream", [
   [
     ["xadd", "xlen", "xrange", "xrevrange"],
-    "keep entries in the order of their ids",
+    "store entries in the order of their ids",
     async (redis) => {
       assert.equal(await redis.xadd("stream", "1-1", { name: "Ada", age: 36 }), "1-1");
       assert.match(await redis.xadd("stream", "*", { name: "straße" }), /^\d{13}-0$/);
@@ -30,7 +30,7 @@ testMethods("Stream", [
   ],
   [
     ["xadd", "xtrim"],
-    "trim nearly exactly where that is enough",
+    "trim approximately on request",
     async (redis, plain) => {
       const entries = plain.pipeline();
       for (let i = 1; i <= 60; i += 1) entries.xadd("stream", `${i}-1`, { i });
@@ -43,7 +43,7 @@ testMethods("Stream", [
   ],
   [
     ["xdel", "xdelex"],
-    "remove entries, with what groups know of them or only without",
+    "remove entries, with or without their references in groups",
     async (redis) => {
       await fill(redis);
       assert.equal(await redis.xdel("stream", ["1-1", "9-9"]), 1);
@@ -54,7 +54,7 @@ testMethods("Stream", [
   ],
   [
     ["xread"],
-    "tells what lies behind an id, of one stream or several",
+    "returns the entries after an id, of one stream or several",
     async (redis) => {
       await fill(redis);
       await redis.xadd("other", "5-1", { a: 1 });
@@ -88,7 +88,7 @@ testMethods("Stream", [
   ],
   [
     ["xpending", "xclaim", "xautoclaim"],
-    "tell what is pending and give it to others",
+    "list pending entries and transfer them to other consumers",
     async (redis) => {
       await fill(redis);
       const [[id, consumer, , count] = []] = (await redis.xpending("stream", "group", "-", "+", 10)) as unknown[][];
@@ -105,7 +105,7 @@ testMethods("Stream", [
   ],
   [
     ["xinfo"],
-    "tells of groups and consumers",
+    "describes groups and consumers",
     async (redis) => {
       await fill(redis);
       const [consumer] = (await redis.xinfo("stream", { type: "CONSUMERS", group: "group" })) as unknown[][];
@@ -120,7 +120,7 @@ testMethods("Stream", [
   ],
   [
     ["xadd"],
-    "takes ids of every form, and trims as it is told",
+    "accepts ids of every form, and each trim option",
     async (redis) => {
       assert.equal(await redis.xadd("stream", "5-*", { object: { a: [1] } }), "5-0");
       assert.equal(await redis.xadd("stream", "5-*", { yes: true, half: 0.5 }), "5-1");
@@ -152,7 +152,7 @@ testMethods("Stream", [
   ],
   [
     ["xtrim"],
-    "takes exactness and a limit",
+    "accepts exactness and a limit",
     async (redis, plain) => {
       const entries = plain.pipeline();
       for (let i = 1; i <= 300; i += 1) entries.xadd("stream", `${i}-0`, { i });
@@ -167,7 +167,7 @@ testMethods("Stream", [
   ],
   [
     ["xrange", "xrevrange"],
-    "take bounds of every form",
+    "accept bounds of every form",
     async (redis) => {
       for (const id of ["1-0", "1-1", "2-0", "3-5"]) await redis.xadd("stream", id, { id });
       const ids = (entries: object): string[] => Object.keys(entries);
@@ -181,7 +181,7 @@ testMethods("Stream", [
   ],
   [
     ["xdel", "xdelex", "xackdel", "xack"],
-    "take one id or several, and each kind of reference in either case",
+    "accept one id or several, and each kind of reference in either case",
     async (redis) => {
       for (let i = 1; i <= 9; i += 1) await redis.xadd("stream", `${i}-0`, { i });
       await redis.xgroup("stream", { type: "CREATE", group: "group", id: "0" });
@@ -206,7 +206,7 @@ testMethods("Stream", [
   ],
   [
     ["xgroup", "xreadgroup", "xread"],
-    "take all their options, and several streams at once",
+    "accept all their options, and several streams at once",
     async (redis) => {
       const groupOf = { type: "CREATE", group: "group", id: "0", options: { MKSTREAM: true, ENTRIESREAD: 0 } } as const;
       assert.equal(await redis.xgroup("a", groupOf), "OK");
@@ -253,7 +253,7 @@ testMethods("Stream", [
   ],
   [
     ["xclaim", "xautoclaim", "xpending"],
-    "take all their options",
+    "accept all their options",
     async (redis) => {
       await fill(redis);
       assert.deepEqual(await redis.xclaim("stream", "group", "bob", 999_999, "1-1"), []);

@@ -7,7 +7,7 @@ const FAR_MS = 4_102_444_800_000;
 testMethods("String", [
   [
     ["append"],
-    "returns the length and makes the key when it is missing",
+    "returns the length and creates a missing key",
     async (redis) => {
       assert.equal(await redis.append("key", "Hello"), 5);
       assert.equal(await redis.append("key", " World"), 11);
@@ -26,7 +26,7 @@ testMethods("String", [
   ],
   [
     ["incrby", "decrby"],
-    "take steps of either sign",
+    "accept steps of either sign",
     async (redis) => {
       assert.equal(await redis.incrby("key", 40), 40);
       assert.equal(await redis.incrby("key", -2), 38);
@@ -36,7 +36,7 @@ testMethods("String", [
   ],
   [
     ["incrbyfloat"],
-    "adds decimals without binary noise",
+    "adds decimals without rounding noise",
     async (redis) => {
       assert.equal(await redis.set("key", "10.50"), "OK");
       assert.equal(await redis.incrbyfloat("key", 0.1), 10.6);
@@ -53,7 +53,7 @@ testMethods("String", [
   ],
   [
     ["get"],
-    "gives back what JSON can spell",
+    "returns any JSON value",
     async (redis) => {
       const value = { name: "Ada", tags: ["a", "b"], nested: { deep: null, yes: true } };
       assert.equal(await redis.set("object", value), "OK");
@@ -71,7 +71,7 @@ testMethods("String", [
   ],
   [
     ["getdel"],
-    "takes the value away",
+    "removes the value",
     async (redis) => {
       await redis.set("key", "once");
       assert.equal(await redis.getdel("key"), "once");
@@ -180,7 +180,7 @@ testMethods("String", [
   ],
   [
     ["setnx"],
-    "says whether it set",
+    "reports whether the value was set",
     async (redis) => {
       assert.equal(await redis.setnx("key", "a"), 1);
       assert.equal(await redis.setnx("key", "b"), 0);
@@ -189,7 +189,7 @@ testMethods("String", [
   ],
   [
     ["setrange"],
-    "overwrites, and fills a gap with zero bytes",
+    "overwrites, and pads with zero bytes",
     async (redis) => {
       await redis.set("key", "Hello World");
       assert.equal(await redis.setrange("key", 6, "Redis"), 11);
@@ -209,7 +209,7 @@ testMethods("String", [
   ],
   [
     ["exec"],
-    "runs what has no method: DIGEST, DELEX and conditional SET",
+    "runs commands without a method: DIGEST, DELEX and conditional SET",
     async (redis) => {
       await redis.set("key", "Hello");
       assert.equal(await redis.exec(["SET", "key", "World", "IFEQ", "Hello"]), "OK");
@@ -223,7 +223,7 @@ testMethods("String", [
   ],
   [
     ["set"],
-    "takes a condition, an expiry and get together",
+    "accepts a condition, an expiry and get together",
     async (redis) => {
       assert.equal(await redis.set("key", 1, { nx: true, ex: 100 }), "OK");
       assert.equal(await redis.set("key", 2, { nx: true, px: 5_000 }), null);
@@ -242,7 +242,7 @@ testMethods("String", [
   ],
   [
     ["mset", "setnx", "setex", "psetex", "getset"],
-    "store what JSON can spell",
+    "store any JSON value",
     async (redis) => {
       assert.equal(await redis.mset({ list: [1, "two"], yes: true, half: 0.5 }), "OK");
       assert.deepEqual(await redis.mget("list", "yes", "half"), [[1, "two"], true, 0.5]);

@@ -1,6 +1,6 @@
 /**
- * Users of a database with the official client: a token of ACL RESTTOKEN is all that it gets, and the real program is
- * killed, started again and told to reset its tokens.
+ * Users of a database with the official client: it has only a token of ACL RESTTOKEN, and the real program is
+ * killed, restarted and made to reset its tokens.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,12 +15,12 @@ import { Served } from "./client.ts";
 const timeout = 60_000;
 const served = new Served();
 
-/** Without automatic pipelining each call is a request of its own. */
+/** Without automatic pipelining each call is a separate request. */
 function clientOf(token: string, { storeUrl: url }: RunningProgram = served.program): Redis {
   return new Redis({ url, token, enableAutoPipelining: false });
 }
 
-/** Makes a user with the password `secret`; its token of ACL RESTTOKEN, and a client that has it. */
+/** Creates a user with the password `secret`; returns its token of ACL RESTTOKEN, and a client with it. */
 async function userOf(
   name: string,
   rules: string,
@@ -43,7 +43,7 @@ function noCommand(name: string): (thrown: unknown) => boolean {
 const noKey = refused("NOPERM this user has no permissions to access one of the keys used as arguments");
 const unauthorized = refused("WRONGPASS invalid or missing auth token");
 
-test("a client with a user's token may do what the user may, in every form that it sends", async () => {
+test("a client with a user's token has the user's permissions, in every form of a request", async () => {
   const { redis, token } = await userOf("forms", "+get +set +mget ~app:*");
 
   assert.equal(await redis.set("app:k", { a: 1 }), "OK");
@@ -56,12 +56,12 @@ test("a client with a user's token may do what the user may, in every form that 
   await assert.rejects(redis.multi().set("app:k", 3).del("app:k").exec(), noCommand("del"));
   assert.equal(await redis.get("app:k"), 2);
 
-  // Calls of one turn go out as one pipeline.
+  // Calls of one turn are sent as one pipeline.
   const together = new Redis({ url: served.program.storeUrl, token, enableAutoPipelining: true });
   assert.deepEqual(await Promise.all([together.get("app:k"), together.get("app:none")]), [2, null]);
 });
 
-test("rights that are taken or given count from the next request on", async () => {
+test("granted and revoked permissions apply from the next request", async () => {
   const { redis, owner } = await userOf("narrowed", "+get +set ~*");
   assert.equal(await redis.set("k", 1), "OK");
 
@@ -72,7 +72,7 @@ test("rights that are taken or given count from the next request on", async () =
   assert.equal(await redis.set("mine:k", 2), "OK");
 });
 
-test("a token ends with its password, and with its user", async () => {
+test("a token is revoked with its password, and with its user", async () => {
   const { redis, owner } = await userOf("gone", "+get ~*");
   assert.equal(await redis.get("none"), null);
 
@@ -88,7 +88,7 @@ test("a token ends with its password, and with its user", async () => {
   );
 });
 
-test("a token of ACL GENTOKEN is a bearer token once it is a password of its user", async () => {
+test("a token of ACL GENTOKEN is a bearer token after it became a password of its user", async () => {
   const owner = served.client({ enableAutoPipelining: false });
   const token = await owner.exec<string>(["ACL", "GENTOKEN", "bot"]);
   await assert.rejects(clientOf(token).get("none"), unauthorized);
@@ -98,7 +98,7 @@ test("a token of ACL GENTOKEN is a bearer token once it is a password of its use
   assert.equal(await clientOf(token).get("none"), null);
 });
 
-test("a subscription of the client needs the channel, and ends when the user changes", async () => {
+test("a subscription needs permission for the channel, and ends when the user changes", async () => {
   const { token, owner } = await userOf("reader", "resetchannels +subscribe &news");
   const url = served.program.storeUrl;
   const other = await openStream(`${url}/subscribe/other`, { token });
@@ -115,7 +115,7 @@ test("a subscription of the client needs the channel, and ends when the user cha
   assert.match(metrics, /^larder_store_event_streams_ended_total\{area="store",reason="user changed"\} 1$/m);
 });
 
-test("a database that is deleted takes its users with it, and another of its name has none of them", async () => {
+test("deleting a database deletes its users, and a new one of the same name has none of them", async () => {
   const { adminUrl, output } = served.program;
   const authorization = `Bearer ${/^# admin: \S+ token (\S+)$/m.exec(output)?.[1]}`;
   const make = async (): Promise<Redis> => {
@@ -138,7 +138,7 @@ test("a database that is deleted takes its users with it, and another of its nam
   await assert.rejects(redis.get("k"), unauthorized);
 });
 
-test("a user's token outlives the program, killed or stopped, and a reset of the database's own tokens", {
+test("a user's token survives a kill and a stop of the program, and a reset of the database's tokens", {
   timeout,
 }, async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-sdk-"));

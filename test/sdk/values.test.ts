@@ -1,4 +1,4 @@
-/** Values and keys of every kind through `@upstash/redis`, with and without base64 answers, against the real program. */
+/** Values and keys of every kind through `@upstash/redis`, with and without base64, against the real program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Served } from "./client.ts";
@@ -71,7 +71,7 @@ for (const options of encodings) {
     assert.deepEqual([...(await redis.keys("*"))].sort(), [...keys].sort());
   });
 
-  test(`with ${form}, null, integers and nested arrays keep their kinds`, async () => {
+  test(`with ${form}, null, integers and nested arrays keep their types`, async () => {
     const redis = served.client(options);
     await redis.flushdb();
     await redis.set("key", "value");
@@ -85,7 +85,7 @@ for (const options of encodings) {
   });
 }
 
-test("bytes that are no UTF-8 become U+FFFD, with base64 as without", async () => {
+test("invalid UTF-8 becomes U+FFFD, with and without base64", async () => {
   for (const options of encodings) {
     const redis = served.client(options);
     await redis.set("value", "é");
@@ -105,7 +105,7 @@ test("a value of 5 MB comes back as it was sent", async () => {
   assert.ok((await redis.get<string>("large")) === text);
 });
 
-test("numbers come back as numbers while a double holds them, and as text beyond", async () => {
+test("numbers come back as numbers if a double represents them, otherwise as text", async () => {
   const redis = served.client();
   for (const [number, expected] of [
     [0, 0],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Client } from "@upstash/qstash";
 import { received, type Served, shown, testMethods } from "./served.ts";
 
-/** Publishes messages that fail at once, and resolves with the ids of their dead letters when all are there. */
+/** Publishes messages that fail at once, and resolves with the ids of their dead letters. */
 async function fail(client: Client, served: Served, urls: readonly string[]): Promise<readonly string[]> {
   served.destination.answer = () => ({ status: 500, headers: { "X-Reason": "tired" }, body: "no" });
   for (const url of urls) {
@@ -117,7 +117,7 @@ testMethods("Dead letters", [
   ],
   [
     ["dlq.retry"],
-    "a new message that is the old one, and the dead letter is gone",
+    "the message is published again unchanged, and the dead letter is removed",
     async (client, served) => {
       const [first = ""] = await fail(client, served, ["https://a.test/b?x=1"]);
       const { messages } = await client.dlq.listMessages();
@@ -140,7 +140,7 @@ testMethods("Dead letters", [
   ],
   [
     ["dlq.retry"],
-    "by ids: all of them are there, or none is retried",
+    "by ids: if one is missing, none is retried",
     async (client, served) => {
       const ids = await fail(client, served, both);
       await assert.rejects(client.dlq.retry([...ids, "1-0"]), {

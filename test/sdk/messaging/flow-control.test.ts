@@ -1,4 +1,4 @@
-/** Flow control of the official client: what a key shows, and what holds its messages. */
+/** Flow control of the official client: the description of a key, and its limits. */
 import assert from "node:assert/strict";
 import { shown, testMethods } from "./served.ts";
 
@@ -7,7 +7,7 @@ const url = "https://a.test";
 testMethods("Flow control", [
   [
     ["flowControl.get"],
-    "a key is there right after the publish that names it",
+    "a key exists right after the publish that names it",
     async (client) => {
       await client.publish({ url, delay: "1h", flowControl: { key: "key", parallelism: 2, rate: 3, period: "1m" } });
 
@@ -33,7 +33,7 @@ testMethods("Flow control", [
   ],
   [
     ["flowControl.get"],
-    "so many calls are under way as the key's parallelism says, and the others wait",
+    "the parallelism of a key limits its running calls, and the others wait",
     async (client, { destination }) => {
       destination.answer = () => "later";
       const flowControl = { key: "key", parallelism: 1 };
@@ -52,7 +52,7 @@ testMethods("Flow control", [
   ],
   [
     ["flowControl.getGlobalParallelism"],
-    "how many calls of the user are under way, and may be",
+    "the number of running calls of the user, and its limit",
     async (client, { destination }) => {
       assert.deepEqual(await client.flowControl.getGlobalParallelism(), {
         parallelismMax: 1_000,
@@ -66,7 +66,7 @@ testMethods("Flow control", [
   ],
   [
     ["flowControl.pause", "flowControl.resume"],
-    "a paused key holds its messages, and comes into being by the pause",
+    "a paused key holds its messages, and is created by the pause",
     async (client, served) => {
       await client.flowControl.pause("key");
       assert.equal((await client.flowControl.get("key")).isPaused, true);
@@ -85,7 +85,7 @@ testMethods("Flow control", [
   ],
   [
     ["flowControl.pin", "flowControl.unpin"],
-    "what is pinned stays against messages that say otherwise, until it is unpinned",
+    "pinned values override those of messages, until they are unpinned",
     async (client) => {
       const flowControl = { key: "key", parallelism: 1, rate: 1, period: "1h" } as const;
       const limits = async (): Promise<readonly unknown[]> => {
@@ -107,7 +107,7 @@ testMethods("Flow control", [
   ],
   [
     ["flowControl.resetRate"],
-    "the window begins anew, also while a call is under way",
+    "the window restarts, also during a call",
     async (client, { destination }) => {
       destination.answer = () => "later";
       const flowControl = { key: "key", rate: 1, period: "1h" } as const;
@@ -115,7 +115,7 @@ testMethods("Flow control", [
       await destination.arrived(1);
       const { rateCount, waitListSize, ratePeriodStart } = await client.flowControl.get("key");
       assert.deepEqual([rateCount, waitListSize], [1, 1]);
-      assert.ok(ratePeriodStart > 1.7e9 && ratePeriodStart < 1e11, "the window began at a moment in seconds");
+      assert.ok(ratePeriodStart > 1.7e9 && ratePeriodStart < 1e11, "the start of the window is in seconds");
 
       await client.flowControl.resetRate("key");
 

@@ -1,11 +1,11 @@
-/** Messages of the official client: looking them up, cancelling them in every form, and their log. */
+/** Messages of the official client: reading them, cancelling them in every form, and their log. */
 import assert from "node:assert/strict";
 import type { Client } from "@upstash/qstash";
 import { shown, testMethods } from "./served.ts";
 
 const delay = "2m";
 
-/** Three messages that wait for their time. */
+/** Three delayed messages. */
 async function publishThree(client: Client): Promise<readonly [string, string, string]> {
   const { messageId: first } = await client.publish({ url: "https://a.test/1", delay, label: ["x", "y"] });
   const flowControl = { key: "key", parallelism: 1 };
@@ -17,7 +17,7 @@ async function publishThree(client: Client): Promise<readonly [string, string, s
 testMethods("Messages", [
   [
     ["messages.get"],
-    "a message can be looked up right after the publish, also when it was delivered at once",
+    "a message can be read right after the publish, even if it was delivered at once",
     async (client, served) => {
       const { messageId } = await client.publish({
         url: "https://a.test",
@@ -47,7 +47,7 @@ testMethods("Messages", [
   ],
   [
     ["messages.get"],
-    "what a body is that is no text shows in base64",
+    "a body that is not text is shown in base64",
     async (client) => {
       const body = new Blob([Uint8Array.of(0xff, 0xfe)]) as never;
       const { messageId } = await client.publish({ url: "https://a.test", body, delay });
@@ -86,7 +86,7 @@ testMethods("Messages", [
   ],
   [
     ["messages.cancel"],
-    "by a list of ids: those that are gone do not count",
+    "by a list of ids: missing ones are not counted",
     async (client) => {
       const [first, second] = await publishThree(client);
       assert.deepEqual(await client.messages.cancel([first, "msg_unknown"]), { cancelled: 1 });
@@ -127,7 +127,7 @@ testMethods("Messages", [
   ],
   [
     ["messages.cancel"],
-    "all of them, and as many as asked for, the oldest first",
+    "all of them, or a requested number, the oldest first",
     async (client) => {
       const [first, second] = await publishThree(client);
       assert.deepEqual(await client.messages.cancel({ all: true, count: 1 }), { cancelled: 1 });
@@ -139,7 +139,7 @@ testMethods("Messages", [
   ],
   [
     ["messages.cancel"],
-    "one that is being called: nothing follows from how the call ends",
+    "a message being called: the outcome of the call is ignored",
     async (client, served) => {
       const { destination } = served;
       destination.answer = () => "later";
@@ -165,7 +165,7 @@ testMethods("Messages", [
   ],
   [
     ["messages.delete", "messages.deleteMany", "messages.deleteAll"],
-    "the older names cancel too",
+    "the older names also cancel",
     async (client) => {
       const [first, second] = await publishThree(client);
       assert.equal(await client.messages.delete(first), undefined);
@@ -257,7 +257,7 @@ testMethods("Messages", [
   ],
   [
     ["logs"],
-    "a loop that begins with the time of now finds what is older",
+    "a loop that begins at the current time finds older entries",
     async (client) => {
       await publishThree(client);
       const [last] = (await client.logs()).logs;
@@ -268,7 +268,7 @@ testMethods("Messages", [
   ],
   [
     ["logs"],
-    "each filter finds its own",
+    "each filter selects its own entries",
     async (client, served) => {
       const endpoints = [{ url: "https://g.test/p", name: "first" }];
       await client.urlGroups.addEndpoints({ name: "group", endpoints });

@@ -1,8 +1,8 @@
 /**
- * Every method of the official client of messaging, by the family that shows it
- * working, or by the part of the server that is not built. `methods.test.ts`
+ * Every method of the official client of messaging, by the family that tests
+ * it, or by the unsupported part of the server. `methods.test.ts`
  * compares this table with the client itself, and each family's file with its
- * row, so a new version of the client cannot bring a method that nobody tried.
+ * row, so a new version of the client cannot add an untested method.
  */
 import { Client } from "@upstash/qstash";
 
@@ -38,14 +38,14 @@ export const methodsToCome: readonly (readonly [part: string, methods: readonly 
   ["chat completions of the hosted service, which it has ended", ["chat", "chat.create", "chat.prompt"]],
 ];
 
-/** What the client holds beside methods. */
+/** Fields of the client that are not methods. */
 const NO_METHODS: ReadonlySet<string> = new Set(["constructor", "http", "token"]);
-/** Methods of an instance that only other methods of it call. */
+/** Methods of an instance that only its other methods call. */
 const INTERNAL: ReadonlySet<string> = new Set(["chat.createThirdParty", "chat.getAuthorizationToken"]);
-/** Methods that return an object with methods of its own. */
+/** Methods that return an object with methods. */
 const MAKERS: ReadonlySet<string> = new Set(["queue", "chat"]);
 
-/** The names of all methods of the client as it is installed; those of a part with its name in front. */
+/** The names of all methods of the installed client; those of a part with its name as prefix. */
 export function installedMethods(): readonly string[] {
   const client = new Client({ baseUrl: "http://unreachable.test", token: "none", devMode: false });
   const names: string[] = [];

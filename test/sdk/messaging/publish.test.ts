@@ -1,4 +1,4 @@
-/** `publish`, `publishJSON`, `batch` and `batchJSON` of the official client: what they answer, and what arrives. */
+/** `publish`, `publishJSON`, `batch` and `batchJSON` of the official client: their results, and the deliveries. */
 import assert from "node:assert/strict";
 import { anthropic, openai, resend } from "@upstash/qstash";
 import { received, shown, testMethods } from "./served.ts";
@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 testMethods("Publish", [
   [
     ["publish"],
-    "the body arrives as it is, with the headers that were given",
+    "the body arrives unchanged, with the configured headers",
     async (client, { destination }) => {
       const published = await client.publish({
         url: "https://a.test/b?x=1",
@@ -28,7 +28,7 @@ testMethods("Publish", [
   ],
   [
     ["publish"],
-    "a delivery says what it is, in both spellings",
+    "a delivery describes itself in both spellings",
     async (client, { destination }) => {
       const { messageId } = await client.publish({ url: "https://a.test" });
 
@@ -108,7 +108,7 @@ testMethods("Publish", [
   ],
   [
     ["publish"],
-    "a delay in seconds, and a moment that wins over it",
+    "a delay in seconds, and a time that wins over it",
     async (client) => {
       const { messageId } = await client.publish({ url: "https://a.test", delay: 30 });
       const delayed = await client.messages.get(messageId);
@@ -135,7 +135,7 @@ testMethods("Publish", [
   ],
   [
     ["publish"],
-    "what fails is tried again, by the default delays or the expression, and says so",
+    "a failed message is retried, by the default delays or the expression, and reports it",
     async (client, served) => {
       const { destination } = served;
       destination.answer = () => ({ status: 500 });
@@ -250,7 +250,7 @@ testMethods("Publish", [
   ],
   [
     ["publish"],
-    "headers of the client itself go with every message",
+    "headers of the client are sent with every message",
     async (plain, served) => {
       const delayed = { url: "https://a.test", delay: "1h" } as const;
       const client = served.client({ headers: { "X-Of-Client": "1", "Upstash-Retries": "5" } });
@@ -284,7 +284,7 @@ testMethods("Publish", [
   ],
   [
     ["publishJSON"],
-    "api: a model's provider is an ordinary destination, and its answer comes by the callback",
+    "api: a model's provider is an ordinary destination, and its answer arrives in the callback",
     async (client, { destination }) => {
       destination.answer = ({ address }) =>
         address.startsWith("callback.test") ? { status: 200 } : { status: 200, body: '{"answer":42}' };
@@ -356,7 +356,7 @@ testMethods("Publish", [
   ],
   [
     ["batch"],
-    "answers in the order of the messages, a group's as a list of its own, and one message as a list too",
+    "answers in the order of the messages, a group's as a nested list, and also a list for one message",
     async (client, { destination }) => {
       await client.urlGroups.addEndpoints({ name: "group", endpoints: [{ url: "https://g.test/" }] });
 

@@ -5,7 +5,7 @@ import { received, shown, testMethods } from "./served.ts";
 testMethods("Queues", [
   [
     ["queue", "queue.upsert", "queue.get"],
-    "a queue is created, and changed by the same call",
+    "a queue is created and changed by the same call",
     async (client) => {
       const queue = client.queue({ queueName: "orders" });
       await queue.upsert({ parallelism: 3 });
@@ -43,7 +43,7 @@ testMethods("Queues", [
   ],
   [
     ["queue.delete"],
-    "a queue goes with its messages, and one that is gone already is no error",
+    "a queue is deleted with its messages, and deleting a missing one is not an error",
     async (client) => {
       const queue = client.queue({ queueName: "orders" });
       await queue.upsert({ paused: true });
@@ -85,7 +85,7 @@ testMethods("Queues", [
   ],
   [
     ["queue.enqueueJSON"],
-    "the next message starts when the one in front of it has failed for good, and not before",
+    "the next message starts only after the one before it has failed permanently",
     async (client, served) => {
       const { destination } = served;
       destination.answer = ({ body }) => ({ status: body === "1" ? 500 : 200 });
@@ -109,7 +109,7 @@ testMethods("Queues", [
   ],
   [
     ["queue.enqueueJSON"],
-    "to a URL group: each endpoint is a message in its turn",
+    "to a URL group: each endpoint is a separate message in order",
     async (client, { destination }) => {
       const endpoints = [{ url: "https://a.test/" }, { url: "https://b.test/" }];
       await client.urlGroups.addEndpoints({ name: "group", endpoints });
@@ -125,7 +125,7 @@ testMethods("Queues", [
   ],
   [
     ["queue.upsert"],
-    "so many messages are called at a time as the queue's parallelism says",
+    "the parallelism of a queue limits its running calls",
     async (client, { destination }) => {
       destination.answer = () => "later";
       const queue = client.queue({ queueName: "orders" });
@@ -142,7 +142,7 @@ testMethods("Queues", [
   ],
   [
     ["queue.pause", "queue.resume"],
-    "a paused queue holds its messages, and a queue may be paused before it is there",
+    "a paused queue holds its messages, and a queue may be paused before it exists",
     async (client, served) => {
       const queue = client.queue({ queueName: "orders" });
       await queue.pause();

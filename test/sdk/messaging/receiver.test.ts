@@ -1,4 +1,4 @@
-/** What the official receiver makes of our signatures: keys, rotation, URL, body, regions; and of other people's. */
+/** Signatures in the official receiver: keys, rotation, URL, body, regions; and foreign signatures. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, Receiver, SignatureError } from "@upstash/qstash";
@@ -69,7 +69,7 @@ test("with other keys nothing verifies", async () => {
   await assert.rejects(stranger.verify({ signature, body }), { name: "SignatureError" });
 });
 
-test("after a rotation the old receiver verifies with its next key, and a new one with its current", async () => {
+test("after a rotation the old receiver verifies with its next key, and a new one with its current key", async () => {
   const { destination } = served;
   await using larder = await start({ outboundMap: `*.test=127.0.0.1:${destination.port}` });
   const { url, token } = larder.messaging;
@@ -98,7 +98,7 @@ test("after a rotation the old receiver verifies with its next key, and a new on
   await assert.rejects(receiver.verify(await deliver(client)), { name: "SignatureError" });
 });
 
-test("C-19: each attempt has a signature of its own, which is good for five minutes", async () => {
+test("C-19: each attempt has its own signature, valid for five minutes", async () => {
   served.destination.answer = () => ({ status: 500 });
   const { messageId } = await served.client().publish({ url: URL_CALLED, retries: 1, retryDelay: "400000" });
   await served.logged(messageId, "RETRY");
@@ -139,7 +139,7 @@ test("a receiver with keys for two regions chooses by the region that the delive
   }
 });
 
-test("a receiver of the development mode knows the keys of a development server", async () => {
+test("a receiver in development mode has the keys of a development server", async () => {
   const { signature, body } = await deliver();
   assert.equal(await new Receiver({ devMode: true }).verify({ signature, body, url: URL_CALLED }), true);
 });

@@ -1,4 +1,4 @@
-/** What the official client makes of refusals: our texts as its errors, its classes for 429, a token that only reads. */
+/** Refusals in the official client: the server's texts in its errors, its classes for 429, the read-only token. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, QstashDailyRatelimitError, QstashError, QstashRatelimitError, upstash } from "@upstash/qstash";
@@ -8,7 +8,7 @@ import { type Served, testMethods } from "./served.ts";
 const served: Served = testMethods("What is refused", [
   [
     ["workflow.cancel"],
-    "a run that is not there cannot be cancelled",
+    "a missing run cannot be cancelled",
     async (client) => {
       await assert.rejects(client.workflow.cancel("wfr_1"), {
         name: "QstashError",
@@ -34,7 +34,7 @@ const refusals: readonly (readonly [
     "Invalid destination: there is no URL group nobody, and a URL starts with http:// or https://",
   ],
   [
-    "the model service of the vendor, which has ended",
+    "the vendor's model service, which was discontinued",
     (client) =>
       client.publishJSON({ api: { name: "llm", provider: upstash() }, body: {}, callback: "https://callback.test/" }),
     400,
@@ -50,7 +50,7 @@ const refusals: readonly (readonly [
     'Invalid destination: "api/llm": there are no built-in destinations; publish to the URL of the service itself',
   ],
   [
-    "the same in a batch, of which nothing is stored",
+    "the same in a batch, which is not stored",
     (client) =>
       client.batchJSON([
         { url, body: {} },
@@ -77,25 +77,25 @@ const refusals: readonly (readonly [
     'Retries "1000000" is above the limit of 1000 retries',
   ],
   [
-    "more retries than the limit in a batch, of which nothing is stored",
+    "more retries than the limit in a batch, which is not stored",
     (client) => client.batch([{ url }, { url, retries: 1_000_000 }]),
     412,
     'Message 1 of the batch: Retries "1000000" is above the limit of 1000 retries',
   ],
   [
-    "an expression that is none",
+    "an invalid expression",
     (client) => client.publish({ url, retryDelay: "while(1)" }),
     400,
     /^Invalid value for Retry-Delay: "while\(1\)": /,
   ],
   [
-    "a name of a queue with a blank",
+    "a queue name with a blank",
     (client) => client.queue({ queueName: "a b" }).upsert({ parallelism: 1 }),
     400,
     /^Invalid value for queueName: "a b": /,
   ],
   [
-    "an unknown filter where something would be cancelled",
+    "an unknown filter of a cancel",
     (client) => client.messages.cancel({ filter: { labeel: "x" } as never }),
     400,
     "Unknown filter: labeel",
@@ -113,7 +113,7 @@ const refusals: readonly (readonly [
     /^Invalid value for Cron: "0 0 30 2 \*": /,
   ],
   [
-    "an id of a schedule with a slash",
+    "a schedule id with a slash",
     (client) => client.schedules.create({ destination: url, cron: "@daily", scheduleId: "a/b" }),
     400,
     /^Invalid value for Schedule-Id: "a\/b": /,
@@ -124,8 +124,8 @@ const refusals: readonly (readonly [
     400,
     'Invalid rate "0": give a whole number from 1 to 1000000000',
   ],
-  ["a message that nobody knows", (client) => client.messages.get("msg_1"), 404, "message msg_1 not found"],
-  ["a schedule that nobody knows", (client) => client.schedules.get("s"), 404, "schedule s not found"],
+  ["an unknown message", (client) => client.messages.get("msg_1"), 404, "message msg_1 not found"],
+  ["an unknown schedule", (client) => client.schedules.get("s"), 404, "schedule s not found"],
   ["a pause of one", (client) => client.schedules.pause({ schedule: "s" }), 404, "schedule s not found"],
 ];
 
@@ -155,7 +155,7 @@ test("a wrong token is refused", async () => {
   });
 });
 
-test("C-20: a token that only reads reads, and changes nothing", async () => {
+test("C-20: a read-only token reads, and changes nothing", async () => {
   const client = served.client();
   const { messageId } = await client.publish({ url, delay: "1h" });
   const reader = served.client({}, served.larder.messaging.readOnlyToken);
@@ -184,7 +184,7 @@ test("C-20: a token that only reads reads, and changes nothing", async () => {
   assert.equal((await client.logs()).logs.length, 1);
 });
 
-test("too many requests a second are the client's error for bursts, and publishing is not counted", async () => {
+test("too many requests per second raise the client's error for bursts, and publishing is not counted", async () => {
   await using limited = await start({ rateLimit: 1 });
   const { url: baseUrl, token } = limited.messaging;
   const client = new Client({ baseUrl, token, retry: false, devMode: false });
@@ -199,7 +199,7 @@ test("too many requests a second are the client's error for bursts, and publishi
   assert.ok(Number(reset) > 1.7e9);
 });
 
-test("C.limits.daily: more messages than the day's limit are the client's error for days, and a batch is refused whole", async () => {
+test("C.limits.daily: messages above the daily limit raise the client's error for it, and a batch is refused as a whole", async () => {
   await using limited = await start({ dailyMessageLimit: 2 });
   const { url: baseUrl, token } = limited.messaging;
   const client = new Client({ baseUrl, token, retry: false, devMode: false });
@@ -230,7 +230,7 @@ test("a client made from the printed variables works", async () => {
   }
 });
 
-test("C.options.ignored: a client that says nothing about itself works, and what it says is sent to nobody", async () => {
+test("C.options.ignored: a client with telemetry disabled works, and telemetry headers are not forwarded", async () => {
   const silent = served.client({ enableTelemetry: false });
   await silent.publish({ url, body: "silent" });
   await served.client().publish({ url, body: "telling" });

@@ -1,4 +1,4 @@
-/** Schedules of the official client: what is stored, when they fire, pauses. */
+/** Schedules of the official client: their records, firings and pauses. */
 import assert from "node:assert/strict";
 import { received, shown, testMethods } from "./served.ts";
 
@@ -59,7 +59,7 @@ testMethods("Schedules", [
   ],
   [
     ["schedules.create"],
-    "it fires each minute, and each message says which schedule it is of",
+    "it fires each minute, and each message names its schedule",
     async (client, served) => {
       const { scheduleId } = await client.schedules.create({
         destination: "https://a.test",
@@ -100,7 +100,7 @@ testMethods("Schedules", [
   ],
   [
     ["schedules.create"],
-    "C1.replace: the same id replaces all of the schedule but its creation and its pause",
+    "C1.replace: the same id replaces everything of the schedule except its creation time and its pause",
     async (client) => {
       const scheduleId = "s";
       await client.schedules.create({ destination: "https://a.test", cron: "@daily", scheduleId, body: "payload" });
@@ -119,7 +119,7 @@ testMethods("Schedules", [
   ],
   [
     ["schedules.list", "schedules.delete"],
-    "all are listed, and one that is deleted fires no more",
+    "all are listed, and a deleted one no longer fires",
     async (client, served) => {
       for (const scheduleId of ["first", "second"]) {
         await client.schedules.create({ destination: `https://${scheduleId}.test`, cron: "* * * * *", scheduleId });
@@ -142,7 +142,7 @@ testMethods("Schedules", [
   ],
   [
     ["schedules.pause", "schedules.resume"],
-    "what a paused schedule misses is not made up for",
+    "a paused schedule does not catch up missed firings",
     async (client, served) => {
       await client.schedules.create({ destination: "https://a.test", cron: "* * * * *", scheduleId: "s" });
       await client.schedules.pause({ schedule: "s" });

@@ -1,6 +1,6 @@
 /**
- * The official client of messaging, pointed at a development server in this
- * process: it gets the address and the token, as a user would give them. Time
+ * The official client of messaging, connected to a development server in this
+ * process with its address and token, as a user would configure it. Time
  * is `clock.advance`; every host below `.test` is a destination of the test,
  * so that records show the same URLs each time.
  */
@@ -13,7 +13,7 @@ import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
 type ClientOptions = Omit<NonNullable<ConstructorParameters<typeof Client>[0]>, "baseUrl" | "token">;
 
-/** So often is looked for an entry of the log: each look is a request, so this is seconds. */
+/** The number of looks for a log entry: each look is a request, so this is seconds. */
 const LOOKS_MAX = 5_000;
 
 /** A server for the tests of one file, empty before each. */
@@ -23,7 +23,7 @@ export class Served {
 
   constructor(options: StartOptions = {}) {
     before(async () => {
-      // The client writes of each refusal, which are what some tests are about.
+      // The client logs each refusal, which some tests are about.
       mock.method(console, "error", () => {});
       await this.destination.open();
       const { port } = this.destination;
@@ -40,7 +40,7 @@ export class Served {
   }
 
   get larder(): Larder {
-    if (this.#larder === undefined) throw new Error("the server is there only while tests run");
+    if (this.#larder === undefined) throw new Error("the server exists only while tests run");
     return this.#larder;
   }
 
@@ -48,7 +48,7 @@ export class Served {
     return new Client({ baseUrl: this.larder.messaging.url, token, retry: false, devMode: false, ...options });
   }
 
-  /** The same as a request of our own. `line` is method and path. */
+  /** A plain request. `line` is method and path. */
   async send(line: string, options: { readonly headers?: Record<string, string>; readonly body?: string } = {}) {
     const [method = "", path = ""] = line.split(" ");
     const { url, token } = this.larder.messaging;
@@ -57,12 +57,12 @@ export class Served {
     return { status: reply.status, headers: reply.headers, json: (await reply.json()) as unknown };
   }
 
-  /** Moves the time of the server. */
+  /** Advances the time of the server. */
   advance(ms: number): Promise<void> {
     return this.larder.clock.advance(ms);
   }
 
-  /** What the test before has started must not arrive in this one. */
+  /** Deliveries of the previous test must not arrive in this one. */
   async #empty(): Promise<void> {
     await this.send("DELETE /v2/messages");
     this.destination.clear();
@@ -74,7 +74,7 @@ export class Served {
     this.destination.clear();
   }
 
-  /** Resolves when the log of a message has this state so often. */
+  /** Resolves when the log of a message has this state that many times. */
   async logged(messageId: string, state: string, count = 1): Promise<void> {
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       const { json } = await this.send(`GET /v2/logs?messageId=${messageId}&state=${state}`);
@@ -84,14 +84,14 @@ export class Served {
   }
 }
 
-/** Methods of the client, what is true of them, and how that shows on an empty server. */
+/** Methods of the client, a fact about them, and a test of it on an empty server. */
 export type MethodRow = readonly [
   methods: readonly string[],
   fact: string,
   show: (client: Client, served: Served) => Promise<void>,
 ];
 
-/** One test for each row, on a server of their own. Together the rows call every method of the family. */
+/** One test for each row, on a separate server. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Served {
   const served = new Served();
   for (const [methods, fact, show] of rows) {
@@ -103,7 +103,7 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Ser
       assert.deepEqual(
         methods.filter((method) => !called.has(method)),
         [],
-        "the row calls what it names",
+        "the row calls the methods that it names",
       );
     });
   }
@@ -119,12 +119,12 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Ser
   return served;
 }
 
-/** Parts of the client, and what its methods return that has methods again. */
+/** Parts of the client, and results of its methods that have methods. */
 const PARTS: ReadonlySet<string> = new Set([
   ...["urlGroups", "topics", "dlq", "messages", "schedules", "flowControl", "workflow"],
 ]);
 
-/** The same object, which notes the names of the methods that are called. */
+/** The same object, which records the names of called methods. */
 function recordCalls<Target extends object>(target: Target, prefix: string, called: Set<string>): Target {
   return new Proxy(target, {
     get(real, name): unknown {
@@ -147,15 +147,15 @@ const ids: readonly (readonly [form: RegExp, shown: string])[] = [
   [/^\d{13}-\d+$/, "dead letter …"],
 ];
 
-/** A moment within a text. */
+/** A timestamp within a text. */
 const MOMENT = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
 
-/** Fields that hold a moment in Unix ms. */
+/** Fields with a time in Unix ms. */
 const MOMENTS: ReadonlySet<string> = new Set([
   ...["time", "createdAt", "updatedAt", "notBefore", "nextDeliveryTime", "lastScheduleTime", "nextScheduleTime"],
 ]);
 
-/** What a destination got, without the headers that each delivery has. */
+/** A request to a destination, without the headers that each delivery has. */
 export function received({ method, address, headers, body }: Delivery): object {
   const given = Object.entries(headers).filter(([name]) => !OF_EACH_DELIVERY.test(name));
   return { method, address, headers: Object.fromEntries(given), body };
@@ -163,7 +163,7 @@ export function received({ method, address, headers, body }: Delivery): object {
 
 const OF_EACH_DELIVERY = /^(?:upstash-|service-|host$|connection$|user-agent$|accept-encoding$|content-length$)/;
 
-/** What an answer shows: ids by their form, moments as such, and no fields without a value. */
+/** A result for comparison: ids by their form, times as such, and no fields without a value. */
 export function shown(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, field: unknown) => {

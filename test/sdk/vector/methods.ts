@@ -1,8 +1,8 @@
 /**
  * Every method of the official client of the vector index, by the family that
- * shows it working. `methods.test.ts` compares this table with the client
+ * tests it. `methods.test.ts` compares this table with the client
  * itself, and each family's file with its row, so a new version of the client
- * cannot bring a method that nobody tried.
+ * cannot add an untested method.
  */
 import { Index } from "@upstash/vector";
 
@@ -20,13 +20,13 @@ export const methodsOfFamilies = {
 
 export type FamilyName = keyof typeof methodsOfFamilies;
 
-/** The names of all methods of the client as it is installed; those of a namespace with its name in front. */
+/** The names of all methods of the installed client; those of a namespace with its name as prefix. */
 export function installedMethods(): readonly string[] {
   const index = new Index({ url: "http://unreachable.test", token: "none" });
   return [
     ...methodsOf(index),
     ...methodsOf(index.namespace("any")).map((name) => `namespace.${name}`),
-    // What `resumableQuery` answers.
+    // The result of `resumableQuery`.
     ...["fetchNext", "stop"].map((name) => `resumableQuery.${name}`),
   ];
 }

@@ -1,11 +1,11 @@
-/** The same methods on one namespace: what happens there is not seen elsewhere. */
+/** The same methods on one namespace: other namespaces are not affected. */
 import assert from "node:assert/strict";
 import { testMethods } from "./served.ts";
 
 testMethods("Namespaces", [
   [
     ["namespace.upsert", "namespace.query", "namespace.fetch"],
-    "each has its own records",
+    "each namespace has its own records",
     async (open) => {
       const index = open();
       const one = index.namespace("one");
@@ -23,7 +23,7 @@ testMethods("Namespaces", [
   ],
   [
     ["namespace.reset", "namespace.query"],
-    "one is emptied alone",
+    "one namespace is reset alone",
     async (open) => {
       const index = open();
       const one = index.namespace("one");

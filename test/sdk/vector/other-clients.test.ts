@@ -1,6 +1,6 @@
 /**
- * How the clients in Python, Go and PHP send the same: null where the client in
- * JavaScript leaves out, bodies where none is needed, empty texts for options.
+ * How the clients in Python, Go and PHP send the same requests: null for fields that the client
+ * in JavaScript omits, bodies where none is needed, empty strings for options.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,10 +8,10 @@ import { Served } from "./served.ts";
 
 const served = new Served();
 
-/** Every path is spoken to by POST, and documented for other methods. */
+/** Every path accepts POST, although other methods are documented. */
 const METHODS = ["GET", "POST", "PUT", "DELETE"];
 
-test("B.fields: Python: null members are absent ones", async () => {
+test("B.fields: Python: null members count as absent", async () => {
   const record = { id: "id-0", vector: [0.1, 0.2], metadata: null, data: null, sparseVector: null };
 
   const put = await served.send("POST /upsert", [record, { ...record, id: "id-1" }]);
@@ -44,7 +44,7 @@ test("Python: a query sends every option, and an empty filter", async () => {
   assert.deepEqual(json, { result: [{ id: "1", score: 1 }] });
 });
 
-test("B2: a query without topK has ten answers", async () => {
+test("B2: a query without topK returns ten hits", async () => {
   const records = Array.from({ length: 12 }, (_, id) => ({ id: String(id), vector: [1, 1] }));
   await served.send("POST /upsert", records);
 
@@ -53,7 +53,7 @@ test("B2: a query without topK has ten answers", async () => {
   assert.equal((json as { result: unknown[] }).result.length, 10);
 });
 
-test("B2.result: an array of one query is answered like the query alone, and of two by two lists", async () => {
+test("B2.result: an array of one query is answered like the query alone, an array of two with two lists", async () => {
   await served.send("POST /upsert", { id: "1", vector: [1, 1] });
   const hit = { id: "1", score: 1 };
   const query = { vector: [1, 1] };
@@ -63,7 +63,7 @@ test("B2.result: an array of one query is answered like the query alone, and of 
   assert.deepEqual((await served.send("POST /query", [query, query])).json, { result: [[hit], [hit]] });
 });
 
-test("B1.cursor: an empty cursor is the start, and so is 0 as a number or a text", async () => {
+test("B1.cursor: an empty cursor is the start, and so is 0 as a number or a string", async () => {
   await served.send(
     "POST /upsert",
     [1, 2].map((id) => ({ id, vector: [1, 1] })),
@@ -76,7 +76,7 @@ test("B1.cursor: an empty cursor is the start, and so is 0 as a number or a text
 });
 
 for (const body of [undefined, "", "null", "[]", "{}"]) {
-  test(`what needs no body takes ${body === undefined ? "none" : JSON.stringify(body)}, by every method`, async () => {
+  test(`routes without a body accept ${body === undefined ? "none" : JSON.stringify(body)}, by every method`, async () => {
     for (const method of METHODS) {
       if (method === "GET" && body !== undefined) continue;
       assert.deepEqual((await served.send(`${method} /list-namespaces`, body)).json, { result: [""] });
@@ -87,7 +87,7 @@ for (const body of [undefined, "", "null", "[]", "{}"]) {
   });
 }
 
-test("B.reset: all namespaces are emptied by ?all, with or without a value", async () => {
+test("B.reset: ?all resets all namespaces, with or without a value", async () => {
   for (const all of ["?all", "?all=", "?all=true"]) {
     await served.send("POST /upsert/ns", { id: "1", vector: [1, 1] });
     assert.deepEqual((await served.send(`POST /reset${all}`, [])).json, { result: "Success" });
@@ -95,14 +95,14 @@ test("B.reset: all namespaces are emptied by ?all, with or without a value", asy
   }
 });
 
-test("B.random: any record is one of those that are there, with its vectors", async () => {
+test("B.random: a random record is an existing one, with its vectors", async () => {
   await served.send("POST /upsert", { id: "1", vector: [0.1, 0.1], metadata: { a: 1 }, data: "data" });
 
   assert.deepEqual((await served.send("GET /random")).json, { result: { id: "1", vector: [0.1, 0.1] } });
   assert.deepEqual((await served.send("GET /random/never-made")).json, { result: null });
 });
 
-test("B.delete, B.delete.bare: PHP: ids are deleted as one text, as a list, or as the list alone", async () => {
+test("B.delete, B.delete.bare: PHP: ids are deleted as one string, as a list, or as a bare list", async () => {
   await served.send(
     "POST /upsert",
     [1, 2, 3].map((id) => ({ id, vector: [1, 1] })),
@@ -113,7 +113,7 @@ test("B.delete, B.delete.bare: PHP: ids are deleted as one text, as a list, or a
   assert.deepEqual((await served.send("POST /delete", ["3", "4"])).json, { result: { deleted: 1 } });
 });
 
-test("B.rename-namespace, B.errors.409: a namespace is renamed, and another one is replaced only when that is said", async () => {
+test("B.rename-namespace, B.errors.409: a namespace is renamed, and an existing one is replaced only on request", async () => {
   for (const namespace of ["old", "kept"])
     await served.send(`POST /upsert/${namespace}`, { id: namespace, vector: [1, 1] });
   const names = async () => (await served.send("GET /list-namespaces")).json;

@@ -1,4 +1,4 @@
-/** Scores to the last digit, filters and fusion. A float32 prints as the shortest decimal that is it. */
+/** Scores to the last digit, filters and fusion. A float32 prints as its shortest decimal. */
 import assert from "node:assert/strict";
 import { FusionAlgorithm, type QueryResult, WeightingStrategy } from "@upstash/vector";
 import { refusalOf, testMethods } from "./served.ts";
@@ -98,7 +98,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "dot product: (1 + dot) / 2, which is ranked before it is cut at 0 and 1",
+    "dot product: (1 + dot) / 2, which is ranked before it is clamped to 0 and 1",
     async (open) => {
       const index = open("dotProduct");
       await index.upsert([
@@ -124,7 +124,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "B2.order: equal scores come in the order of the records, also behind a filter",
+    "B2.order: equal scores are in the order of the records, also with a filter",
     async (open) => {
       const index = open();
       await index.upsert([
@@ -147,7 +147,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "filters reach nested fields and elements, and topK is filled behind them",
+    "filters reach nested fields and elements, and topK is filled after them",
     async (open) => {
       const index = open("wide");
       const city = { city: "Istanbul", population: 1_546_000, geography: { continent: "Asia" } };
@@ -175,7 +175,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "a record shows its parts only when they are asked for and there",
+    "a record shows its parts only if they are requested and present",
     async (open) => {
       const index = open();
       const whole = { id: "whole", vector: [0.1, 0.1], metadata: { country: "US" }, data: "Los Angeles" };
@@ -197,7 +197,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "sparse: the inner product of what both have; without anything in common there is no answer",
+    "sparse: the inner product over shared indices; without shared indices there is no hit",
     async (open) => {
       const index = open("sparse");
       await index.upsert(chain);
@@ -216,7 +216,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "IDF weighs what is rare in the namespace",
+    "IDF weights indices that are rare in the namespace",
     async (open) => {
       const index = open("sparse");
       await index.upsert(chain);
@@ -241,7 +241,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "a hybrid index asked by one vector gives that one's scores, without fusion",
+    "a query of a hybrid index with one vector returns its scores, without fusion",
     async (open) => {
       const index = open("hybrid");
       await index.upsert(hybridChain);
@@ -261,7 +261,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "DBSF: how far from the rest, in standard deviations of the sample",
+    "DBSF: the distance from the mean, in standard deviations of the sample",
     async (open) => {
       const index = open("hybrid");
       await index.upsert(hybridChain);
@@ -279,7 +279,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "DBSF: a value far above the rest lifts its record above one that is first by rank",
+    "DBSF: a value far above the rest puts its record above the first by rank",
     async (open) => {
       const index = open("hybrid");
       const vectors = [

@@ -7,7 +7,7 @@ const twenty = Array.from({ length: 20 }, (_, i) => ({ id: `id-${i}`, vector: [i
 testMethods("Ranges", [
   [
     ["range"],
-    "pages come in the order of the records, and a cursor goes on behind the last one, whatever is deleted",
+    "pages come in the order of the records, and a cursor continues after the last one, whatever is deleted",
     async (open) => {
       const index = open();
       await index.upsert(twenty);
@@ -16,7 +16,7 @@ testMethods("Ranges", [
       await index.delete(["id-1", "id-3"]);
       const second = await index.range({ cursor: first.nextCursor, limit: 5, includeVectors: true });
 
-      // No number begins like it: a number is an offset.
+      // It does not begin like a number: a number is an offset.
       assert.match(first.nextCursor, /^p/);
       assert.deepEqual((await index.range({ cursor: 5, limit: 1 })).vectors, [{ id: "id-7" }]);
       assert.deepEqual(first.vectors, [{ id: "id-0" }, { id: "id-1" }, { id: "id-2" }, { id: "id-3" }, { id: "id-4" }]);
@@ -25,7 +25,7 @@ testMethods("Ranges", [
   ],
   [
     ["range"],
-    "the page that ends with the last record has no next one",
+    "the page that ends with the last record has no next page",
     async (open) => {
       const index = open();
       await index.upsert(twenty);
@@ -43,7 +43,7 @@ testMethods("Ranges", [
   ],
   [
     ["range"],
-    "a prefix leaves out the others, also at the end",
+    "a prefix excludes other records, also at the end",
     async (open) => {
       const index = open();
       await index.upsert(twenty.slice(0, 14));
@@ -62,7 +62,7 @@ testMethods("Ranges", [
   ],
   [
     ["range"],
-    "a prefix's page that ends with its last record has no next one",
+    "a prefix's page that ends with its last record has no next page",
     async (open) => {
       const index = open();
       await index.upsert(twenty.slice(9, 14));
@@ -80,7 +80,7 @@ testMethods("Ranges", [
   ],
   [
     ["range"],
-    "metadata, data and both vectors come when they are asked for",
+    "metadata, data and both vectors are included on request",
     async (open) => {
       const index = open("hybrid");
       const record = {
@@ -103,7 +103,7 @@ testMethods("Ranges", [
   ],
   [
     ["range"],
-    "a namespace that is not there is empty",
+    "a missing namespace is empty",
     async (open) => {
       const page = await open().range({ cursor: 0, limit: 5 }, { namespace: "never-made" });
 

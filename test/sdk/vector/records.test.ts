@@ -1,10 +1,10 @@
-/** What the client writes, changes, fetches and deletes. Scores and searches are in the files of queries. */
+/** Records that the client writes, changes, fetches and deletes. Scores and searches are in the files of queries. */
 import assert from "node:assert/strict";
 import { refusalOf, testMethods } from "./served.ts";
 
 const ALL = { includeVectors: true, includeMetadata: true, includeData: true } as const;
 
-/** Two tenths and three: what float32 makes of them prints as it was sent. */
+/** Two tenths and three: their float32 values print as they were sent. */
 const pair = [
   { id: "id-0", vector: [0.1, 0.2], metadata: { field: "value" } },
   { id: "id-1", vector: [0.3, 0.4] },
@@ -16,7 +16,7 @@ const wide = Array.from({ length: 384 }, (_, i) => (i * 37) % 385);
 testMethods("Records", [
   [
     ["upsert", "fetch"],
-    "a record comes back as it was sent, and without what nobody asked for",
+    "a record comes back as it was sent, with only the requested parts",
     async (open) => {
       const index = open();
 
@@ -32,7 +32,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "an id may be a number and is a string from then on",
+    "an id may be a number, and is stored as a string",
     async (open) => {
       const index = open("wide");
 
@@ -44,7 +44,7 @@ testMethods("Records", [
   ],
   [
     ["fetch"],
-    "B.fetch: what is not there is null, in its place",
+    "B.fetch: a missing record is null, in its position",
     async (open) => {
       const index = open();
       await index.upsert(pair);
@@ -55,7 +55,7 @@ testMethods("Records", [
   ],
   [
     ["fetch"],
-    "a prefix finds its records in the order they came",
+    "a prefix finds its records in the order of insertion",
     async (open) => {
       const index = open();
       await index.upsert(["b-2", "a-1", "b-1", "b"].map((id) => ({ id, vector: [1, 1] })));
@@ -67,7 +67,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "data lies beside a vector",
+    "data is stored with a vector",
     async (open) => {
       const index = open();
       const record = { id: "1", vector: [0.5, 0.5], metadata: { hello: "world" }, data: "Shakuhachi" };
@@ -82,7 +82,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "B.upsert: a record that is put again is replaced as a whole",
+    "B.upsert: an upsert replaces the whole record",
     async (open) => {
       const index = open();
       await index.upsert({ id: "1", vector: [1, 0], metadata: { old: true }, data: "old" });
@@ -94,7 +94,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "B.upsert: of two records with one id in a batch the last one stays",
+    "B.upsert: the last of two records with one id in a batch wins",
     async (open) => {
       const index = open();
 
@@ -184,7 +184,7 @@ testMethods("Records", [
   ],
   [
     ["update", "fetch"],
-    "B.update: parts change, the rest stays",
+    "B.update: parts change, the rest does not",
     async (open) => {
       const index = open();
       await index.upsert({ id: "1", vector: [0.1, 0.2], metadata: { a: 1 }, data: "data" });
@@ -219,7 +219,7 @@ testMethods("Records", [
   ],
   [
     ["update"],
-    "B.update: what is not there is not updated, and that is no fault",
+    "B.update: a missing record is not updated, without an error",
     async (open) => {
       const index = open();
 
@@ -230,7 +230,7 @@ testMethods("Records", [
   ],
   [
     ["update", "fetch"],
-    "sparse and hybrid vectors change too",
+    "sparse and hybrid vectors also change",
     async (open) => {
       const sparseVector = { indices: [0, 1], values: [0.1, 0.2] };
       const changed = { indices: [6, 7], values: [0.5, 0.6] };
@@ -259,7 +259,7 @@ testMethods("Records", [
   ],
   [
     ["delete", "fetch"],
-    "ids, one or many, are counted as far as they were there",
+    "one or many ids: existing ones are counted",
     async (open) => {
       const index = open();
       await index.upsert([1, 2, 3, 4].map((id) => ({ id, vector: [id, 1] })));
@@ -276,7 +276,7 @@ testMethods("Records", [
   ],
   [
     ["delete"],
-    "B.delete: a prefix or a filter deletes all that it matches",
+    "B.delete: a prefix or a filter deletes all matching records",
     async (open) => {
       const index = open();
       const salaries = [1000, 2000, 3000];

@@ -1,15 +1,15 @@
-/** What the client is refused, in the words and with the status that it and its siblings match on. */
+/** Refusals of the client, with the texts and statuses that it and its siblings match on. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refusalOf, Served } from "./served.ts";
 
 const served = new Served();
 
-test("a token that is none is refused as such", async () => {
+test("an invalid token is refused", async () => {
   assert.equal(await refusalOf(served.indexWith("wrong").info()), "Unauthorized: Invalid auth token");
 });
 
-test("a read-only token reads, and writes nothing", async () => {
+test("a read-only token reads, and cannot write", async () => {
   const index = served.readOnlyIndex();
   await served.index().upsert({ id: "1", vector: [1, 1] });
 
@@ -28,7 +28,7 @@ test("a read-only token reads, and writes nothing", async () => {
   assert.equal((await index.info()).vectorCount, 1);
 });
 
-test("a token opens its own index alone", async () => {
+test("a token is valid for its own index only", async () => {
   await served.index("plain").upsert({ id: "1", vector: [1, 1] });
 
   assert.equal((await served.index("euclidean").info()).vectorCount, 0);
@@ -67,13 +67,13 @@ for (const [line, body, status, error] of refused) {
   });
 }
 
-test("B2.filter: a filter is refused with the place of its fault", async () => {
+test("B2.filter: a filter is refused with the position of its error", async () => {
   const refusal = await refusalOf(served.index().query({ vector: [1, 1], topK: 1, filter: "population >= " }));
 
   assert.match(refusal, /^Invalid filter at character 1\d: /);
 });
 
-test("a page of nothing is refused", async () => {
+test("a page size of zero is refused", async () => {
   const { status, json } = await served.send("POST /range", { cursor: "0", limit: 0 });
 
   assert.equal(status, 422);

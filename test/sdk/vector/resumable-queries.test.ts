@@ -1,4 +1,4 @@
-/** Queries that are gone on with. */
+/** Resumable queries. */
 import assert from "node:assert/strict";
 import { FusionAlgorithm } from "@upstash/vector";
 import { refusalOf, testMethods } from "./served.ts";
@@ -13,7 +13,7 @@ const query = { vector: [0.1, 0.2], topK: 2, maxIdle: 3600 };
 testMethods("Resumable queries", [
   [
     ["resumableQuery", "resumableQuery.fetchNext", "resumableQuery.stop"],
-    "the ranking goes on until there is nothing left",
+    "the ranking continues until no record is left",
     async (open) => {
       const index = open();
       await index.upsert(five);
@@ -35,7 +35,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "all parts come with each page",
+    "each page has all requested parts",
     async (open) => {
       const index = open("hybrid");
       const record = {
@@ -63,7 +63,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "B.resumable.fusion: fusion begins anew with each page, among those that were not answered",
+    "B.resumable.fusion: each page is fused again, among the records not returned yet",
     async (open) => {
       const index = open("hybrid");
       await index.upsert([
@@ -95,7 +95,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "B.resumable.next: what is deleted does not come, what is new does, and nothing comes twice",
+    "B.resumable.next: deleted records are not returned, new ones are, and none twice",
     async (open) => {
       const index = open();
       await index.upsert(five);
@@ -113,7 +113,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.stop"],
-    "a query that was ended is gone",
+    "an ended query no longer exists",
     async (open, served) => {
       const index = open();
       await index.upsert(five);
@@ -134,7 +134,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "B.resumable.end: a query that rests for too long ends by itself, and each page begins the rest anew",
+    "B.resumable.end: an idle query expires, and each page restarts the idle time",
     async (open, served) => {
       const index = open();
       await index.upsert(five);
@@ -154,7 +154,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext", "resumableQuery.stop"],
-    "a namespace that is not there has no answers, and a handle all the same",
+    "a query of a missing namespace has no hits, but a handle",
     async (open) => {
       const { result, fetchNext, stop } = await open().resumableQuery(query, { namespace: "never-made" });
 

@@ -1,6 +1,6 @@
 /**
- * The official client of the vector index, pointed at a development server in
- * this process: it gets the address and a token, as a user would give them. The
+ * The official client of the vector index, connected to a development server in
+ * this process with its address and token, as a user would configure it. The
  * server has an index of every kind; the token names it.
  */
 import assert from "node:assert/strict";
@@ -9,12 +9,12 @@ import { Index } from "@upstash/vector";
 import { type Larder, start } from "../../../src/mod.ts";
 import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
-/** A model that needs no network: alike texts have alike vectors. */
+/** A model without network access: similar texts have similar vectors. */
 const letters = { model: "LETTERS", provider: "hashing", dimension: 384 };
 
 const kinds = {
   plain: { type: "DENSE", dimension: 2 },
-  /** As many dimensions as a usual model has. */
+  /** The dimension of a usual model. */
   wide: { type: "DENSE", dimension: 384 },
   euclidean: { type: "DENSE", dimension: 2, similarity: "EUCLIDEAN" },
   dotProduct: { type: "DENSE", dimension: 2, similarity: "DOT_PRODUCT" },
@@ -48,7 +48,7 @@ export class Served {
   }
 
   get larder(): Larder {
-    if (this.#larder === undefined) throw new Error("the server is there only while tests run");
+    if (this.#larder === undefined) throw new Error("the server exists only while tests run");
     return this.#larder;
   }
 
@@ -68,7 +68,7 @@ export class Served {
     return new Index({ url: this.url, token, retry: false });
   }
 
-  /** A request of our own. `line` is method and path. */
+  /** A plain request. `line` is method and path. */
   async send(line: string, body?: unknown, name: IndexName = "plain") {
     const [method = "", path = ""] = line.split(" ");
     const headers = { authorization: `Bearer token-of-${name}` };
@@ -79,14 +79,14 @@ export class Served {
   }
 }
 
-/** Methods of the client, what is true of them, and how that shows on an empty server. */
+/** Methods of the client, a fact about them, and a test of it on an empty server. */
 export type MethodRow = readonly [
   methods: readonly string[],
   fact: string,
   show: (open: (name?: IndexName) => Index, served: Served) => Promise<void>,
 ];
 
-/** One test for each row, on a server of their own. Together the rows call every method of the family. */
+/** One test for each row, on a separate server. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Served {
   const served = new Served();
   for (const [methods, fact, show] of rows) {
@@ -98,7 +98,7 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Ser
       assert.deepEqual(
         methods.filter((method) => !called.has(method)),
         [],
-        "the row calls what it names",
+        "the row calls the methods that it names",
       );
     });
   }
@@ -114,7 +114,7 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): Ser
   return served;
 }
 
-/** The same object, which notes the names of the methods that are called, and of those of what they answer. */
+/** The same object, which records the names of called methods, including those of their results. */
 function recordCalls<Target extends object>(target: Target, prefix: string, called: Set<string>): Target {
   return new Proxy(target, {
     get(real, name): unknown {
@@ -132,7 +132,7 @@ function recordCalls<Target extends object>(target: Target, prefix: string, call
   });
 }
 
-/** The text with which a call is refused. */
+/** The error text of a refused call. */
 export async function refusalOf(call: Promise<unknown>): Promise<string> {
   const fault = await call.then(
     () => assert.fail("it is not refused"),

@@ -1,4 +1,4 @@
-/** Indexes with models: texts go in and are asked for. */
+/** Indexes with models: upserts and queries of texts. */
 import assert from "node:assert/strict";
 import { QueryMode } from "@upstash/vector";
 import { refusalOf, testMethods } from "./served.ts";
@@ -12,7 +12,7 @@ const capitals = [
 testMethods("Texts", [
   [
     ["upsert", "query"],
-    "a text finds itself with a score of 1, and its data is the text",
+    "a text matches itself with a score of 1, and its data is the text",
     async (open) => {
       const index = open("texts");
 
@@ -49,7 +49,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "query"],
-    "B.query-data: queryMode asks one part of a hybrid index, whose scores are not fused",
+    "B.query-data: queryMode queries one part of a hybrid index, whose scores are not fused",
     async (open) => {
       const index = open("hybridTexts");
       await index.upsert([
@@ -73,7 +73,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "query"],
-    "of one id in a batch of texts the last one stays",
+    "the last text of one id in a batch wins",
     async (open) => {
       const index = open("hybridTexts");
 
@@ -85,7 +85,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "update"],
-    "new data is a new vector, and metadata stays",
+    "new data changes the vector, and metadata stays",
     async (open) => {
       const index = open("texts");
       await index.upsert({ id: 1, data: "hello", metadata: { upstash: "test-simple" } });
@@ -118,7 +118,7 @@ testMethods("Texts", [
   ],
   [
     ["resumableQuery"],
-    "a query for a text is gone on with",
+    "a query for a text can be resumed",
     async (open) => {
       const index = open("texts");
       await index.upsert(Array.from({ length: 9 }, (_, id) => ({ id, data: "Upstash" })));

@@ -1,11 +1,11 @@
-/** What an index says of itself, and what is done to whole namespaces. */
+/** The description of an index, and operations on whole namespaces. */
 import assert from "node:assert/strict";
 import { refusalOf, testMethods } from "./served.ts";
 
 testMethods("The index", [
   [
     ["info"],
-    "an empty dense index",
+    "an empty dense index is described",
     async (open) => {
       const { indexSize, ...info } = await open().info();
 
@@ -44,7 +44,7 @@ testMethods("The index", [
   ],
   [
     ["info"],
-    "records count at once, by namespace and together",
+    "records are counted at once, by namespace and together",
     async (open) => {
       const index = open();
       await index.upsert({ id: "foo", vector: [0, 1] });
@@ -65,7 +65,7 @@ testMethods("The index", [
   ],
   [
     ["listNamespaces", "reset", "info"],
-    "a namespace is there from its first record on, and stays when it is emptied",
+    "a namespace exists from its first record on, and stays when it is reset",
     async (open) => {
       const index = open();
       assert.deepEqual(await index.listNamespaces(), [""]);
@@ -79,7 +79,7 @@ testMethods("The index", [
   ],
   [
     ["reset", "info"],
-    "without a name it is the default namespace, with all it is every one",
+    "without a name the default namespace is reset, with all every namespace",
     async (open) => {
       const index = open();
       const counts = async () => Object.values((await index.info()).namespaces).map(({ vectorCount }) => vectorCount);
@@ -96,7 +96,7 @@ testMethods("The index", [
   ],
   [
     ["reset", "listNamespaces"],
-    "one that is not there may be emptied, and is not made by it",
+    "a missing namespace may be reset, which does not create it",
     async (open) => {
       const index = open();
 
@@ -107,7 +107,7 @@ testMethods("The index", [
   ],
   [
     ["deleteNamespace", "listNamespaces"],
-    "a namespace goes with its records",
+    "a namespace is deleted with its records",
     async (open) => {
       const index = open();
       await index.upsert({ id: 1, vector: [1, 1] }, { namespace: "ns" });
@@ -120,7 +120,7 @@ testMethods("The index", [
   ],
   [
     ["deleteNamespace"],
-    "neither one that is not there nor the default one",
+    "neither a missing namespace nor the default one can be deleted",
     async (open) => {
       const index = open();
 
@@ -136,7 +136,7 @@ testMethods("The index", [
   ],
   [
     ["namespace"],
-    "names are taken as they are",
+    "names are used unchanged",
     async (open) => {
       const index = open();
       const names = ["__proto__", "constructor", "a/b", "with space", "ünïcode-\u{1F600}", "~!$&'()*+,;=:@"];

@@ -1,7 +1,7 @@
 /**
  * An application with workflows on node:http: one route for each, served by the
- * official client, and a larder that calls it. Everything that a route gets is
- * written down, so that tests can count it.
+ * official client, and a larder that calls it. Every request to a route is
+ * recorded, so that tests can count it.
  */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ export type RouteFunction = (context: WorkflowContext<unknown>) => Promise<unkno
 export type RouteOptions = NonNullable<Parameters<typeof serve>[1]>;
 type Handler = (request: Request) => Promise<Response>;
 
-/** What came to a route. */
+/** A request to a route. */
 export interface Delivery {
   readonly path: string;
   readonly method: string;
@@ -47,7 +47,7 @@ export class Application {
 
   constructor(options: StartOptions = {}) {
     before(async () => {
-      // The client writes of each failure, which are what some tests are about.
+      // The client logs each failure, which some tests are about.
       for (const method of ["error", "warn"] as const) mock.method(console, method, () => {});
       await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
       const { port } = this.#server.address() as AddressInfo;
@@ -67,7 +67,7 @@ export class Application {
   }
 
   get larder(): Larder {
-    if (this.#larder === undefined) throw new Error("the server is there only while tests run");
+    if (this.#larder === undefined) throw new Error("the server exists only while tests run");
     return this.#larder;
   }
 
@@ -92,7 +92,7 @@ export class Application {
     return this.route(name, served.handler);
   }
 
-  /** Anything else that answers at `http://app.test/<name>`. Returns the URL. */
+  /** Any other handler at `http://app.test/<name>`. Returns the URL. */
   route(name: string, handler: Handler): string {
     this.#routes.set(`/${name}`, handler);
     return `http://app.test/${name}`;
@@ -119,13 +119,13 @@ export class Application {
     return run;
   }
 
-  /** The log of a run as soon as it is what `is` wants. */
+  /** The log of a run as soon as `is` holds. */
   async until(id: string, is: (run: RunView) => boolean): Promise<RunView> {
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       const run = await this.run(id);
       if (is(run)) return run;
     }
-    return assert.fail(`the run did not come to that: ${JSON.stringify(await this.run(id))}`);
+    return assert.fail(`the run did not reach the expected state: ${JSON.stringify(await this.run(id))}`);
   }
 
   /** The log of a run that has ended. */
@@ -155,7 +155,7 @@ export class Application {
 
 type Invokable = Parameters<WorkflowContext["invoke"]>[1]["workflow"];
 
-/** A workflow of the application as another one invokes it. */
+/** A workflow of the application as another workflow invokes it. */
 export function invokable(workflowId: string, routeFunction: RouteFunction): Invokable {
   return { workflowId, routeFunction, options: {} } as unknown as Invokable;
 }

@@ -1,4 +1,4 @@
-/** How runs end, and what comes too late: cancels from inside and outside, finishes of runs that are gone, dead letters that go on. */
+/** How runs end, and late requests: cancels from inside and outside, finishes of missing runs, resumed dead letters. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serve, WorkflowNonRetryableError } from "@upstash/workflow";
@@ -6,7 +6,7 @@ import { Application, invokable, outline, type RouteFunction, type RunView } fro
 
 const app = new Application({ lazyFetch: "64kb", maxInvokeDepth: 3 });
 
-/** What the log of messages says of each delivery of a run. */
+/** The entries of the message log for each delivery of a run. */
 async function lastStates(workflowRunId: string): Promise<readonly string[]> {
   const { json } = await app.send(`GET /v2/logs?workflowRunId=${workflowRunId}&order=earliestFirst&count=1000`);
   const states = new Map<string, string>();
@@ -16,7 +16,7 @@ async function lastStates(workflowRunId: string): Promise<readonly string[]> {
   return [...states.values()];
 }
 
-/** The log of a run that has failed, when its endpoint has said that it has no failure function. */
+/** The log of a run that has failed, when its endpoint has reported that it has no failure function. */
 async function failedAndTold(workflowRunId: string): Promise<RunView> {
   await app.ended(workflowRunId);
   const run = await app.until(workflowRunId, ({ failureFunction }) => failureFunction === undefined);
@@ -24,7 +24,7 @@ async function failedAndTold(workflowRunId: string): Promise<RunView> {
   return run;
 }
 
-test("context.cancel ends the run as cancelled: nothing is told of a failure, and nothing more is delivered", async () => {
+test("context.cancel ends the run as cancelled: no failure is reported, and nothing more is delivered", async () => {
   const url = app.workflow(
     "cancels",
     async (context) => {
@@ -32,7 +32,7 @@ test("context.cancel ends the run as cancelled: nothing is told of a failure, an
       await context.cancel();
       await context.run("never", () => 2);
     },
-    { failureFunction: async () => assert.fail("a cancel is no failure") },
+    { failureFunction: async () => assert.fail("a cancel is not a failure") },
   );
   const { workflowRunId } = await app.client.trigger({ url });
 
@@ -48,7 +48,7 @@ test("context.cancel ends the run as cancelled: nothing is told of a failure, an
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("W.ended, C3.refused: a run that is cancelled while it waits hears of nothing any more, and its log has the wait", async () => {
+test("W.ended, C3.refused: a run cancelled during a wait gets no more events, and its log has the wait", async () => {
   const url = app.workflow("waits", async (context) => {
     await context.waitForEvent("hold", "paid", { timeout: "1h" });
     await context.run("never", () => 1);
@@ -71,7 +71,7 @@ test("W.ended, C3.refused: a run that is cancelled while it waits hears of nothi
   assert.equal(app.count("waits"), 1);
 });
 
-test("W.notify-all, C3: an event for everybody that comes before a wait is gone, and one for the run is told oldest first", async () => {
+test("W.notify-all, C3: an event for all runs before a wait is lost, and events for the run are delivered oldest first", async () => {
   const url = app.workflow("early", async (context) => {
     await context.sleep("first", "1m");
     const one = await context.waitForEvent<string>("one", "paid", { timeout: "1h" });
@@ -93,7 +93,7 @@ test("W.notify-all, C3: an event for everybody that comes before a wait is gone,
   assert.equal(app.count("early"), 5);
 });
 
-test("a function that returns when its run was cancelled meanwhile is answered well, and the run stays cancelled", async () => {
+test("a function that returns after its run was cancelled gets a success, and the run stays cancelled", async () => {
   let id = "";
   const url = app.workflow("late", async (context) => {
     await context.run("one", () => 1);
@@ -103,7 +103,7 @@ test("a function that returns when its run was cancelled meanwhile is answered w
   });
   const { workflowRunId } = await app.client.trigger({ url });
   const run = await app.ended(workflowRunId);
-  // The delivery is let end; its outcome is in the log of messages alone.
+  // The delivery may finish; its outcome is only in the log of messages.
   for (let look = 0; look < 1_000 && (await lastStates(workflowRunId)).includes("ACTIVE"); look += 1);
 
   assert.equal(id, workflowRunId);
@@ -113,7 +113,7 @@ test("a function that returns when its run was cancelled meanwhile is answered w
   assert.equal(app.count("late"), 2);
 });
 
-test("W.append: a step that comes when its run has ended is passed over quietly, without a retry or a dead letter", async () => {
+test("W.append: a step of an ended run is ignored, without a retry or a dead letter", async () => {
   const url = app.workflow("appends", async (context) => {
     await context.run("one", async () => {
       await app.client.cancel(context.workflowRunId);
@@ -130,7 +130,7 @@ test("W.append: a step that comes when its run has ended is passed over quietly,
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("W.entries, W.lazy-fetch: a list of entries that is fetched when its run has ended is missing, and the client stops", async () => {
+test("W.entries, W.lazy-fetch: the list of entries of an ended run is not found, and the client stops", async () => {
   const { handler } = serve(
     async (context) => {
       await context.run("one", () => "x".repeat(60_000));
@@ -161,7 +161,7 @@ test("W.entries, W.lazy-fetch: a list of entries that is fetched when its run ha
   assert.equal((await app.send(`GET /v2/workflows/runs/${workflowRunId}`)).status, 404);
 });
 
-test("W.resume.entries: a run that fails in a fork is resumed: what was done is not done again, what was under way is", async () => {
+test("W.resume.entries: a run that fails in a fork is resumed: finished steps do not run again, running ones do", async () => {
   let isIll = true;
   const done: string[] = [];
   const url = app.workflow("resumed", async (context) => {
@@ -176,7 +176,7 @@ test("W.resume.entries: a run that fails in a fork is resumed: what was done is 
       context.sleep("rest", "1h"),
       context.run("ill", async () => {
         if (!isIll) return "well";
-        // The start, both results, and the plan of the step beside this one.
+        // The start, both results, and the plan of the parallel step.
         const isEarly = async () =>
           (await lastStates(context.workflowRunId)).filter((state) => state === "DELIVERED").length < 4;
         for (let look = 0; look < 10_000 && (await isEarly()); look += 1);
@@ -192,7 +192,7 @@ test("W.resume.entries: a run that fails in a fork is resumed: what was done is 
     ["sequential", "before STEP_SUCCESS"],
     ["parallel", "fine STEP_SUCCESS", "rest STEP_CANCELED", "ill STEP_FAILED"],
   ]);
-  // The start, two results, two plans, and the call of a failure function that is not there.
+  // The start, two results, two plans, and the call of a missing failure function.
   assert.equal(app.count("resumed"), 6);
   isIll = false;
 
@@ -209,13 +209,13 @@ test("W.resume.entries: a run that fails in a fork is resumed: what was done is 
     ["sequential", "behind STEP_SUCCESS"],
   ]);
   assert.deepEqual(done, ["before", "fine"]);
-  // The plans of what failed and of what slept, their results, and the step behind.
+  // The plans of the failed step and of the sleep, their results, and the step after the fork.
   assert.equal(app.count("resumed"), 6 + 5);
   assert.equal((await app.run(workflowRunId)).workflowState, "RUN_FAILED");
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("W.restart: many failed runs are restarted at once, with labels and flow control of their own", async () => {
+test("W.restart: many failed runs are restarted at once, each with its own label and flow control", async () => {
   let isIll = true;
   const url = app.workflow("restarted", async (context) => {
     if (isIll) throw new WorkflowNonRetryableError("never");
@@ -246,7 +246,7 @@ test("W.restart: many failed runs are restarted at once, with labels and flow co
   assert.equal(app.count("restarted"), 3 * 2 + 3 * 2);
 });
 
-test("W.failure.states, W.failure.nested: the dead letter of a run says how its failure function went", async () => {
+test("W.failure.states, W.failure.nested: the dead letter of a run shows the outcome of its failure function", async () => {
   let answer = Promise.withResolvers<void>();
   const url = app.workflow(
     "told",
@@ -276,7 +276,7 @@ test("W.failure.states, W.failure.nested: the dead letter of a run says how its 
   assert.equal(app.count("told"), 3);
 });
 
-test("a parent that is cancelled while it waits for a child leaves it running, and its log says so", async () => {
+test("a parent that is cancelled while it waits for a child leaves it running, and its log shows it", async () => {
   const inner: RouteFunction = async (context) => {
     await context.sleep("rest", "1h");
     return "done";
@@ -305,7 +305,7 @@ test("a parent that is cancelled while it waits for a child leaves it running, a
   assert.equal(app.count("parent"), 1);
 });
 
-test("W.invoke.refused: runs that invoke one another deeper than they may fail, and those above them hear of it and end", async () => {
+test("W.invoke.refused: runs that invoke one another too deeply fail, and their parents get the failure and end", async () => {
   const deeper: RouteFunction = async (context) => {
     const { isFailed } = await context.invoke("on", { workflow: invokable("deeper", deeper), body: "" });
     return { isFailed };
@@ -328,7 +328,7 @@ test("W.invoke.refused: runs that invoke one another deeper than they may fail, 
   );
 });
 
-test("W.append: a step that cannot be taken fails its run, whose dead letter says why", async () => {
+test("W.append: a step that cannot be accepted fails its run, whose dead letter gives the reason", async () => {
   const badCall = app.workflow("bad-call", async (context) => {
     await context.call("out", { url: "ftp://nope.test/" });
   });

@@ -1,4 +1,4 @@
-/** Runs that fail, are cancelled, and go on again, as the official client serves them. */
+/** Runs that fail, are cancelled and resumed, as the official client serves them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WorkflowNonRetryableError } from "@upstash/workflow";
@@ -10,7 +10,7 @@ function errorsOf(group: RunView["steps"][number] | undefined): readonly { error
   return (group?.steps[0]?.["errors"] ?? []) as { error: string; body: string }[];
 }
 
-/** Lets the time of retries pass until the run has ended. */
+/** Advances through the retries until the run has ended. */
 async function failed(id: string) {
   for (let look = 0; look < 1_000; look += 1) {
     const run = await app.run(id);
@@ -20,7 +20,7 @@ async function failed(id: string) {
   return assert.fail("the run did not fail");
 }
 
-test("W.failure, W.failure.body: a step that fails is tried again, and then the failure function is told with what the run began with", async () => {
+test("W.failure, W.failure.body: a failed step is retried, and then the failure function gets the run's initial payload", async () => {
   const told: object[] = [];
   const url = app.workflow(
     "failing",
@@ -66,12 +66,12 @@ test("W.failure.missing, C.outcome.non-retryable: an error that cannot be retrie
   const run = await app.ended(workflowRunId);
 
   assert.equal(run.workflowState, "RUN_FAILED");
-  // The second one is the call of the failure function, which is not there.
+  // The second one is the call of the missing failure function.
   await app.until(workflowRunId, ({ failureFunction }) => failureFunction === undefined);
   assert.equal(app.count("fatal"), 2);
 });
 
-test("W.detect, W.answers: a destination that is no workflow fails the run with a sentence, and its log has two groups", async () => {
+test("W.detect, W.answers: a destination that is not a workflow fails the run with a message, and its log has two groups", async () => {
   const url = app.route("plain", async () => new Response("hello", { status: 200 }));
   const { workflowRunId } = await app.client.trigger({ url });
 
@@ -90,7 +90,7 @@ test("W.detect, W.answers: a destination that is no workflow fails the run with 
   );
 });
 
-test("W.ended, W.append, W.entries, C14.finish: a cancelled run delivers nothing more, and what its endpoint appends is refused", async () => {
+test("W.ended, W.append, W.entries, C14.finish: a cancelled run delivers nothing more, and steps from its endpoint are refused", async () => {
   const url = app.workflow("cancelled", async (context) => {
     await context.sleep("rest", "1m");
     await context.run("never", () => 1);
@@ -146,7 +146,7 @@ test("W.cancel-many: filters cancel runs by URL, by label and all together", asy
   });
 });
 
-test("W.invoke.result: a parent is told of a child that fails and of one that is cancelled", async () => {
+test("W.invoke.result: a parent gets the failure and the cancellation of a child", async () => {
   const inner: RouteFunction = async (context) => {
     if (context.requestPayload === "sleep") await context.sleep("rest", "1d");
     else throw new WorkflowNonRetryableError("never");
@@ -173,7 +173,7 @@ test("W.invoke.result: a parent is told of a child that fails and of one that is
   });
 });
 
-test("W.invoke.result: a child that outlives its parent ends as it would, and the parent's log has its step", async () => {
+test("W.invoke.result: a child that outlives its parent ends normally, and the parent's log has its step", async () => {
   const began = Promise.withResolvers<void>();
   const inner: RouteFunction = async (context) => {
     began.resolve();
@@ -243,7 +243,7 @@ test("W.resume, W.restart: a failed run is resumed where it failed, or restarted
   assert.equal((await app.run(first.workflowRunId)).workflowState, "RUN_FAILED");
 });
 
-test("W.failure-callback.repeat: a failure function that fails can be called once more", async () => {
+test("W.failure-callback.repeat: a failed failure function can be called again", async () => {
   let isIll = true;
   const url = app.workflow(
     "deaf",
@@ -269,7 +269,7 @@ test("W.failure-callback.repeat: a failure function that fails can be called onc
   assert.deepEqual(JSON.parse(heard.failureFunction?.responseBody ?? ""), { result: "heard" });
 });
 
-test("W.trigger, W.trigger.defaults: a plain request starts a run with one delivery of its beginning", async () => {
+test("W.trigger, W.trigger.defaults: a plain request starts a run with one initial delivery", async () => {
   const url = app.workflow("curl", async (context) => {
     const header = context.headers.get("x-from");
     return await context.run("one", () => `${context.requestPayload} ${header}`);
@@ -287,7 +287,7 @@ test("W.trigger, W.trigger.defaults: a plain request starts a run with one deliv
   assert.equal(app.count("curl"), 2);
 });
 
-test("W.two-phase: a start whose client is not known takes one delivery more", async () => {
+test("W.two-phase: a start by an unknown client takes one more delivery", async () => {
   const url = app.workflow("unknown", async (context) => await context.run("one", () => context.requestPayload));
 
   const { json } = await app.send(`POST /v2/trigger/${url}`, {

@@ -1,11 +1,11 @@
-/** Each feature of a workflow as the official client serves it: what comes of it, and how often its route was called. */
+/** Each feature of a workflow as the official client serves it: its result, and the number of calls of its route. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Application, invokable, outline, type RouteFunction } from "./application.ts";
 
 const app = new Application();
 
-test("W.sleep: a sleep ends when its time has come: three deliveries", async () => {
+test("W.sleep: a sleep ends on time: three deliveries", async () => {
   const url = app.workflow("sleep", async (context) => {
     await context.sleep("rest", "1m");
     return await context.run("after", () => "awake");
@@ -29,7 +29,7 @@ test("W.sleep: a sleep ends when its time has come: three deliveries", async () 
   assert.equal(app.count("sleep"), 3);
 });
 
-test("W.sleep, W.parallel: a sleep until a moment, beside a step in a fork", async () => {
+test("W.sleep, W.parallel: a sleep until a time, parallel to a step in a fork", async () => {
   const url = app.workflow("until", async (context) => {
     const [, value] = await Promise.all([
       context.sleepUntil("moment", new Date(Date.now() + 60_000)),
@@ -51,7 +51,7 @@ test("W.sleep, W.parallel: a sleep until a moment, beside a step in a fork", asy
   assert.equal(app.count("until"), 5);
 });
 
-test("W.call, W.logs.step: a call takes two more deliveries, and a third party gets nothing of ours", async () => {
+test("W.call, W.logs.step: a call takes two more deliveries, and the third party gets none of larder's headers", async () => {
   const third = app.route("third", async (request) => {
     const text = await request.text();
     return Response.json({ asked: text }, { status: 201, headers: { "x-third": "yes" } });
@@ -86,7 +86,7 @@ test("W.call, W.logs.step: a call takes two more deliveries, and a third party g
   assert.equal(step?.["stepType"], "Call");
 });
 
-test("W.call.failure, W.call.retried: a call that fails for good is a result like any other", async () => {
+test("W.call.failure, W.call.retried: a call that fails permanently is an ordinary result", async () => {
   const third = app.route("broken", async () => new Response("out of order", { status: 500 }));
   const url = app.workflow("failing-call", async (context) => {
     const { status, body } = await context.call<string>("ask", { url: third, retries: 1, retryDelay: "1" });
@@ -127,7 +127,7 @@ test("W.wait, W.notify-all, C9: an event wakes the run that waits for it, and it
   assert.deepEqual(await app.client.notify({ eventId: "order-1", eventData: "late" }), []);
 });
 
-test("W.wait.result: a wait that takes too long goes on with a time-out", async () => {
+test("W.wait.result: a wait that takes too long continues with a timeout", async () => {
   const url = app.workflow("late", async (context) => {
     const { eventData, timeout } = await context.waitForEvent("hold", "never", { timeout: 60 });
     return { eventData, timeout };
@@ -142,7 +142,7 @@ test("W.wait.result: a wait that takes too long goes on with a time-out", async 
   assert.deepEqual(await app.client.getWaiters({ eventId: "never" }), []);
 });
 
-test("W.wait.saved: an event for one run is kept until the run waits for it", async () => {
+test("W.wait.saved: an event for one run is stored until the run waits for it", async () => {
   const url = app.workflow("kept", async (context) => {
     await context.sleep("first", 10);
     const { eventData } = await context.waitForEvent<string>("hold", "early");
@@ -207,7 +207,7 @@ test("a run may notify another", async () => {
   assert.equal((await app.ended(first.workflowRunId)).workflowRunResponse, '"run!"');
 });
 
-test("W.invoke, W.invoke.result: an invoked run gives its result to the one that invoked it", async () => {
+test("W.invoke, W.invoke.result: an invoked run returns its result to its parent", async () => {
   const inner: RouteFunction = async (context) => {
     const got = await context.run("inner", () => `${JSON.stringify(context.requestPayload)}!`);
     return { got };
@@ -235,7 +235,7 @@ test("W.invoke, W.invoke.result: an invoked run gives its result to the one that
   assert.equal(app.count("child"), 2);
 });
 
-test("W.config: what a start says holds for every delivery: headers, retries, flow control, label, redaction", async () => {
+test("W.config: options of a start apply to every delivery: headers, retries, flow control, label, redaction", async () => {
   const url = app.workflow("configured", async (context) => {
     await context.run("one", () => 1);
     return await context.run("two", () => ({ label: context.label, team: context.headers.get("x-team") }));

@@ -1,11 +1,11 @@
-/** Forks of every kind of step, as the official client serves them: what comes of them, and how many deliveries they take. */
+/** Forks of every kind of step, as the official client serves them: their results, and the number of deliveries. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Application, invokable, outline, type RouteFunction } from "./application.ts";
 
 const app = new Application();
 
-test("waits in a fork: one hears of its event, one runs out of time; each takes a plan and a result", async () => {
+test("waits in a fork: one gets its event, one times out; each takes a plan and a result", async () => {
   const url = app.workflow("waits", async (context) => {
     const [heard, late] = await Promise.all([
       context.waitForEvent<string>("hears", "paid", { timeout: "1d" }),
@@ -36,7 +36,7 @@ test("waits in a fork: one hears of its event, one runs out of time; each takes 
   assert.equal(app.count("waits"), 1 + 2 * 2);
 });
 
-test("a fork of a step, a sleep, a call, a wait and an invoke, and a step behind it", async () => {
+test("a fork of a step, a sleep, a call, a wait and an invoke, and a step after it", async () => {
   const third = app.route("third", async () => Response.json("third"));
   const inner: RouteFunction = async (context) => await context.run("inner", () => "child");
   app.workflow("inner", inner);
@@ -68,13 +68,13 @@ test("a fork of a step, a sleep, a call, a wait and an invoke, and a step behind
     ["parallel", ...names.map((name) => `${name} STEP_SUCCESS`)],
     ["sequential", "behind STEP_SUCCESS"],
   ]);
-  // The start, a plan and a result for each of five, what came of the call, and the step behind.
+  // The start, a plan and a result for each of five, the answer of the call, and the step after the fork.
   assert.equal(app.count("all"), 1 + 2 * 5 + 1 + 1);
   assert.equal(app.count("third"), 1);
   assert.equal(app.count("inner"), 2);
 });
 
-test("two forks, one behind the other, go on once each", async () => {
+test("two forks, one after the other, each continue once", async () => {
   let joins = 0;
   const url = app.workflow("forks", async (context) => {
     const first = await Promise.all([context.run("a", () => 1), context.run("b", () => 2)]);
@@ -99,13 +99,13 @@ test("two forks, one behind the other, go on once each", async () => {
   assert.equal(app.count("forks"), 1 + 4 + 6 + 1);
 });
 
-test("W.config: flow control of a run holds for each of its deliveries: a fork runs one step at a time", async () => {
+test("W.config: flow control of a run applies to each of its deliveries: a fork runs one step at a time", async () => {
   let running = 0;
   let most = 0;
   const step = async (): Promise<void> => {
     running += 1;
     most = Math.max(most, running);
-    // A look at the log is a round trip, in which others would begin.
+    // Reading the log is a round trip, during which others would begin.
     await app.send("GET /v2/queues");
     running -= 1;
   };
@@ -120,7 +120,7 @@ test("W.config: flow control of a run holds for each of its deliveries: a fork r
   assert.equal(app.count("narrow"), 7);
 });
 
-test("a rate of a run spreads its deliveries over time, and a call has a key of its own", async () => {
+test("a rate of a run spreads its deliveries over time, and a call has its own key", async () => {
   const third = app.route("third", async () => Response.json("ok"));
   const url = app.workflow("rated", async (context) => {
     await context.run("one", () => 1);

@@ -1,4 +1,4 @@
-/** Answers that are longer than most, and longer than is kept, as the official client reads them. */
+/** Long answers, and answers above the stored maximum, as the official client reads them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Application } from "./application.ts";
@@ -13,7 +13,7 @@ interface Answered {
   readonly claimed?: readonly string[];
 }
 
-/** Calls a route that answers so many times `character`: what the run is told, as long as it is. */
+/** Calls a route that answers `character` repeated; returns the length that the run gets. */
 async function called(name: string, bytes: number, character = "x"): Promise<Answered> {
   const third = app.route(`${name}-third`, async () => new Response(character.repeat(bytes), { status: 201 }));
   const url = app.workflow(name, async (context) => {
@@ -24,24 +24,24 @@ async function called(name: string, bytes: number, character = "x"): Promise<Ans
   return JSON.parse((await app.ended(workflowRunId)).workflowRunResponse ?? "null") as Answered;
 }
 
-test("a call that is answered with 1.5 MiB brings all of them", async () => {
+test("a call with an answer of 1.5 MiB returns all of it", async () => {
   assert.deepEqual(await called("whole", 1.5 * MB), { status: 201, length: 1_572_864 });
 });
 
-test("of an answer that is longer than is kept the start comes, and the run can see that it is a part", async () => {
+test("an answer above the stored maximum is cut, and the run can see that it is partial", async () => {
   assert.deepEqual(await called("part", 3 * MB), { status: 201, length: 2_097_152, cut: ["2097152"] });
 });
 
-test("W.call.cut: an answer that grows beyond a message when the client sends it back comes as a part", async () => {
+test("W.call.cut: an answer that grows above the message limit when the client sends it back is cut", async () => {
   // Each quote takes four bytes in the JSON text within a JSON text that is the result of a step.
-  // How much is left besides depends on the headers of the answer.
+  // The remaining size depends on the headers of the answer.
   const { length, ...others } = await called("quotes", MB, '"');
   assert.deepEqual(others, { status: 201, cut: [String(length)] });
   assert.equal(length > 1_040_000 && length < MB, true, String(length));
 });
 
-test("a failure function reads a long error, also one that is longer than is kept", async () => {
-  // An endpoint sends the message, and once more with its stack.
+test("a failure function reads a long error, also one above the stored maximum", async () => {
+  // An endpoint sends the message, and again with its stack.
   for (const [name, length, told] of [
     ["long", 700_000, 700_000],
     ["with-a-part-of-its-stack", 1_500_000, 1_500_000],

@@ -1,4 +1,4 @@
-/** Runs of one step after the other, forks and sleeps, as the official client serves them. */
+/** Runs with sequential steps, forks and sleeps, as the official client serves them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Application, outline } from "./application.ts";
