@@ -107,7 +107,7 @@ test("COMMAND DOCS describes commands, and omits unknown ones", () => {
         [
           "hget",
           map([
-            ["summary", "The value of a field"],
+            ["summary", "Returns the value of a field"],
             ["group", "hash"],
           ]),
         ],

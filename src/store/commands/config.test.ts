@@ -1,4 +1,4 @@
-/** CONFIG tells facts, and sets how much memory a database may take. */
+/** CONFIG returns facts, and sets the memory limits of a database. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ function pairs(...list: readonly (readonly [string, string])[]): Reply {
   return { kind: "map", pairs: list };
 }
 
-test("CONFIG GET answers what matches, under old names too", () => {
+test("CONFIG GET returns the parameters that match, under old names too", () => {
   startSession({ journal: new RecordingJournal() }).expect([
     ["CONFIG GET maxmemory", pairs(["maxmemory", "0"])],
     ["CONFIG GET MaxMemory", pairs(["MaxMemory", "0"])],
@@ -46,7 +46,7 @@ function refused(name: string, reason: string): Reply {
   return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
 }
 
-test("CONFIG SET sets what memory a database may take, as redis.conf spells it", () => {
+test("CONFIG SET sets the memory limits of a database, spelled as in redis.conf", () => {
   startSession().expect([
     ["CONFIG SET maxmemory 100mb", ok],
     ["CONFIG GET maxmemory", pairs(["maxmemory", "104857600"])],
@@ -67,7 +67,7 @@ test("CONFIG SET sets what memory a database may take, as redis.conf spells it",
   ]);
 });
 
-test("CONFIG SET sets everything or nothing", () => {
+test("CONFIG SET sets all parameters or none", () => {
   startSession().expect([
     ["CONFIG SET maxmemory 1tb", refused("maxmemory", "argument must be a memory value")],
     ["CONFIG SET maxmemory -1", refused("maxmemory", "argument must be a memory value")],
@@ -94,7 +94,7 @@ test("CONFIG SET sets everything or nothing", () => {
   ]);
 });
 
-test("CONFIG SET refuses by name", () => {
+test("CONFIG SET names the parameter that it refuses", () => {
   startSession().expect([
     [
       "CONFIG SET appendonly yes",
@@ -108,7 +108,7 @@ test("CONFIG SET refuses by name", () => {
   ]);
 });
 
-test("CONFIG SET takes any name where the tests of Redis run, and changes nothing by it", () => {
+test("CONFIG SET accepts any name when the tests of Redis run, and changes nothing", () => {
   const session = startSession({ compat: new RedisCompat(() => {}) });
   session.expect([
     ["CONFIG SET List-Max-Listpack-Size -5 Lazyfree-Lazy-Expire yes maxmemory-samples 7", ok],
@@ -125,7 +125,7 @@ test("CONFIG SET takes any name where the tests of Redis run, and changes nothin
   );
 });
 
-test("CONFIG HELP and MEMORY HELP name what there is", () => {
+test("CONFIG HELP and MEMORY HELP list their subcommands", () => {
   const session = startSession();
   for (const line of ["CONFIG HELP", "MEMORY HELP"]) {
     const reply = session.run(line);
@@ -134,7 +134,7 @@ test("CONFIG HELP and MEMORY HELP name what there is", () => {
   }
 });
 
-test("CONFIG RESETSTAT lets the counters of INFO start anew", () => {
+test("CONFIG RESETSTAT resets the counters of INFO", () => {
   const session = startSession();
   session.expect([
     ["GET missing", nil],

@@ -1,11 +1,11 @@
 /**
- * CONFIG: the parameters of Redis that mean something here, one row each. A
- * parameter stands here only if what it says is true. Most are facts, which
- * CONFIG SET refuses as Redis refuses what can be set at a start only. What it
- * sets holds for this database until the next start.
+ * CONFIG: the parameters of Redis that apply to larder, one row each. A
+ * parameter is listed only if its value is true. Most are facts, which CONFIG
+ * SET refuses as Redis refuses parameters that can be set only at startup. The
+ * values that it sets apply to this database until the next start.
  *
- * Where the tests of Redis run, everything else can be set as well: it changes
- * nothing, but CONFIG GET tells it from then on, as the tests expect.
+ * When the tests of Redis run, all other parameters can be set too: this changes
+ * nothing, but CONFIG GET returns the new values, as the tests expect.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
@@ -34,22 +34,22 @@ import { LATENCY_PERCENTILES } from "./info.ts";
 
 interface Parameter {
   readonly name: string;
-  /** What Redis called it before 7.0; answers to both. */
+  /** Its name before Redis 7.0, which works too. */
   readonly oldName?: string;
   readonly read: (database: CommandHost) => string;
-  /** What a text makes of the settings, or the reason for which it is refused. Absent: a fact. */
+  /** The settings that a text changes, or the reason to refuse it. Absent for facts. */
   readonly change?: (text: Bytes, database: CommandHost) => Partial<Settings> | string;
 }
 
-/** What can be set. */
+/** The settings that CONFIG SET can change. */
 interface Settings extends MemorySettings, SlowSettings {
-  /** Which events are told, as `readEventFlags` has them. */
+  /** The enabled events, as `readEventFlags` returns them. */
   readonly eventFlags: string;
 }
 
-/** The largest count that most parameters of Redis take. */
+/** The largest count that most parameters of Redis accept. */
 const COUNT_MAX = 2 ** 31 - 1;
-/** Where Redis takes 64 bits. */
+/** The bound if Redis accepts 64 bits. */
 const TIME_MAX = Number.MAX_SAFE_INTEGER;
 /** Redis has no bound. An entry takes up to 6 KB. */
 const SLOW_LOG_COUNT_MAX = 10_000;
@@ -85,7 +85,7 @@ const parameters: readonly Parameter[] = [
     change: changeCount({ min: 0 }, (frequencyLogFactor) => ({ frequencyLogFactor })),
   },
   { name: "list-compress-depth", read: () => "0" },
-  // Positive: so many elements, not bytes.
+  // Positive: a number of elements, not bytes.
   { name: "list-max-listpack-size", oldName: "list-max-ziplist-size", read: () => `${BLOCK_ELEMENTS_MAX}` },
   {
     name: "maxmemory",
@@ -93,7 +93,7 @@ const parameters: readonly Parameter[] = [
     change: (text, database) => {
       const bytesMax = parseMemorySize(text);
       if (bytesMax === undefined) return "argument must be a memory value";
-      // Whoever has a token of the database may want less than its operator allows, not more.
+      // Tokens of the database may lower the limit of the operator, but not raise it.
       const capBytes = database.context.memoryOf(database.name).bytesMax;
       const isOver = capBytes > 0 && (bytesMax === 0 || bytesMax > capBytes);
       return isOver ? `argument must be from 1 to ${capBytes}, the maxmemory that the operator set` : { bytesMax };
@@ -145,7 +145,7 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-/** Every name that a parameter answers to, in the order in which they are told. */
+/** Every name of every parameter, in the order in which CONFIG GET returns them. */
 const named: readonly (readonly [name: string, parameter: Parameter])[] = parameters.flatMap((parameter) =>
   [parameter.name, parameter.oldName].filter((name) => name !== undefined).map((name) => [name, parameter] as const),
 );
@@ -153,20 +153,20 @@ const named: readonly (readonly [name: string, parameter: Parameter])[] = parame
 const helpLines: readonly string[] = [
   "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "GET <pattern> [<pattern> ...]",
-  "    The parameters whose names match, with their values.",
+  "    Return the parameters whose names match, with their values.",
   "RESETSTAT",
-  "    Lets the counters of INFO start anew.",
+  "    Reset the counters of INFO.",
   "REWRITE",
-  "    Refused: there is no configuration file of Redis' to write to.",
+  "    Refused: larder has no Redis configuration file to write to.",
   "SET <name> <value> [<name> <value> ...]",
   "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time, notify-keyspace-events,",
-  "    slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold of this database until the next start.",
+  "    slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold for this database until the next start.",
   "    Refused for every other parameter.",
 ];
 
 export const configRow: Row = {
   name: "CONFIG",
-  summary: "Commands that tell how the store is set up",
+  summary: "Commands for the configuration of the store",
   arity: -2,
   flags: [],
   categories: [],
@@ -174,7 +174,7 @@ export const configRow: Row = {
   subcommands: [
     {
       name: "GET",
-      summary: "The parameters whose names match one of the patterns",
+      summary: "Returns the parameters whose names match one of the patterns",
       arity: -3,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -183,7 +183,7 @@ export const configRow: Row = {
     helpRow(helpLines),
     {
       name: "RESETSTAT",
-      summary: "Lets the counters of INFO start anew",
+      summary: "Resets the counters of INFO",
       arity: 2,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -194,7 +194,7 @@ export const configRow: Row = {
     },
     {
       name: "REWRITE",
-      summary: "Refused: there is no configuration file of Redis' to write to",
+      summary: "Refused: larder has no Redis configuration file to write to",
       arity: 2,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -204,8 +204,7 @@ export const configRow: Row = {
     },
     {
       name: "SET",
-      summary:
-        "Sets how much memory this database may take, what is evicted, what is slow, and which events are told, until the next start",
+      summary: "Sets memory limit, eviction, slow log and keyspace events of this database until the next start",
       arity: -4,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -216,7 +215,7 @@ export const configRow: Row = {
   run: () => nil,
 };
 
-/** Parameters of Redis that hold secrets. Here they are refused, but they may have been said. */
+/** Parameters of Redis that hold secrets. They are refused here, but the refused command contains the secret. */
 const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
   "masterauth",
   "masteruser",
@@ -231,15 +230,15 @@ function isSecretOfSet(words: readonly Bytes[], index: number): boolean {
 
 const GLOB = /[*?[]/;
 
-/** A whole name is answered in the letters in which it was asked for, as Redis does. */
+/** A name without a pattern is returned in the letter case of the request, as Redis does. */
 function get({ database, argsFrom, compat }: Call): Reply {
   const values = new Map(named.map(([name, { read }]) => [name, () => read(database)]));
   for (const [name, value] of compat?.parameters ?? []) values.set(name, () => value);
   const spellings = new Map<string, string>();
   for (const pattern of argsFrom(2)) {
-    const asked = pattern.toLowerCase();
+    const lowerName = pattern.toLowerCase();
     for (const name of values.keys()) {
-      if (GLOB.test(pattern) ? !matchesGlob(pattern, name, { ignoreCase: true }) : asked !== name) continue;
+      if (GLOB.test(pattern) ? !matchesGlob(pattern, name, { ignoreCase: true }) : lowerName !== name) continue;
       if (!spellings.has(name)) spellings.set(name, GLOB.test(pattern) ? name : pattern);
     }
   }
@@ -251,26 +250,26 @@ function get({ database, argsFrom, compat }: Call): Reply {
   return map(answer);
 }
 
-/** All names are looked at before any value, and all values before anything is set. */
+/** All names are checked before any value, and all values before anything is set. */
 function set({ arg, argCount, database, compat }: Call): Reply {
   if (argCount % 2 !== 0) throw syntaxError;
-  const asked = new Map<Parameter, Bytes>();
-  const pretended = new Map<string, string>();
+  const requested = new Map<Parameter, Bytes>();
+  const compatValues = new Map<string, string>();
   for (let i = 2; i < argCount; i += 2) {
     const name = arg(i);
     const [, parameter] = named.find(([known]) => known === name.toLowerCase()) ?? [];
     if (parameter?.change !== undefined) {
-      if (asked.has(parameter)) throw parameterRefused(name, "duplicate parameter");
-      asked.set(parameter, arg(i + 1));
+      if (requested.has(parameter)) throw parameterRefused(name, "duplicate parameter");
+      requested.set(parameter, arg(i + 1));
     } else if (compat !== undefined) {
-      pretended.set(name.toLowerCase(), arg(i + 1));
+      compatValues.set(name.toLowerCase(), arg(i + 1));
     } else {
       throw parameter === undefined ? unknownParameter(name) : parameterRefused(name, "can't set immutable config");
     }
   }
   const { keyspace, slowRuns } = database;
   let settings: Settings = { ...keyspace.memory, ...slowRuns.settings, eventFlags: database.eventFlags };
-  for (const [{ name, change }, text] of asked) {
+  for (const [{ name, change }, text] of requested) {
     const changed = change?.(text, database);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
@@ -279,7 +278,7 @@ function set({ arg, argCount, database, compat }: Call): Reply {
   slowRuns.settings = { slowerThanUs, slowLogCountMax, latencyThresholdMs };
   database.setMemory(memory);
   database.setEventFlags(eventFlags);
-  for (const [name, value] of pretended) compat?.parameters.set(name, value);
+  for (const [name, value] of compatValues) compat?.parameters.set(name, value);
   return ok;
 }
 

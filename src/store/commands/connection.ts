@@ -1,6 +1,6 @@
 /**
- * The connection family. Over HTTP there is no connection, and PING and ECHO
- * alone make sense; the rest is for sessions.
+ * The connection family. HTTP has no connections, so only PING and ECHO are
+ * available there; the others need a session.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { family, noKeys, type Row } from "../command.ts";
@@ -41,7 +41,7 @@ export const connectionCommands = family("connection", [
   clientRow,
   {
     name: "ECHO",
-    summary: "Answers the message it is given",
+    summary: "Returns its argument",
     arity: 2,
     flags: ["loading", "stale", "fast", "public"],
     keys: noKeys,
@@ -50,7 +50,7 @@ export const connectionCommands = family("connection", [
   {
     ...greeting,
     name: "HELLO",
-    summary: "Chooses the version of RESP, logs in and names the connection",
+    summary: "Sets the version of RESP, logs in and names the connection",
     arity: -1,
     flags: [...greeting.flags, "no-transaction"],
     shownWords: (words) => words.map((word, index) => (isSecretOfHello(words, index) ? REDACTED : word)),
@@ -59,7 +59,7 @@ export const connectionCommands = family("connection", [
   },
   {
     name: "PING",
-    summary: "Answers PONG, or the message it is given",
+    summary: "Returns PONG, or its argument",
     arity: -1,
     flags: ["fast", "public", "before-login", "while-listening"],
     keys: noKeys,
@@ -73,7 +73,7 @@ export const connectionCommands = family("connection", [
   {
     ...greeting,
     name: "QUIT",
-    summary: "Closes the connection behind the last reply",
+    summary: "Closes the connection after the reply",
     arity: -1,
     flags: [...greeting.flags, "unqueued", "while-listening"],
     run: () => ok,
@@ -85,7 +85,7 @@ export const connectionCommands = family("connection", [
   {
     ...greeting,
     name: "RESET",
-    summary: "Makes the connection what it was when it was opened",
+    summary: "Resets the connection to its initial state",
     arity: 1,
     flags: [...greeting.flags, "unqueued", "while-listening"],
     run: () => ok,
@@ -96,7 +96,7 @@ export const connectionCommands = family("connection", [
   },
   {
     name: "SELECT",
-    summary: "Selects the database 0, which is the only one of a token",
+    summary: "Selects database 0, the only one of a token",
     arity: 2,
     flags: ["loading", "stale", "fast", "public", "tcp-only"],
     keys: noKeys,
@@ -109,7 +109,7 @@ export const connectionCommands = family("connection", [
   },
 ]);
 
-/** Of 32 bits. */
+/** The largest 32-bit integer. */
 const INTEGER_MAX = 2 ** 31 - 1;
 
 function pingReply(message: Bytes | undefined, argCount: number): Reply {
@@ -142,7 +142,7 @@ function logIn(session: Session, credentials: Credentials): void {
   if (!tryLogIn(session, credentials)) throw wrongPassword;
 }
 
-/** Everything is looked at before anything is changed, but for the login, as in Redis. */
+/** All arguments are checked before anything changes, except the login, as in Redis. */
 function hello(session: Session, words: readonly Bytes[]): Reply {
   const version = words[1] === undefined ? undefined : readVersion(words[1]);
   let credentials: Credentials | undefined;
@@ -181,7 +181,7 @@ function readVersion(word: Bytes): 2 | 3 {
   return version;
 }
 
-/** True for the user and the password behind AUTH. */
+/** True for the user and the password after AUTH. */
 function isSecretOfHello(words: readonly Bytes[], index: number): boolean {
   for (let at = 2; at + 2 < words.length && at < index; at += 1) {
     const option = upperCase(words[at] as Bytes);

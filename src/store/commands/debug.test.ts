@@ -1,4 +1,4 @@
-/** DEBUG: there over TCP in a store for the tests of Redis, not available elsewhere. Digests are those of redis-server. */
+/** DEBUG is available only over TCP, in a store for the tests of Redis. Digests are those of redis-server. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ function startCompatSession(): Session {
   return startSession({ clock, compat: new RedisCompat((ms) => clock.advance(ms)) });
 }
 
-/** One key of each type, and one that expires. */
+/** Sets one key of each type, and one with an expiry. */
 function fill(session: Session): void {
   for (const line of [
     "SET s hello",
@@ -33,7 +33,7 @@ const NOT_AVAILABLE = error(
   "ERR Command is not available: 'DEBUG'. See docs/reference/commands.md of larder for its commands",
 );
 
-test("DEBUG is not available over HTTP, nor over TCP in an ordinary store, and COMMAND knows nothing of it", () => {
+test("DEBUG is not available over HTTP, nor over TCP in an ordinary store, and COMMAND does not list it", () => {
   const ordinary = startSession();
   ordinary.expect([
     ["DEBUG DIGEST", NOT_AVAILABLE],
@@ -54,7 +54,7 @@ test("DEBUG is not available over HTTP, nor over TCP in an ordinary store, and C
   );
 });
 
-test("DEBUG DIGEST and DIGEST-VALUE answer what redis-server answers", () => {
+test("DEBUG DIGEST and DIGEST-VALUE return the digests of redis-server", () => {
   const session = startCompatSession();
   session.expect([["DEBUG DIGEST", simple("0000000000000000000000000000000000000000")]]);
   session.run("SET s hello");
@@ -78,7 +78,7 @@ test("DEBUG DIGEST and DIGEST-VALUE answer what redis-server answers", () => {
   ]);
 });
 
-test("DEBUG RELOAD rebuilds everything as it was, and journals nothing", () => {
+test("DEBUG RELOAD rebuilds the same state, and journals nothing", () => {
   const journal = new RecordingJournal();
   const clock = new VirtualClock();
   const session = startSession({ journal, clock, compat: new RedisCompat(() => {}) });
@@ -99,7 +99,7 @@ test("DEBUG RELOAD rebuilds everything as it was, and journals nothing", () => {
   assert.equal(memoryFault(session.database.keyspace), undefined);
 });
 
-test("DEBUG OBJECT tells encoding, length of the dump and idle time", () => {
+test("DEBUG OBJECT returns encoding, length of the dump and idle time", () => {
   const session = startCompatSession();
   session.run("SET n 12");
   session.clock.advance(5_000);
@@ -109,7 +109,7 @@ test("DEBUG OBJECT tells encoding, length of the dump and idle time", () => {
   session.expect([["DEBUG OBJECT nope", error("ERR no such key")]]);
 });
 
-test("DEBUG SET-ACTIVE-EXPIRE 0 leaves what is expired until somebody asks", () => {
+test("DEBUG SET-ACTIVE-EXPIRE 0 leaves expired keys until they are accessed", () => {
   const session = startCompatSession();
   session.run("SET a 1 PX 5");
   session.expect([["DEBUG SET-ACTIVE-EXPIRE 0", ok]]);
@@ -123,7 +123,7 @@ test("DEBUG SET-ACTIVE-EXPIRE 0 leaves what is expired until somebody asks", () 
   assert.equal(session.database.sweepExpired(), 1);
 });
 
-test("DEBUG SLEEP pauses the store, for three seconds at the most", () => {
+test("DEBUG SLEEP pauses the store for at most three seconds", () => {
   const paused: number[] = [];
   const session = startSession({ compat: new RedisCompat((ms) => void paused.push(ms)) });
   session.expect([
@@ -134,7 +134,7 @@ test("DEBUG SLEEP pauses the store, for three seconds at the most", () => {
   assert.deepEqual(paused, [250, 0]);
 });
 
-test("DEBUG POPULATE makes keys that are not there yet", () => {
+test("DEBUG POPULATE creates only missing keys", () => {
   const session = startCompatSession();
   session.run("SET p:1 mine");
   session.expect([

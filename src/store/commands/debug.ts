@@ -1,10 +1,9 @@
 /**
- * DEBUG: what the tests of Redis look at and turn. It is there in a store that
- * was started for them only (`redis-compat.ts`), and over TCP only; everywhere
- * else it is not available.
+ * DEBUG: what the tests of Redis inspect and change. It is available only over
+ * TCP, in a store that was started for them (`redis-compat.ts`).
  *
- * What Redis has besides (crashes, leaks, statistics of its allocator and of
- * its encodings) has nothing to tell here and does not exist.
+ * Other subcommands of Redis (crashes, leaks, statistics of its allocator and of
+ * its encodings) do not apply here and do not exist.
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Call, family, noKeys, type Row, secondKey } from "../command.ts";
@@ -28,13 +27,13 @@ import { typeOf } from "../values/table.ts";
 import { helpRow } from "./help.ts";
 import type { RedisCompat } from "./redis-compat.ts";
 
-/** Below the time after which a silent thread makes the server not ready. */
+/** Less than the time after which an unresponsive thread makes the server not ready. */
 const PAUSE_SECONDS_MAX = 3;
 const POPULATE_COUNT_MAX = 1_000_000;
 const POPULATED_BYTES_MAX = 1024 * 1024;
-/** What Redis takes for the longest element of a packed node. */
+/** Redis' limit for the longest element of a packed node. */
 const PACKED_THRESHOLD_MAX = 2 ** 32 - 2 ** 20;
-/** In front of and behind the value in a dump: its type, the version and the checksum. */
+/** The bytes around the value in a dump: its type, the version and the checksum. */
 const PAYLOAD_FRAME_BYTES = 11;
 
 const facts: Pick<Row, "flags" | "keys"> = {
@@ -45,23 +44,23 @@ const facts: Pick<Row, "flags" | "keys"> = {
 const helpLines: readonly string[] = [
   "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DIGEST",
-  "    A digest of all keys, equal where the data are equal.",
+  "    Return a digest of all keys. Equal data have equal digests.",
   "DIGEST-VALUE <key> [<key> ...]",
-  "    Digests of the values at keys.",
+  "    Return digests of the values at keys.",
   "ERROR <text>",
-  "    Answers the text as an error.",
+  "    Return the text as an error.",
   "OBJECT <key>",
-  "    How the value at a key is kept.",
+  "    Describe how the value at a key is stored.",
   "POPULATE <count> [<prefix>] [<size>]",
-  "    Makes so many string keys, named key:<number> or by the prefix, of so many bytes.",
+  "    Create <count> string keys of <size> bytes, named key:<number> or <prefix>:<number>.",
   "QUICKLIST-PACKED-THRESHOLD <size>",
-  "    Changes nothing: lists choose their form by themselves.",
+  "    Changes nothing: lists choose their own encoding.",
   "RELOAD",
-  "    Rebuilds all keys as a restart would.",
+  "    Rebuild all keys, as a restart would.",
   "SET-ACTIVE-EXPIRE <0|1>",
-  "    Stops the active expiry cycle with 0, starts it again with 1.",
+  "    Stop the active expiry cycle with 0, start it again with 1.",
   "SLEEP <seconds>",
-  `    Stops the store, and so everybody, for some seconds, ${PAUSE_SECONDS_MAX} at the most.`,
+  `    Block the store for some seconds, ${PAUSE_SECONDS_MAX} at most.`,
 ];
 
 export const debugCommands = family("debug", [
@@ -74,14 +73,14 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "DIGEST",
-        summary: "A digest of all keys, equal where the data are equal",
+        summary: "Returns a digest of all keys; equal data have equal digests",
         arity: 2,
         run: ({ keyspace }) => simple(digestOfKeys(keyspace)),
       },
       {
         ...facts,
         name: "DIGEST-VALUE",
-        summary: "Digests of the values at keys",
+        summary: "Returns digests of the values at keys",
         arity: -2,
         keys: { first: 2, last: -1, step: 1 },
         run: ({ keyspace, argsFrom }) =>
@@ -92,7 +91,7 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "ERROR",
-        summary: "Answers the text as an error",
+        summary: "Returns the text as an error",
         arity: 3,
         run: ({ arg }) => {
           throw new CommandError(arg(2));
@@ -102,7 +101,7 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "OBJECT",
-        summary: "How the value at a key is kept, in the words of Redis",
+        summary: "Describes how the value at a key is stored, in the terms of Redis",
         arity: 3,
         keys: secondKey,
         run: object,
@@ -110,7 +109,7 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "POPULATE",
-        summary: "Makes so many string keys",
+        summary: "Creates string keys",
         arity: -3,
         flags: [...facts.flags, "write", "denyoom"],
         run: populate,
@@ -118,7 +117,7 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "QUICKLIST-PACKED-THRESHOLD",
-        summary: "Changes nothing: lists choose their form by themselves",
+        summary: "Changes nothing: lists choose their own encoding",
         arity: 3,
         run: ({ arg }) => {
           if ((parseMemorySize(arg(2)) ?? Number.POSITIVE_INFINITY) > PACKED_THRESHOLD_MAX) throw thresholdInvalid;
@@ -128,7 +127,7 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "RELOAD",
-        summary: "Rebuilds all keys as a restart would",
+        summary: "Rebuilds all keys, as a restart would",
         arity: -2,
         run: ({ database, argCount }) => {
           if (argCount > 2) throw noReloadOptions;
@@ -149,10 +148,10 @@ export const debugCommands = family("debug", [
       {
         ...facts,
         name: "SLEEP",
-        summary: "Stops the store, and so everybody, for some seconds",
+        summary: "Blocks the store for some seconds",
         arity: 3,
         run: (call) => {
-          // As Redis, what is no number is no time.
+          // As Redis: an invalid number counts as 0.
           const seconds = Math.max(0, parseFloat64(call.arg(2)) ?? 0);
           if (seconds > PAUSE_SECONDS_MAX) throw pauseTooLong(PAUSE_SECONDS_MAX);
           compatOf(call).pause(seconds * 1_000);
@@ -165,7 +164,7 @@ export const debugCommands = family("debug", [
 ]);
 
 function compatOf({ compat }: Call): RedisCompat {
-  assert(compat !== undefined, "DEBUG runs only in a store that has what it turns");
+  assert(compat !== undefined, "DEBUG runs only in a store for the tests of Redis");
   return compat;
 }
 
@@ -173,7 +172,7 @@ function object({ keyspace, arg }: Call): Reply {
   const key = arg(2);
   const value = keyspace.peek(key);
   if (value === undefined) throw noSuchKey;
-  // A policy that counts uses keeps no times of them.
+  // A policy that counts uses does not store their times.
   const idleSeconds = keyspace.countsUses ? 0 : keyspace.idleSecondsOf(key);
   const lastUsed = Math.floor(keyspace.nowMs / 1_000) - idleSeconds;
   return simple(
@@ -182,7 +181,7 @@ function object({ keyspace, arg }: Call): Reply {
       "refcount:1",
       `encoding:${typeOf(value).encoding(value)}`,
       `serializedlength:${writePayload(dumpedOf(value)).length - PAYLOAD_FRAME_BYTES}`,
-      // Redis keeps 24 bits of it.
+      // Redis stores 24 bits of it.
       `lru:${lastUsed % 2 ** 24}`,
       `lru_seconds_idle:${idleSeconds}`,
     ].join(" "),

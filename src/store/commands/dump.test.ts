@@ -1,4 +1,4 @@
-/** DUMP and RESTORE, beyond what is compared with a real server: expiries, fields that expire, and what is journaled. */
+/** DUMP and RESTORE, beyond the comparison with a real server: expiries, fields that expire, and journaled records. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { dumpChecksumWrong } from "../errors.ts";
 
 const SEVEN = '"\\x00\\xc0\\x07\\n\\x00t\\xcdH\\xa2\\x83\\xab\\xce\\x92"';
 
-test("DUMP answers the bytes of Redis, RESTORE takes them", () => {
+test("DUMP returns the bytes of Redis, RESTORE accepts them", () => {
   startSession().expect([
     ["DUMP k", nil],
     ["SET k 7", ok],
@@ -27,7 +27,7 @@ test("DUMP answers the bytes of Redis, RESTORE takes them", () => {
   ]);
 });
 
-test("RESTORE takes a span, a moment, and a time that is over", () => {
+test("RESTORE accepts a relative and an absolute time, and one in the past", () => {
   const session = startSession({ clock: new VirtualClock(1_000_000) });
   session.expect([
     [`RESTORE span 500 ${SEVEN}`, ok],
@@ -43,7 +43,7 @@ test("RESTORE takes a span, a moment, and a time that is over", () => {
   ]);
 });
 
-test("a hash keeps the moments at which its fields expire", () => {
+test("DUMP and RESTORE preserve the expiry times of hash fields", () => {
   const session = startSession({ clock: new VirtualClock(1_000_000) });
   session.expect([
     ["HSET h a 1 b 2 c 3", 3],
@@ -71,7 +71,7 @@ test("a hash keeps the moments at which its fields expire", () => {
   session.expect([["HKEYS copy", ["a", "c"]]]);
 });
 
-test("what RESTORE stores is journaled as what it is", () => {
+test("RESTORE journals the value that it stores", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.expect([
@@ -95,7 +95,7 @@ test("a refused RESTORE changes nothing", () => {
   assert.equal(journal.end, before);
 });
 
-test("A-03: a read-only token may not DUMP", () => {
+test("A-03: a read-only token cannot run DUMP", () => {
   const session = startSession();
   assert.deepEqual(
     session.database.command({ ...testCaller, user: readOnlyUser }, ["DUMP", "k"]),

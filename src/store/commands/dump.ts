@@ -1,4 +1,4 @@
-/** DUMP and RESTORE: a value as Redis' own bytes, to carry it from one server to another. */
+/** DUMP and RESTORE: a value in Redis' own format, to move it from one server to another. */
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
@@ -13,7 +13,7 @@ import { overwritten } from "./command-keys.ts";
 
 export const dumpRow: Row = {
   name: "DUMP",
-  summary: "The value at a key in the format of Redis, for RESTORE",
+  summary: "Returns the value at a key in the format of Redis, for RESTORE",
   arity: 2,
   flags: ["readonly", "powerful"],
   keys: firstKey,
@@ -25,7 +25,7 @@ export const dumpRow: Row = {
 
 export const restoreRow: Row = {
   name: "RESTORE",
-  summary: "Stores a value that DUMP has written, here or in Redis",
+  summary: "Stores a value that DUMP returned, here or in Redis",
   arity: -4,
   flags: ["write", "denyoom"],
   categories: ["keyspace", "dangerous"],
@@ -47,7 +47,7 @@ function restore(call: Call): Reply {
 
   const atMs = timeToLive === 0 ? undefined : momentOf(timeToLive, isMoment ? 0 : keyspace.nowMs);
   if (atMs !== undefined && atMs <= keyspace.nowMs) {
-    // Over before it begins: nothing is stored, but what was there is gone.
+    // Already expired: nothing is stored, but the old value is removed.
     if (keyspace.has(key)) {
       removeKey(keyspace, key);
       keyspace.notify(events.del, key);

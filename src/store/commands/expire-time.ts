@@ -1,10 +1,10 @@
 /**
- * The moment a key or a field is to expire, from the argument of EX, PX, EXAT,
- * PXAT and of the commands that name their unit (SETEX, PSETEX).
+ * The expiry time of a key or a field, from the argument of EX, PX, EXAT, PXAT
+ * and of the commands that name their unit (SETEX, PSETEX).
  *
- * Redis computes it in signed 64-bit milliseconds and refuses what is not
- * positive or overflows; so do we. What is accepted but beyond `TIME_MS_MAX`
- * is kept as `TIME_MS_MAX`.
+ * Redis computes it in signed 64-bit milliseconds and refuses values that are
+ * not positive or overflow; so does larder. A valid value beyond `TIME_MS_MAX`
+ * is stored as `TIME_MS_MAX`.
  */
 
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
@@ -12,10 +12,10 @@ import type { Call } from "../command.ts";
 import { invalidExpire } from "../errors.ts";
 import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
 
-/** How a time is written. */
+/** The unit and the origin of a time. */
 export interface TimeForm {
   readonly unitMs: 1 | 1_000;
-  /** Counted from now on, not from the epoch. */
+  /** Relative to now, not to the epoch. */
   readonly isRelative: boolean;
 }
 
@@ -24,7 +24,7 @@ export const millisecondsFromNow: TimeForm = { unitMs: 1, isRelative: true };
 export const secondsSinceEpoch: TimeForm = { unitMs: 1_000, isRelative: false };
 export const millisecondsSinceEpoch: TimeForm = { unitMs: 1, isRelative: false };
 
-/** The option words and the forms that they announce. */
+/** The option words and their forms. */
 export const timeForms: ReadonlyMap<string, TimeForm> = new Map([
   ["EX", secondsFromNow],
   ["PX", millisecondsFromNow],
@@ -33,8 +33,8 @@ export const timeForms: ReadonlyMap<string, TimeForm> = new Map([
 ]);
 
 /**
- * The moment that the word at `index` names, in ms since the epoch, at most `TIME_MS_MAX`. Throws `notInteger`, and
- * `invalidExpire` for what is not positive or too large for Redis.
+ * The expiry time in the word at `index`, in ms since the epoch, at most `TIME_MS_MAX`. Throws `notInteger`, and
+ * `invalidExpire` for values that are not positive or too large for Redis.
  */
 export function readExpireTime(call: Call, index: number, form: TimeForm): number {
   const value = call.integer(index);
@@ -43,6 +43,6 @@ export function readExpireTime(call: Call, index: number, form: TimeForm): numbe
   // A number below 2^53 cannot overflow 64 bits, not even as seconds.
   if (typeof value === "bigint" && BigInt(startMs) + value * BigInt(form.unitMs) > INTEGER_MAX)
     throw invalidExpire(call.command.fullName);
-  // Not exact beyond 2^53, where all becomes TIME_MS_MAX anyway.
+  // Not exact beyond 2^53, but there the result is TIME_MS_MAX anyway.
   return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
 }

@@ -1,4 +1,4 @@
-/** How long a key lives: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** Commands on the expiry of keys: input and literal reply. Redis 7.0.15 gives the same replies. */
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -17,14 +17,14 @@ function invalidExpire(name: string): Reply {
   return error(`ERR invalid expire time in '${name}' command`);
 }
 
-/** A string at `k`; it is the second 2,000,000,000. */
+/** A string at `k`; the time is 2,000,000,000 seconds after the epoch. */
 function sessionWithKey() {
   const session = startSession({ clock: new VirtualClock(NOW_MS) });
   session.run("SET k v");
   return session;
 }
 
-test("EXPIRE and its kin set the moment in seconds or milliseconds, from now or since the epoch", () => {
+test("EXPIRE and its variants set the expiry in seconds or milliseconds, relative or absolute", () => {
   sessionWithKey().expect([
     ["EXPIRE k 10", 1],
     ["PEXPIRETIME k", NOW_MS + 10_000],
@@ -68,7 +68,7 @@ test("TTL and EXPIRETIME round to the nearest second, -1 without an expiry, -2 w
   ]);
 });
 
-test("a moment that is not in the future removes the key at once", () => {
+test("an expiry that is not in the future removes the key at once", () => {
   const lines = [
     "EXPIRE k 0",
     "EXPIRE k -1",
@@ -83,7 +83,7 @@ test("a moment that is not in the future removes the key at once", () => {
     ]);
 });
 
-test("NX, XX, GT and LT look at the old expiry, and no expiry is the longest", () => {
+test("NX, XX, GT and LT compare with the old expiry, and no expiry counts as infinite", () => {
   sessionWithKey().expect([
     ["EXPIRE k 100 XX", 0],
     ["EXPIRE k 100 GT", 0],
@@ -105,7 +105,7 @@ test("NX, XX, GT and LT look at the old expiry, and no expiry is the longest", (
   ]);
 });
 
-test("EXPIRE refuses options that do not go together, and says which it does not know", () => {
+test("EXPIRE refuses incompatible options, and names unknown ones", () => {
   const together = error("ERR NX and XX, GT or LT options at the same time are not compatible");
   sessionWithKey().expect([
     ["EXPIRE k 10 NX XX", together],
@@ -119,7 +119,7 @@ test("EXPIRE refuses options that do not go together, and says which it does not
   ]);
 });
 
-test("a time that 64 bits of milliseconds cannot hold is refused; one beyond the year 10889 is kept as that", () => {
+test("an expiry beyond 64 bits of milliseconds is refused; one after the year 10889 is stored as that year", () => {
   sessionWithKey().expect([
     ["EXPIRE k 9223372036854775808", notInteger],
     ["EXPIRE k 9223372036854775807", invalidExpire("expire")],
@@ -136,7 +136,7 @@ test("a time that 64 bits of milliseconds cannot hold is refused; one beyond the
   ]);
 });
 
-test("PERSIST takes the expiry away", () => {
+test("PERSIST removes the expiry", () => {
   const session = sessionWithKey();
   session.expect([
     ["PERSIST k", 0],
@@ -150,7 +150,7 @@ test("PERSIST takes the expiry away", () => {
   session.expect([["GET k", "v"]]);
 });
 
-test("a key lives through the millisecond it expires at", () => {
+test("a key exists through the millisecond of its expiry", () => {
   const session = sessionWithKey();
   session.run("PEXPIRE k 10");
   session.clock.advance(10);

@@ -1,7 +1,6 @@
 /**
- * The commands that say how long a key lives. Moments are kept in
- * milliseconds since the epoch; one that is not in the future removes the key
- * at once.
+ * Commands on the expiry of keys. Times are stored in milliseconds since the
+ * epoch; one that is not in the future removes the key at once.
  */
 
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
@@ -21,29 +20,29 @@ import {
 } from "./expire-time.ts";
 
 const KEY_MISSING = -2;
-const LIVES_FOR_EVER = -1;
+const NO_EXPIRY = -1;
 
 export const expiryRows: readonly Row[] = [
-  expiring("EXPIRE", "Lets a key live for some seconds", secondsFromNow),
-  expiring("EXPIREAT", "Lets a key live until a Unix time in seconds", secondsSinceEpoch),
-  telling("EXPIRETIME", "The Unix time in seconds at which a key expires", (atMs) => roundToSeconds(atMs)),
+  expiring("EXPIRE", "Sets the expiry of a key in seconds", secondsFromNow),
+  expiring("EXPIREAT", "Sets the expiry of a key to a Unix time in seconds", secondsSinceEpoch),
+  reporting("EXPIRETIME", "Returns the expiry of a key as a Unix time in seconds", (atMs) => roundToSeconds(atMs)),
   {
     name: "PERSIST",
-    summary: "Lets a key live for ever",
+    summary: "Removes the expiry of a key",
     arity: 2,
     flags: ["write", "fast"],
     keys: firstKey,
     keyUses: [updated],
     run: persist,
   },
-  expiring("PEXPIRE", "Lets a key live for some milliseconds", millisecondsFromNow),
-  expiring("PEXPIREAT", "Lets a key live until a Unix time in milliseconds", millisecondsSinceEpoch),
-  telling("PEXPIRETIME", "The Unix time in milliseconds at which a key expires", (atMs) => atMs),
-  telling("PTTL", "The milliseconds that a key has left to live", (atMs, nowMs) => atMs - nowMs),
-  telling("TTL", "The seconds that a key has left to live", (atMs, nowMs) => roundToSeconds(atMs - nowMs)),
+  expiring("PEXPIRE", "Sets the expiry of a key in milliseconds", millisecondsFromNow),
+  expiring("PEXPIREAT", "Sets the expiry of a key to a Unix time in milliseconds", millisecondsSinceEpoch),
+  reporting("PEXPIRETIME", "Returns the expiry of a key as a Unix time in milliseconds", (atMs) => atMs),
+  reporting("PTTL", "Returns the time to live of a key in milliseconds", (atMs, nowMs) => atMs - nowMs),
+  reporting("TTL", "Returns the time to live of a key in seconds", (atMs, nowMs) => roundToSeconds(atMs - nowMs)),
 ];
 
-/** A row that gives a key its moment, which is written in this form. */
+/** A row that sets the expiry of a key, given in this form. */
 function expiring(name: string, summary: string, form: TimeForm): Row {
   return {
     name,
@@ -56,8 +55,8 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
   };
 }
 
-/** A row that tells the moment of a key, in its own words. */
-function telling(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
+/** A row that returns the expiry of a key in its own unit. */
+function reporting(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
   return {
     name,
     summary,
@@ -87,7 +86,7 @@ function expire(call: Call, form: TimeForm): Reply {
 
 type Condition = (oldMs: number | undefined, newMs: number) => boolean;
 
-/** The options of EXPIRE from the word at `index` on: whether the old and the new moment allow the change. */
+/** Reads the options of EXPIRE from `index` on: whether the old and the new expiry allow the change. */
 function readCondition({ arg, word, argCount }: Call, index: number): Condition {
   let nx = false;
   let xx = false;
@@ -103,7 +102,7 @@ function readCondition({ arg, word, argCount }: Call, index: number): Condition 
   }
   if (nx && (xx || gt || lt)) throw nxAndOthers;
   if (gt && lt) throw gtAndLt;
-  // A key without expiry lives for ever, which is longer than any moment.
+  // A key without an expiry counts as one that expires after any time.
   return (oldMs, newMs) =>
     !(nx && oldMs !== undefined) &&
     !(xx && oldMs === undefined) &&
@@ -112,15 +111,15 @@ function readCondition({ arg, word, argCount }: Call, index: number): Condition 
 }
 
 /**
- * The moment that the word at `index` names, in ms since the epoch, at most `TIME_MS_MAX`; it may lie in the past, before
- * the epoch too. Throws `notInteger`, and `invalidExpire` for what 64 bits of milliseconds cannot hold.
+ * The time in the word at `index`, in ms since the epoch, at most `TIME_MS_MAX`; it may be in the past, even before the
+ * epoch. Throws `notInteger`, and `invalidExpire` for values that 64 bits of milliseconds cannot hold.
  */
 function readMoment(call: Call, index: number, form: TimeForm): number {
   const value = call.integer(index);
   const startMs = form.isRelative ? call.nowMs : 0;
   if (typeof value === "bigint") {
     const moment = value * BigInt(form.unitMs);
-    // Redis checks the product on both sides and the sum on the upper one only.
+    // Redis checks the product against both bounds, and the sum against the upper one only.
     if (moment < INTEGER_MIN || moment + BigInt(startMs) > INTEGER_MAX) throw invalidExpire(call.command.fullName);
   }
   return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
@@ -141,7 +140,7 @@ function expiryOf({ keyspace, arg }: Call, report: (atMs: number) => number): Re
     return KEY_MISSING;
   }
   const atMs = keyspace.expiryOf(key);
-  return atMs === undefined ? LIVES_FOR_EVER : integer(report(atMs));
+  return atMs === undefined ? NO_EXPIRY : integer(report(atMs));
 }
 
 /** To the nearest second, halves up, as Redis rounds a time to live. */

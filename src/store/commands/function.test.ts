@@ -1,4 +1,4 @@
-/** FUNCTION and FCALL: libraries come, go and are carried over, and what their functions may do. */
+/** FUNCTION and FCALL: loading, deleting and moving libraries, and the rights of their functions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
@@ -16,7 +16,7 @@ redis.register_function{
 redis.register_function('peek', function(keys) return redis.call('GET', keys[1]) end)
 `;
 
-/** A library of one function that answers its own text. */
+/** A library with one function that returns `answer`. */
 function library(name: Bytes, functionName: Bytes, answer: Bytes = functionName): Bytes {
   return `#!lua name=${name}\nredis.register_function('${functionName}', function() return '${answer}' end)`;
 }
@@ -33,7 +33,7 @@ function set(...members: readonly Reply[]): Reply {
   return { kind: "set", members };
 }
 
-test("FUNCTION LOAD takes a library in, and FCALL calls its functions", () => {
+test("FUNCTION LOAD loads a library, and FCALL calls its functions", () => {
   const session = startSession();
   assert.equal(load(session, COUNTER), "counter");
   session.expect([
@@ -51,7 +51,7 @@ test("FUNCTION LOAD takes a library in, and FCALL calls its functions", () => {
   ]);
 });
 
-test("A.particulars.fcall-ro: FCALL_RO calls every function, and one that writes fails there", () => {
+test("A.particulars.fcall-ro: FCALL_RO calls every function, and one that writes fails", () => {
   const session = startSession();
   load(session, COUNTER);
   session.expect([
@@ -65,7 +65,7 @@ test("A.particulars.fcall-ro: FCALL_RO calls every function, and one that writes
   ]);
 });
 
-test("a library is refused in the words of Redis", () => {
+test("refuses an invalid library with the texts of Redis", () => {
   const session = startSession();
   load(session, library("one", "f"));
   const table: readonly [readonly Bytes[], string][] = [
@@ -88,7 +88,7 @@ test("a library is refused in the words of Redis", () => {
   ]);
 });
 
-test("FUNCTION LOAD REPLACE puts another library in the place of one of its name", () => {
+test("FUNCTION LOAD REPLACE replaces the library of the same name", () => {
   const session = startSession();
   load(session, library("one", "f", "old"));
   assert.equal(session.call("FUNCTION", "LOAD", "replace", library("one", "f", "new")), "one");
@@ -100,7 +100,7 @@ test("FUNCTION LOAD REPLACE puts another library in the place of one of its name
   ]);
 });
 
-test("FUNCTION LIST tells of libraries, of some by a pattern, with their code if wanted", () => {
+test("FUNCTION LIST lists libraries, optionally by a pattern and with their code", () => {
   const session = startSession();
   assert.deepEqual(session.run("FUNCTION LIST"), []);
   load(session, COUNTER);
@@ -162,7 +162,7 @@ test("FUNCTION DELETE, FLUSH, STATS and KILL", () => {
   });
 });
 
-test("libraries outlive FLUSHALL, and a reset of the store ends them", () => {
+test("libraries survive FLUSHALL, but not a reset of the store", () => {
   const session = startSession();
   load(session, library("one", "f"));
   session.expect([
@@ -173,7 +173,7 @@ test("libraries outlive FLUSHALL, and a reset of the store ends them", () => {
   assert.deepEqual(session.run("FUNCTION LIST"), []);
 });
 
-test("FUNCTION DUMP and RESTORE carry libraries over by each policy", () => {
+test("FUNCTION DUMP and RESTORE move libraries under each policy", () => {
   const from = startSession();
   load(from, library("one", "f", "restored"));
   load(from, library("two", "g"));
@@ -205,7 +205,7 @@ test("FUNCTION DUMP and RESTORE carry libraries over by each policy", () => {
   assert.equal(flushed.run("FCALL f 0"), "restored");
 });
 
-test("libraries may exchange their functions in one FUNCTION RESTORE", () => {
+test("libraries may exchange functions in one FUNCTION RESTORE", () => {
   const from = startSession();
   load(from, library("one", "g"));
   load(from, library("two", "f"));
@@ -220,7 +220,7 @@ test("libraries may exchange their functions in one FUNCTION RESTORE", () => {
   ]);
 });
 
-test("FUNCTION RESTORE refuses what is no dump", () => {
+test("FUNCTION RESTORE rejects an invalid dump", () => {
   const session = startSession();
   const dump = session.run("FUNCTION DUMP") as Bytes;
   assert.equal(dump.length, 10);
@@ -240,7 +240,7 @@ test("FUNCTION RESTORE refuses what is no dump", () => {
   for (const [words, reply] of table) assert.deepEqual(session.call("FUNCTION", "RESTORE", ...words), reply);
 });
 
-test("a function may declare what a script may", () => {
+test("a function may declare the same flags as a script", () => {
   const session = startSession();
   const flagged = (name: Bytes, flags: Bytes, body: Bytes): Bytes =>
     `redis.register_function{function_name='${name}', flags={${flags}}, callback=function(keys) ${body} end}`;

@@ -1,4 +1,4 @@
-/** FUNCTION and FCALL: libraries of functions, which are kept like keys but apart from them. */
+/** FUNCTION and FCALL: libraries of functions, which are stored like keys but apart from them. */
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { subcommandSyntax } from "../errors.ts";
@@ -24,21 +24,21 @@ import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scri
 const helpLines: readonly string[] = [
   "FUNCTION <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DELETE <library-name>",
-  "    Removes a library.",
+  "    Delete a library.",
   "DUMP",
-  "    All libraries in the format of Redis, for FUNCTION RESTORE.",
+  "    Return all libraries in the format of Redis, for FUNCTION RESTORE.",
   "FLUSH [ASYNC|SYNC]",
-  "    Removes all libraries.",
+  "    Delete all libraries.",
   "KILL",
-  "    A function is never running when a command comes, so there is nothing to end.",
+  "    Does nothing: no function runs while another command is read.",
   "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
-  "    The libraries and their functions.",
+  "    List the libraries and their functions.",
   "LOAD [REPLACE] <code>",
-  "    Adds a library, which names itself in its first line.",
+  "    Load a library. The first line of the code has its name.",
   "RESTORE <payload> [FLUSH|APPEND|REPLACE]",
-  "    Adds the libraries of a dump: in place of all others, besides them, or in place of those of the same names.",
+  "    Load the libraries of a dump: replace all libraries, add to them, or replace those of the same names.",
   "STATS",
-  "    How many libraries and functions there are.",
+  "    Return the numbers of libraries and functions.",
 ];
 
 export const functionCallRows: readonly Row[] = [
@@ -52,7 +52,7 @@ export const functionCallRows: readonly Row[] = [
   },
   {
     name: "FCALL_RO",
-    summary: "Calls a function of a library, which may not write",
+    summary: "Calls a function of a library, without writing",
     arity: -3,
     flags: readOnlyScriptFlags,
     keys: scriptKeys,
@@ -62,7 +62,7 @@ export const functionCallRows: readonly Row[] = [
 
 export const functionRow: Row = {
   name: "FUNCTION",
-  summary: "Commands on libraries of functions",
+  summary: "Commands for libraries of functions",
   arity: -2,
   flags: [],
   categories: [],
@@ -70,7 +70,7 @@ export const functionRow: Row = {
   subcommands: [
     {
       name: "DELETE",
-      summary: "Removes a library",
+      summary: "Deletes a library",
       arity: 3,
       flags: ["write", "noscript"],
       keys: noKeys,
@@ -82,7 +82,7 @@ export const functionRow: Row = {
     },
     {
       name: "DUMP",
-      summary: "All libraries in the format of Redis",
+      summary: "Returns all libraries in the format of Redis",
       arity: 2,
       flags: ["noscript"],
       keys: noKeys,
@@ -90,7 +90,7 @@ export const functionRow: Row = {
     },
     {
       name: "FLUSH",
-      summary: "Removes all libraries",
+      summary: "Deletes all libraries",
       arity: -2,
       flags: ["write", "noscript"],
       keys: noKeys,
@@ -99,7 +99,7 @@ export const functionRow: Row = {
     helpRow(helpLines),
     {
       name: "KILL",
-      summary: "Ends the running function; there never is one when a command comes",
+      summary: "Does nothing: no function runs while another command is read",
       arity: 2,
       flags: ["noscript", "allow_busy"],
       keys: noKeys,
@@ -109,7 +109,7 @@ export const functionRow: Row = {
     },
     {
       name: "LIST",
-      summary: "The libraries and their functions",
+      summary: "Lists the libraries and their functions",
       arity: -2,
       flags: ["noscript"],
       keys: noKeys,
@@ -117,7 +117,7 @@ export const functionRow: Row = {
     },
     {
       name: "LOAD",
-      summary: "Adds a library of functions",
+      summary: "Loads a library of functions",
       arity: -3,
       flags: ["write", "denyoom", "noscript"],
       keys: noKeys,
@@ -125,7 +125,7 @@ export const functionRow: Row = {
     },
     {
       name: "RESTORE",
-      summary: "Adds the libraries of a dump",
+      summary: "Loads the libraries of a dump",
       arity: -3,
       flags: ["write", "denyoom", "noscript"],
       keys: noKeys,
@@ -133,7 +133,7 @@ export const functionRow: Row = {
     },
     {
       name: "STATS",
-      summary: "How many libraries and functions there are",
+      summary: "Returns the numbers of libraries and functions",
       arity: 2,
       flags: ["noscript", "allow_busy"],
       keys: noKeys,
@@ -160,7 +160,7 @@ function callFunction(call: Call, { isReadOnly }: { isReadOnly: boolean }): Repl
   const { keys, args } = readKeysAndArguments(call, keyCountInvalid);
   const { library, found } = function_;
   const owner = scripts.ownerOf(call.caller.user);
-  // FCALL_RO calls every function, as the hosted service does; one that writes fails there (A.particulars.fcall-ro).
+  // As in the hosted service, FCALL_RO calls every function; one that writes fails (A.particulars.fcall-ro).
   return runScript(call, { flags: found.flags, isReadOnly, keys }, (host) =>
     scripts.runtime.runFunction({ owner, library, name: found.name, keys, args, host }),
   );

@@ -1,4 +1,4 @@
-/** The commands on keys one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones, but where said. */
+/** The commands on keys: input and literal reply. Redis 7.0.15 gives the same replies, except where noted. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
@@ -21,7 +21,7 @@ function sessionWithKeys() {
   return session;
 }
 
-test("COPY copies value and expiry, and replaces only when told to", () => {
+test("COPY copies value and expiry, and replaces only with REPLACE", () => {
   sessionWithKeys().expect([
     ["COPY s t", 1],
     ["GET t", "text"],
@@ -45,7 +45,7 @@ test("COPY copies value and expiry, and replaces only when told to", () => {
   ]);
 });
 
-test("COPY onto the same key copies nothing, where Redis answers an error", () => {
+test("COPY onto the same key copies nothing, whereas Redis returns an error", () => {
   sessionWithKeys().expect([
     ["COPY s s", 0],
     ["COPY s s REPLACE", 0],
@@ -66,7 +66,7 @@ test("a copy shares nothing with its original", () => {
   ]);
 });
 
-test("DEL and UNLINK remove what is there and count it; UNLINK takes no keys as well", () => {
+test("DEL and UNLINK remove keys and count them; UNLINK accepts no keys", () => {
   sessionWithKeys().expect([
     ["DEL s s none", 1],
     ["EXISTS s h", 1],
@@ -88,7 +88,7 @@ test("EXISTS and TOUCH count each key as often as it is named", () => {
   ]);
 });
 
-test("KEYS answers what matches", () => {
+test("KEYS returns the keys that match", () => {
   sessionWithKeys().expect([
     ["KEYS *", ["s", "h"]],
     ["KEYS [g-i]", ["h"]],
@@ -101,7 +101,7 @@ test("KEYS answers what matches", () => {
   ]);
 });
 
-test("KEYS leaves out, and removes, what is past its time", () => {
+test("KEYS omits and removes expired keys", () => {
   const session = sessionWithKeys();
   session.run("PEXPIRE s 5");
   session.run("HPEXPIRE h 5 FIELDS 1 f");
@@ -126,7 +126,7 @@ test("A-15: KEYS refuses to build a reply beyond its budget", () => {
   ]);
 });
 
-test("RANDOMKEY answers a key that exists, each of them now and then", () => {
+test("RANDOMKEY returns an existing key, and every key in time", () => {
   const session = startSession();
   assert.equal(session.run("RANDOMKEY"), null);
   for (let i = 0; i < 8; i += 1) session.call("SET", `k${i}`, "v");
@@ -138,7 +138,7 @@ test("RANDOMKEY answers a key that exists, each of them now and then", () => {
   session.expect([["RANDOMKEY x", arity("randomkey")]]);
 });
 
-test("RANDOMKEY finds the one key among many that are past their time", () => {
+test("RANDOMKEY finds the one live key among many expired ones", () => {
   const session = startSession();
   for (let i = 0; i < 3_000; i += 1) session.call("SET", `k${i}`, "v", "PX", "5");
   session.run("SET alive v");
@@ -147,7 +147,7 @@ test("RANDOMKEY finds the one key among many that are past their time", () => {
   assert.equal(session.run("RANDOMKEY"), "alive");
 });
 
-test("RANDOMKEY ends where everything is past its time and nothing may be removed", () => {
+test("RANDOMKEY ends if all keys are expired and none may be removed", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   for (let i = 0; i < 3_000; i += 1) session.call("SET", `k${i}`, "v", "PX", "5");
@@ -162,7 +162,7 @@ test("RANDOMKEY ends where everything is past its time and nothing may be remove
   assert.equal(session.run("RANDOMKEY"), "alive");
 });
 
-test("RENAME moves value and expiry over whatever the new name held", () => {
+test("RENAME moves value and expiry and replaces the target", () => {
   sessionWithKeys().expect([
     ["PEXPIREAT s 2000000000000", 1],
     ["RENAME s h", ok],
@@ -180,7 +180,7 @@ test("RENAME moves value and expiry over whatever the new name held", () => {
   ]);
 });
 
-test("RENAMENX leaves a name alone that exists", () => {
+test("RENAMENX refuses an existing target", () => {
   sessionWithKeys().expect([
     ["RENAMENX s h", 0],
     ["RENAMENX s s", 0],
@@ -192,7 +192,7 @@ test("RENAMENX leaves a name alone that exists", () => {
   ]);
 });
 
-test("RENAMENX takes a name whose key is past its time", () => {
+test("RENAMENX accepts a target that is expired", () => {
   const session = sessionWithKeys();
   session.run("PEXPIRE h 5");
   session.clock.advance(6);
@@ -204,7 +204,7 @@ test("RENAMENX takes a name whose key is past its time", () => {
   ]);
 });
 
-test("TYPE names the type", () => {
+test("TYPE returns the type", () => {
   sessionWithKeys().expect([
     ["TYPE s", simple("string")],
     ["TYPE h", simple("hash")],
@@ -213,7 +213,7 @@ test("TYPE names the type", () => {
   ]);
 });
 
-test("WAIT answers that there are no replicas, at once", () => {
+test("WAIT returns 0 replicas at once", () => {
   startSession().expect([
     ["WAIT 0 0", 0],
     ["WAIT 5 1000", 0],
@@ -224,7 +224,7 @@ test("WAIT answers that there are no replicas, at once", () => {
   ]);
 });
 
-test("WAITAOF tells whether everything is on the disk", () => {
+test("WAITAOF reports whether all writes are on disk", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.run("SET k v");
@@ -245,7 +245,7 @@ test("WAITAOF tells whether everything is on the disk", () => {
   ]);
 });
 
-test("OBJECT tells how a value is kept, and does not count as using it", () => {
+test("OBJECT describes how a value is stored, and does not count as a use", () => {
   const session = sessionWithKeys();
   session.run("SET number 12345");
   session.call("SET", "long", "x".repeat(45));
@@ -279,7 +279,7 @@ test("OBJECT tells how a value is kept, and does not count as using it", () => {
   );
 });
 
-test("OBJECT IDLETIME counts seconds since a key was written, read or touched, and OBJECT is none of these", () => {
+test("OBJECT IDLETIME counts seconds since a key was written, read or touched, but not inspected by OBJECT", () => {
   const session = sessionWithKeys();
   session.expect([["OBJECT IDLETIME s", 0]]);
   session.clock.advance(5_000);

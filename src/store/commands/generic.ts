@@ -1,7 +1,6 @@
 /**
- * Commands on keys whatever they hold. What a key's time to live needs is in
- * `expiry.ts`, walking through keys in `scan.ts`, OBJECT in `object.ts`, DUMP
- * and RESTORE in `dump.ts`.
+ * Commands on keys of any type. Expiries are in `expiry.ts`, iteration over keys
+ * in `scan.ts`, OBJECT in `object.ts`, DUMP and RESTORE in `dump.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, noKeys } from "../command.ts";
@@ -39,7 +38,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "DEL",
-    summary: "Removes keys and answers how many there were",
+    summary: "Removes keys and returns the number removed",
     arity: -2,
     flags: ["write"],
     keys: allKeys,
@@ -49,7 +48,7 @@ export const genericCommands = family("generic", [
   dumpRow,
   {
     name: "EXISTS",
-    summary: "How many of the keys exist, each counted as often as it is named",
+    summary: "Returns how many of the keys exist, counting repeated keys each time",
     arity: -2,
     flags: ["readonly", "fast"],
     keys: allKeys,
@@ -66,7 +65,7 @@ export const genericCommands = family("generic", [
   ...expiryRows,
   {
     name: "KEYS",
-    summary: "All keys that match a pattern",
+    summary: "Returns all keys that match a pattern",
     arity: 2,
     flags: ["readonly", "powerful"],
     categories: ["keyspace", "dangerous"],
@@ -76,7 +75,7 @@ export const genericCommands = family("generic", [
   objectRow,
   {
     name: "RANDOMKEY",
-    summary: "A key drawn at random",
+    summary: "Returns a random key",
     arity: 1,
     flags: ["readonly", "powerful"],
     keys: noKeys,
@@ -84,7 +83,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "RENAME",
-    summary: "Renames a key, in place of what the new name held",
+    summary: "Renames a key, replacing the new name",
     arity: 3,
     flags: ["write"],
     keys: firstTwoKeys,
@@ -124,7 +123,7 @@ export const genericCommands = family("generic", [
   ...sortRows,
   {
     name: "TOUCH",
-    summary: "Marks keys as used and answers how many of them exist",
+    summary: "Updates the time of last use of keys and returns how many exist",
     arity: -2,
     flags: ["readonly", "fast"],
     keys: allKeys,
@@ -137,7 +136,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "TYPE",
-    summary: "The type of the value at a key",
+    summary: "Returns the type of the value at a key",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -150,8 +149,8 @@ export const genericCommands = family("generic", [
   },
   {
     name: "UNLINK",
-    summary: "Removes keys, as DEL does, and takes no keys as well",
-    // Redis wants one key at least; the service does not (A.particulars.unlink).
+    summary: "Removes keys, as DEL does, but accepts no keys",
+    // Redis requires at least one key; the service does not (A.particulars.unlink).
     arity: -1,
     flags: ["write", "fast"],
     keys: allKeys,
@@ -160,7 +159,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "WAIT",
-    summary: "How many replicas have what was written: none, for there are none",
+    summary: "Returns the number of replicas that have all writes: always 0",
     arity: 3,
     flags: ["noscript"],
     categories: ["connection"],
@@ -173,7 +172,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "WAITAOF",
-    summary: "Whether what was written is on the disk, and on how many replicas",
+    summary: "Returns whether all writes are on disk, and on how many replicas",
     arity: 4,
     flags: ["noscript"],
     categories: ["connection"],
@@ -190,7 +189,7 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
       replaces = true;
     } else if (option === "DB" && i + 1 < argCount) {
       i += 1;
-      // A database has no numbered databases inside; its own number is 0, as for SELECT.
+      // A database contains no numbered databases; its own number is 0, as for SELECT.
       if (integerAt(i) !== 0) throw databaseOutOfRange;
     } else {
       throw syntaxError;
@@ -198,7 +197,7 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   }
   const from = arg(1);
   const to = arg(2);
-  // Redis calls a copy onto itself an error; the service answers that nothing was copied (A.particulars.copy).
+  // For a copy onto itself Redis returns an error; the service returns 0 (A.particulars.copy).
   if (from === to) return zero;
   if (!keyspace.use(from)) {
     keyspace.notify(events.keymiss, from);
@@ -238,13 +237,13 @@ function keys({ keyspace, arg }: Call): Reply {
     budget.take(key.length);
     found.push(key);
   }
-  // Asked only now, since it removes a key whose time is over.
+  // Checked last, because `has` removes an expired key.
   return keyspace.hasExpiries ? found.filter((key) => keyspace.has(key)) : found;
 }
 
-/** Random draws before the keys are looked at one after the other. */
+/** Random draws before the keys are checked one after the other. */
 const DRAWS_MAX = 100;
-/** Keys that are then looked at before the database counts as empty. */
+/** Keys that are then checked before the database counts as empty. */
 const WALK_MAX = 10_000;
 
 function randomKey({ keyspace, random }: Call): Reply {
@@ -253,20 +252,19 @@ function randomKey({ keyspace, random }: Call): Reply {
     const key = entries.keyAt(random.below(entries.size));
     if (keyspace.has(key)) return bulk(key);
   }
-  // Nearly all keys are past their time; where they may not be removed, drawing on could go on for ever.
+  // Nearly all keys are expired; if they may not be removed, more draws might never end.
   let slot = 0;
   for (let looks = 0; looks < WALK_MAX && slot < entries.size; looks += 1) {
     const key = entries.keyAt(slot);
     if (keyspace.has(key)) return bulk(key);
-    // A removal has put another key into this slot.
+    // A removal moves another key into this slot.
     if (slot < entries.size && entries.keyAt(slot) === key) slot += 1;
   }
   return nil;
 }
 
 /**
- * What is on the disk at this moment. The answer does not wait for more than the durability setting makes every reply
- * wait for.
+ * Reports the current state of the disk. The reply waits no longer than the durability setting makes every reply wait.
  */
 function waitForDisk({ arg, database, integer: integerAt, countFromZero }: Call): Reply {
   const wantedLocal = integerAt(1);

@@ -1,6 +1,6 @@
 /**
- * Searches around a position: GEOSEARCH and the older GEORADIUS, which are one
- * search with different words before it. A search looks at up to nine ranges of
+ * Searches around a position: GEOSEARCH and the older GEORADIUS, which are the
+ * same search with different arguments. A search reads up to nine ranges of
  * scores, measures every member in them, and stops early only with ANY.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -30,7 +30,7 @@ import { SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, placesOf, read } from "./command-keys.ts";
 import { distanceText, positionReply, readPosition, readUnit } from "./geo-words.ts";
 
-/** What an element of a reply takes beside its member at most, in bytes. */
+/** The most bytes that an element of a reply takes in addition to its member. */
 const DETAIL_BYTES = 100;
 
 type Outline =
@@ -45,25 +45,25 @@ interface Found {
   readonly distance: number;
 }
 
-/** How a command's words differ from those of the others. */
+/** The positions of a command's arguments. */
 interface Form {
   readonly sourceAt: number;
-  /** Where the options begin. */
+  /** The index of the first option. */
   readonly optionsAt: number;
-  /** Where the centre stands; undefined where FROMMEMBER or FROMLONLAT says it. */
+  /** The kind of centre in the arguments before the options; undefined if FROMMEMBER or FROMLONLAT gives it. */
   readonly center?: "position" | "member";
   /** Whether STORE and STOREDIST are options with a key. */
   readonly mayStore?: boolean;
-  /** The word that is the key to store at. */
+  /** The index of the key to store at. */
   readonly storeAt?: number;
 }
 
 interface Search {
   readonly source: SortedSetValue | undefined;
-  /** Undefined only without a source. */
+  /** Undefined only if the source does not exist. */
   center: Position | undefined;
   outline: Outline | undefined;
-  /** Metres of the unit that was asked for. */
+  /** Metres per requested unit. */
   unitMetres: number;
   withDistance: boolean;
   withHash: boolean;
@@ -74,14 +74,14 @@ interface Search {
   count: number;
   storeKey: Bytes | undefined;
   storesDistance: boolean;
-  /** What storing is called. */
+  /** The event of the store. */
   readonly storeEvent: KeyspaceEvent;
 }
 
 export const geoSearchRows: readonly Row[] = [
   {
     name: "GEORADIUS",
-    summary: "Members within a distance of a position, answered or stored",
+    summary: "Returns or stores the members within a distance of a position",
     arity: -6,
     flags: ["write", "denyoom", "movablekeys"],
     notifiesMisses: true,
@@ -91,7 +91,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEORADIUSBYMEMBER",
-    summary: "Members within a distance of a member, answered or stored",
+    summary: "Returns or stores the members within a distance of a member",
     arity: -5,
     flags: ["write", "denyoom", "movablekeys"],
     notifiesMisses: true,
@@ -101,7 +101,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEORADIUSBYMEMBER_RO",
-    summary: "Members within a distance of a member",
+    summary: "Returns the members within a distance of a member",
     arity: -5,
     flags: ["readonly"],
     keys: firstKey,
@@ -109,7 +109,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEORADIUS_RO",
-    summary: "Members within a distance of a position",
+    summary: "Returns the members within a distance of a position",
     arity: -6,
     flags: ["readonly"],
     keys: firstKey,
@@ -117,7 +117,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEOSEARCH",
-    summary: "Members within a circle or a box",
+    summary: "Returns the members within a circle or a box",
     arity: -7,
     flags: ["readonly"],
     keys: firstKey,
@@ -141,7 +141,7 @@ const operandCounts: OperandCounts = new Map([
   ["STOREDIST", 1],
 ]);
 
-/** Where the keys of STORE and STOREDIST stand: the first of each, which Redis tells, and the last of all, which is used. */
+/** The indexes of the keys of STORE and STOREDIST: the first of each, as Redis reports, and the last, which is used. */
 function storedAfter(words: readonly Bytes[], optionsAt: number): readonly number[] {
   const [stores, storesOfDistance] = ["STORE", "STOREDIST"].map((word) =>
     placesOf(words, { word, operandCounts, from: optionsAt })
@@ -163,7 +163,7 @@ function search(call: Call, form: Form): Reply {
   return storeKey === undefined ? answer(found, search) : store(call, found, { ...search, storeKey });
 }
 
-/** Reads the words of a search. Throws what Redis says, in its order. */
+/** Reads the arguments of a search. Throws Redis' errors, in its order. */
 function readSearch(call: Call, form: Form): Search {
   const { keyspace, arg, argCount } = call;
   const search: Search = {
@@ -196,7 +196,7 @@ function readSearch(call: Call, form: Form): Search {
   return search;
 }
 
-/** Reads one option into `search` and answers how many words it takes. */
+/** Reads one option into `search` and returns the number of its words. */
 function readOption(
   call: Call,
   at: number,
@@ -295,30 +295,30 @@ function readLength({ arg }: Call, index: number, refusal: CommandError): number
 }
 
 /**
- * The members inside a shape: in the order of the ranges they are in, or by their distance; with a count the first so
- * many. What is too much for an answer is refused before it is all found.
+ * The members inside a shape: in the order of their ranges, or by distance; at most `count` of them, if it is set. A
+ * reply that is too large is refused before the search ends.
  */
 function findWithin(source: SortedSetValue, shape: Shape, { order, count, isAny, storeKey }: Search): Found[] {
   const budget = storeKey === undefined && count === 0 ? new ReplyBudget() : undefined;
-  // The nearest ones are meant when there is a count, except by ANY.
+  // A count selects the nearest members, except with ANY.
   const compare =
     order === "farthest" ? byFarthest : order === "nearest" || (count > 0 && !isAny) ? byNearest : undefined;
-  const mostAny = isAny && count > 0 ? count : Number.POSITIVE_INFINITY;
-  const mostKept = count > 0 ? 2 * count + SPARE_COUNT : Number.POSITIVE_INFINITY;
+  const anyMax = isAny && count > 0 ? count : Number.POSITIVE_INFINITY;
+  const foundMax = count > 0 ? 2 * count + SPARE_COUNT : Number.POSITIVE_INFINITY;
   const found: Found[] = [];
   for (const { min, max } of rangesAround(shape)) {
-    if (found.length >= mostAny) break;
+    if (found.length >= anyMax) break;
     const from = source.countBelow(min, { orEqual: false });
     const total = source.countBelow(max, { orEqual: false }) - from;
     source.visit({ from, count: total }, (member, score) => {
-      if (found.length >= mostAny) return;
+      if (found.length >= anyMax) return;
       const position = positionOfScore(score);
       const distance = distanceWithin(shape, position);
       if (distance === undefined) return;
       budget?.take(member.length);
       found.push({ member, score, position, distance });
-      // Sorting is stable: of those at one distance the first one found stays, as if all had been sorted at the end.
-      if (compare !== undefined && found.length > mostKept) found.sort(compare).length = count;
+      // Sorting is stable: at equal distance the first one found stays, as if all were sorted at the end.
+      if (compare !== undefined && found.length > foundMax) found.sort(compare).length = count;
     });
   }
   if (compare !== undefined) found.sort(compare);
@@ -326,7 +326,7 @@ function findWithin(source: SortedSetValue, shape: Shape, { order, count, isAny,
   return found;
 }
 
-/** Found beyond twice the count before those that are not wanted are dropped. */
+/** Members found beyond twice the count before the excess is dropped. */
 const SPARE_COUNT = 1_000;
 
 function byNearest(one: Found, other: Found): number {
@@ -353,7 +353,7 @@ function answer(found: readonly Found[], search: Search): Reply {
   });
 }
 
-/** The score without a fraction, as C converts it. */
+/** The integer part of the score, as C converts it. */
 function wholeScore(score: number): number | bigint {
   const whole = Math.trunc(score) + 0;
   if (Number.isSafeInteger(whole)) return whole;

@@ -1,4 +1,4 @@
-/** Places, units and distances as geo commands read and print them. */
+/** Positions, units and distances as geo commands read and print them. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { invalidPosition, notFloat, unknownUnit } from "../errors.ts";
@@ -6,7 +6,7 @@ import type { Reply } from "../reply/reply.ts";
 import { LATITUDE_MAX, LONGITUDE_MAX, type Position } from "../structures/geohash.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 
-/** The two words from `index` on as a position. */
+/** Reads the two words from `index` on as a position. */
 export function readPosition({ arg }: Call, index: number): Position {
   const longitude = parseFloat64(arg(index));
   if (longitude === undefined) throw notFloat;
@@ -17,7 +17,7 @@ export function readPosition({ arg }: Call, index: number): Position {
   return { longitude, latitude };
 }
 
-/** Metres of each unit. */
+/** Metres per unit. */
 const UNITS: ReadonlyMap<string, number> = new Map([
   ["M", 1],
   ["KM", 1_000],
@@ -25,14 +25,14 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ["MI", 1_609.34],
 ]);
 
-/** The word at `index` as a unit: how many metres it is. */
+/** Reads the word at `index` as a unit, and returns its metres. */
 export function readUnit({ word }: Call, index: number): number {
   const metres = UNITS.get(word(index));
   if (metres === undefined) throw unknownUnit;
   return metres;
 }
 
-/** As Redis prints distances: four digits behind the point. */
+/** As Redis prints distances: four digits after the point. */
 export function distanceText(distance: number): Bytes {
   return distance.toFixed(4);
 }
@@ -41,7 +41,7 @@ export function positionReply({ longitude, latitude }: Position): Reply {
   return [degreesReply(longitude), degreesReply(latitude)];
 }
 
-/** A double with seventeen digits behind the point, without zeros at the end. */
+/** A double with up to seventeen digits after the point, without trailing zeros. */
 function degreesReply(degrees: number): Reply {
   const text = degrees.toFixed(17).replace(/\.?0+$/, "");
   return { kind: "double", value: degrees, text: text === "-0" ? "0" : text };

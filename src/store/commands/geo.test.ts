@@ -1,4 +1,4 @@
-/** The geo commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The geo commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
@@ -22,7 +22,7 @@ function sessionWithSicily(): Session {
   return session;
 }
 
-test("GEOADD keeps positions as exact scores of 52 bits", () => {
+test("GEOADD stores positions as exact scores of 52 bits", () => {
   sessionWithSicily().expect([
     ["ZSCORE sicily Palermo", double(3479099956230698)],
     ["ZSCORE sicily Catania", double(3479447370796909)],
@@ -42,7 +42,7 @@ test("GEOADD keeps positions as exact scores of 52 bits", () => {
   ]);
 });
 
-test("GEODIST measures in any unit, whatever its letters", () => {
+test("GEODIST measures in any unit, in any letter case", () => {
   sessionWithSicily().expect([
     ["GEODIST sicily Palermo Catania", "166274.1516"],
     ["GEODIST sicily Palermo Catania KM", "166.2742"],
@@ -58,7 +58,7 @@ test("GEODIST measures in any unit, whatever its letters", () => {
   ]);
 });
 
-test("GEOHASH and GEOPOS tell where members are", () => {
+test("GEOHASH and GEOPOS return the positions of members", () => {
   sessionWithSicily().expect([
     ["GEOHASH sicily Palermo Catania none", ["sqc8b49rny0", "sqdtr74hyu0", nil]],
     ["GEOHASH sicily", []],
@@ -75,7 +75,7 @@ test("GEOHASH and GEOPOS tell where members are", () => {
   ]);
 });
 
-test("GEOSEARCH finds what is in a circle or a box, with details", () => {
+test("GEOSEARCH finds members in a circle or a box, with details", () => {
   sessionWithSicily().expect([
     ["GEOSEARCH sicily FROMLONLAT 15 37 BYRADIUS 200 km ASC", ["Catania", "Palermo"]],
     ["GEOSEARCH sicily FROMLONLAT 15 37 BYRADIUS 200 km DESC COUNT 1", ["Palermo"]],
@@ -135,7 +135,7 @@ test("GEOSEARCHSTORE stores positions, or distances", () => {
   ]);
 });
 
-test("GEORADIUS and GEORADIUSBYMEMBER answer or store, their _RO forms only answer", () => {
+test("GEORADIUS and GEORADIUSBYMEMBER return or store, their _RO forms only return", () => {
   sessionWithSicily().expect([
     ["GEORADIUS sicily 15 37 200 km ASC", ["Catania", "Palermo"]],
     ["GEORADIUS sicily 15 37 200 km COUNT 1 WITHDIST", [["Catania", "56.4413"]]],
@@ -162,11 +162,11 @@ test("GEORADIUS and GEORADIUSBYMEMBER answer or store, their _RO forms only answ
   ]);
 });
 
-test("COUNT answers the nearest or farthest ones however many are found, ties in the order in which they are met", () => {
+test("COUNT returns the nearest or farthest members of any number, with ties in the order of the search", () => {
   const session = startSession();
   const east = (i: number): number => (i * 7_919) % 5_000;
   for (let i = 0; i < 5_000; i += 1) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `m${i}`);
-  // Twins of some, at the very same positions.
+  // A second member at the positions of some.
   for (let i = 0; i < 5_000; i += 100) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `twin${i}`);
   const all = (order: string): unknown[] =>
     session.run(`GEOSEARCH k FROMLONLAT 2 0 BYRADIUS 1000 km ${order}`) as unknown[];
@@ -181,7 +181,7 @@ test("COUNT answers the nearest or farthest ones however many are found, ties in
   }
 });
 
-test("A-15: a search that finds too much is refused, with COUNT or STORE it is not", () => {
+test("A-15: refuses a search that finds too much, except with COUNT or STORE", () => {
   const session = startSession();
   for (let i = 0; i < 130; i += 1) session.call("GEOADD", "k", "1", "1", `${i}`.padStart(1024 * 1024, "x"));
 

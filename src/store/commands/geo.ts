@@ -1,7 +1,7 @@
 /**
- * Geo commands. Places are members of sorted sets whose scores are their
- * positions in 52 bits (`structures/geohash.ts`), so everything that works on a
- * sorted set works on them. Searches are in `geo-search.ts`.
+ * Geo commands. Positions are members of sorted sets whose scores encode them in
+ * 52 bits (`structures/geohash.ts`), so all commands for sorted sets work on
+ * them. Searches are in `geo-search.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
@@ -16,7 +16,7 @@ import { addPairs, PLAIN_ADD } from "./sorted-set.ts";
 export const geoCommands = family("geo", [
   {
     name: "GEOADD",
-    summary: "Gives members their positions and answers how many are new",
+    summary: "Sets the positions of members and returns how many are new",
     arity: -5,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -25,7 +25,7 @@ export const geoCommands = family("geo", [
   },
   {
     name: "GEODIST",
-    summary: "The distance between two members",
+    summary: "Returns the distance between two members",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -33,7 +33,7 @@ export const geoCommands = family("geo", [
   },
   {
     name: "GEOHASH",
-    summary: "The geohashes of members",
+    summary: "Returns the geohashes of members",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -47,7 +47,7 @@ export const geoCommands = family("geo", [
   },
   {
     name: "GEOPOS",
-    summary: "The longitudes and latitudes of members",
+    summary: "Returns the longitudes and latitudes of members",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,

@@ -1,6 +1,6 @@
 /**
- * The time that fields of a hash may live: what is sent, and the literal reply. Texts and codes are those that Redis'
- * own tests expect of 7.4 and 8.0.
+ * The expiry of fields of a hash: input and literal reply. Texts and codes are those that Redis' own tests expect of
+ * 7.4 and 8.0.
  */
 import { test } from "node:test";
 import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
@@ -24,7 +24,7 @@ function tooLate(name: string): Reply {
   return error(`ERR invalid expire time in '${name}' command`);
 }
 
-/** Fields a, b, c at the key `h`, and a string at the key `s`; it is the second 2,000,000,000. */
+/** Fields a, b, c at the key `h`, a string at the key `s`; the time is 2,000,000,000 seconds after the epoch. */
 function sessionWithHash() {
   const session = startSession({ clock: new VirtualClock(NOW_MS) });
   session.run("HSET h a 1 b 2 c 3");
@@ -32,7 +32,7 @@ function sessionWithHash() {
   return session;
 }
 
-test("HEXPIRE and its kin set the moment in seconds or milliseconds, from now or since the epoch", () => {
+test("HEXPIRE and its variants set the expiry in seconds or milliseconds, relative or absolute", () => {
   sessionWithHash().expect([
     ["HEXPIRE h 10 FIELDS 2 a z", [1, -2]],
     ["HPEXPIRETIME h FIELDS 2 a b", [NOW_MS + 10_000, -1]],
@@ -49,7 +49,7 @@ test("HEXPIRE and its kin set the moment in seconds or milliseconds, from now or
   ]);
 });
 
-test("a moment that is not in the future removes the field at once, and the key with the last one", () => {
+test("an expiry that is not in the future removes the field at once, and the key with its last field", () => {
   sessionWithHash().expect([
     ["HEXPIRE h 0 FIELDS 1 a", [2]],
     ["HEXISTS h a", 0],
@@ -59,7 +59,7 @@ test("a moment that is not in the future removes the field at once, and the key 
   ]);
 });
 
-test("NX, XX, GT and LT are asked before anything is removed", () => {
+test("NX, XX, GT and LT are checked before anything is removed", () => {
   sessionWithHash().expect([
     ["HEXPIRE h 100 XX FIELDS 1 a", [0]],
     ["HEXPIRE h 100 GT FIELDS 1 a", [0]],
@@ -78,7 +78,7 @@ test("NX, XX, GT and LT are asked before anything is removed", () => {
   ]);
 });
 
-test("HEXPIRE and its kin refuse what Redis refuses, with its texts", () => {
+test("HEXPIRE and its variants refuse what Redis refuses, with its texts", () => {
   sessionWithHash().expect([
     ["HEXPIRE h x FIELDS 1 a", notInteger],
     ["HEXPIRE h -1 FIELDS 1 a", negative],
@@ -122,7 +122,7 @@ test("HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME round up to seconds", () => {
   ]);
 });
 
-test("HPERSIST lets fields live for ever", () => {
+test("HPERSIST removes the expiry of fields", () => {
   const session = sessionWithHash();
   session.expect([
     ["HEXPIRE h 10 FIELDS 1 a", [1]],
@@ -136,7 +136,7 @@ test("HPERSIST lets fields live for ever", () => {
   session.expect([["HGET h a", "1"]]);
 });
 
-test("a field lives through the millisecond it expires at, then every command misses it", () => {
+test("a field exists through the millisecond of its expiry, then every command misses it", () => {
   const session = sessionWithHash();
   session.run("HPEXPIRE h 10 FIELDS 2 a b");
   session.clock.advance(10);
@@ -156,7 +156,7 @@ test("a field lives through the millisecond it expires at, then every command mi
   ]);
 });
 
-test("a hash whose fields are all past their time is no key any more", () => {
+test("a hash whose fields are all expired does not exist", () => {
   const session = startSession();
   session.expect([
     ["HSET h a 1 b 2", 2],
@@ -173,7 +173,7 @@ test("a hash whose fields are all past their time is no key any more", () => {
   ]);
 });
 
-test("setting a field lets it live for ever again; changing its number, RENAME and COPY keep its time", () => {
+test("setting a field removes its expiry; changing its number, RENAME and COPY preserve it", () => {
   sessionWithHash().expect([
     ["HEXPIRE h 100 FIELDS 3 a b c", [1, 1, 1]],
     ["HSET h a 9", 0],
@@ -193,7 +193,7 @@ test("setting a field lets it live for ever again; changing its number, RENAME a
   ]);
 });
 
-test("HGETDEL answers the values and removes the fields", () => {
+test("HGETDEL returns the values and removes the fields", () => {
   sessionWithHash().expect([
     ["HGETDEL h FIELDS 3 a z a", ["1", nil, nil]],
     ["HLEN h", 2],
@@ -208,7 +208,7 @@ test("HGETDEL answers the values and removes the fields", () => {
   ]);
 });
 
-test("HGETEX answers the values and sets, clears or leaves their time", () => {
+test("HGETEX returns the values and sets, removes or preserves their expiry", () => {
   sessionWithHash().expect([
     ["HGETEX h FIELDS 2 a z", ["1", nil]],
     ["HTTL h FIELDS 1 a", [-1]],
@@ -247,7 +247,7 @@ test("HGETEX refuses what Redis refuses, with its texts", () => {
   ]);
 });
 
-test("HSETEX sets fields with a time, keeps the one they have, or clears it", () => {
+test("HSETEX sets fields and sets, preserves or removes their expiry", () => {
   sessionWithHash().expect([
     ["HSETEX h EX 10 FIELDS 2 a 11 d 4", 1],
     ["HPTTL h FIELDS 3 a b d", [10_000, -1, 10_000]],
@@ -275,7 +275,7 @@ test("HSETEX sets fields with a time, keeps the one they have, or clears it", ()
   ]);
 });
 
-test("HSETEX sets all or nothing by FNX and FXX", () => {
+test("HSETEX with FNX or FXX sets all fields or none", () => {
   sessionWithHash().expect([
     ["HSETEX h FNX FIELDS 2 z 1 a 9", 0],
     ["HSETEX h FXX FIELDS 2 a 9 z 1", 0],

@@ -1,8 +1,8 @@
 /**
- * The time that single fields of a hash may live. Redis has these commands
- * since 7.4 and 8.0; options, codes and texts are theirs.
+ * The expiry of single fields of a hash. Redis has these commands since 7.4 and
+ * 8.0; options, codes and texts are the same.
  *
- * Most of them answer an array with a code for each field; a missing key is a
+ * Most of them return an array with a code for each field; a missing key is a
  * hash without fields, so all its codes are FIELD_MISSING.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -37,21 +37,21 @@ import {
 } from "./expire-time.ts";
 
 const FIELD_MISSING = -2;
-const LIVES_FOR_EVER = -1;
+const NO_EXPIRY = -1;
 const CONDITION_FAILED = 0;
 const DONE = 1;
 const REMOVED_AT_ONCE = 2;
 
-/** The latest moment of a field in Redis: the year 4199. */
+/** The latest expiry of a field in Redis: the year 4199. */
 const FIELD_TIME_MS_MAX = 2 ** 46 - 1;
 
 export const hashExpiryRows: readonly Row[] = [
-  expiring("HEXPIRE", "Lets fields live for some seconds", secondsFromNow),
-  expiring("HEXPIREAT", "Lets fields live until a Unix time in seconds", secondsSinceEpoch),
-  telling("HEXPIRETIME", "The Unix times in seconds at which fields expire", (atMs) => Math.ceil(atMs / 1_000)),
+  expiring("HEXPIRE", "Sets the expiry of fields in seconds", secondsFromNow),
+  expiring("HEXPIREAT", "Sets the expiry of fields to a Unix time in seconds", secondsSinceEpoch),
+  reporting("HEXPIRETIME", "Returns the expiry of fields as Unix times in seconds", (atMs) => Math.ceil(atMs / 1_000)),
   {
     name: "HGETDEL",
-    summary: "Removes fields and answers their values",
+    summary: "Removes fields and returns their values",
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -60,7 +60,7 @@ export const hashExpiryRows: readonly Row[] = [
   },
   {
     name: "HGETEX",
-    summary: "The values of fields, whose time to live is set or cleared",
+    summary: "Returns the values of fields and sets or removes their expiry",
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -68,30 +68,32 @@ export const hashExpiryRows: readonly Row[] = [
   },
   {
     name: "HPERSIST",
-    summary: "Lets fields live for ever",
+    summary: "Removes the expiry of fields",
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
     keyUses: [updated],
     run: hpersist,
   },
-  expiring("HPEXPIRE", "Lets fields live for some milliseconds", millisecondsFromNow),
-  expiring("HPEXPIREAT", "Lets fields live until a Unix time in milliseconds", millisecondsSinceEpoch),
-  telling("HPEXPIRETIME", "The Unix times in milliseconds at which fields expire", (atMs) => atMs),
-  telling("HPTTL", "The milliseconds that fields have left to live", (atMs, nowMs) => atMs - nowMs),
+  expiring("HPEXPIRE", "Sets the expiry of fields in milliseconds", millisecondsFromNow),
+  expiring("HPEXPIREAT", "Sets the expiry of fields to a Unix time in milliseconds", millisecondsSinceEpoch),
+  reporting("HPEXPIRETIME", "Returns the expiry of fields as Unix times in milliseconds", (atMs) => atMs),
+  reporting("HPTTL", "Returns the time to live of fields in milliseconds", (atMs, nowMs) => atMs - nowMs),
   {
     name: "HSETEX",
-    summary: "Sets fields and the time that they may live",
+    summary: "Sets fields and their expiry",
     arity: -6,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
     keyUses: [updated],
     run: hsetex,
   },
-  telling("HTTL", "The seconds that fields have left to live", (atMs, nowMs) => Math.ceil((atMs - nowMs) / 1_000)),
+  reporting("HTTL", "Returns the time to live of fields in seconds", (atMs, nowMs) =>
+    Math.ceil((atMs - nowMs) / 1_000),
+  ),
 ];
 
-/** A row that gives fields their moment, which is written in this form. */
+/** A row that sets the expiry of fields, given in this form. */
 function expiring(name: string, summary: string, form: TimeForm): Row {
   return {
     name,
@@ -104,8 +106,8 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
   };
 }
 
-/** A row that tells the moments of fields, in its own words. */
-function telling(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
+/** A row that returns the expiry of fields in its own unit. */
+function reporting(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
   return {
     name,
     summary,
@@ -116,7 +118,7 @@ function telling(name: string, summary: string, report: (atMs: number, nowMs: nu
   };
 }
 
-/** What NX, XX, GT and LT say of the old moment (undefined: none) and the new one. */
+/** Whether NX, XX, GT and LT allow the new expiry, given the old one (undefined: none). */
 const conditions: ReadonlyMap<string, (oldMs: number | undefined, newMs: number) => boolean> = new Map([
   ["NX", (oldMs) => oldMs === undefined],
   ["XX", (oldMs) => oldMs !== undefined],
@@ -148,7 +150,7 @@ function hpersist(call: Call): Reply {
   const first = readFields(call, 2, fieldCountNotPositive);
   const codes = codesOf(call, first, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
-    if (hash.expiryOf(field) === undefined) return LIVES_FOR_EVER;
+    if (hash.expiryOf(field) === undefined) return NO_EXPIRY;
     clearFieldExpiry(keyspace, key, field);
     return DONE;
   });
@@ -162,7 +164,7 @@ function expiriesOf(call: Call, report: (atMs: number) => number): Reply {
   return codesOf(call, first, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     const atMs = hash.expiryOf(field);
-    return atMs === undefined ? LIVES_FOR_EVER : report(atMs);
+    return atMs === undefined ? NO_EXPIRY : report(atMs);
   });
 }
 
@@ -235,15 +237,15 @@ function hsetex(call: Call): Reply {
 }
 
 interface SetOptions {
-  /** Where the first field stands; its value and further pairs follow to the end. */
+  /** The index of the first field; its value and further pairs follow to the end. */
   readonly first: number;
-  /** Which of the fields must be there already. */
+  /** Which of the fields must exist. */
   readonly wanted: "all" | "none" | undefined;
   readonly keepsExpiry: boolean;
   readonly atMs: number | undefined;
 }
 
-/** The options of HSETEX in any order, and FIELDS as the last of them. */
+/** Reads the options of HSETEX in any order, with FIELDS as the last one. */
 function readSetOptions(call: Call): SetOptions {
   const { arg, word, argCount, command } = call;
   let wanted: SetOptions["wanted"];
@@ -278,7 +280,7 @@ function readSetOptions(call: Call): SetOptions {
   throw fieldsArgumentMissing;
 }
 
-/** Gives a field of a hash its moment, or removes it when that is not in the future. True if it was removed. */
+/** Sets the expiry of a field, or removes the field if the expiry is not in the future. True if it was removed. */
 function expireField(call: Call, key: Bytes, expiry: { field: Bytes; atMs: number }): boolean {
   if (expiry.atMs <= call.nowMs) {
     removeField(call.keyspace, key, expiry.field);
@@ -289,8 +291,8 @@ function expireField(call: Call, key: Bytes, expiry: { field: Bytes; atMs: numbe
 }
 
 /**
- * The moment that the word at `index` names, in ms since the epoch. Throws `notInteger`, `negativeExpire`, and
- * `invalidExpire` for what is beyond `FIELD_TIME_MS_MAX`.
+ * The time in the word at `index`, in ms since the epoch. Throws `notInteger`, `negativeExpire`, and `invalidExpire`
+ * for values beyond `FIELD_TIME_MS_MAX`.
  */
 function readFieldMoment(call: Call, index: number, form: TimeForm): number {
   const value = call.count(index);
@@ -315,7 +317,7 @@ function readFieldCount(text: Bytes, notPositive: CommandError): number {
   return Number(count);
 }
 
-/** The answers for the fields from the word at `first` on. A field that is named twice is answered twice, in order. */
+/** The codes of the fields from the word at `first` on. A repeated field has a code for each occurrence, in order. */
 function codesOf({ arg, argCount }: Call, first: number, codeOf: (field: Bytes) => number): readonly number[] {
   const codes: number[] = [];
   for (let i = first; i < argCount; i += 1) codes.push(codeOf(arg(i)));

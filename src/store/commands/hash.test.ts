@@ -1,4 +1,4 @@
-/** The hash commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The hash commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
@@ -21,7 +21,7 @@ function sessionWithHash() {
   return session;
 }
 
-test("HDEL removes fields, counts those that were there, and the key goes with the last one", () => {
+test("HDEL removes fields and counts them, and the key goes with its last field", () => {
   sessionWithHash().expect([
     ["HDEL h a a none", 1],
     [
@@ -39,7 +39,7 @@ test("HDEL removes fields, counts those that were there, and the key goes with t
   ]);
 });
 
-test("HEXISTS tells a field from none", () => {
+test("HEXISTS returns whether a field exists", () => {
   sessionWithHash().expect([
     ["HEXISTS h a", 1],
     ["HEXISTS h z", 0],
@@ -49,7 +49,7 @@ test("HEXISTS tells a field from none", () => {
   ]);
 });
 
-test("HGET answers the value, nil for none", () => {
+test("HGET returns the value, or nil", () => {
   sessionWithHash().expect([
     ["HGET h a", "1"],
     ["hget h b", "two"],
@@ -61,7 +61,7 @@ test("HGET answers the value, nil for none", () => {
   ]);
 });
 
-test("HGETALL, HKEYS and HVALS answer a small hash in the order of insertion", () => {
+test("HGETALL, HKEYS and HVALS return a small hash in the order of insertion", () => {
   sessionWithHash().expect([
     [
       "HGETALL h",
@@ -85,7 +85,7 @@ test("HGETALL, HKEYS and HVALS answer a small hash in the order of insertion", (
   ]);
 });
 
-test("HINCRBY adds exactly up to the ends of 64 bits, and refuses the rest without a change", () => {
+test("HINCRBY is exact up to the limits of 64 bits, and refuses overflow without a change", () => {
   sessionWithHash().expect([
     ["HINCRBY h a 41", 42],
     ["HINCRBY h a -50", -8],
@@ -141,7 +141,7 @@ test("HLEN and HSTRLEN count fields and bytes", () => {
   ]);
 });
 
-test("HMGET answers a value or nil for each field", () => {
+test("HMGET returns a value or nil for each field", () => {
   sessionWithHash().expect([
     ["HMGET h a z a", ["1", nil, "1"]],
     ["HMGET none a b", [nil, nil]],
@@ -150,7 +150,7 @@ test("HMGET answers a value or nil for each field", () => {
   ]);
 });
 
-test("HSET counts the new fields, HMSET answers OK, and both want pairs", () => {
+test("HSET counts the new fields, HMSET returns OK, and both require pairs", () => {
   sessionWithHash().expect([
     ["HSET h a 2 d 4", 1],
     ["HSET h d 5 d 6", 0],
@@ -186,7 +186,7 @@ test("HSETNX sets a field only once", () => {
   ]);
 });
 
-test("HRANDFIELD draws different fields for a positive count, and any for a negative one", () => {
+test("HRANDFIELD draws distinct fields for a positive count, and repeated ones for a negative count", () => {
   const session = sessionWithHash();
   const fields = ["a", "b", "c"];
   const values = new Map([
@@ -231,7 +231,7 @@ test("HRANDFIELD draws different fields for a positive count, and any for a nega
   ]);
 });
 
-test("A-15: HRANDFIELD refuses a count whose reply would not fit", () => {
+test("A-15: HRANDFIELD refuses a count whose reply would be too large", () => {
   const session = startSession();
   session.call("HSET", "h", "f", "v".repeat(1024 * 1024));
 
@@ -242,7 +242,7 @@ test("A-15: HRANDFIELD refuses a count whose reply would not fit", () => {
   assert.equal((session.run("HRANDFIELD h -100 WITHVALUES") as string[]).length, 200);
 });
 
-test("HSCAN answers fields with values, MATCH filters, NOVALUES leaves the values out", () => {
+test("HSCAN returns fields with values, MATCH filters, NOVALUES omits the values", () => {
   sessionWithHash().expect([
     ["HSCAN h 0", ["0", ["a", "1", "b", "two", "c", "3.5"]]],
     ["HSCAN h 0 MATCH [ab]", ["0", ["a", "1", "b", "two"]]],
@@ -266,7 +266,7 @@ test("HSCAN answers fields with values, MATCH filters, NOVALUES leaves the value
   ]);
 });
 
-test("a hash keeps its fields when it outgrows the flat form, and tells the encodings of Redis", () => {
+test("a hash keeps its fields when it outgrows the flat form, and reports the encodings of Redis", () => {
   const session = startSession();
   for (let i = 0; i < 512; i += 1) session.call("HSET", "h", `f${i}`, `v${i}`);
   session.expect([

@@ -1,10 +1,9 @@
 /**
- * Hash commands. A hash maps fields to values and exists as long as it has a
- * field. The time that a field may live is in `hash-expiry.ts`: setting a field
- * lets it live for ever again, changing the number it holds does not.
+ * Hash commands. A hash maps fields to values and exists while it has a field.
+ * The expiry of fields is in `hash-expiry.ts`: setting a field removes its
+ * expiry, incrementing it does not.
  *
- * Every command meets the hash without the fields whose time is over:
- * `keyspace.readHash` removes them first.
+ * No command sees an expired field: `keyspace.readHash` removes them first.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
@@ -36,7 +35,7 @@ import { readCursor, readScanOptions, scanSome } from "./scan.ts";
 export const hashCommands = family("hash", [
   {
     name: "HDEL",
-    summary: "Removes fields and answers how many there were",
+    summary: "Removes fields and returns the number removed",
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -45,7 +44,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HEXISTS",
-    summary: "Whether a field exists",
+    summary: "Returns whether a field exists",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -54,7 +53,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HGET",
-    summary: "The value of a field",
+    summary: "Returns the value of a field",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -62,7 +61,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HGETALL",
-    summary: "All fields with their values",
+    summary: "Returns all fields with their values",
     arity: 2,
     flags: ["readonly"],
     keys: firstKey,
@@ -70,7 +69,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HINCRBY",
-    summary: "Adds to the integer in a field",
+    summary: "Adds an integer to the integer value of a field",
     arity: 4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -78,7 +77,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HINCRBYFLOAT",
-    summary: "Adds to the number in a field",
+    summary: "Adds a floating-point number to the value of a field",
     arity: 4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -86,7 +85,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HKEYS",
-    summary: "All fields",
+    summary: "Returns all fields",
     arity: 2,
     flags: ["readonly"],
     keys: firstKey,
@@ -94,7 +93,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HLEN",
-    summary: "How many fields there are",
+    summary: "Returns the number of fields",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -103,7 +102,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HMGET",
-    summary: "The values of fields",
+    summary: "Returns the values of fields",
     arity: -3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -111,7 +110,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HMSET",
-    summary: "Sets fields, and answers OK",
+    summary: "Sets fields and returns OK",
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -123,7 +122,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HRANDFIELD",
-    summary: "Fields drawn at random",
+    summary: "Returns random fields",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -131,7 +130,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HSCAN",
-    summary: "Walks through the fields, some at a time",
+    summary: "Iterates over the fields",
     arity: -3,
     flags: ["readonly"],
     keys: firstKey,
@@ -139,7 +138,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HSET",
-    summary: "Sets fields and answers how many are new",
+    summary: "Sets fields and returns how many are new",
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -148,7 +147,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HSETNX",
-    summary: "Sets a field unless it exists",
+    summary: "Sets a field if it does not exist",
     arity: 4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -164,7 +163,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HSTRLEN",
-    summary: "Length in bytes of the value of a field",
+    summary: "Returns the length in bytes of the value of a field",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -173,7 +172,7 @@ export const hashCommands = family("hash", [
   },
   {
     name: "HVALS",
-    summary: "All values",
+    summary: "Returns all values",
     arity: 2,
     flags: ["readonly"],
     keys: firstKey,
@@ -189,7 +188,7 @@ function hdel({ keyspace, arg, argCount }: Call): Reply {
   let count = 0;
   for (let i = 2; i < argCount; i += 1) {
     const field = arg(i);
-    // With its last field the hash has left the keyspace, and is empty here.
+    // After its last field is removed, the hash has left the keyspace and is empty here.
     if (!hash.has(field)) continue;
     removeField(keyspace, key, field);
     count += 1;
@@ -270,7 +269,7 @@ function hmget({ keyspace, arg, argCount }: Call): Reply {
 function putPairs({ keyspace, arg, argCount, command }: Call): number {
   if (argCount % 2 !== 0) throw wrongArity(command.name);
   const key = arg(1);
-  // Refuses another type and removes what is past its time, before the first field is put.
+  // Refuses other types and removes expired fields before the first field is set.
   keyspace.readHash(key);
   let count = 0;
   for (let i = 2; i < argCount; i += 2) if (putField(keyspace, key, { field: arg(i), value: arg(i + 1) })) count += 1;
@@ -278,7 +277,7 @@ function putPairs({ keyspace, arg, argCount, command }: Call): number {
   return count;
 }
 
-/** The largest count that is left when each field comes with its value. */
+/** The largest count if each field comes with its value. */
 const PAIR_COUNT_MAX = INTEGER_MAX / 2n;
 
 function hrandfield(call: Call): Reply {
@@ -311,7 +310,7 @@ function hrandfield(call: Call): Reply {
   if (count > 0) {
     for (const place of samplePlaces(hash.size, count, random)) add(place);
   } else {
-    // A negative count draws each field anew, so that one may come more than once.
+    // A negative count draws each field again, so one may repeat.
     budget.expect(-count);
     for (let draws = count; draws < 0; draws += 1) add(random.below(hash.size));
   }
@@ -322,7 +321,7 @@ function hscan(call: Call): Reply {
   const { keyspace, arg } = call;
   const cursor = readCursor(arg(2));
   const hash = keyspace.readHash(arg(1));
-  // As Redis: where there is no hash, the options are not looked at.
+  // As Redis: if the key does not exist, the options are not checked.
   if (hash === undefined) return ["0", emptyArray];
   const { count, matches, withValues } = readScanOptions(call, 3, ["NOVALUES"]);
   const budget = new ReplyBudget();

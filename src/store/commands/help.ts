@@ -1,12 +1,12 @@
-/** HELP, which every container of subcommands has. */
+/** HELP, a subcommand of every container. */
 import { noKeys, type Row } from "../command.ts";
 import { simple } from "../reply/reply.ts";
 
-/** A subcommand that answers these lines, and those about itself. */
+/** A subcommand that returns these lines, and those about itself. */
 export function helpRow(lines: readonly string[], facts: Partial<Row> = {}): Row {
   return {
     name: "HELP",
-    summary: "What the subcommands do",
+    summary: "Describes the subcommands",
     arity: 2,
     flags: ["loading", "stale"],
     keys: noKeys,

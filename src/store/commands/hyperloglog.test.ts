@@ -1,4 +1,4 @@
-/** HyperLogLog commands: literal bytes of redis-server 7.0.15, what is journaled, and who may keep a count. */
+/** HyperLogLog commands: literal bytes of redis-server 7.0.15, journaled records, and who may cache a count. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const COUNTED_3 = "\x03\x00\x00\x00\x00\x00\x00\x00";
 const STALE = "\x00\x00\x00\x00\x00\x00\x00\x80";
 const ABC = "`\xf3\x80P\xb1\x84K\xfb\x80BZ";
 
-test("PFADD, PFCOUNT and PFMERGE leave the bytes that Redis leaves", () => {
+test("PFADD, PFCOUNT and PFMERGE produce the bytes of Redis", () => {
   startSession().expect([
     ["PFADD none", 1],
     ["GET none", `${HEADER}${STALE}\x7f\xff`],
@@ -34,7 +34,7 @@ test("PFADD, PFCOUNT and PFMERGE leave the bytes that Redis leaves", () => {
   ]);
 });
 
-test("a sketch of many elements becomes dense and stays within a percent or two", () => {
+test("a sketch of many elements becomes dense and is accurate within a percent or two", () => {
   const session = startSession();
   for (let i = 0; i < 20; i += 1)
     session.call("PFADD", "big", ...Array.from({ length: 100 }, (_, j) => `${(i + 1) * 100 + j}`));
@@ -44,7 +44,7 @@ test("a sketch of many elements becomes dense and stays within a percent or two"
   ]);
 });
 
-test("what is no sketch, or a corrupted one, is refused and left alone", () => {
+test("refuses an invalid or corrupted sketch and does not change it", () => {
   startSession().expect([
     ["HSET hash f v", 1],
     ["PFADD hash a", error("WRONGTYPE Operation against a key holding the wrong kind of value")],
@@ -74,7 +74,7 @@ test("journal and snapshot rebuild sketches", () => {
   assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store));
 });
 
-test("A-03: a count is kept only where the caller and the disk may write", () => {
+test("A-03: caches a count only if the caller and the disk may write", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.expect([["PFADD h a b c", 1]]);

@@ -1,6 +1,6 @@
 /**
- * HyperLogLog commands. A HyperLogLog is a string whose bytes are those of
- * Redis, so GET and SET carry it from one server to another.
+ * HyperLogLog commands. A HyperLogLog is a string with the bytes of Redis, so
+ * GET and SET move it from one server to another.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey } from "../command.ts";
@@ -23,7 +23,7 @@ import { inserted, read, readAndInserted, readAndStored } from "./command-keys.t
 export const hyperLogLogCommands = family("hyperloglog", [
   {
     name: "PFADD",
-    summary: "Adds elements to a HyperLogLog and answers whether its count may have changed",
+    summary: "Adds elements to a HyperLogLog and returns whether its count may have changed",
     arity: -2,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -32,7 +32,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
   },
   {
     name: "PFCOUNT",
-    summary: "About how many different elements were added to any of the HyperLogLogs",
+    summary: "Returns the approximate number of distinct elements of HyperLogLogs",
     arity: -2,
     flags: ["readonly", "may-replicate"],
     keys: allKeys,
@@ -41,7 +41,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
   },
   {
     name: "PFMERGE",
-    summary: "Adds the elements of HyperLogLogs to the first one",
+    summary: "Merges HyperLogLogs into the first one",
     arity: -2,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -53,7 +53,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
 
 function add({ keyspace, arg, argCount }: Call): Reply {
   const key = arg(1);
-  // Tried on a copy: what is corrupted shows before anything is changed.
+  // Tried on a copy, to detect corruption before anything changes.
   const known = findSketch({ keyspace, key });
   const tried = known === undefined ? HyperLogLog.empty() : HyperLogLog.from(Buffer.from(known.bytes));
   const raises: Raise[] = [];
@@ -80,7 +80,7 @@ function count(call: Call): Reply {
   const cached = sketch.cachedCardinality;
   if (cached !== undefined) return integer(cached);
   const cardinality = sketch.count();
-  // A read, yet it keeps what it found, where the caller may write.
+  // Although a read, it caches the count if the caller may write.
   if (call.mayWrite) setStringRange(keyspace, key, { offset: CARDINALITY_AT, bytes: cardinalityBytes(cardinality) });
   return integer(cardinality);
 }
@@ -96,7 +96,7 @@ function merge({ keyspace, arg, argCount }: Call): Reply {
     if (sketch.isDense) isDense = true;
     sketch.raiseInto(ranks);
   }
-  // Redis looks the target up twice, to read it and to write it, and counts both as uses.
+  // Redis looks the target up twice, to read and to write it, and counts both as uses.
   keyspace.use(target);
   const merged = known === undefined ? HyperLogLog.empty() : HyperLogLog.from(Buffer.from(known.bytes));
   if (isDense) merged.makeDense();

@@ -42,20 +42,20 @@ function lineOf(text: string, name: string): string | undefined {
     ?.slice(name.length + 1);
 }
 
-/** Runs a line on the database main of a store that no harness has made. */
+/** Runs a line on the database main of a store without a harness. */
 function runOn(store: Store, line: string): Reply {
   const reply = store.database("main").command({ user: defaultUser, transport: "http", address: "" }, line.split(" "));
   assert.ok(!(reply instanceof Promise));
   return reply;
 }
 
-test("INFO without a section, and under three names, is everything", () => {
+test("INFO without a section, or with one of three names, returns all sections", () => {
   const session = startSession();
   for (const line of ["INFO", "INFO default", "INFO all", "INFO everything", "INFO nonsense ALL"])
     assert.deepEqual(headingsOf(infoText(session, line)), ALL, line);
 });
 
-test("INFO answers the sections that are named, in its own order, and nothing for others", () => {
+test("INFO returns the named sections, in its own order, and nothing for unknown ones", () => {
   const session = startSession();
   assert.deepEqual(headingsOf(infoText(session, "info keyspace SERVER")), ["# Server", "# Keyspace"]);
   assert.equal(infoText(session, "INFO nonsense"), "");
@@ -95,10 +95,10 @@ test("INFO commandstats counts calls, refusals and failures by full name", () =>
   );
 });
 
-test("INFO commandstats and latencystats tell how long runs took", () => {
+test("INFO commandstats and latencystats report the duration of runs", () => {
   let nowMs = 0;
   const clock = new VirtualClock();
-  // Each look at the clock is 4 µs later than the one before.
+  // Each reading of the clock is 4 µs later than the one before.
   clock.monotonicMs = () => {
     nowMs += 0.004;
     return nowMs;
@@ -122,7 +122,7 @@ test("INFO commandstats and latencystats tell how long runs took", () => {
   );
 });
 
-test("INFO errorstats counts errors by the word they begin with, also of commands that nobody knows", () => {
+test("INFO errorstats counts errors by their first word, including those of unknown commands", () => {
   const session = startSession();
   session.run("SET a text");
   session.run("INCR a");
@@ -138,7 +138,7 @@ test("INFO errorstats counts errors by the word they begin with, also of command
   assert.equal(infoText(session, "INFO errorstats"), "# Errorstats\r\n");
 });
 
-test("INFO stats counts what expired, key by key and field by field", () => {
+test("INFO stats counts expired keys and fields", () => {
   const session = startSession();
   session.run("SET a 1 PX 5");
   session.run("HSET h f v g w");
@@ -151,7 +151,7 @@ test("INFO stats counts what expired, key by key and field by field", () => {
   assert.equal(lineOf(text, "expired_subkeys"), "1");
 });
 
-test("INFO server tells the version of Redis that clients ask for, and how long the store is up", () => {
+test("INFO server reports the version of Redis that clients look for, and the uptime", () => {
   const session = startSession();
   session.clock.advance(90_061_000);
   const text = infoText(session, "INFO server");
@@ -161,7 +161,7 @@ test("INFO server tells the version of Redis that clients ask for, and how long 
   assert.equal(lineOf(text, "uptime_in_days"), "1");
 });
 
-test("INFO persistence says whether the last write failed", () => {
+test("INFO persistence reports whether the last write failed", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   assert.equal(lineOf(infoText(session), "aof_enabled"), "1");
@@ -171,7 +171,7 @@ test("INFO persistence says whether the last write failed", () => {
   assert.equal(lineOf(infoText(startSession()), "aof_enabled"), "0");
 });
 
-test("INFO tells of the process what it is given, and leaves it out otherwise", () => {
+test("INFO includes figures of the process if it has them, and omits them otherwise", () => {
   const store = new Store({
     journal: new RecordingJournal(),
     clock: new VirtualClock(),
@@ -188,7 +188,7 @@ test("INFO tells of the process what it is given, and leaves it out otherwise", 
   assert.equal(lineOf(infoText(startSession()), "used_memory_rss"), undefined);
 });
 
-test("INFO memory tells what the database takes, and what it may take", () => {
+test("INFO memory reports the used memory of the database, and its limit", () => {
   const session = startSession();
   const emptyBytes = Number(lineOf(infoText(session), "used_memory"));
   session.run("SET k v");
@@ -209,7 +209,7 @@ test("INFO memory tells what the database takes, and what it may take", () => {
   assert.equal(lineOf(changed, "maxmemory_policy"), "volatile-ttl");
 });
 
-test("INFO tells of the sessions of its own database", () => {
+test("INFO counts the sessions of its own database", () => {
   const { store, connect } = startSessions();
   connect({ database: store.database("other") }).run("SUBSCRIBE x");
   connect().run("SUBSCRIBE a b");

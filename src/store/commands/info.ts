@@ -1,6 +1,6 @@
 /**
- * INFO: what a database can tell of itself, in the format of Redis. A line
- * stands here only if it is true; what nobody measures is left out.
+ * INFO: facts about a database, in the format of Redis. A line is included only
+ * if it is true; figures that are not measured are omitted.
  */
 import { type Call, noKeys, type Row } from "../command.ts";
 import { type CommandFacts, REDIS_VERSION } from "../command-facts.ts";
@@ -9,7 +9,7 @@ import { type Reply, verbatim } from "../reply/reply.ts";
 
 export const infoRow: Row = {
   name: "INFO",
-  summary: "Facts and counters of the server",
+  summary: "Returns facts and counters of the server",
   arity: -1,
   flags: ["loading", "stale"],
   categories: ["dangerous"],
@@ -39,7 +39,7 @@ const sections: readonly Section[] = [
   { name: "Keyspace", lines: keyspaceLines },
 ];
 
-/** Names that stand for all sections; the service makes no difference between them. */
+/** Names for all sections, which the service treats alike. */
 const ALL_NAMES: ReadonlySet<string> = new Set(["ALL", "DEFAULT", "EVERYTHING"]);
 
 function info({ database, word, argCount }: Call): Reply {
@@ -67,7 +67,7 @@ function serverLines({ context, keyspace }: CommandHost): readonly string[] {
   ];
 }
 
-/** Of those that speak over TCP with this database: over HTTP nobody is connected to one. */
+/** Counts TCP clients only: HTTP requests are not connected. */
 function clientLines({ sessions, waiters }: CommandHost): readonly string[] {
   return [`connected_clients:${sessions.count}`, `blocked_clients:${waiters.count}`, "tracking_clients:0"];
 }
@@ -76,13 +76,13 @@ function memoryLines({ context, keyspace }: CommandHost): readonly string[] {
   const figures = context.readFigures?.();
   const { usedBytes, tableBytes, meter, memory } = keyspace;
   return [
-    // Of this database alone, and what its maxmemory bounds.
+    // Of this database alone, as limited by its maxmemory.
     `used_memory:${usedBytes}`,
     `used_memory_human:${humanBytes(usedBytes)}`,
-    // The keys, and the tables that hold them.
+    // The keys, and the tables that contain them.
     `used_memory_overhead:${tableBytes}`,
     `used_memory_dataset:${meter.totalBytes}`,
-    // Of the process, which has other databases too.
+    // Of the process, which serves other databases too.
     ...(figures === undefined
       ? []
       : [
@@ -127,7 +127,7 @@ function statsLines(database: CommandHost): readonly string[] {
   ];
 }
 
-/** Times are estimated from the runs that were timed (`command-counts.ts`). */
+/** Times are estimated from the timed runs (`command-counts.ts`). */
 function commandLines(database: CommandHost): readonly string[] {
   const lines: string[] = [];
   for (const command of withSubcommands(database.commands)) {
@@ -143,7 +143,7 @@ function errorLines({ errorCounts }: CommandHost): readonly string[] {
   return [...errorCounts.byName].map(([name, count]) => `errorstat_${name}:count=${count}`);
 }
 
-/** The shares of runs whose time is told, in percent; also what CONFIG GET tells. */
+/** The percentiles of the run times in INFO, which CONFIG GET returns too. */
 export const LATENCY_PERCENTILES: readonly number[] = [50, 99, 99.9];
 
 function latencyLines(database: CommandHost): readonly string[] {
@@ -163,7 +163,7 @@ function latencyLines(database: CommandHost): readonly string[] {
 function keyspaceLines({ keyspace }: CommandHost): readonly string[] {
   const { entries, expiries, fieldExpiryKeys } = keyspace;
   if (entries.size === 0) return [];
-  // avg_ttl is an estimate in Redis, and 0 where it has none.
+  // avg_ttl is an estimate in Redis, and 0 if Redis has none.
   return [`db0:keys=${entries.size},expires=${expiries.size},avg_ttl=0,subexpiry=${fieldExpiryKeys.size}`];
 }
 
@@ -174,7 +174,7 @@ function* withSubcommands(commands: readonly CommandFacts[]): Generator<CommandF
   }
 }
 
-/** Bytes as Redis prints them for people: `1.47M`. */
+/** Bytes in Redis' readable form: `1.47M`. */
 function humanBytes(count: number): string {
   const units = ["B", "K", "M", "G", "T"];
   let unit = 0;

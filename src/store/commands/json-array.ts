@@ -1,4 +1,4 @@
-/** The JSON.ARR commands. Indexes count from the end where they are negative. */
+/** The JSON.ARR commands. Negative indexes count from the end. */
 import type { Call } from "../command.ts";
 import { documentGrowsTooMuch, elementOutOfBounds, pathMissing, pathValueWrong, wrongArity } from "../errors.ts";
 import { areEqual, copyOfNode, ELEMENTS_MAX, type JsonNode, nodeBytesOf, typeNameOf } from "../json/node.ts";
@@ -43,9 +43,9 @@ export function arrinsert(call: Call): Reply {
 }
 
 interface Insertion {
-  /** The argument that the values begin at. */
+  /** The index of the first value among the arguments. */
   readonly valuesAt: number;
-  /** Where in an array of this length they go; undefined where that is out of reach. */
+  /** The index at which to insert in an array of this length; undefined if it is out of range. */
   readonly indexFor: (length: number) => number | undefined;
   readonly event: KeyspaceEvent;
 }
@@ -115,7 +115,7 @@ export function arrindex(call: Call): Reply {
   });
 }
 
-/** Where the first such element is from `start` up to and not including `stop`, of which 0 is the end; -1 for nowhere. */
+/** The index of the first equal element from `start` to before `stop`, where 0 means the end; -1 if not found. */
 function indexIn(
   array: readonly JsonNode[],
   { wanted, start, stop, budget }: { wanted: JsonNode; start: number; stop: number; budget: StepBudget },
@@ -136,8 +136,8 @@ export function arrpop(call: Call): Reply {
   const given = argCount > 3 ? count(3) : -1;
   const document = getDocument(call, key);
   const matches = targetsIn(document, { key, path });
-  // What comes out is printed before anything goes, so that a reply that is too long refuses the command. It can only
-  // become shorter meanwhile, because something inside of it was popped first.
+  // Elements are printed before any is removed, so that a reply that is too long refuses the command. The reply can
+  // only become shorter, when something inside an element was popped first.
   const budget = new ReplyBudget();
   const full = new Set<JsonNode>();
   for (const { node } of matches) {
@@ -154,7 +154,7 @@ export function arrpop(call: Call): Reply {
     change: (spot) => {
       const array = document.find(spot.location);
       if (!Array.isArray(array)) return undefined;
-      // A path may lead to the same array twice, and takes from it once.
+      // A path may match the same array twice, but pops from it once.
       if (!full.delete(array)) return nil;
       const index = placeOf(given, array.length);
       const text = textOfNode(array[index] as JsonNode);
@@ -164,7 +164,7 @@ export function arrpop(call: Call): Reply {
   });
 }
 
-/** Out of reach is the first or the last element. */
+/** An index out of range means the first or the last element. */
 function placeOf(given: number, length: number): number {
   return given < 0 ? Math.max(0, length + given) : Math.min(given, length - 1);
 }

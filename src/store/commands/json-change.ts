@@ -1,4 +1,4 @@
-/** JSON commands that change or ask about nodes of one kind: numbers, strings, booleans, objects; and JSON.DEL and JSON.CLEAR. */
+/** JSON commands that change or query nodes of one kind: numbers, strings, booleans, objects; DEL and CLEAR. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import {
@@ -185,7 +185,7 @@ export function objlen(call: Call): Reply {
   });
 }
 
-/** Empties containers and sets numbers to 0; answers how many of them were not so yet. */
+/** Empties containers and sets numbers to 0; returns how many have changed. */
 export function clear(call: Call): Reply {
   const { keyspace, arg } = call;
   const key = arg(1);
@@ -204,7 +204,7 @@ export function clear(call: Call): Reply {
   return count;
 }
 
-/** Undefined for what stays as it is. */
+/** Undefined if the node stays the same. */
 function clearedFrom(node: JsonNode): JsonNode | undefined {
   if (isNumber(node)) return compareNumbers(node, 0) === 0 ? undefined : 0;
   if (!isContainer(node)) return undefined;
@@ -212,7 +212,7 @@ function clearedFrom(node: JsonNode): JsonNode | undefined {
   return size === 0 ? undefined : emptied(node);
 }
 
-/** Removes what a path leads to; the root goes with its key. What goes with a container is not counted. */
+/** Removes the nodes that match a path; the key goes with the root. Nodes inside a removed container do not count. */
 export function del(call: Call): Reply {
   const { keyspace, arg } = call;
   const key = arg(1);
@@ -252,7 +252,7 @@ interface Removal {
   readonly steps: ReadonlySet<Bytes | number>;
 }
 
-/** What goes from each container, the deepest first, so that no place moves before its turn; nothing that goes anyway. */
+/** The steps to remove from each container, deepest first, so that indexes stay valid; none below a removed node. */
 function removalsOf(matches: readonly Match[]): readonly Removal[] {
   const removals = new Map<JsonNode, { container: Match; steps: Set<Bytes | number> }>();
   for (const { parent, step } of matches) {

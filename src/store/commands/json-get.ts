@@ -37,7 +37,7 @@ export function get(call: Call): Reply {
   return printer.text;
 }
 
-/** The last word is the path. What is no document, and what an old path does not find, is nil. */
+/** The last word is the path. A key that is not a document, and a legacy path without a match, are nil. */
 export function mget({ keyspace, arg, argCount }: Call): Reply {
   const path = parsePath(arg(argCount - 1));
   const steps = new StepBudget();
@@ -72,7 +72,7 @@ function readOptions({ arg, word, argCount }: Call): { readonly layout: Layout; 
   const texts = new Set<Bytes>();
   for (let i = 2; i < argCount; i += 1) {
     const option = word(i);
-    if (option === "NOESCAPE") continue; // as before: nothing is escaped that need not be
+    if (option === "NOESCAPE") continue; // the default: only required escapes are printed
     if (option !== "INDENT" && option !== "NEWLINE" && option !== "SPACE") {
       texts.add(arg(i));
       continue;
@@ -102,7 +102,7 @@ function textOf(document: JsonValue, path: JsonPath, budget: StepBudget): Bytes 
   return printer.text;
 }
 
-/** An array begins with `[` and an object with `{`, so that the two can be told apart. */
+/** An array begins with `[` and an object with `{`, to tell them apart. */
 function replyOf(node: JsonNode, budget: ReplyBudget): Reply {
   budget.take(typeof node === "string" ? node.length : 0);
   if (node === null || typeof node === "string") return node;

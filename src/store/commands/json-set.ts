@@ -1,7 +1,7 @@
 /**
- * JSON.SET, JSON.MSET and JSON.MERGE: values that come whole. A path that leads
- * somewhere replaces all that it leads to; one that names a member that an
- * object does not have yet adds it. Deeper levels are not made up.
+ * JSON.SET, JSON.MSET and JSON.MERGE: they set whole values. A path with matches
+ * replaces all of them; one that names a missing member of an object adds it.
+ * Missing levels in between are not created.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -29,11 +29,11 @@ import { nil, ok, type Reply } from "../reply/reply.ts";
 import { JsonValue } from "../values/json.ts";
 import { checkCopies, checkDepth, checkPlaces, findDocument } from "./json-target.ts";
 
-/** Where a value goes. */
+/** Where a value is set. */
 interface Plan {
-  /** None where a level is missing on the way. */
+  /** Empty if a level on the path is missing. */
   readonly locations: readonly Location[];
-  /** True if it is the place of a member that is not there yet. */
+  /** True for the location of a new member. */
   readonly isNew: boolean;
 }
 
@@ -59,7 +59,7 @@ export function mset(call: Call): Reply {
   for (let i = 1; i < argCount; i += 3)
     triplets.push({ key: arg(i), path: parsePath(arg(i + 1)), parsed: parseJson(arg(i + 2)) });
 
-  // Either all of it is done or none: what comes later is planned on what would be there by then.
+  // All or nothing: later values are planned on the result of the earlier ones.
   const seen = new Set<Bytes>();
   const repeated = new Set<Bytes>();
   for (const { key } of triplets) (seen.has(key) ? repeated : seen).add(key);
@@ -107,7 +107,7 @@ function readCondition({ word, argCount }: Call): "NX" | "XX" | undefined {
   return option;
 }
 
-/** Where the path leads to, or could lead to. Throws whatever refuses the command. */
+/** The locations that match the path, or that it can add. Throws every error of the command. */
 function planFor(
   { key, document }: { key: Bytes; document: JsonValue | undefined },
   path: JsonPath,
@@ -156,13 +156,13 @@ function apply({ keyspace }: Call, { key, locations, parsed, isFirst }: Assignme
     return;
   }
   for (const [index, location] of locations.entries()) {
-    // The last place gets the value itself.
+    // The last location gets the value itself.
     const node = index === locations.length - 1 ? parsed.node : copyOfNode(parsed.node);
     setNode(keyspace, { key, location }, node);
   }
 }
 
-/** Puts the value at its places in a draft. */
+/** Sets the value at its locations in a draft. */
 function drafted(draft: JsonValue | undefined, locations: readonly Location[], { node }: Parsed): JsonValue {
   if (draft === undefined) return new JsonValue(copyOfNode(node));
   for (const location of locations) draft.set(location, copyOfNode(node));

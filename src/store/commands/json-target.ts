@@ -1,11 +1,11 @@
 /**
- * What the JSON commands have in common: the document at a key, the nodes that
- * a path leads to, and the shape of a reply.
+ * Shared by the JSON commands: the document at a key, the nodes that match a
+ * path, and the shape of a reply.
  *
- * A path that begins with `$` is answered by an array, with nil for each node
- * of the wrong kind. A path of the old syntax is answered by one value: that
- * of the first node for a read, of the last one that was changed for a write;
- * and by an error where there is none.
+ * The reply for a path that begins with `$` is an array, with nil for each node
+ * of the wrong kind. The reply for a path of the legacy syntax is one value, of
+ * the first node for a read, of the last changed one for a write, or an error if
+ * there is none.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -28,13 +28,13 @@ import { ReplyBudget } from "../reply/budget.ts";
 import type { Reply } from "../reply/reply.ts";
 import { JsonValue } from "../values/json.ts";
 
-/** What one command may put into documents beside the value that it was given: a path may lead to many places. */
+/** The bytes that one command may copy into documents beyond its value: a path may match many locations. */
 export const COPIED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What an index takes in a record, about. */
+/** The approximate bytes of an index in a record. */
 const PLACE_BYTES = 4;
 
-/** The root in the old syntax: what a command means that names no path. */
+/** The root in the legacy syntax: the path of a command without a path argument. */
 const rootPath: JsonPath = parsePath(".");
 
 /** The document at a key, or undefined. Throws `wrongType`. */
@@ -44,19 +44,19 @@ export function findDocument({ keyspace }: Call, key: Bytes): JsonValue | undefi
   throw wrongType;
 }
 
-/** The document at a key, for a command that makes none. Throws `noDocument` and `wrongType`. */
+/** The document at a key, for a command that does not create one. Throws `noDocument` and `wrongType`. */
 export function getDocument(call: Call, key: Bytes): JsonValue {
   const document = findDocument(call, key);
   if (document === undefined) throw noDocument;
   return document;
 }
 
-/** The path in an argument, or the root where there is none. */
+/** The path in an argument, or the root if it is missing. */
 export function pathAt({ arg, argCount }: Call, index: number): JsonPath {
   return index < argCount ? parsePath(arg(index)) : rootPath;
 }
 
-/** As `pathAt`, for the last argument that a command takes. */
+/** Like `pathAt`, for the last argument of a command. */
 export function lastPathAt(call: Call, index: number): JsonPath {
   if (call.argCount > index + 1) throw wrongArity(call.command.fullName);
   return pathAt(call, index);
@@ -66,14 +66,14 @@ export function matchesIn(document: JsonValue, path: JsonPath): readonly Match[]
   return matchesOf(document.root, path.segments, new StepBudget());
 }
 
-/** As `matchesIn`, for a command that changes what it finds. Refuses what would fill the journal with places. */
+/** Like `matchesIn`, for a command that changes the matches. Refuses too many locations for the journal. */
 export function targetsIn(document: JsonValue, { key, path }: { key: Bytes; path: JsonPath }): readonly Match[] {
   const matches = matchesIn(document, path);
   checkPlaces(key, matches);
   return matches;
 }
 
-/** Every change is recorded with its key and the names on the way to it, each of which may be long. */
+/** Every change is recorded with its key and the names on its path, each of which may be long. */
 export function checkPlaces(key: Bytes, matches: readonly Match[]): void {
   let bytes = 0;
   for (const match of matches) {
@@ -84,15 +84,15 @@ export function checkPlaces(key: Bytes, matches: readonly Match[]): void {
   }
 }
 
-/** A question about nodes. */
+/** A query about nodes. */
 export interface Question {
   readonly path: JsonPath;
   readonly matches: readonly Match[];
-  /** The answer about a node, or undefined for one of the wrong kind. */
+  /** The reply for a node, or undefined for one of the wrong kind. */
   readonly answer: (node: JsonNode) => Reply | undefined;
-  /** For the old syntax, about the first node if it is of the wrong kind. */
+  /** For the legacy syntax, if the first node is of the wrong kind. */
   readonly wrong: (node: JsonNode) => CommandError;
-  /** For the old syntax, where the path leads nowhere. */
+  /** For the legacy syntax, if nothing matches the path. */
   readonly missing: CommandError | null;
 }
 
@@ -116,15 +116,15 @@ export interface Change {
   readonly key: Bytes;
   readonly path: JsonPath;
   readonly matches: readonly Match[];
-  /** Changes the node at a spot and answers; undefined where it is of the wrong kind, and then nothing is changed. */
+  /** Changes the node at a spot and returns the reply; undefined for the wrong kind, which is not changed. */
   readonly change: (spot: Spot, match: Match) => Reply | undefined;
-  /** For the old syntax, where nothing was changed. */
+  /** For the legacy syntax, if nothing was changed. */
   readonly missing: CommandError;
-  /** What has happened, if there was a node of the right kind. */
+  /** The event if a node of the right kind was changed. */
   readonly event: KeyspaceEvent;
 }
 
-/** Changes the nodes in the order of the matches. What can refuse the command has been checked before. */
+/** Changes the nodes in the order of the matches. All errors of the command have been checked before. */
 export function changeEach({ keyspace }: Call, { key, path, matches, change, missing, event }: Change): Reply {
   const replies = matches.map((match) => change({ key, location: locationOf(match) }, match));
   if (replies.some((reply) => reply !== undefined)) keyspace.notify(event, key);
@@ -134,12 +134,12 @@ export function changeEach({ keyspace }: Call, { key, path, matches, change, mis
   return last;
 }
 
-/** Refuses to put a value of so many bytes at so many places. */
+/** Refuses to copy a value of this many bytes to this many locations. */
 export function checkCopies(count: number, bytes: number): void {
   if ((count - 1) * bytes > COPIED_BYTES_MAX) throw documentGrowsTooMuch;
 }
 
-/** Refuses what would nest too deep: so many steps to a place, and so many containers in what comes there. */
+/** Refuses nesting that is too deep: the steps to a location plus the containers inside the value. */
 export function checkDepth(stepCount: number, depth: number): void {
   if (stepCount + depth > DOCUMENT_DEPTH_MAX) throw documentTooDeep;
 }
