@@ -6,8 +6,9 @@
  * (1) A segment is removed when a snapshot that covers it has a durable name
  *     and the engine does not need it: `mayRemove`.
  * (2) Removing files and backing them up never overlap.
- * (3) Before a segment is removed, the frames that let the engine give it up
- *     are durable: otherwise a recovery would need the segment.
+ * (3) A segment that the engine no longer needs is removed only when all frames
+ *     appended before its answer are durable: with fewer frames, a recovered
+ *     engine could still read from the segment.
  */
 import { assert } from "../kernel/assert.ts";
 import { faultFields } from "../kernel/log.ts";

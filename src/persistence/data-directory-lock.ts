@@ -2,8 +2,8 @@
  * One process per data directory (S-08). The lock is an exclusive transaction
  * on a small SQLite file, held until the process ends: the system releases it
  * however the process ends, and it works across containers on one host, where a
- * process id could belong to another process. program/directory-lock.ts handles
- * a deleted lock file.
+ * process id could belong to another process. directory-lock.ts of the program
+ * handles a deleted lock file.
  *
  * Start-up only loads this file when there is a directory to lock, so a start
  * without one does not load SQLite.

@@ -20,7 +20,7 @@ const FIRST = "/store/0000000001.journal";
 const SECOND = "/store/0000000002.journal";
 const TEXTS = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
-/** A segment with one batch for each text, every one synced before the next was built; not closed. */
+/** An open segment with one batch for each text, each synced before the next one was built. */
 async function oneBatchEach(): Promise<{ bytes: Buffer; batchEnds: number[] }> {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -32,14 +32,14 @@ async function oneBatchEach(): Promise<{ bytes: Buffer; batchEnds: number[] }> {
   return { bytes: disk.bytesOf(FIRST), batchEnds };
 }
 
-/** What recovery makes of these files: the frames, or the error. */
+/** The result of recovery with these files: the frames, or the error. */
 async function outcomeOf(files: Readonly<Record<string, Uint8Array>>): Promise<string[] | Error> {
   const disk = await emptyDisk();
   for (const [path, bytes] of Object.entries(files)) disk.put(path, bytes);
   try {
     const { frames, area } = await openOn(disk);
     await area.close();
-    // Whatever was accepted is accepted again, with nothing left to cut.
+    // Accepted files are accepted again, with nothing left to cut.
     const again = await readOn(disk);
     assert.deepEqual(again.frames, frames);
     assert.equal(again.tail, undefined);
@@ -60,7 +60,7 @@ function flipped(bytes: Buffer, offset: number, mask: number): Buffer {
   return copy;
 }
 
-test("A-19: a flipped byte in what a later batch calls durable is refused by name, elsewhere the tail is cut there", async () => {
+test("A-19: a flipped byte is refused by name if a later batch calls it durable, else it is cut", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   const lastStart = batchEnds.at(-2) as number;
   for (let offset = 0; offset < bytes.length; offset += 1) {
@@ -81,7 +81,7 @@ test("A-19: a flipped byte in what a later batch calls durable is refused by nam
   }
 });
 
-test("A-19: a truncated last segment is cut after its last whole frame", async () => {
+test("A-19: a truncated last segment is cut after its last complete frame", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   for (let length = 0; length <= bytes.length; length += 1) {
     const outcome = await outcomeOf({ [FIRST]: bytes.subarray(0, length) });
@@ -89,7 +89,7 @@ test("A-19: a truncated last segment is cut after its last whole frame", async (
   }
 });
 
-test("A-19: a byte or a batch that is there twice is refused, or cut if nothing after it was promised", async () => {
+test("A-19: a repeated byte or batch is refused, or cut if nothing after it was called durable", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   for (let offset = 0; offset < bytes.length; offset += 1) {
     const doubled = Buffer.concat([bytes.subarray(0, offset + 1), bytes.subarray(offset)]);
@@ -101,14 +101,14 @@ test("A-19: a byte or a batch that is there twice is refused, or cut if nothing 
   for (const [index, end] of batchEnds.entries()) {
     const doubled = Buffer.concat([bytes.subarray(0, end), bytes.subarray(start, end), bytes.subarray(end)]);
     const outcome = await outcomeOf({ [FIRST]: doubled });
-    // Nothing after the last but one says that the last one is durable.
+    // Nothing after the last batch says that it is durable.
     if (index >= 3) assert.deepEqual(outcome, TEXTS.slice(0, index + 1), `batch ${index}`);
     else assert.ok(isRefusal(outcome), `batch ${index}`);
     start = end;
   }
 });
 
-test("A-19: in a segment that another one follows, every flipped, missing or added byte is refused", async () => {
+test("A-19: refuses every flipped, missing or added byte in a segment that another one follows", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "one", "two");
@@ -127,13 +127,13 @@ test("A-19: in a segment that another one follows, every flipped, missing or add
   }
   const longer = await outcomeOf({ [FIRST]: Buffer.concat([first, Buffer.alloc(1)]), [SECOND]: second });
   assert.ok(isRefusal(longer));
-  // The crash may have come while the second one was created.
+  // A crash may have interrupted the creation of the second one.
   assert.deepEqual(await outcomeOf({ [FIRST]: first, [SECOND]: second.subarray(0, 63) }), ["one", "two", "three"]);
   const damagedTail = await outcomeOf({ [FIRST]: first.subarray(0, -1), [SECOND]: second.subarray(0, 10) });
-  assert.ok(isRefusal(damagedTail), "a segment is only created when the one before it is durable");
+  assert.ok(isRefusal(damagedTail), "a segment is only created when the previous one is durable");
 });
 
-test("whole frames after a hole are no damage if nobody called what is in the hole durable", async () => {
+test("complete frames after a hole are not damage if no mark called the hole durable", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   const ends: number[] = [];
@@ -146,7 +146,7 @@ test("whole frames after a hole are no damage if nobody called what is in the ho
   assert.deepEqual(await outcomeOf({ [FIRST]: holed }), ["alpha", "beta"]);
 });
 
-test("a file that grew without its data reads as the end", async () => {
+test("zeros at the end of a file that grew without its data read as the end", async () => {
   const { bytes } = await oneBatchEach();
   for (const count of [1, 31, 32, 5_000]) {
     assert.deepEqual(
@@ -158,11 +158,11 @@ test("a file that grew without its data reads as the end", async () => {
   assert.deepEqual(await outcomeOf({ [FIRST]: Buffer.alloc(FILE_HEADER_BYTES) }), []);
 });
 
-test("nobody who chooses payloads can make the tail of a crash look like damage", async () => {
+test("chosen payloads cannot make the tail of a crash look like damage", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   const disk = await emptyDisk();
   const opened = await openOn(disk, { random: seededRandom(99) });
-  // A stranger stores a piece of another journal whose marks call later positions durable.
+  // A client stores a piece of another journal whose marks call later positions durable.
   await appendSafely(opened, "first");
   await appendSafely(opened, bytes.toString("latin1", batchEnds[2]));
   const length = opened.area.journal.segmentBytes;
@@ -173,7 +173,7 @@ test("nobody who chooses payloads can make the tail of a crash look like damage"
   assert.deepEqual(await outcomeOf({ [FIRST]: torn }), ["first"]);
 });
 
-test("a segment that is missing is named, at the start, in the middle and after a snapshot", async () => {
+test("names a missing segment, at the start, in the middle and after a snapshot", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   for (const text of ["a", "b", "c"]) {
@@ -192,7 +192,7 @@ test("a segment that is missing is named, at the start, in the middle and after 
   );
 });
 
-test("a segment that lies where it does not belong is refused by name", async () => {
+test("refuses a segment in the wrong place by name", async () => {
   const { bytes } = await oneBatchEach();
   assert.ok((await outcomeOf({ [FIRST]: bytes, [SECOND]: bytes })) instanceof DamagedData);
 
@@ -220,7 +220,7 @@ test("a segment that lies where it does not belong is refused by name", async ()
   );
 });
 
-test("a newer format is refused by name, whatever else the file has become", async () => {
+test("refuses a newer format by name, even if the rest of the file differs", async () => {
   const { bytes } = await oneBatchEach();
   const newer = Buffer.from(bytes);
   newer.writeUInt32LE(2, 8);
@@ -229,7 +229,7 @@ test("a newer format is refused by name, whatever else the file has become", asy
   assert.deepEqual(await outcomeOf({ [FIRST]: newer.subarray(0, 12) }), new NewerFormat(FIRST, 2, 1));
 });
 
-test("what was recovered is durable before anybody sees it", async () => {
+test("recovered frames are durable before recovery returns", async () => {
   const disk = await emptyDisk();
   const random = seededRandom(4);
   const opened = await openOn(disk, { mode: "no" });
@@ -242,7 +242,7 @@ test("what was recovered is durable before anybody sees it", async () => {
   for (let i = 0; i < 50; i += 1) assert.deepEqual((await openOn(killed.afterPowerCut(random))).frames, ["a", "b"]);
 });
 
-test("S-05: what a failed fdatasync left in the cache only is written again before anybody sees it", async () => {
+test("S-05: recovery writes again the bytes that a failed fdatasync left only in the cache", async () => {
   const random = seededRandom(6);
   for (const mode of ["always", "everysec", "no"] as const) {
     for (let round = 0; round < 30; round += 1) {
@@ -265,7 +265,7 @@ test("S-05: what a failed fdatasync left in the cache only is written again befo
   }
 });
 
-test("a recovery that is interrupted anywhere leaves what the next one needs", async () => {
+test("an interrupted recovery leaves everything that the next one needs", async () => {
   const random = seededRandom(8);
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
@@ -284,7 +284,7 @@ test("a recovery that is interrupted anywhere leaves what the next one needs", a
   }
 });
 
-test("leftovers are removed, files of others stay", async () => {
+test("removes leftovers, and leaves files that are not its own", async () => {
   const disk = await emptyDisk();
   disk.put("/store/0000000003.snapshot.1f2e.new", Buffer.from("half"));
   disk.put("/store/notes.txt", Buffer.from("mine"));
@@ -296,7 +296,7 @@ test("leftovers are removed, files of others stay", async () => {
   assert.deepEqual(filesOf(disk), ["/store/0000000001.journal", "/store/1.journal", "/store/notes.txt"]);
 });
 
-test("reading reports its progress in bytes and changes nothing", async () => {
+test("readArea reports its progress in bytes and changes nothing", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
@@ -323,7 +323,7 @@ test("reading reports its progress in bytes and changes nothing", async () => {
   );
 });
 
-test("frames and files larger than a window are read", async () => {
+test("reads frames and files larger than a window", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   const texts = Array.from({ length: 300 }, (_, i) => String.fromCharCode(32 + (i % 90)).repeat(i * 37));

@@ -1,28 +1,29 @@
 /**
- * Recovery: the newest snapshot, then every segment after it, in order, to
- * the first frame that is not whole.
+ * Recovery reads the newest snapshot and then every segment after it, in
+ * order, up to the first incomplete frame.
  *
- * (1) A mark states a position that was durable when it was written, and a
- *     segment is only begun when the one before it is durable to its end mark.
- *     So a bad item is damage if a whole mark after it states a synced
- *     position beyond it, or if another segment follows: refuse, and name
- *     file and offset.
+ * (1) A mark states a position that was durable when the mark was written, and
+ *     a segment begins only when the previous one is durable up to its end
+ *     mark. So a bad item is damage if a valid mark after it states a synced
+ *     position beyond it, or if another segment follows. Recovery then fails
+ *     and names the file and the offset.
  * (2) Any other bad item is the tail of a crash. A power cut may keep any
- *     pages of what was not synced, so whole frames after the bad one are
- *     normal; nobody was promised them. The segment is cut there.
+ *     unsynced pages, so complete frames after the bad one are normal; no reply
+ *     depended on them. The segment is cut there.
  * (3) Snapshots and segments cover every position once, without a gap: each
- *     file says at which position it begins.
- * (4) Nobody sees recovered state before it is durable. What a process that
- *     was killed left in the system's cache was read, yet a power cut may
- *     still take it. And where an fdatasync failed, the system may show bytes
- *     as clean that never reached the disk. So the part of the last segment
- *     that no mark calls durable is written once more, and then synced.
- * (5) A file without a name that is durable is not relied on: the directory
- *     is synced before anything that a snapshot covers is removed.
- * (6) An absent or empty last segment means that nothing was written to it only
- *     where nothing durable says that it was begun. A snapshot says so of the
- *     segment with its number, and the high-water mark of its own: they are made
- *     when the segment's header and name are durable (snapshot.ts, high-water.ts).
+ *     file states the position at which it begins.
+ * (4) Recovered state is not visible before it is durable. A killed process may
+ *     leave bytes in the system's cache that can be read, but that a power cut
+ *     still loses. After a failed fdatasync, the system may report bytes as
+ *     clean that never reached the disk. So the part of the last segment that
+ *     no mark calls durable is written again and then synced.
+ * (5) Recovery does not rely on a file whose name is not durable: it syncs the
+ *     directory before it removes anything that a snapshot covers.
+ * (6) A missing or empty last segment means that nothing was written to it only
+ *     if nothing durable says that it was begun. A snapshot says so about the
+ *     segment with its number, and the high-water mark about the one it names:
+ *     both are written when the segment's header and name are durable
+ *     (snapshot.ts, high-water.ts).
  */
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
@@ -40,7 +41,7 @@ import { type HighWater, highWaterPath, NO_HIGH_WATER, readHighWater } from "./j
 import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./journal/item-reader.ts";
 import { readSnapshot } from "./snapshot-file.ts";
 
-/** What a recovery reads: the state of the snapshot, then what the segments add to it. */
+/** The two steps of a recovery: load the snapshot, then replay the segments. */
 export type RecoveryStep = "snapshot" | "replay";
 
 export interface RecoveryOptions {
@@ -49,44 +50,44 @@ export interface RecoveryOptions {
   /** The area's name, as its files state it. */
   readonly area: string;
   /**
-   * Takes each frame in order, with its place, or undefined for a frame of the snapshot. Bytes and place are only valid
-   * until it returns.
+   * Receives each frame in order, with its location, or undefined for a frame of the snapshot. Bytes and location are
+   * only valid until it returns.
    */
   apply(frame: Buffer, location: JournalLocation | undefined): void;
-  /** Bytes read so far, of all bytes of snapshot and segments; told after each part of a file, not after each frame. */
+  /** The bytes read and all bytes of snapshot and segments. Called after each part of a file, not after each frame. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
-  /** If there, `recover` keeps covered segments: whoever gave it is asked about them when the past was applied. */
+  /** If present, `recover` leaves covered segments in place: it is asked about them after the replay. */
   mayRemove?(segment: number): boolean;
-  /** Reads only segments with lower numbers, and demands that they are ended. Looks at no covered one. */
+  /** Reads only segments with lower numbers, which must have their end mark, and ignores covered segments. */
   readonly endSegment?: number;
 }
 
 export interface SegmentFound {
   readonly number: number;
-  /** Without what is to be cut. */
+  /** Without the tail that is cut. */
   readonly bytes: number;
 }
 
 export interface AreaRead {
-  /** Behind the last frame. */
+  /** The position after the last frame. */
   readonly position: number;
   /** The newest snapshot. */
   readonly snapshot: { readonly number: number; readonly bytes: number; readonly position: number } | undefined;
-  /** Segments in front of the snapshot that are still there, ascending, maybe with gaps. They are not read. */
+  /** Segments before the snapshot that still exist, ascending, maybe with gaps. They are not read. */
   readonly covered: readonly SegmentFound[];
   /** Segments after the snapshot that have their end mark, ascending. */
   readonly ended: readonly SegmentFound[];
   /** The last segment, if it has no end mark. */
   readonly open: OpenSegment | undefined;
-  /** What a crash left behind the last whole frame, in bytes. */
+  /** The bytes that a crash left after the last complete frame. */
   readonly tail: { readonly file: string; readonly offset: number; readonly bytes: number } | undefined;
-  /** A last segment whose creation a crash interrupted: it holds nothing. */
+  /** The path of a last segment whose creation was interrupted by a crash: it holds nothing. */
   readonly unbegun: string | undefined;
-  /** From here on no mark says that the last segment is durable (4). */
+  /** The part of the last segment that no mark calls durable (4). */
   readonly unproven: { readonly file: string; readonly offset: number } | undefined;
-  /** Paths of files that nobody needs: snapshots before the newest one, and what was never finished. */
+  /** Paths of unneeded files: snapshots before the newest one, and unfinished files. */
   readonly leftovers: readonly string[];
-  /** Why the high-water mark cannot be used, if it cannot. */
+  /** Why the high-water mark cannot be used; undefined if it can. */
   readonly highWaterFault: string | undefined;
 }
 
@@ -159,8 +160,8 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
 }
 
 /**
- * Reads an area and leaves its files as a journal may continue them: cut, durable, without leftovers. Covered segments
- * are removed too, unless there is a `mayRemove`.
+ * Reads an area and prepares its files so that a journal can continue them: cut, durable, without leftovers. Covered
+ * segments are removed too, unless `mayRemove` is present.
  */
 export async function recover(options: RecoveryOptions): Promise<AreaRead> {
   const { disk, directory } = options;
@@ -181,7 +182,7 @@ export async function recover(options: RecoveryOptions): Promise<AreaRead> {
   return { ...read, covered: [] };
 }
 
-/** Sizes are not asked for where the files belong to another process, which may remove them meanwhile. */
+/** Reads no sizes if the files belong to another process, which may remove them at any time. */
 async function coveredOf(
   { disk, directory, endSegment }: RecoveryOptions,
   segments: readonly number[],
@@ -207,10 +208,10 @@ interface SegmentRead {
 interface ExpectedSegment {
   readonly path: string;
   readonly number: number;
-  /** Where the segment must begin. */
+  /** The position at which the segment must begin. */
   readonly position: number;
   readonly isLast: boolean;
-  /** Its header was durable once. */
+  /** True if its header was durable once. */
   readonly wasBegun: boolean;
   readonly progress: Progress;
 }
@@ -252,7 +253,7 @@ async function readSegment(options: RecoveryOptions, expected: ExpectedSegment):
   });
 }
 
-/** Returns undefined for a last segment that holds less than a header: a crash came while it was created. */
+/** Returns undefined for a last segment without a complete header: a crash interrupted its creation. */
 async function readHeader(
   file: DiskFile,
   size: number,
@@ -263,7 +264,7 @@ async function readHeader(
   try {
     return parseFileHeader(bytes, { ...expected, kind: "segment" });
   } catch (error) {
-    // A header is durable before anything follows it, so a longer file was whole once. keeps (6)
+    // A header is durable before anything follows it, so a longer file once had a valid header. keeps (6)
     if (!(error instanceof DamagedData) || size > FILE_HEADER_BYTES) throw error;
     if (!expected.wasBegun) return undefined;
     if (size === 0) throw new DamagedData(expected.path, 0, "it is empty, but its first bytes were durable");
@@ -282,10 +283,10 @@ async function checkTail(source: ItemSource, found: ItemsRead, expected: Expecte
   throw new DamagedData(expected.path, found.offset, what);
 }
 
-/** Follows the marks of one segment. */
+/** Checks the marks of one segment in order. */
 class MarkTrail {
   isEnded = false;
-  /** Where each part starts that is not called durable yet: the header, then one batch after the other. */
+  /** The starts of the parts that no mark calls durable yet: the header, then the batches. */
   #unproven: { offset: number; position: number }[];
 
   constructor(position: number) {
@@ -308,7 +309,7 @@ class MarkTrail {
 
 const COPY_BYTES = 1024 * 1024;
 
-/** Writes what is there from `start` to the end of the file once more. */
+/** Writes the bytes from `start` to the end of the file again. */
 async function writeAgain(file: DiskFile, start: number): Promise<void> {
   const size = await file.size();
   const bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(COPY_BYTES, size - start)));
@@ -327,7 +328,7 @@ interface Expected {
   readonly afterSnapshot: boolean;
 }
 
-/** keeps (3): a segment that should be there is missed by name. */
+/** keeps (3): throws an error that names the missing segment. */
 function assertNoGap(numbers: readonly number[], expected: Expected): void {
   const { directory, firstNumber, endNumber, afterSnapshot } = expected;
   let next = firstNumber;
@@ -343,7 +344,7 @@ function assertNoGap(numbers: readonly number[], expected: Expected): void {
   }
 }
 
-/** keeps (6): a segment that was begun is missed by name, also when none follows it. */
+/** keeps (6): throws an error that names a missing segment that was begun, even if no segment follows it. */
 export function assertBegun(directory: string, numbers: readonly number[], begunNumber: number): void {
   const lastNumber = numbers.at(-1) ?? 0;
   if (begunNumber > lastNumber) {
@@ -351,7 +352,7 @@ export function assertBegun(directory: string, numbers: readonly number[], begun
   }
 }
 
-/** What is there ends before what was durable: the last segment was cut at the end of a batch. */
+/** Throws if the area ends before a durable position: the last segment was cut at the end of a batch. */
 function assertReached(directory: string, { position, ended, open }: AreaRead, mark: HighWater): void {
   const last = open ?? ended.at(-1);
   if (position >= mark.position || last === undefined) return;
@@ -370,7 +371,7 @@ class Progress {
     this.#totalBytes = totalBytes;
   }
 
-  /** Bytes of the current file. */
+  /** Reports the bytes read of the current file. */
   readonly report = (bytes: number): void => {
     this.#options.onProgress?.(this.#doneBytes + bytes, this.#totalBytes, this.step);
   };

@@ -16,10 +16,10 @@ import { inspectArea } from "./inspection.ts";
 import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./journal/file-format.ts";
 import { writeSnapshot } from "./snapshot.ts";
 
-/** Of the first frame in a segment. */
+/** The payload offset of the first frame in a segment. */
 const FIRST_OFFSET = FILE_HEADER_BYTES + MARK_BYTES + FRAME_HEADER_BYTES;
 
-/** Three segments with one frame each and an open one; the first three are covered by a snapshot that is empty. */
+/** Three segments with one frame each and an open one; an empty snapshot covers the first three. */
 async function withCovered(mayRemove?: (segment: number) => boolean): Promise<OpenedArea & { disk: SimulatedDisk }> {
   const disk = await emptyDisk();
   const opened = await openOn(disk, mayRemove && { mayRemove });
@@ -41,7 +41,7 @@ function numbersOf({ area }: OpenedArea): [number, boolean][] {
   return area.segments.map(({ number, isCovered }) => [number, isCovered]);
 }
 
-test("a covered segment that is needed stays until it is not, and is read meanwhile", async () => {
+test("a covered segment stays, and can be read, as long as the engine needs it", async () => {
   const needed = new Set([1, 3]);
   const opened = await withCovered((segment) => !needed.has(segment));
   const { area, disk } = opened;
@@ -66,7 +66,7 @@ test("a covered segment that is needed stays until it is not, and is read meanwh
   ]);
 });
 
-test("kept segments outlive a start, which does not read them, until the engine is asked", async () => {
+test("retained segments outlive a start, which does not read them, until the engine is asked", async () => {
   const { disk } = await withCovered((segment) => segment === 2);
 
   let needsFirst = true;
@@ -91,7 +91,7 @@ test("kept segments outlive a start, which does not read them, until the engine 
   assert.deepEqual(numbersOf(await openOn(disk)), [[4, false]]);
 });
 
-test("a start of an area that needs none removes what an earlier one kept", async () => {
+test("a start without mayRemove removes the segments that an earlier start retained", async () => {
   const { disk } = await withCovered(() => false);
 
   await openOn(disk);
@@ -99,7 +99,7 @@ test("a start of an area that needs none removes what an earlier one kept", asyn
   assert.deepEqual(filesOf(disk), ["/store/0000000004.journal", "/store/0000000004.snapshot"]);
 });
 
-test("kept segments make no snapshot due", async () => {
+test("retained segments make no snapshot due", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mayRemove: () => false, snapshotBytesMin: 1_000 });
   await appendSafely(opened, "x".repeat(1_500));
@@ -112,7 +112,7 @@ test("kept segments make no snapshot due", async () => {
   assert.equal((await openOn(disk, { mayRemove: () => false, snapshotBytesMin: 1_000 })).area.isSnapshotDue(), false);
 });
 
-test("a segment is removed when what was appended before the engine gave it up is durable", async () => {
+test("a segment is removed once all frames appended before the engine gave it up are durable", async () => {
   for (const mode of ["always", "everysec", "no"] as const) {
     const { disk } = await withCovered(() => false);
     const opened = await openOn(disk, { mode, mayRemove: () => true });
@@ -130,7 +130,7 @@ test("a segment is removed when what was appended before the engine gave it up i
   }
 });
 
-test("a removal that waits for space ends with the area, and nothing is removed", async () => {
+test("closing the area ends a removal that waits for space, and nothing is removed", async () => {
   const { disk } = await withCovered(() => false);
   const opened = await openOn(disk, { mayRemove: () => true });
   disk.freeBytes = 0;
@@ -145,7 +145,7 @@ test("a removal that waits for space ends with the area, and nothing is removed"
   assert.equal(filesOf(disk).length, 5);
 });
 
-test("a removal that failed is tried again", async () => {
+test("a failed removal is tried again", async () => {
   const { area, disk } = await withCovered(() => false);
   await area.close();
   const again = await openOn(disk, { mayRemove: () => true });
@@ -160,7 +160,7 @@ test("a removal that failed is tried again", async () => {
   assert.equal(again.area.segments.length, 1);
 });
 
-test("a snapshot is made from the one before it where covered segments are kept, also while they are removed", async () => {
+test("a snapshot is made from the previous one while covered segments are retained or removed", async () => {
   let isNeeded = true;
   const opened = await withCovered(() => !isNeeded);
   await appendSafely(opened, "d");
@@ -173,7 +173,7 @@ test("a snapshot is made from the one before it where covered segments are kept,
   assert.deepEqual(filesOf(opened.disk), ["/store/0000000005.journal", "/store/0000000005.snapshot"]);
 });
 
-test("a backup holds the kept segments, and those of a snapshot that was not adopted yet", async () => {
+test("a backup holds the retained segments, and those of a snapshot that was not adopted yet", async () => {
   const mayRemove = (segment: number): boolean => segment === 1;
   const opened = await withCovered(mayRemove);
   const { area, disk } = opened;
@@ -196,7 +196,7 @@ test("a backup holds the kept segments, and those of a snapshot that was not ado
   assert.equal(String(await backup.area.read(2, FIRST_OFFSET, 1)), "b");
 });
 
-test("the report of an area names kept segments apart from what a start reads", async () => {
+test("the report of an area lists retained segments separately from those that a start reads", async () => {
   const { disk } = await withCovered((segment) => segment !== 2);
   const { length: bytes } = disk.bytesOf("/store/0000000002.journal");
 
@@ -207,7 +207,7 @@ test("the report of an area names kept segments apart from what a start reads", 
   assert.deepEqual([report.fault, report.frames, report.position], [undefined, 0, 3]);
 });
 
-test("at every moment each segment is counted once", async () => {
+test("each segment is listed exactly once at any time", async () => {
   const disk = await emptyDisk();
   const seen = new Set<string>();
   const opened: OpenedArea = await openOn(disk, {

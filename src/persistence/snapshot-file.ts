@@ -1,7 +1,7 @@
 /**
- * The snapshot file: a header, frames that rebuild an area's state, a footer
- * that counts them (file-format.ts). It gets its name when it is whole and
- * durable, so a file with the name of a snapshot that is not whole is damaged.
+ * The snapshot file: a header, frames that rebuild an area's state, and a footer
+ * that counts them (file-format.ts). It gets its name when it is complete and
+ * durable, so an incomplete file with the name of a snapshot is damaged.
  */
 import { assert } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
@@ -28,7 +28,7 @@ export interface SnapshotSink {
   progress?(bytes: number): void;
 }
 
-/** Reads a whole snapshot. Throws `DamagedData`, `NewerFormat` or `WrongFile`; frames may have been told before that. */
+/** Reads a whole snapshot. Throws `DamagedData`, `NewerFormat` or `WrongFile`, perhaps after passing on some frames. */
 export async function readSnapshot(
   disk: Disk,
   expected: { path: string; area: string; number: number },
@@ -60,7 +60,7 @@ export async function readSnapshot(
   });
 }
 
-/** Bytes of the newest snapshot of an area; undefined: it has none. */
+/** The bytes of an area's newest snapshot, or undefined if it has none. */
 export async function newestSnapshotBytes(disk: Disk, directory: string): Promise<number | undefined> {
   const number = (await listAreaFiles(disk, directory)).snapshots.at(-1);
   if (number === undefined) return undefined;
@@ -72,16 +72,16 @@ export interface NewSnapshot {
   readonly area: string;
   /** The first segment that it does not cover. */
   readonly number: number;
-  /** The position that it stands for. */
+  /** The position of its state. */
   readonly position: number;
 }
 
-/** Frames are gathered to writes of about this size. */
+/** Frames are collected into writes of about this size. */
 const WRITE_BYTES = 1024 * 1024;
 
 /**
- * Writes a snapshot under a temporary name, makes it durable, gives it its name and makes that durable too. Each frame
- * is copied before the next one is asked for. Returns the bytes of the file.
+ * Writes a snapshot under a temporary name, makes it durable, renames it and makes the new name durable too. Each frame
+ * is copied before the next one is requested. Returns the bytes of the file.
  */
 export async function writeSnapshotFile(
   disk: Disk,
@@ -90,7 +90,7 @@ export async function writeSnapshotFile(
 ): Promise<number> {
   const { directory, area, number, position } = snapshot;
   const path = snapshotPath(directory, number);
-  // The name is drawn, because a process of an earlier life may still be writing the same snapshot.
+  // The name is random because a process of an earlier server may still be writing the same snapshot.
   const draft = `${path}.${source.random.below(2 ** 32).toString(16)}${UNFINISHED_SUFFIX}`;
   const salt = source.random.below(2 ** 32);
   const file = await disk.open(draft, "create");
@@ -120,7 +120,7 @@ class FrameFileWriter {
     this.#salt = salt;
   }
 
-  /** Of the file so far, what is not written yet included. */
+  /** Bytes of the file so far, including those that are not written yet. */
   get bytes(): number {
     return this.#offset + this.#used;
   }

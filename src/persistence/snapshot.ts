@@ -1,16 +1,16 @@
 /**
- * A snapshot is a recovery that writes. A process of its own loads the last
+ * A snapshot is a recovery that writes. A separate process loads the last
  * snapshot, replays the closed segments with the code of a start, and writes
- * what the engine then holds. The serving process only closes a segment before
- * and adopts the snapshot after (area.ts), so it never pauses, and every
- * snapshot tests recovery.
+ * the resulting state of the engine. The serving process only closes a segment
+ * before and adopts the snapshot afterwards (area-storage.ts), so it never
+ * pauses, and every snapshot tests recovery.
  *
- * The open segment is not read: it is the one with the highest number. Segments
- * below it do not change any more, so nothing has to be agreed between the two
- * processes while this one reads.
+ * The open segment, which has the highest number, is not read. Segments below it
+ * no longer change, so the two processes need no coordination while this one
+ * reads.
  *
- * (1) A snapshot gets its name when the segment of its number was begun durably:
- *     an empty or missing one after it is damage (recovery.ts).
+ * (1) A snapshot gets its name after the segment with its number was begun
+ *     durably: if that segment is empty or missing, it is damage (recovery.ts).
  */
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath } from "./area-files.ts";
@@ -22,9 +22,9 @@ import { writeSnapshotFile } from "./snapshot-file.ts";
 
 /** An empty engine of the area's kind. */
 export interface SnapshotEngine {
-  /** Applies one frame, with its place as recovery tells it. Bytes and place are only valid until it returns. */
+  /** Applies one frame, as `RecoveryOptions.apply`. Bytes and location are only valid until it returns. */
   replay(frame: Buffer, location: JournalLocation | undefined): void;
-  /** The whole state as frames that rebuild it. A frame is valid until the next one is asked for. */
+  /** The whole state as frames that rebuild it. A frame is valid until the next one is requested. */
   dump(): Iterable<Uint8Array>;
 }
 
@@ -46,13 +46,13 @@ export interface SnapshotWritten {
 
 /**
  * Writes a snapshot of everything in the closed segments. Returns undefined if none was closed since the last one.
- * Rejects as `readArea` does, or with the system's error; what was there before is untouched then.
+ * Rejects as `readArea` does, or with the system's error; then existing files are unchanged.
  */
 export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotWritten | undefined> {
   const { disk, directory, area, engine, random } = options;
   const { segments, snapshots } = await listAreaFiles(disk, directory);
   const lastNumber = segments.at(-1) ?? 1;
-  // The last one may be about to be begun; the one before it was.
+  // The last segment may still be in creation; the previous one is begun.
   const number = (await isBegun(options, lastNumber)) ? lastNumber : lastNumber - 1;
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
   const apply = (frame: Buffer, location: JournalLocation | undefined): void => engine.replay(frame, location);
@@ -68,13 +68,13 @@ async function isBegun({ disk, directory }: SnapshotOptions, number: number): Pr
       return (await file.size()) >= FILE_HEADER_BYTES;
     });
   } catch (error) {
-    // A new data directory has none, and one that could not be begun is removed again.
+    // A new data directory has none, and a segment that could not be begun is removed again.
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
 }
 
-/** keeps (1), and makes sure that the segment goes on where the snapshot ends. */
+/** keeps (1), and checks that the segment continues where the snapshot ends. */
 async function assertBegun(
   options: SnapshotOptions,
   { number, position }: { number: number; position: number },
@@ -84,7 +84,7 @@ async function assertBegun(
   const header = await withFile(await disk.open(path, "read"), async (file) => {
     const bytes = Buffer.alloc(FILE_HEADER_BYTES);
     const count = await readFully(file, bytes, 0);
-    // What follows a header was written when the header was durable, and its syncs belong to the server.
+    // Bytes after the header were written when the header was durable, and the server syncs them.
     if ((await file.size()) <= FILE_HEADER_BYTES) await file.fdatasync();
     return parseFileHeader(bytes.subarray(0, count), { kind: "segment", path, area, number });
   });

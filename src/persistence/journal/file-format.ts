@@ -1,5 +1,5 @@
 /**
- * How segments and snapshots look on disk. Numbers are little-endian.
+ * The format of segments and snapshots on disk. Numbers are little-endian.
  *
  *     segment   | file header | (batch mark | frame | frame | … )… | end mark |
  *     snapshot  | file header | frame | frame | …                  | footer   |
@@ -11,17 +11,17 @@
  *     mark, 32 bytes: a batch mark, an end mark (bytes 0) or the footer of a snapshot
  *       word u32 | number u32 | position u64 | synced position u64 | bytes u32 | crc u32 |
  *
- * A position is a count of frames since the area was made: the position in
- * front of the first frame is 0.
+ * A position is a count of frames since the area was created: the position
+ * before the first frame is 0.
  *
- * (1) What follows an item is told by its first word: a mark has the top bit
- *     set, a frame has not, and zero is never written, so a part of the file
- *     that never reached the disk reads as the end.
+ * (1) The first word of an item gives its kind: a mark has the top bit set and
+ *     a frame does not. Zero is never written, so a part of the file that never
+ *     reached the disk reads as the end.
  * (2) A frame's checksum also covers its length, its position and the salt of
- *     its file; a mark's covers the salt. So a frame that lies in another
- *     place than the one it was written for is bad, and nobody who chooses
- *     payloads can forge a mark: the salt is random and never leaves the disk.
- * (3) Magic and format lie where they are in every version to come, so that a
+ *     its file; a mark's checksum covers the salt. So a frame in the wrong
+ *     place is bad, and chosen payloads cannot forge a mark: the salt is random
+ *     and never leaves the disk.
+ * (3) Magic and format stay where they are in all future versions, so that a
  *     newer file is refused by name.
  */
 
@@ -34,7 +34,7 @@ export type FileKind = "segment" | "snapshot";
 
 const MAGIC: Readonly<Record<FileKind, string>> = { segment: "LARDERJ\n", snapshot: "LARDERS\n" };
 const SUFFIX: Readonly<Record<FileKind, string>> = { segment: ".journal", snapshot: ".snapshot" };
-/** Ends the name of a file that is not finished: it is removed at the next start. */
+/** The suffix of an unfinished file, which the next start removes. */
 export const UNFINISHED_SUFFIX = ".new";
 
 const NUMBER_DIGITS = 10;
@@ -56,9 +56,9 @@ export const BATCH_WORD = 0xb47c_91ed;
 export const FOOTER_WORD = 0xf007_c3a5;
 
 export interface FileHeader {
-  /** Of the segment; of a snapshot, the first segment that it does not cover. */
+  /** The number of the segment; for a snapshot, the first segment that it does not cover. */
   readonly number: number;
-  /** Of the first frame in the segment; of a snapshot, the position that it stands for. */
+  /** The position before the first frame of the segment; for a snapshot, the position of its state. */
   readonly position: number;
   readonly salt: number;
 }
@@ -66,33 +66,33 @@ export interface FileHeader {
 export interface Mark {
   /** The file's own number. */
   readonly number: number;
-  /** In front of the batch's first frame; in a snapshot's footer, the count of its frames. */
+  /** The position before the batch's first frame; in a snapshot's footer, the count of its frames. */
   readonly position: number;
-  /** What was known to be durable when the batch was built; in a footer, the bytes of all frames. */
+  /** The position known to be durable when the batch was built; in a footer, the offset of the footer. */
   readonly syncedPosition: number;
-  /** Of all frames of the batch, their headers included; 0 ends the segment. */
+  /** The bytes of all frames of the batch, including their headers; 0 ends the segment. */
   readonly bytes: number;
 }
 
-/** Where a frame lies: its payload begins at the byte `offset` of the segment's file. */
+/** The location of a frame: its payload begins at the byte `offset` of the segment's file. */
 export interface JournalLocation {
   readonly segment: number;
   readonly offset: number;
 }
 
-/** An end of frames as file coordinates: `position` frames lie before the byte `offset` of the segment's file. */
+/** A durable position and its location: `position` frames end before the byte `offset` of the segment's file. */
 export interface SyncedLocation {
   readonly segment: number;
   readonly offset: number;
   readonly position: number;
 }
 
-/** `0000000007.journal`. Nothing that a user named becomes a file name. */
+/** For example `0000000007.journal`. Names chosen by users never become file names. */
 export function fileName(kind: FileKind, number: number): string {
   return `${String(number).padStart(NUMBER_DIGITS, "0")}${SUFFIX[kind]}`;
 }
 
-/** The number in a name that `fileName` made, or undefined. */
+/** The number in a name made by `fileName`, or undefined. */
 export function findFileNumber(kind: FileKind, name: string): number | undefined {
   const number = Number.parseInt(name, 10);
   return name === fileName(kind, number) && number <= FILE_NUMBER_MAX ? number : undefined;
@@ -138,7 +138,7 @@ export function parseFileHeader(bytes: Buffer, expected: ExpectedFile): FileHead
   return { number, position: readPosition(bytes, 16), salt: bytes.readUInt32LE(24) };
 }
 
-/** keeps (2): another position, length or salt makes another seed, and another seed makes another checksum. */
+/** keeps (2): another position, length or salt gives another seed, and another seed gives another checksum. */
 export function frameSeed(salt: number, position: number, bytes: number): number {
   return (salt ^ Math.imul(position, 0x9e37_79b1) ^ Math.imul(position / 2 ** 32, 0x85eb_ca6b) ^ bytes) >>> 0;
 }
@@ -152,7 +152,7 @@ export function writeMark(target: Buffer, offset: number, mark: Mark & { word: n
   target.writeUInt32LE(crc32(target, offset, offset + MARK_CRC_OFFSET, mark.salt), offset + MARK_CRC_OFFSET);
 }
 
-/** The mark at `offset`, or undefined if there is none that is whole and of this file. */
+/** The mark at `offset`, or undefined if no valid mark of this file is there. */
 export function findMark(
   bytes: Buffer,
   offset: number,

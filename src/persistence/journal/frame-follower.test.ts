@@ -19,12 +19,12 @@ import { FrameFollower, type FrameFollowerOptions } from "./frame-follower.ts";
 
 const FIRST = "/store/0000000001.journal";
 const SECOND = "/store/0000000002.journal";
-/** Of the first frame in a segment. */
+/** The payload offset of the first frame in a segment. */
 const FIRST_OFFSET = FILE_HEADER_BYTES + MARK_BYTES + FRAME_HEADER_BYTES;
 
 interface Followed {
   readonly follower: FrameFollower;
-  /** What was told, such as `3:c`. */
+  /** The frames received, such as `3:c`. */
   readonly followed: string[];
   readonly locations: string[];
 }
@@ -46,7 +46,7 @@ function follower(disk: SimulatedDisk, options: Partial<FrameFollowerOptions> = 
   return { follower: made, followed, locations };
 }
 
-/** Segments of `a b`, `c`, `d e`; the last one is open. */
+/** Segments with the frames `a b`, `c` and `d e`; the last one is open. */
 async function threeSegments(): Promise<OpenedArea & { disk: SimulatedDisk }> {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -58,7 +58,7 @@ async function threeSegments(): Promise<OpenedArea & { disk: SimulatedDisk }> {
   return { ...opened, disk };
 }
 
-test("the synced place is the end of what is durable, and is told when it moves", async () => {
+test("the synced location is the end of the durable frames, and each move of it is reported", async () => {
   const disk = await emptyDisk();
   const locations: SyncedLocation[] = [];
   const opened = await openOn(disk, { onSyncedLocation: (location) => locations.push(location) });
@@ -82,7 +82,7 @@ test("the synced place is the end of what is durable, and is told when it moves"
   assert.deepEqual((await openOn(disk)).area.journal.syncedLocation, expected[2]);
 });
 
-test("everysec: what is written is not in front of the synced place before it is synced", async () => {
+test("everysec: the synced location passes written frames only after their sync", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "everysec" });
   const { journal } = opened.area;
@@ -96,7 +96,7 @@ test("everysec: what is written is not in front of the synced place before it is
   assert.deepEqual(journal.syncedLocation, { segment: 1, offset: journal.segmentBytes, position: 2 });
 });
 
-test("a follower tells every frame once, with its position and place, across segments", async () => {
+test("a follower passes on every frame once, with its position and location, across segments", async () => {
   const { area, disk } = await threeSegments();
   const { follower: following, followed, locations } = follower(disk);
 
@@ -114,7 +114,7 @@ test("a follower tells every frame once, with its position and place, across seg
   assert.equal(following.position, 5);
 });
 
-test("a follower begins at any position whose segment is there", async () => {
+test("a follower begins at any position whose segment exists", async () => {
   const { area, disk } = await threeSegments();
   const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
   for (let position = 0; position <= 5; position += 1) {
@@ -124,7 +124,7 @@ test("a follower begins at any position whose segment is there", async () => {
   }
 });
 
-test("a follower goes on where it was, and never beyond the place that it is told", async () => {
+test("a follower continues where it stopped, and never reads beyond the given location", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   const { journal } = opened.area;
@@ -148,10 +148,11 @@ test("a follower goes on where it was, and never beyond the place that it is tol
   assert.equal(disk.openCount, 0);
 });
 
-test("a position in a segment that was removed is refused by name", async () => {
+test("refuses a position in a removed segment by name", async () => {
   const { area, disk } = await threeSegments();
   disk.remove(FIRST);
-  const why = (position: number): string => `what comes behind position ${position} begins in it, or in one before it`;
+  const why = (position: number): string =>
+    `the frames after position ${position} begin in it or in an earlier segment`;
 
   const early = follower(disk, { position: 1 });
   await assert.rejects(early.follower.follow(area.journal.syncedLocation), new MissingData(FIRST, why(1)));
@@ -171,7 +172,7 @@ test("a position in a segment that was removed is refused by name", async () => 
   assert.equal(disk.openCount, 0);
 });
 
-test("a flipped bit anywhere in front of the durable place is refused, and no wrong frame is told", async () => {
+test("a flipped bit anywhere before the durable location is refused, and no wrong frame is passed on", async () => {
   const { area, disk } = await threeSegments();
   const { syncedLocation } = area.journal;
   const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
@@ -191,7 +192,7 @@ test("a flipped bit anywhere in front of the durable place is refused, and no wr
   }
 });
 
-test("a segment that breaks off, or is not the one that continues, is refused by name", async () => {
+test("refuses a truncated segment, and one that does not continue the previous one, by name", async () => {
   const { area, disk } = await threeSegments();
   const { syncedLocation } = area.journal;
   const first = disk.bytesOf(FIRST);
@@ -213,7 +214,7 @@ test("a segment that breaks off, or is not the one that continues, is refused by
   );
 });
 
-test("what takes a frame may fail, and is told the frame again by the next call", async () => {
+test("if the receiver of a frame fails, the next call passes on the same frame again", async () => {
   const { area, disk } = await threeSegments();
   const followed: string[] = [];
   let fails = true;
@@ -232,7 +233,7 @@ test("what takes a frame may fail, and is told the frame again by the next call"
   assert.deepEqual(followed, ["a", "b", "c", "d", "e"]);
 });
 
-test("long journals are told in parts, which are waited for; a follower that is closed stops between two frames", async () => {
+test("waits for the receiver after each part of a long journal; close stops between two frames", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { segmentBytesMax: 2_500_000 });
   const body = "x".repeat(100_000);
@@ -267,7 +268,7 @@ test("long journals are told in parts, which are waited for; a follower that is 
   assert.ok(followed.length < 50);
 });
 
-test("a follower keeps up with a journal on the real disk, and ends where it ends", async () => {
+test("a follower keeps up with a journal on the real disk, and reaches its end", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-follower-"));
   try {
     let next: Promise<void> = Promise.resolve();

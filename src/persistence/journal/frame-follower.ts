@@ -1,15 +1,14 @@
 /**
- * Follows a journal from another thread, or another process: hands out its
- * frames in order, from any position that is still there up to the end of what
- * is durable.
+ * Follows a journal from another thread or process: passes on its frames in
+ * order, from any position that still exists up to the durable end.
  *
- * (1) Nothing after the place that it was told is read: those bytes may be
- *     half written, and a crash may take them back.
- * (2) Frames are told once, in order and without a gap. A file that does not
- *     say so, or whose bytes are not what was written, ends the following with
- *     the error that a start would give.
- * (3) Its files are its own, opened to read. Whoever owns the area must keep
- *     the segments that are not followed yet (`mayRemove` in area.ts).
+ * (1) It reads nothing after the location it is given: later bytes may be half
+ *     written, and a crash may lose them.
+ * (2) Each frame is passed on once, in order and without a gap. A file with a
+ *     gap or with changed bytes ends the following with the error that a start
+ *     would report.
+ * (3) It opens its own files, to read only. The owner of the area must retain
+ *     the segments that are not followed yet (`mayRemove` in area-storage.ts).
  */
 import { assert } from "../../kernel/assert.ts";
 import { segmentPath } from "../area-files.ts";
@@ -31,14 +30,14 @@ export interface FrameFollowerOptions {
   readonly directory: string;
   /** The area's name, as its files state it. */
   readonly area: string;
-  /** Behind the last frame that is not wanted: the position to go on from, 0 for all frames. */
+  /** The position to start from, which is after the last unwanted frame; 0 for all frames. */
   readonly position: number;
   /**
-   * Takes one frame: its payload, the position after it (what `append` returned) and its place. Payload and place are
-   * only valid until it returns.
+   * Receives one frame: its payload, the position after it (as `append` returned it) and its location. Payload and
+   * location are only valid until it returns.
    */
   frame(payload: Buffer, position: number, location: JournalLocation): void;
-  /** Told after each part of about 1 MB, and at the end of what was asked for. Nothing is read until it resolves. */
+  /** Called after each part of about 1 MB, and at the requested location. Nothing is read until it resolves. */
   onPart?(position: number): void | Promise<void>;
 }
 
@@ -47,9 +46,9 @@ interface FollowedSegment {
   readonly path: string;
   readonly file: DiskFile;
   readonly header: FileHeader;
-  /** Behind the last item that was read. */
+  /** The offset after the last item read. */
   offset: number;
-  /** Behind the last frame that was read, which may lie before those that are wanted. */
+  /** The position after the last frame read, which may be before the wanted frames. */
   position: number;
 }
 
@@ -65,19 +64,19 @@ export class FrameFollower {
     this.#position = options.position;
   }
 
-  /** Behind the last frame that was told. */
+  /** The position after the last frame passed on. */
   get position(): number {
     return this.#position;
   }
 
   /**
-   * Tells all frames up to a durable place, that of `Journal.syncedLocation`; one that lies behind already is no mistake.
-   * One call at a time. Resolves early if `close` is called meanwhile. Rejects with `MissingData` if the next frame lies
-   * in a segment that was removed, with `DamagedData`, `WrongFile`, `NewerFormat`, the system's error, or what `frame`
-   * threw; another call then begins after the last frame that was told.
+   * Passes on all frames up to a durable location, from `FileJournal.syncedLocation`; an earlier location is allowed.
+   * One call at a time. Resolves early if `close` is called meanwhile. Rejects with `MissingData` if the next frame is
+   * in a removed segment, with `DamagedData`, `WrongFile`, `NewerFormat`, the system's error, or the error of `frame`;
+   * another call then continues after the last frame passed on.
    */
   async follow(to: SyncedLocation): Promise<void> {
-    assert(this.#following === undefined, "a follower follows to one place at a time");
+    assert(this.#following === undefined, "a follower runs one call of follow at a time");
     if (to.position <= this.#position || this.#isClosing) return;
     this.#following = this.#follow(to);
     try {
@@ -90,10 +89,10 @@ export class FrameFollower {
     }
   }
 
-  /** Ends what is under way, between two frames, and closes the file. */
+  /** Ends a running call between two frames, and closes the file. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#following?.catch(() => undefined); // Who called `follow` is told.
+    await this.#following?.catch(() => undefined); // The caller of `follow` receives the error.
     await this.#leaveSegment();
   }
 
@@ -117,7 +116,7 @@ export class FrameFollower {
     }
   }
 
-  /** Reads on in a segment, to its end or to the durable place in it. */
+  /** Continues in a segment up to its end or to the durable location in it. */
   async #read(segment: FollowedSegment, to: SyncedLocation): Promise<void> {
     const { file, path, header } = segment;
     const isLast = header.number === to.segment;
@@ -155,7 +154,7 @@ export class FrameFollower {
     throw new DamagedData(path, found.offset, `position ${found.position} is bad, and it was durable`);
   }
 
-  /** The last segment that begins at or before the position. It is not far from the end, where it lies all the time. */
+  /** The last segment that begins at or before the position. A follower is rarely far from the end. */
   async #findSegment(to: SyncedLocation): Promise<FollowedSegment> {
     for (let number = to.segment; ; number -= 1) {
       const segment = await this.#openSegment(number);
@@ -169,7 +168,7 @@ export class FrameFollower {
     const path = segmentPath(directory, number);
     const file = await disk.open(path, "read").catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
-      throw new MissingData(path, `what comes behind position ${this.#position} begins in it, or in one before it`);
+      throw new MissingData(path, `the frames after position ${this.#position} begin in it or in an earlier segment`);
     });
     try {
       const bytes = Buffer.alloc(FILE_HEADER_BYTES);

@@ -1,12 +1,12 @@
 /**
- * Frames on their way to the disk: the open batch that is filled, the sealed
- * batches that wait to be written, and who waits for which of them.
+ * Frames on their way to the disk: the open batch that is being filled, the
+ * sealed batches that wait to be written, and the waiters of each batch.
  *
  * (1) Nothing is allocated for a frame: its bytes are copied into the open
- *     batch's buffer, and all who wait for a batch share one promise.
- * (2) Batches leave in the order of their frames. A rotation stands between
- *     the last batch of one segment and the first of the next, whose frames
- *     have the next segment's salt from the start.
+ *     batch's buffer, and all waiters of a batch share one promise.
+ * (2) Batches leave in the order of their frames. A rotation is between the
+ *     last batch of one segment and the first of the next, whose frames use the
+ *     next segment's salt from the start.
  * (3) Each owner knows how many bytes of its frames are not written yet; the
  *     sum over all owners is `bytes`.
  */
@@ -15,50 +15,50 @@ import type { FrameOwner } from "../../kernel/journal.ts";
 import { crc32 } from "./checksum.ts";
 import { FRAME_BYTES_MAX, FRAME_HEADER_BYTES, frameSeed, MARK_BYTES } from "./file-format.ts";
 
-/** Frames that are written together, as one write. */
+/** Frames that are written in one write. */
 export interface Batch {
   readonly kind: "batch";
   /** Room for a mark, then frames. */
   buffer: Buffer;
   bytes: number;
-  /** Position in front of its first frame. */
+  /** The position before its first frame. */
   readonly start: number;
-  /** Position after its last frame. */
+  /** The position after its last frame. */
   end: number;
-  /** Of the segment that it goes to. */
+  /** The salt of its segment. */
   readonly salt: number;
   waiters: PromiseWithResolvers<void> | undefined;
-  /** Whose frames lie in it, one run after the other, and where each run begins. */
+  /** The owner of each run of frames, and the offset where the run begins. */
   readonly owners: FrameOwner[];
   readonly ownerStarts: number[];
-  /** Of the last run. */
+  /** The owner of the last run. */
   lastOwner: FrameOwner | undefined;
 }
 
-/** Here one segment ends. */
+/** The end of one segment. */
 export interface Rotation {
   readonly kind: "rotation";
-  /** Of the segment that begins; undefined: none does, the journal closes. */
+  /** The salt of the next segment, or undefined if the journal closes. */
   readonly salt: number | undefined;
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** A batch is sealed after the frame that takes it beyond this. */
+/** A batch is sealed when its size exceeds this. */
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BUFFER_BYTES_MIN = 16 * 1024;
 
 const SAFE = Promise.resolve();
 
 export class FrameQueue {
-  /** Of frames that are nobody's. */
+  /** The owner of frames without an owner. */
   readonly nobody: FrameOwner = { journalBytes: 0 };
   #end: number;
   #safe: number;
   #open: Batch;
-  /** Frames that are not written yet, their headers included. */
+  /** Bytes of the frames that are not written yet, including headers. */
   #bytes = 0;
   readonly #sealed: (Batch | Rotation)[] = [];
-  /** Sealed batches that are not safe, in order. They may have been written. */
+  /** Sealed batches that are not safe, in order; some may have been written. */
   readonly #unsafe: Batch[] = [];
   #spare: Buffer | undefined;
   #appendedOffset = 0;
@@ -82,12 +82,12 @@ export class FrameQueue {
     return this.#bytes;
   }
 
-  /** Where in its batch's bytes the payload of the last appended frame begins. */
+  /** The offset of the last appended frame's payload in the bytes of its batch. */
   get appendedOffset(): number {
     return this.#appendedOffset;
   }
 
-  /** True if every frame was handed out and written. */
+  /** True if every frame has been written. */
   get isEmpty(): boolean {
     return this.#sealed.length === 0 && this.#open.end === this.#open.start;
   }
@@ -116,7 +116,7 @@ export class FrameQueue {
     return this.#end;
   }
 
-  /** What is to be written next, undefined if no batch is sealed. */
+  /** The next entry to write, undefined if no batch is sealed. */
   get head(): Batch | Rotation | undefined {
     return this.#sealed[0];
   }
@@ -135,7 +135,7 @@ export class FrameQueue {
     this.#open = this.#newBatch(batch.salt);
   }
 
-  /** Seals what there is for the segment that ends; frames that come now are for the one with the new salt. */
+  /** Seals the open batch for the ending segment; later frames are for the segment with the new salt. */
   rotate(salt: number | undefined): Promise<void> {
     this.seal();
     const done = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ export class FrameQueue {
     return done.promise;
   }
 
-  /** Takes the head out: it is done. */
+  /** Removes the head, which is done. */
   shift(): void {
     const head = this.#sealed.shift();
     if (head?.kind !== "batch") return;
@@ -154,7 +154,7 @@ export class FrameQueue {
     head.buffer = NO_BYTES;
   }
 
-  /** Gives up what cannot be written: who waits for it hears no more. Rotations stay. */
+  /** Drops batches that cannot be written: their waiters are never resolved. Rotations stay. */
   dropBatches(): void {
     this.seal();
     const rotations = this.#sealed.filter((entry) => entry.kind === "rotation");
@@ -163,13 +163,13 @@ export class FrameQueue {
     this.#bytes = 0;
   }
 
-  /** Gives up everything. */
+  /** Drops batches and rotations. */
   abandon(): void {
     this.dropBatches();
     for (const entry of this.#sealed.splice(0)) if (entry.kind === "rotation") entry.done.resolve();
   }
 
-  /** Tells all who wait for a position up to this one. */
+  /** Resolves the waiters of all positions up to this one. */
   becomeSafe(position: number): void {
     this.#safe = position;
     for (let batch = this.#unsafe[0]; batch !== undefined && batch.end <= position; batch = this.#unsafe[0]) {
@@ -180,7 +180,7 @@ export class FrameQueue {
 
   whenSafe(position: number): Promise<void> {
     if (position <= this.#safe) return SAFE;
-    assert(position <= this.#end, "only a position that was given out becomes safe");
+    assert(position <= this.#end, "a position was returned by append");
     let batch = this.#open;
     for (let i = this.#unsafe.length - 1; i >= 0; i -= 1) {
       const before = this.#unsafe[i] as Batch;
@@ -215,7 +215,7 @@ function releaseOwners({ owners, ownerStarts, bytes }: Batch): void {
   owners.length = 0;
 }
 
-/** `writeUInt32LE` without its checks: the caller has made room. */
+/** `writeUInt32LE` without its checks: the buffer is large enough. */
 function writeUInt32(target: Buffer, offset: number, value: number): void {
   target[offset] = value;
   target[offset + 1] = value >>> 8;
@@ -223,7 +223,7 @@ function writeUInt32(target: Buffer, offset: number, value: number): void {
   target[offset + 3] = value >>> 24;
 }
 
-/** Up to here a loop is faster than the call into the runtime. bench/journal.bench.ts */
+/** Up to this length a loop is faster than the call into the runtime. bench/journal.bench.ts */
 const LOOP_BYTES_MAX = 96;
 
 function copyFrame(frame: Uint8Array, target: Buffer, start: number): void {

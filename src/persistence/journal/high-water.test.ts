@@ -20,7 +20,7 @@ const FIRST = "/store/0000000001.journal";
 const SECOND = "/store/0000000002.journal";
 const THIRD = "/store/0000000003.journal";
 
-/** Three segments with two frames each, the last one open; killed. */
+/** The disk after a kill, with three segments of two frames each; the last one is open. */
 async function threeSegments(): Promise<SimulatedDisk> {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -42,7 +42,7 @@ async function withSnapshot(disk: SimulatedDisk): Promise<SimulatedDisk> {
 
 const isBegunText = `${MARK} says that it was begun`;
 
-test("the mark names the last segment that was begun, and moves with it", async () => {
+test("the mark names the last segment that was begun, and changes with it", async () => {
   const disk = await threeSegments();
 
   assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 4, checksum [0-9a-f]{8}\n$/);
@@ -53,7 +53,7 @@ test("the mark names the last segment that was begun, and moves with it", async 
   assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 7, checksum [0-9a-f]{8}\n$/);
 });
 
-test("the last segment is missed by name when it is empty or gone, with a snapshot and without", async () => {
+test("an empty or missing last segment is reported by name, with a snapshot and without", async () => {
   for (const prepare of [(disk: SimulatedDisk) => disk, withSnapshot]) {
     const disk = await prepare(await threeSegments());
     disk.put(THIRD, Buffer.alloc(0));
@@ -71,7 +71,7 @@ test("the last segment is missed by name when it is empty or gone, with a snapsh
   await assert.rejects(openOn(disk), new MissingData(FIRST, isBegunText));
 });
 
-test("the segment after a snapshot is missed when it is empty, also without a mark", async () => {
+test("an empty segment after a snapshot is reported by name, even without a mark", async () => {
   const disk = await withSnapshot(await threeSegments());
   disk.remove(MARK);
   disk.put(THIRD, Buffer.alloc(0));
@@ -79,7 +79,7 @@ test("the segment after a snapshot is missed when it is empty, also without a ma
   await assert.rejects(openOn(disk), new DamagedData(THIRD, 0, "it is empty, but its first bytes were durable"));
 });
 
-test("a last segment that was cut below the mark is damage", async () => {
+test("a last segment that ends before the position of the mark is damaged", async () => {
   const disk = await threeSegments();
   await (await openOn(disk)).area.close();
   disk.put(THIRD, disk.bytesOf(THIRD).subarray(0, 64));
@@ -90,7 +90,7 @@ test("a last segment that was cut below the mark is damage", async () => {
   );
 });
 
-test("an area whose files are all gone is reported by an inspection, its directory included", async () => {
+test("an inspection reports an area that lost all its files, or its directory", async () => {
   const disk = await threeSegments();
   for (const path of [FIRST, SECOND, THIRD]) disk.remove(path);
 
@@ -105,7 +105,7 @@ test("an area whose files are all gone is reported by an inspection, its directo
   );
 });
 
-test("without a mark an area opens as before, and has one again", async () => {
+test("an area opens without a mark, and then has one again", async () => {
   const disk = await threeSegments();
   disk.remove(MARK);
 
@@ -116,17 +116,17 @@ test("without a mark an area opens as before, and has one again", async () => {
   assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 6, /);
 });
 
-test("a damaged mark is a fault for an inspection, and no start is refused for it", async () => {
+test("a damaged mark is a fault for an inspection, but does not prevent a start", async () => {
   const disk = await threeSegments();
   disk.flipBit(MARK, 8, 0);
 
   const report = await inspectArea({ disk, directory: DIRECTORY, area: AREA });
-  assert.equal(report.fault, `${MARK} is damaged, and the loss of the last journal files cannot be noticed`);
+  assert.equal(report.fault, `${MARK} is damaged, so a loss of the last journal files cannot be detected`);
 
   assert.equal((await openOn(disk)).frames.length, 6);
 });
 
-test("an empty segment that a crash left behind the mark is no damage", async () => {
+test("an empty segment that a crash left after the marked one is not damage", async () => {
   const disk = await threeSegments();
   await (await openOn(disk)).area.close();
   disk.put("/store/0000000004.journal", Buffer.alloc(0));
@@ -134,7 +134,7 @@ test("an empty segment that a crash left behind the mark is no damage", async ()
   assert.equal((await openOn(disk)).frames.length, 6);
 });
 
-test("a snapshot is not named after a segment that is only being created", async () => {
+test("a snapshot does not take the number of a segment that is still being created", async () => {
   const disk = await threeSegments();
   await (await openOn(disk)).area.close();
   disk.put("/store/0000000004.journal", Buffer.alloc(0));
@@ -145,7 +145,7 @@ test("a snapshot is not named after a segment that is only being created", async
   assert.equal((await openOn(disk)).frames.length, 6);
 });
 
-test("a snapshot makes the beginning of the next segment durable before it has its name", async () => {
+test("a snapshot makes the header of the next segment durable before it gets its name", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
@@ -165,7 +165,7 @@ test("a snapshot makes the beginning of the next segment durable before it has i
 
   assert.ok(crashes.length > 100, `${crashes.length} crashes`);
   for (const crashed of crashes) {
-    // Only the mark may know of it: in this life it was made before the file was put back.
+    // Only the mark may name it: this test made the mark before it put the file back.
     crashed.remove(MARK);
     assert.deepEqual((await openOn(crashed)).frames, ["a"]);
   }

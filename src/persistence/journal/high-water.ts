@@ -1,17 +1,17 @@
 /**
- * The high-water mark of an area: a small file beside its directory,
+ * The high-water mark of an area is a small file beside its directory:
  *
  *     store.high-water    segment 7, position 1234, checksum 1c291ca3
  *
- * that says which segment was begun last, and up to which position everything
- * was durable, when the mark was made. Without it the loss of the last segments,
- * or of all of them, looks like an area in which nothing was written.
+ * It states the last segment that was begun and a position that was durable when
+ * the mark was written. Without it, the loss of the last segments, or of all of
+ * them, looks like an area in which nothing was written.
  *
- * (1) A mark is made of what is durable, so no crash can leave less than it says.
- * (2) A mark may be old or absent, and then says less: it is written after a
- *     segment was begun and when the journal ends, and nobody waits for it.
- * (3) It holds no data: where it cannot be read or written, a start goes on
- *     without it and says so. It is not part of a backup.
+ * (1) A mark states durable facts only, so no crash can leave less than it says.
+ * (2) A mark may be old or absent: it is written after a segment was begun and
+ *     when the journal ends, and nothing waits for it.
+ * (3) It holds no data: if it cannot be read or written, a start continues
+ *     without it and logs a warning. It is not part of a backup.
  */
 
 import type { Disk } from "../disk/disk.ts";
@@ -19,7 +19,7 @@ import { readFileIfThere, writeFileDurably } from "../disk/durable-file.ts";
 import { crc32 } from "./checksum.ts";
 
 export interface HighWater {
-  /** It was begun, durably. 0: none is known. */
+  /** The last segment that was durably begun; 0 if none is known. */
   readonly segment: number;
   /** Everything before it was durable. */
   readonly position: number;
@@ -34,7 +34,7 @@ export function highWaterPath(directory: string): string {
   return `${directory}.high-water`;
 }
 
-/** The mark of the area in `directory`. `fault` says why the file cannot be used. Rejects with the system's error. */
+/** Reads the mark of the area in `directory`; `fault` says why it cannot be used. Rejects with the system's error. */
 export async function readHighWater(
   disk: Disk,
   directory: string,
@@ -45,10 +45,10 @@ export async function readHighWater(
   const [, segment, position] = LINE.exec(text) ?? [];
   const mark = { segment: Number(segment), position: Number(position) };
   if (segment !== undefined && text === lineOf(mark)) return { mark, fault: undefined };
-  return { mark: NO_HIGH_WATER, fault: `${path} is damaged, and the loss of the last journal files cannot be noticed` };
+  return { mark: NO_HIGH_WATER, fault: `${path} is damaged, so a loss of the last journal files cannot be detected` };
 }
 
-/** Replaces the mark. Rejects with the system's error; the old one is still there then. */
+/** Replaces the mark. Rejects with the system's error; then the old mark remains. */
 export function writeHighWater(disk: Disk, directory: string, mark: HighWater): Promise<void> {
   return writeFileDurably(highWaterPath(directory), lineOf(mark), { mode: FILE_MODE, disk });
 }

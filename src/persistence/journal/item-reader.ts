@@ -2,8 +2,8 @@
  * Reads the items of a segment or a snapshot from start to end, through a
  * window of bounded size, so that a file of many gigabytes costs a megabyte.
  *
- * Reading stops at the first item that is not whole. What that means (the tail
- * of a crash, or damage) is for the caller to say.
+ * Reading stops at the first item that is incomplete or has a wrong checksum.
+ * The caller decides whether that is the tail of a crash or damage.
  */
 
 import { type DiskFile, readFully } from "../disk/disk.ts";
@@ -15,7 +15,7 @@ const WINDOW_BYTES = 1024 * 1024;
 
 export interface ItemSource {
   readonly file: DiskFile;
-  /** Of the whole file, in bytes. */
+  /** The size of the file in bytes. */
   readonly size: number;
   readonly number: number;
   readonly salt: number;
@@ -24,24 +24,24 @@ export interface ItemSource {
 }
 
 export interface ItemSink {
-  /** One whole frame, and where in the file its payload begins. The bytes are only valid until this returns. */
+  /** Receives a valid frame and the offset of its payload in the file. The bytes are only valid until this returns. */
   frame(payload: Buffer, offset: number): void;
-  /** One whole mark, with all items in front of it already told. `stop` ends the reading in front of it. */
+  /** Receives a valid mark, after all items before it. `stop` ends the reading before the mark. */
   mark(mark: Mark, at: { offset: number; position: number }): "go on" | "stop";
-  /** Told after each part of the file, in bytes. What it returns is awaited. */
+  /** Called with the bytes read after each part of the file. Its result is awaited. */
   progress?(bytes: number): unknown;
 }
 
 export interface ItemsRead {
-  /** Behind the last whole item, in bytes. */
+  /** The offset after the last valid item. */
   readonly offset: number;
-  /** Behind the last whole frame. */
+  /** The position after the last valid frame. */
   readonly position: number;
-  /** Why no item follows: the file ends here, the sink stopped, or the bytes that follow are no whole item. */
+  /** Why no item follows: the file ends here, the sink stopped, or the next bytes are not a valid item. */
   readonly end: "end of file" | "stopped" | "bad";
 }
 
-/** Reads items from `offset`; `position` is that of the first frame. */
+/** Reads items from `offset`; `position` is the position before the first frame. */
 export async function readItems(
   source: ItemSource,
   sink: ItemSink,
@@ -78,22 +78,22 @@ export async function readItems(
     const paused = sink.progress?.(window.offset);
     if (paused !== undefined) await paused;
     if (window.offset === source.size) return { offset: window.offset, position, end: "end of file" };
-    // A bad length must not make us ask for memory: what is longer than the rest of the file is not whole.
+    // A bad length must not allocate memory: an item longer than the rest of the file is incomplete.
     if (window.offset + needed > source.size || !(await window.fill(needed))) {
       return { offset: window.offset, position, end: "bad" };
     }
   }
 }
 
-/** A part of a file that moves forward. */
+/** A window that moves forward through a file. */
 class FileWindow {
   readonly #file: DiskFile;
   readonly #size: number;
   bytes: Buffer;
-  /** Index in `bytes` of the first byte that was not taken. */
+  /** The index in `bytes` of the first byte that was not taken. */
   start = 0;
   #end = 0;
-  /** Where `start` lies in the file. */
+  /** The offset of `start` in the file. */
   offset: number;
 
   constructor(file: DiskFile, size: number, offset: number) {
@@ -103,7 +103,7 @@ class FileWindow {
     this.bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(WINDOW_BYTES, size - offset)));
   }
 
-  /** Bytes that are there and not taken. */
+  /** The number of bytes read but not taken. */
   get count(): number {
     return this.#end - this.start;
   }
@@ -113,7 +113,7 @@ class FileWindow {
     this.offset += count;
   }
 
-  /** Reads on until `needed` bytes are there. False if the file turns out to be shorter than it said. */
+  /** Reads until `needed` bytes are available. Returns false if the file is shorter than its stated size. */
   async fill(needed: number): Promise<boolean> {
     const kept = this.count;
     const target = needed > this.bytes.length ? Buffer.allocUnsafeSlow(needed) : this.bytes;
@@ -127,12 +127,12 @@ class FileWindow {
   }
 }
 
-/** How far behind damage a search looks at a time. */
+/** The bytes that a search after damage reads at a time. */
 const SEARCH_BYTES = 4 * 1024 * 1024;
 
 /**
- * Looks for whole marks anywhere after `offset` and returns the highest synced position that one of them states, or
- * -1 if there is none. Marks lie at any byte, because what came before them may be lost.
+ * Looks for valid marks anywhere after `offset` and returns the highest synced position that one of them states, or
+ * -1 if there is no mark. A mark may begin at any byte, because the items before it may be lost.
  */
 export async function findSyncedPosition(source: ItemSource, offset: number): Promise<number> {
   const shape = { word: source.markWord, number: source.number, salt: source.salt };
@@ -149,7 +149,7 @@ export async function findSyncedPosition(source: ItemSource, offset: number): Pr
       if (mark !== undefined) highest = Math.max(highest, mark.syncedPosition);
     }
     if (count < MARK_BYTES) break;
-    // The next part starts inside this one, so that a mark across the border is seen whole.
+    // The next part overlaps this one, so that a mark across the border is found.
     start += count - MARK_BYTES + 1;
   }
   return highest;

@@ -4,7 +4,7 @@ import { appendSafely, emptyDisk, openOn, settle } from "../../../test/harness/p
 import { Metrics } from "../../kernel/metrics.ts";
 import { measureJournal } from "./journal-metrics.ts";
 
-test("the figures of a journal are what it did", async () => {
+test("the metrics of a journal count what it wrote", async () => {
   const opened = await openOn(await emptyDisk(), { mode: "everysec" });
   const metrics = new Metrics();
   measureJournal(metrics, opened.area.journal);
@@ -16,7 +16,7 @@ test("the figures of a journal are what it did", async () => {
     .snapshot()
     .map(({ name, series }) => [name, name.endsWith("_seconds") ? series[0]?.values.at(-2) : series[0]?.values[0]]);
 
-  // A batch is a mark of 32 bytes and frames of 8 bytes and their text.
+  // A batch is a mark of 32 bytes, then for each frame 8 bytes and its text.
   assert.deepEqual(Object.fromEntries(values), {
     larder_journal_fsync_seconds: 0,
     larder_journal_batches_total: 2,

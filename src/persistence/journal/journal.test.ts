@@ -7,7 +7,7 @@ import type { FileJournal } from "./journal.ts";
 
 const frame = (text: string): Buffer => Buffer.from(text, "latin1");
 
-/** Whether a position has become safe by now. */
+/** Reports whether a position is safe yet. */
 function follow(journal: FileJournal, position: number): { isSafe: boolean } {
   const followed = { isSafe: false };
   void journal.whenSafe(position).then(() => {
@@ -17,13 +17,13 @@ function follow(journal: FileJournal, position: number): { isSafe: boolean } {
 }
 
 interface HeldBack {
-  /** Lets the operation go on. */
+  /** Lets the operation continue. */
   readonly waiting: (() => void)[];
   start(): void;
   stop(): void;
 }
 
-/** Holds operations of one kind back until they are let go, one by one. */
+/** Delays operations of one kind until each is released. */
 function holdBack(disk: SimulatedDisk, kind: "write" | "sync"): HeldBack {
   const waiting: (() => void)[] = [];
   const original = disk.open.bind(disk);
@@ -46,7 +46,7 @@ function holdBack(disk: SimulatedDisk, kind: "write" | "sync"): HeldBack {
   return { waiting, start, stop };
 }
 
-test("a position counts frames, and what was appended is read back in order", async () => {
+test("positions count frames, and appended frames are read back in order", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   const { journal } = opened.area;
@@ -60,7 +60,7 @@ test("a position counts frames, and what was appended is read back in order", as
   assert.deepEqual([again.area.journal.end, again.area.journal.safe, again.area.journal.synced], [3, 3, 3]);
 });
 
-test("a frame is copied before append returns, whatever its length", async () => {
+test("append copies a frame of any length before it returns", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   const texts: string[] = [];
@@ -75,7 +75,7 @@ test("a frame is copied before append returns, whatever its length", async () =>
   assert.deepEqual((await readOn(disk)).frames, texts);
 });
 
-test("frames of one turn of the event loop are one batch and one write, and those who wait share one promise", async () => {
+test("frames of one turn of the event loop are one batch and one write, and waiters share a promise", async () => {
   const disk = await emptyDisk();
   const { area } = await openOn(disk, { mode: "everysec" });
   const { journal } = area;
@@ -91,7 +91,7 @@ test("frames of one turn of the event loop are one batch and one write, and thos
   assert.equal(journal.whenSafe(2), journal.whenSafe(3));
 });
 
-test("always: a frame is safe when it is synced, and what arrives meanwhile is one batch after it", async () => {
+test("always: a frame is safe when it is synced, and frames that arrive meanwhile form the next batch", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "sync");
   const { area } = await openOn(disk, { mode: "always" });
@@ -140,7 +140,7 @@ test("everysec: a frame is safe when it is written, and synced within a second",
   assert.equal(journal.counts.syncs, 2, "nothing is synced twice");
 });
 
-test("everysec: writes go on while a sync takes long, through the pool", async () => {
+test("everysec: writes continue through the pool during a long sync", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "sync");
   const opened = await openOn(disk, { mode: "everysec" });
@@ -159,7 +159,7 @@ test("everysec: writes go on while a sync takes long, through the pool", async (
   assert.deepEqual([journal.synced, held.waiting.length], [1, 1]);
 });
 
-test("no: nothing is synced but at the end of a segment", async () => {
+test("no: nothing is synced before the end of a segment", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   await settle();
@@ -174,7 +174,7 @@ test("no: nothing is synced but at the end of a segment", async () => {
   assert.equal(opened.area.journal.synced, 2);
 });
 
-test("S-04: on a full disk nothing is lost, writes are refused, and all goes on when there is space", async () => {
+test("S-04: a full disk loses nothing and refuses writes until there is space", async () => {
   for (const mode of ["always", "everysec", "no"] as const) {
     const disk = await emptyDisk();
     const opened = await openOn(disk, { mode });
@@ -207,7 +207,7 @@ test("S-04: on a full disk nothing is lost, writes are refused, and all goes on 
   }
 });
 
-test("S-04: the reserve gives what is queued its space at once; writes stay refused until it is filled again", async () => {
+test("S-04: the reserve frees space for the queue at once; writes stay refused until it is filled again", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "everysec", reserveBytes: 1_000 });
   const { journal } = opened.area;
@@ -229,7 +229,7 @@ test("S-04: the reserve gives what is queued its space at once; writes stay refu
   assert.equal(disk.bytesOf("/store/reserve").length, 1_000);
 });
 
-test("S-04: a full disk at the end of a segment holds the writes back and loses none", async () => {
+test("S-04: a full disk at the end of a segment delays writes and loses none", async () => {
   for (const freeBytes of [0, 10, 40]) {
     const disk = await emptyDisk();
     const opened = await openOn(disk, { mode: "always" });
@@ -252,7 +252,7 @@ test("S-04: a full disk at the end of a segment holds the writes back and loses 
   }
 });
 
-test("S-04: a journal that closes on a full disk says how many frames it could not write", async () => {
+test("S-04: a journal that closes on a full disk reports how many frames it could not write", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "always" });
   await appendSafely(opened, "a");
@@ -266,7 +266,7 @@ test("S-04: a journal that closes on a full disk says how many frames it could n
   assert.equal(disk.openCount, 0);
 });
 
-test("S-05: after any other failure of a write or a sync nothing becomes safe and the program is told once", async () => {
+test("S-05: after any other failure of a write or sync nothing becomes safe, and onFatal is called once", async () => {
   for (const mode of ["always", "everysec"] as const) {
     for (const kind of ["write", "sync"] as const) {
       const disk = await emptyDisk();
@@ -291,7 +291,7 @@ test("S-05: after any other failure of a write or a sync nothing becomes safe an
   }
 });
 
-test("S-05: an fdatasync that finds no space is as fatal as any other that fails", async () => {
+test("S-05: an fdatasync that fails for lack of space is fatal", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "always" });
   disk.faultOf = ({ kind }) => (kind === "sync" ? { code: "ENOSPC" } : undefined);
@@ -302,7 +302,7 @@ test("S-05: an fdatasync that finds no space is as fatal as any other that fails
   assert.deepEqual([opened.fatal.length, opened.area.journal.safe], [1, 0]);
 });
 
-test("S-05, S-06: whichever operation fails or is short, what was called safe is there after a restart", async () => {
+test("S-05, S-06: whichever operation fails or is short, safe frames survive a restart", async () => {
   const random = seededRandom(5);
   let failures = 0;
   for (const fault of [{ code: "EIO" }, { code: "ENOSPC" }, { bytesMax: 1 }]) {
@@ -343,7 +343,7 @@ test("S-05, S-06: whichever operation fails or is short, what was called safe is
   assert.ok(failures > 20, `${failures} failures were fatal`);
 });
 
-test("a segment that is full is closed, and frames go on in the next one", async () => {
+test("a full segment is closed, and frames continue in the next one", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "everysec", segmentBytesMax: 200 });
   const texts = Array.from({ length: 30 }, (_, i) => `frame number ${i}`);
@@ -360,7 +360,7 @@ test("a segment that is full is closed, and frames go on in the next one", async
   for (const { bytes } of ended) assert.ok(bytes < 400, `${bytes} bytes`);
 });
 
-test("closing a segment puts what was appended before into a lower one, and an empty one stays open", async () => {
+test("frames appended before closeSegment are in a lower segment, and an empty segment stays open", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "everysec" });
   const { journal } = opened.area;
@@ -380,7 +380,7 @@ test("closing a segment puts what was appended before into a lower one, and an e
   assert.equal(ended.at(-1)?.number, openNumber - 1);
 });
 
-test("what waits is bounded: writes are refused while the disk is too slow", async () => {
+test("the queue is bounded: writes are refused while the disk is too slow", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "write");
   const { area } = await openOn(disk, { mode: "no", queueBytesMax: 4 * 1024 * 1024 });
@@ -400,7 +400,7 @@ test("what waits is bounded: writes are refused while the disk is too slow", asy
   assert.deepEqual([journal.refusal, journal.queuedBytes], [undefined, 0]);
 });
 
-test("A-16: an owner with too much in the queue is refused, and others go on up to a hard bound", async () => {
+test("A-16: an owner with too many queued bytes is refused, and others continue up to a hard bound", async () => {
   const MB = 1024 * 1024;
   const disk = await emptyDisk();
   const held = holdBack(disk, "write");
@@ -427,7 +427,7 @@ test("A-16: an owner with too much in the queue is refused, and others go on up 
   assert.deepEqual(refusals(), [false, false]);
 });
 
-test("a clean stop leaves an ended segment whose every byte is known to be durable", async () => {
+test("a clean stop leaves an ended segment in which every byte is known to be durable", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   await appendSafely(opened, "a", "b");
@@ -440,7 +440,7 @@ test("a clean stop leaves an ended segment whose every byte is known to be durab
   assert.throws(() => opened.area.journal.append(frame("c")), /closed/);
 });
 
-test("a stop without a single frame leaves nothing behind that grows with each stop", async () => {
+test("a stop without frames adds no segment", async () => {
   const disk = await emptyDisk();
   for (let i = 0; i < 3; i += 1) await (await openOn(disk)).area.close();
 

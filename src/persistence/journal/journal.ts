@@ -1,33 +1,34 @@
 /**
- * The journal of one area: it takes frames and returns positions.
- * file-format.ts draws its bytes; recovery.ts says what they mean after a
- * crash.
+ * The journal of one area appends frames and returns positions. file-format.ts
+ * describes its bytes, and recovery.ts what they mean after a crash.
  *
  *     append -> open batch -> sealed batches -> written -> synced
  *
- * A position is a count of frames. `safe` is the position that a reply may
- * speak of: what is synced (`always`), what is written (`everysec`, `no`).
+ * A position is a count of frames. Replies wait for `safe`, the position that
+ * is synced (`always`) or written (`everysec`, `no`).
  *
- * (1) One write and one fdatasync are under way at a time; what arrives
- *     meanwhile is the next batch. With `always` a batch also waits for the
- *     fdatasync before it, so that the next one covers as much as possible.
+ * (1) One write and one fdatasync run at a time; frames that arrive meanwhile
+ *     form the next batch. With `always` a batch also waits for the previous
+ *     fdatasync, so that the next one covers as much as possible.
  * (2) The synced position in a batch mark was durable when the mark was made.
- * (3) A segment is begun when the one before it is durable to its end mark.
- * (4) Where no space is left, torn bytes are cut off, everything stays queued
- *     and is tried again: at once if the reserve can give space, then each
- *     second. `refusal` says so until it is written and the reserve is filled.
- * (5) Above `queueBytesMax` that one owner has in the queue its new writes are
- *     refused, and earlier when others have much too: no owner may have more
- *     than is left of twice that bound. Above twice the bound all are refused.
+ * (3) A segment begins when the previous one is durable up to its end mark.
+ * (4) If no space is left, torn bytes are cut off, everything stays queued and
+ *     is tried again: at once if the reserve can release space, then each
+ *     second. `refusal` is set until the queue is written and the reserve is
+ *     filled.
+ * (5) An owner's new writes are refused when its queued bytes and those of all
+ *     owners add up to more than twice `queueBytesMax`, until the sum falls to
+ *     that bound. When all owners together exceed twice the bound, all new
+ *     writes are refused.
  * (6) After any other failure nothing becomes safe any more: `onFatal` ends
- *     the program, and the next one goes by what is on disk.
+ *     the program, and the next start relies on the disk only.
  *
- * A batch is written at the end of the event loop's turn (`setImmediate`):
- * requests whose bytes arrived in one turn share it, where a microtask would
- * make a batch for each. A small batch is written on this thread, because the
- * way to the pool and back costs more than the copy into the page cache; while
- * an fdatasync runs it goes through the pool, because the system may make a
- * writer wait for it. bench/journal.bench.ts
+ * A batch is written at the end of the event loop's turn (`setImmediate`), so
+ * requests whose bytes arrived in one turn share it; with a microtask each would
+ * have its own. A small batch is written on this thread, because the thread pool
+ * costs more than the copy into the page cache. While an fdatasync runs, it goes
+ * through the pool, because the system may make a writer wait for the sync.
+ * bench/journal.bench.ts
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -47,7 +48,7 @@ import {
 import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 
-/** When a reply may leave: when it is synced; when it is written, which is synced each second; when it is written. */
+/** Replies leave after the sync; after the write, with a sync each second; or after the write, without syncs. */
 export type FsyncMode = "always" | "everysec" | "no";
 
 export interface JournalOptions {
@@ -58,38 +59,38 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called once, after a failure that memory must not outlive. The program ends. */
+  /** Called once, after a failure that leaves memory ahead of the journal. The program must end. */
   onFatal(error: unknown): void;
-  /** Called for each batch after it was written, before any of it is safe. */
+  /** Called for each batch after it is written, before any of it is safe. */
   onBatchWritten?(batch: WrittenBatch): void;
   /** Called whenever `syncedLocation` has moved. */
   onSyncedLocation?(location: SyncedLocation): void;
   /** Called when a segment was closed and the next one is open. */
   onClosed?(closed: { number: number; bytes: number }): void;
-  /** A segment that reaches so many bytes is closed. */
+  /** A segment that reaches this size is closed. */
   readonly segmentBytesMax?: number;
-  /** Above this much of one owner that is not written, its new writes are refused; above twice as much, all are. */
+  /** The bound on the unwritten bytes of one owner; at twice this bound all writes are refused (5). */
   readonly queueBytesMax?: number;
-  /** Space for what is queued when the disk is full. */
+  /** Space for the queue when the disk is full. */
   readonly reserve?: SpaceReserve;
 }
 
-/** Frames that lie in a file now, in one piece. A power cut may still take them. */
+/** Consecutive frames that are written to a file. A power cut may still lose them. */
 export interface WrittenBatch {
-  /** The position in front of its first frame. */
+  /** The position before its first frame. */
   readonly start: number;
   /** The position after its last frame. */
   readonly end: number;
   readonly segment: number;
-  /** Where its bytes begin in the segment's file. */
+  /** The offset of its bytes in the segment's file. */
   readonly offset: number;
 }
 
-/** Where a journal goes on: everything up to `position` is durable. */
+/** Where a journal continues: everything up to `position` is durable. */
 export interface JournalStart {
   readonly segment: SegmentWriter;
   readonly position: number;
-  /** The segment has its end mark, and no space was left to begin the next one: writes are refused for it until it is. */
+  /** Why writes are refused: the segment has its end mark, and there was no space to begin the next one. */
   readonly endedFor?: string | undefined;
 }
 
@@ -97,7 +98,7 @@ export interface JournalStart {
 export interface JournalCounts {
   readonly batches: number;
   readonly frames: number;
-  /** Written, marks included. */
+  /** Bytes written, including marks. */
   readonly bytes: number;
   readonly syncs: number;
 }
@@ -105,9 +106,9 @@ export interface JournalCounts {
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
 const QUEUE_FULL = "The disk cannot keep up with the writes";
-/** Up to here a batch is written on this thread: the copy takes some 20 µs. */
+/** Batches up to this size are written on this thread: the copy takes some 20 µs. */
 const WRITE_NOW_BYTES_MAX = 64 * 1024;
-/** With `always`, so much is written at most before an fdatasync is started, however much is queued. */
+/** With `always`, at most this much is written before an fdatasync is started, however long the queue is. */
 const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
 const SYNC_EVERY_MS = 1_000;
 const RETRY_EVERY_MS = 1_000;
@@ -135,7 +136,7 @@ export class FileJournal implements Journal {
   readonly #slowed = new Set<FrameOwner>();
 
   #isPlanned = false;
-  /** A write through the pool or a rotation is under way, or waits for space. */
+  /** A write through the pool or a rotation is running or waits for space. */
   #isWriting = false;
   #isRotating = false;
   #isSyncing = false;
@@ -143,15 +144,15 @@ export class FileJournal implements Journal {
   #isDead = false;
   /** Ends the wait for space. */
   #retry: (() => void) | undefined;
-  /** Who wants what is written to be synced at once. */
+  /** Resolves the callers of `sync`. */
   #syncAsked: PromiseWithResolvers<void> | undefined;
   #syncStartMs = Number.NEGATIVE_INFINITY;
   #cancelSync: (() => void) | undefined;
   #cancelRefill: (() => void) | undefined;
-  /** The end of all closings of segments, which run one after the other. */
+  /** Resolves after all requested closings of segments, which run one after the other. */
   #closing: Promise<number>;
   #closingCount = 0;
-  /** The segment has its end mark and the next one is not there yet. */
+  /** The segment has its end mark, and the next one does not exist yet. */
   #isEnded = false;
   #closed: Promise<number> | undefined;
 
@@ -199,12 +200,12 @@ export class FileJournal implements Journal {
     return QUEUE_FULL;
   }
 
-  /** Refuses new writes for a reason that lies outside of the journal, or, with undefined, accepts them again. */
+  /** Refuses new writes for an external reason, or, with undefined, accepts them again. */
   refuse(reason: string | undefined): void {
     this.#outerRefusal = reason;
   }
 
-  /** Everything up to this position was handed to the system. */
+  /** Everything up to this position was written to the system's cache. */
   get written(): number {
     return this.#written;
   }
@@ -214,24 +215,24 @@ export class FileJournal implements Journal {
     return this.#synced;
   }
 
-  /** Where `synced` lies: after the last durable batch, or after the header of a segment that has none. */
+  /** The location of `synced`: after the last durable batch, or after the header of a segment without one. */
   get syncedLocation(): SyncedLocation {
     return { segment: this.#syncedSegment, offset: this.#syncedOffset, position: this.#synced };
   }
 
-  /** Written and not known to be durable. */
+  /** Bytes that are written but not known to be durable. */
   get unsyncedBytes(): number {
     return this.#unsyncedBytes;
   }
 
-  /** Appended and not written yet. */
+  /** Bytes that are appended but not written yet. */
   get queuedBytes(): number {
     return this.#queue.bytes;
   }
 
   /**
-   * Where the payload of the frame that was appended last begins in the bytes of its batch. `onBatchWritten` tells where
-   * those begin: the sum of both offsets is the frame's place. Read it before anything else is appended.
+   * The offset of the last appended frame's payload in the bytes of its batch. `onBatchWritten` reports the offset of
+   * the batch; the sum of both is the location of the frame. Read it before anything else is appended.
    */
   get appendedOffset(): number {
     return this.#queue.appendedOffset;
@@ -241,7 +242,7 @@ export class FileJournal implements Journal {
     return this.#segment.header.number;
   }
 
-  /** Of the segment that is being written. */
+  /** The size of the segment that is being written. */
   get segmentBytes(): number {
     return this.#segment.bytes;
   }
@@ -251,8 +252,8 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * Appends one frame of at least one byte: all of it or none of it survives a crash. The bytes are copied before this
-   * returns. Returns the position after the frame.
+   * Appends one frame of at least one byte and returns the position after it. A crash leaves all or nothing of it.
+   * The bytes are copied before this returns.
    */
   append(frame: Uint8Array, owner?: FrameOwner): number {
     assert(!this.#isClosing, "nothing is appended to a closed journal");
@@ -267,7 +268,7 @@ export class FileJournal implements Journal {
     return this.#queue.whenSafe(position);
   }
 
-  /** Resolves when what is written now is synced, whatever the mode, or after a failure: `synced` tells. */
+  /** Resolves when everything written so far is synced, in every mode, or after a failure: check `synced`. */
   sync(): Promise<void> {
     this.#syncAsked ??= Promise.withResolvers();
     const { promise } = this.#syncAsked;
@@ -277,8 +278,8 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * Closes the segment and begins the next one. Resolves with the number of the segment that is open then: every frame
-   * appended before the call lies below it.
+   * Closes the segment and begins the next one. Resolves with the number of the segment that is then open: every frame
+   * appended before the call is in a lower one.
    */
   closeSegment(): Promise<number> {
     this.#closingCount += 1;
@@ -287,8 +288,8 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * Writes and syncs everything, ends the segment and closes the file. Resolves with the count of frames that could not
-   * be written because no space is left; nobody was told that they are safe.
+   * Writes and syncs everything, ends the segment and closes the file. Resolves with the number of frames that could
+   * not be written because no space is left; they never became safe.
    */
   close(): Promise<number> {
     this.#closed ??= this.#close();
@@ -302,12 +303,10 @@ export class FileJournal implements Journal {
     if (!this.#isDead) await this.#enqueueRotation(undefined);
     this.#cancelSync?.();
     this.#cancelRefill?.();
-    // After a failure the program ends, and calls may be under way that still use the file.
+    // After a failure the program ends, and running calls may still use the file.
     if (!this.#isDead) await this.#segment.close();
     return this.end - this.#written;
   }
-
-  // What is started when.
 
   #plan(): void {
     if (this.#isPlanned || this.#isDead) return;
@@ -315,7 +314,7 @@ export class FileJournal implements Journal {
     setImmediate(this.#runOnce);
   }
 
-  /** Starts what can be started now. */
+  /** Starts a write and a sync if they can start now. */
   readonly #runOnce = (): void => {
     this.#isPlanned = false;
     if (!this.#isWriting && !this.#isDead) this.#startWriting();
@@ -325,7 +324,7 @@ export class FileJournal implements Journal {
   #startWriting(): void {
     const queue = this.#queue;
     if (this.#isAlways) {
-      // keeps (1): with `always` frames that are still being gathered wait until what is written is synced.
+      // keeps (1): with `always` the open batch waits until all written bytes are synced.
       if (this.#isSyncing) return;
       const bytesMax = queue.head === undefined ? 0 : UNSYNCED_BYTES_MAX;
       if (this.#unsyncedBytes > bytesMax) return;
@@ -371,8 +370,6 @@ export class FileJournal implements Journal {
     this.#syncAsked = undefined;
   }
 
-  // Batches.
-
   #startBatch(batch: Batch): void {
     const { number, salt } = this.#segment.header;
     const frameBytes = batch.bytes - MARK_BYTES;
@@ -407,7 +404,7 @@ export class FileJournal implements Journal {
     this.#counts.batches += 1;
     this.#counts.frames += batch.end - batch.start;
     this.#counts.bytes += batch.bytes;
-    // Behind the write that succeeded, so this is where it was written however often it was tried.
+    // Computed after the successful write, so it is correct however often the write was tried.
     const offset = this.#segment.bytes - batch.bytes;
     this.#options.onBatchWritten?.({ start: batch.start, end: batch.end, segment: this.segmentNumber, offset });
     if (this.#refusal !== undefined) this.#liftRefusal();
@@ -436,7 +433,7 @@ export class FileJournal implements Journal {
     this.#syncedTo({ position, bytes, offset });
     this.onSynced(clock.monotonicMs() - this.#syncStartMs);
     asked?.resolve();
-    // Not at once: requests that arrive in the rest of this turn belong into the next batch.
+    // Not immediately: requests that arrive in the rest of this turn belong to the next batch.
     this.#plan();
   }
 
@@ -449,12 +446,10 @@ export class FileJournal implements Journal {
     if (this.#isAlways) this.#queue.becomeSafe(position);
   }
 
-  // Segments.
-
   async #closeSegment(): Promise<number> {
     const isNew = this.#segment.bytes === FILE_HEADER_BYTES && this.#queue.isEmpty;
     if (!isNew && !this.#isClosing && !this.#isDead) {
-      // Most of the segment is synced while writes go on, so that they wait for little when it ends.
+      // This syncs most of the segment while writes continue, so that the rotation delays them only briefly.
       await this.sync();
       if (!this.#isDead) await this.#enqueueRotation(this.#options.random.below(2 ** 32));
     }
@@ -462,7 +457,7 @@ export class FileJournal implements Journal {
     return this.segmentNumber;
   }
 
-  /** keeps (4) of a start without space: the next segment is begun as soon as there is some. */
+  /** keeps (4) after a start without space: begins the next segment as soon as there is space. */
   #beginLater(refusal: string): void {
     this.#refusal = refusal;
     this.#isEnded = true;
@@ -486,7 +481,7 @@ export class FileJournal implements Journal {
     this.#rotate(rotation).catch((error: unknown) => this.#fail(error));
   }
 
-  /** Ends the segment and begins the next one: keeps (3). Without a salt it only ends it. */
+  /** Ends the segment and begins the next one: keeps (3). Without a salt it only ends the segment. */
   async #rotate({ salt, done }: Rotation): Promise<void> {
     const segment = this.#segment;
     const position = this.#written;
@@ -499,7 +494,7 @@ export class FileJournal implements Journal {
     }
     if (salt !== undefined) {
       const isBegun = this.#isEnded && (await this.#beginSegment({ number: this.segmentNumber + 1, position, salt }));
-      // What is queued is for the segment that could not be begun.
+      // The queued frames are for the segment that could not be begun.
       if (!isBegun) this.#queue.dropBatches();
     }
     if (this.#isDead) return;
@@ -517,7 +512,7 @@ export class FileJournal implements Journal {
     const old = this.#segment;
     const isBegun = await this.#untilSpace(async () => {
       const begun = await SegmentWriter.create(disk, this.#options, header);
-      // At once, so that whoever counts segments sees the one that was closed or the one that is open.
+      // In one step, so that a count of the segments always includes both.
       this.#segment = begun;
       onClosed?.({ number: old.header.number, bytes: old.bytes });
     });
@@ -530,11 +525,9 @@ export class FileJournal implements Journal {
     return true;
   }
 
-  // Trouble.
-
   /**
-   * Takes a step that needs space until it succeeds: keeps (4). Returns false when it never will: after a fatal
-   * failure, or because the journal closes. `failed` is how the step failed already.
+   * Repeats a step that needs space until it succeeds: keeps (4). Returns false if it never will: after a fatal
+   * failure, or because the journal closes. `failed` is the error of an earlier try.
    */
   async #untilSpace(step: () => Promise<void>, failed?: unknown): Promise<boolean> {
     let failure = failed ?? (await failureOf(step));
@@ -549,7 +542,7 @@ export class FileJournal implements Journal {
       this.#refusal = text;
       if (!(await this.#options.reserve?.release())) {
         if (this.#isClosing) return false;
-        // With `always`, what is written already is synced meanwhile.
+        // With `always`, the bytes written before are synced meanwhile.
         this.#plan();
         await this.#wait();
       }
@@ -570,7 +563,7 @@ export class FileJournal implements Journal {
     });
   }
 
-  /** A write succeeded, or the queue is shorter. */
+  /** Called when a write has succeeded or the queue is shorter. */
   #liftRefusal(): void {
     const isNoSpace = this.#refusal !== QUEUE_FULL;
     if (isNoSpace && this.#options.reserve?.isReady === false) {
@@ -592,7 +585,7 @@ export class FileJournal implements Journal {
     this.#cancelRefill = undefined;
     if (this.#isClosing || this.#isDead) return;
     if (reserve?.isReady === false) this.#refillLater();
-    // A segment that waits to be begun lifts it when it is.
+    // If the next segment is not begun yet, the rotation lifts the refusal.
     else if (this.#refusal !== undefined && this.#retry === undefined && !this.#isEnded) this.#liftRefusal();
   }
 
@@ -609,7 +602,7 @@ export class FileJournal implements Journal {
   }
 }
 
-/** What a step rejected with, undefined if it did not. */
+/** The error of a step, or undefined if it succeeded. */
 async function failureOf(step: () => Promise<void>): Promise<unknown> {
   try {
     await step();

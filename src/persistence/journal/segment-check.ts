@@ -1,9 +1,8 @@
 /**
- * Checks segments that a start does not read: those that a snapshot covers and
- * that are kept, because somebody may read parts of them by their place.
+ * Checks segments that a start does not read: a snapshot covers them, and they
+ * are retained because an engine may read parts of them by location.
  *
- * (1) A covered segment was closed, so it has its end mark, and the mark is the
- *     last of its bytes.
+ * (1) A covered segment was closed, so it ends with its end mark.
  */
 import { segmentPath } from "../area-files.ts";
 import { codeOf, type Disk, type DiskFile, readFully, withFile } from "../disk/disk.ts";
@@ -27,8 +26,8 @@ export interface CoveredSegment {
 }
 
 /**
- * `ends`: header and end mark, which tell whether the file is there and has its length; `whole`: every checksum too.
- * `onPart` is told of the bytes read after each part of the file, and what it returns is awaited.
+ * `ends` checks header and end mark, so that the file exists and has its length; `whole` checks every checksum too.
+ * `onPart` is called with the bytes read after each part of the file, and its result is awaited.
  */
 export interface SegmentCheck {
   readonly depth: "ends" | "whole";
@@ -37,7 +36,7 @@ export interface SegmentCheck {
 
 export type SegmentFault = DamagedData | MissingData | NewerFormat | WrongFile;
 
-/** Resolves with what is wrong with a covered segment, undefined if nothing is. Rejects with the system's error. */
+/** Resolves with the fault of a covered segment, or undefined if it has none. Rejects with the system's error. */
 export async function checkCoveredSegment(
   segment: CoveredSegment,
   check: SegmentCheck,

@@ -9,10 +9,10 @@ import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./file-format
 import type { WrittenBatch } from "./journal.ts";
 import { SegmentReader, SegmentRemoved } from "./segment-reader.ts";
 
-/** Of the first frame in a segment. */
+/** The payload offset of the first frame in a segment. */
 const FIRST_OFFSET = FILE_HEADER_BYTES + MARK_BYTES + FRAME_HEADER_BYTES;
 
-test("what was written is read back by its place, from the open segment and from closed ones", async () => {
+test("reads written frames by location, from the open segment and from closed ones", async () => {
   const opened = await openOn(await emptyDisk());
   const { area } = opened;
   await appendSafely(opened, "first");
@@ -28,7 +28,7 @@ test("what was written is read back by its place, from the open segment and from
   assert.deepEqual(texts.map(String), ["first", "ond", "fi"]);
 });
 
-test("sixteen files are kept open, the ones used last", async () => {
+test("keeps the sixteen most recently used files open", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   for (let i = 0; i < 20; i += 1) {
@@ -51,7 +51,7 @@ test("sixteen files are kept open, the ones used last", async () => {
   assert.equal(disk.openCount, 0);
 });
 
-test("a segment that was removed is refused by name, and the reads under way end first", async () => {
+test("refuses a removed segment by name, after the running reads have ended", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "body");
@@ -74,7 +74,7 @@ test("a segment that was removed is refused by name, and the reads under way end
   assert.equal(disk.openCount, files - 1);
 });
 
-test("a part that a segment does not have is refused, and an area that was closed reads nothing", async () => {
+test("refuses a range beyond the end of a segment, and reads of a closed area", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "body");
@@ -87,7 +87,7 @@ test("a part that a segment does not have is refused, and an area that was close
   await assert.rejects(opened.area.read(1, FIRST_OFFSET, 4), SegmentRemoved);
 });
 
-test("a file that a read uses is closed after it", async () => {
+test("a file in use is closed after the read", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "body");
@@ -103,7 +103,7 @@ test("a file that a read uses is closed after it", async () => {
   assert.equal(disk.openCount, 0);
 });
 
-test("a read that failed is tried on a file that is opened again", async () => {
+test("after a failed read the next one opens the file again", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "body");
@@ -118,14 +118,14 @@ test("a read that failed is tried on a file that is opened again", async () => {
   assert.equal(disk.openCount, 0);
 });
 
-test("the offset of a frame in its batch and of the batch in its segment are where recovery finds the frame", async () => {
+test("the offsets of a frame in its batch and of the batch in its segment give the recovered location", async () => {
   const disk = await emptyDisk();
   const batches: WrittenBatch[] = [];
   const opened = await openOn(disk, { segmentBytesMax: 1_500_000, onBatchWritten: (batch) => batches.push(batch) });
   const { journal } = opened.area;
   const offsets: number[] = [];
   const bodies: Buffer[] = [];
-  // Some seal their batch themselves, and some fill a segment.
+  // Some frames fill a batch, and some fill a segment.
   for (const [index, bytes] of [1, 90, 300_000, 900_000, 5, 1_200_000, 7, 1_500_000, 1_000_000, 3, 9].entries()) {
     const body = Buffer.alloc(bytes, 65 + index);
     bodies.push(body);
@@ -152,7 +152,7 @@ test("the offset of a frame in its batch and of the batch in its segment are whe
   assert.ok((locations.at(-1)?.segment ?? 0) > 1);
 });
 
-test("a frame of a snapshot has no place", async () => {
+test("a frame of a snapshot has no location", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
@@ -170,7 +170,7 @@ test("a frame of a snapshot has no place", async () => {
   assert.deepEqual(locations, [{ segment: 1, offset: FIRST_OFFSET }, undefined, { segment: 2, offset: FIRST_OFFSET }]);
 });
 
-test("without space for a while, the place of a batch is that of the write that succeeded", async () => {
+test("after a time without space, the location of a batch is that of the write that succeeded", async () => {
   const disk = await emptyDisk();
   const batches: WrittenBatch[] = [];
   const opened = await openOn(disk, { onBatchWritten: (batch) => batches.push(batch) });

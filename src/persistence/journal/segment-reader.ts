@@ -1,17 +1,17 @@
 /**
- * Reads parts of segments by their place: what an engine gave out of memory
- * and wants back.
+ * Reads parts of segments by location: payloads that an engine dropped from
+ * memory and needs again.
  *
- * (1) A file that a read uses is not closed before the read has ended, whoever
- *     removes the segment or closes the reader meanwhile.
- * (2) At most FILES_MAX files are kept open, and those that reads still use.
+ * (1) A file in use is not closed before its reads have ended, even if the
+ *     segment is removed or the reader is closed meanwhile.
+ * (2) At most FILES_MAX files stay open, apart from files that reads still use.
  */
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { segmentPath } from "../area-files.ts";
 import { codeOf, type Disk, type DiskFile, readFully } from "../disk/disk.ts";
 import { DamagedData } from "../errors.ts";
 
-/** A part was asked for of a segment that is not there any more, or of an area that was closed. */
+/** The segment was removed, or the area was closed. */
 export class SegmentRemoved extends Error {
   override name = "SegmentRemoved";
   readonly segment: number;
@@ -31,7 +31,7 @@ export interface SegmentReaderOptions {
 interface OpenSegmentFile {
   readonly file: Promise<DiskFile>;
   readCount: number;
-  /** Told when no read uses it and none will. */
+  /** Resolves when no read uses the file and none will. */
   readonly idle: PromiseWithResolvers<void>;
   isLeaving: boolean;
 }
@@ -40,7 +40,7 @@ const FILES_MAX = 16;
 
 export class SegmentReader {
   readonly #options: SegmentReaderOptions;
-  /** By segment; the one that was used last is the last one. */
+  /** By segment, the most recently used one last. */
   readonly #files = new Map<number, OpenSegmentFile>();
   /** Files that are being closed. */
   readonly #leaving = new Set<Promise<void>>();
@@ -51,7 +51,7 @@ export class SegmentReader {
   }
 
   /**
-   * The `length` bytes at `offset` of a segment, unchecked. Rejects with `SegmentRemoved`, with `DamagedData` if the
+   * Reads the `length` bytes at `offset` of a segment, unchecked. Rejects with `SegmentRemoved`, `DamagedData` if the
    * segment ends before that, or with the system's error.
    */
   async read(segment: number, offset: number, length: number): Promise<Buffer> {
@@ -60,13 +60,13 @@ export class SegmentReader {
     const entry = this.#use(segment, path);
     try {
       const file = await entry.file;
-      // Not of Node's pool: a short body would keep the 8 KB around it.
+      // Not from Node's pool: a short body would hold the 8 KB around it in memory.
       const bytes = Buffer.allocUnsafeSlow(length);
       const count = await readFully(file, bytes, offset);
       if (count < length) throw new DamagedData(path, offset + count, `${length - count} bytes are missing`);
       return bytes;
     } catch (error) {
-      // Another read may find it.
+      // Another read may succeed with a new file.
       if (this.#files.get(segment) === entry) this.#drop(segment, entry);
       if (codeOf(error) === "ENOENT") throw new SegmentRemoved(segment, path, "the segment was removed", error);
       throw error;
@@ -76,13 +76,13 @@ export class SegmentReader {
     }
   }
 
-  /** Closes the file of a segment whose name was removed: reads that come now find none. */
+  /** Closes the file of a removed segment, so that later reads fail. */
   forget(segment: number): void {
     const entry = this.#files.get(segment);
     if (entry !== undefined) this.#drop(segment, entry);
   }
 
-  /** Resolves when the reads that are under way have ended and every file is closed. */
+  /** Resolves when the running reads have ended and every file is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const [segment, entry] of this.#files) this.#drop(segment, entry);
@@ -117,7 +117,7 @@ export class SegmentReader {
   /** keeps (1) */
   async #closeIdle({ file, idle }: OpenSegmentFile, segment: number): Promise<void> {
     await idle.promise;
-    const opened = await file.catch(() => undefined); // Those who read were told.
+    const opened = await file.catch(() => undefined); // The reads received the error.
     try {
       await opened?.close();
     } catch (fault) {

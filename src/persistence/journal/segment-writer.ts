@@ -1,18 +1,18 @@
 /**
- * The segment that is being written: its file and where the next bytes go.
+ * The segment that is being written: its file and the offset of the next bytes.
  *
- * (1) A new segment gets its first batch when its header and its name are
- *     durable, so a segment that holds more than a header was whole once.
- * (2) A failed write leaves the place of the next bytes where it was; `cut`
- *     takes torn bytes away.
- * (3) Nothing follows an end mark, not even after a power cut that undoes a
- *     `cut` which no sync covered.
+ * (1) A new segment gets its first batch after its header and its name are
+ *     durable, so a segment longer than a header once had a valid header.
+ * (2) A failed write does not move the offset of the next bytes; `cut` removes
+ *     torn bytes.
+ * (3) Nothing follows an end mark, not even after a power cut that undoes an
+ *     unsynced `cut`.
  */
 import { segmentPath } from "../area-files.ts";
 import { type Disk, type DiskFile, writeFully, writeFullyNow } from "../disk/disk.ts";
 import { BATCH_WORD, encodeFileHeader, type FileHeader, MARK_BYTES, writeMark } from "./file-format.ts";
 
-/** An fsync failed: what is durable is unknown, and asking again would be answered with a lie. */
+/** An fsync failed: it is unknown what is durable, and a second fsync could report success wrongly. */
 export class SyncFailure extends Error {
   override name = "SyncFailure";
 }
@@ -21,17 +21,17 @@ export class SegmentWriter {
   readonly header: FileHeader;
   readonly #file: DiskFile;
   #bytes: number;
-  /** Torn bytes may come back: they were cut off, and that is not durable yet. */
+  /** True while a cut is not durable, so that the torn bytes may come back. */
   #isCut = false;
 
-  /** Goes on with a file of which the first `bytes` bytes are whole. */
+  /** Continues a file whose first `bytes` bytes are valid. */
   constructor(file: DiskFile, header: FileHeader, bytes: number) {
     this.#file = file;
     this.header = header;
     this.#bytes = bytes;
   }
 
-  /** Begins a segment: keeps (1). After a failure there is no such file. */
+  /** Begins a segment: keeps (1). After a failure the file does not exist. */
   static async create(
     disk: Disk,
     { directory, area }: { directory: string; area: string },
@@ -52,7 +52,7 @@ export class SegmentWriter {
     return new SegmentWriter(file, header, bytes.length);
   }
 
-  /** In bytes, without what is being written. */
+  /** The size in bytes, without a write that is still running. */
   get bytes(): number {
     return this.#bytes;
   }
