@@ -1,8 +1,8 @@
 /**
- * What a run that goes on is refused (W.append). Clients take a 400 to
- * a step for "the run has ended": they answer 200 and stop, and nobody would
- * ever hear of the run again. So whatever is wrong with a step of a run that
- * goes on is 412, as its limits are: then the run fails, and its text says why.
+ * Refusals of steps of running workflow runs (W.append). Clients read a 400 to a
+ * step as "the run has ended": they answer 200 and stop, and the run would never
+ * continue. So every fault of a step of a running run is 412, like its limits: the
+ * run fails, and its text has the reason.
  */
 
 import { parseJson } from "../../kernel/json/document.ts";
@@ -13,11 +13,11 @@ import type { MessagingCall, MessagingRoute } from "./route.ts";
 
 const RUN_ID = "workflow-runid";
 
-/** A route that takes steps of runs. */
+/** Wraps a route that takes steps of runs. */
 export function takingSteps(run: MessagingRoute["run"]): MessagingRoute["run"] {
   return (call) => {
     const refuse = (failure: unknown): never => {
-      throw ofRun(call, failure);
+      throw failureOfRun(call, failure);
     };
     try {
       const answer = run(call);
@@ -28,14 +28,14 @@ export function takingSteps(run: MessagingRoute["run"]): MessagingRoute["run"] {
   };
 }
 
-function ofRun(call: MessagingCall, failure: unknown): unknown {
+function failureOfRun(call: MessagingCall, failure: unknown): unknown {
   const isRefusal = failure instanceof MessagingFailure || failure instanceof RequestFailure;
   if (!isRefusal || failure.kind !== "bad request") return failure;
-  const goesOn = runIdsOf(call).some((id) => call.door.workflows.find(id)?.isStarted === true);
-  return goesOn ? new MessagingFailure("quota exceeded", failure.text) : failure;
+  const isRunning = runIdsOf(call).some((id) => call.door.workflows.find(id)?.isStarted === true);
+  return isRunning ? new MessagingFailure("quota exceeded", failure.text) : failure;
 }
 
-/** The runs that a request names, whatever else is wrong with it. */
+/** The runs that a request names, even if it is invalid otherwise. */
 function runIdsOf({ head, request, ownQuery }: MessagingCall): readonly string[] {
   const ids = [...valuesOf(head.own), ...valuesOf(ownQuery.own)];
   return ids.length > 0 ? ids : idsOfBatch(request.body);

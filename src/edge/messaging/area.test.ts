@@ -1,4 +1,4 @@
-/** Who may ask what of messaging over HTTP, and what every answer has. */
+/** Rights of tokens on messaging over HTTP, and properties of every answer. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const published: PublishOutcome = {
 };
 const publish = async () => [published];
 
-/** A request that leads to the row. */
+/** A request of the row. */
 function lineOf({ method, template }: MessagingRoute): string {
   const path = template.replace("*", "https://a.test").replace(/:\w+/g, "name");
   return `${method === "ANY" ? "PUT" : method} ${path}`;
@@ -37,7 +37,7 @@ test("C.authentication: a request without a valid token is 401, on every path bu
   assert.deepEqual(edge.calls, []);
 });
 
-test("C15: on publish the token may stand in the query, in each spelling, and is not sent on", async () => {
+test("C15: a publish accepts the token in the query, in each spelling, and does not forward it", async () => {
   for (const name of ["service_token", "qstash_token", "upstash_token"]) {
     const edge = messagingEdge({ publish });
     const reply = await edge.send(`POST /v2/publish/https://a.test/b?x=1&${name}=${EDGE_TOKEN}&y=2`, { token: null });
@@ -47,7 +47,7 @@ test("C15: on publish the token may stand in the query, in each spelling, and is
   }
 });
 
-test("C-12: a token in the query is not sent on when the header let the request in, or where it does not count", async () => {
+test("C-12: does not forward a token in the query, even if the header is valid or the query token is not accepted", async () => {
   const edge = messagingEdge({ publish });
   for (const path of ["publish", "enqueue/q"]) {
     assert.equal((await edge.send(`POST /v2/${path}/https://a.test?qstash_token=${EDGE_TOKEN}`)).status, 200);
@@ -57,7 +57,7 @@ test("C-12: a token in the query is not sent on when the header let the request 
   }
 });
 
-test("C.query-token: a token in the query counts on publish only, and not when that is turned off", async () => {
+test("C.query-token: only a publish accepts a token in the query, and not if that is turned off", async () => {
   const edge = messagingEdge();
   for (const line of ["POST /v2/enqueue/q/https://a.test", "GET /v2/queues", "POST /v2/batch", "GET /v2/logs"]) {
     assert.equal((await edge.send(`${line}?qstash_token=${EDGE_TOKEN}`, { token: null })).status, 401, line);
@@ -67,7 +67,7 @@ test("C.query-token: a token in the query counts on publish only, and not when t
   assert.equal(reply.status, 401);
 });
 
-test("C-12: the Authorization that let the request in is never sent on; another one is, when the query let it in", async () => {
+test("C-12: never forwards the valid Authorization, but another one if the query token is valid", async () => {
   const edge = messagingEdge({ publish });
   const headers = ["Upstash-Header-Forward", "true", "X-A", "1"];
   await edge.send("POST /v2/publish/https://a.test", { headers });
@@ -84,7 +84,7 @@ test("C-12: the Authorization that let the request in is never sent on; another 
   ]);
 });
 
-test("C-20: a read-only token may read, but neither change anything nor see the signing keys", async () => {
+test("C-20: a read-only token may read, but not write nor see the signing keys", async () => {
   const edge = messagingEdge();
   const reading = messagingRoutes.filter(({ isForReadOnlyToken }) => isForReadOnlyToken).map(lineOf);
   assert.deepEqual(reading, [
@@ -121,7 +121,7 @@ test("C-20: a read-only token may read, but neither change anything nor see the 
   assert.equal((await queues.send("GET /v2/queues", { token: EDGE_READ_ONLY_TOKEN })).status, 200);
 });
 
-test("every row is found by its own path, and is called by rule, method and template", async () => {
+test("finds every row by its path, with the name of rule, method and template", async () => {
   const stopped = new MessagingFailure("unavailable", "stopped");
   const answers = new Proxy({}, { get: () => undefined });
   const edge = messagingEdge(answers, {
@@ -142,7 +142,7 @@ test("every row is found by its own path, and is called by rule, method and temp
   assert.equal((await queues.send("HEAD /v2/queues")).status, 200);
 });
 
-test("a path that is not there is 404, and one that has another method 405 with the methods it has", async () => {
+test("an unknown path is 404, and another method of a known path 405 with its methods", async () => {
   const edge = messagingEdge();
   for (const line of [
     "GET /",
@@ -199,7 +199,7 @@ test("C.chat: the old chat proxy is 501 with a clear text", async () => {
   assert.equal((await edge.send("POST /llm/v1/chat/completions", { body: {} })).status, 501);
 });
 
-test("what the door refuses has the status of its kind", async () => {
+test("a failure of messaging has the status of its kind", async () => {
   const statuses: [MessagingFailureKind, number][] = [
     ["bad request", 400],
     ["not found", 404],
@@ -220,7 +220,7 @@ test("what the door refuses has the status of its kind", async () => {
   }
 });
 
-test("a bug is not taken for a refusal", async () => {
+test("a bug is not a refusal", async () => {
   const edge = messagingEdge({
     async publish() {
       throw new TypeError("a bug");
@@ -229,7 +229,7 @@ test("a bug is not taken for a refusal", async () => {
   await assert.rejects(edge.send("POST /v2/publish/https://a.test"), TypeError);
 });
 
-test("C.limits.rate: requests per second end in 429 with the headers that clients read, but publishing does not", async () => {
+test("C.limits.rate: limits requests per second with 429 and the headers that clients read, but not publishing", async () => {
   const clock = messagingEdge().clock;
   const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
   const edge = messagingEdge({ publish, queues: [] }, { limiter, clock });
@@ -248,7 +248,7 @@ test("C.limits.rate: requests per second end in 429 with the headers that client
 });
 
 // H.cors
-test("S-15: pages of other origins are not let in, neither by a preflight nor by an answer", async () => {
+test("S-15: allows no pages of other origins, neither in a preflight nor in an answer", async () => {
   const edge = messagingEdge({ queues: [] });
   const preflight = await edge.send("OPTIONS /v2/queues", {
     token: null,
@@ -260,7 +260,7 @@ test("S-15: pages of other origins are not let in, neither by a preflight nor by
   for (const { headers } of [preflight, reply]) assert.equal(headers["access-control-allow-origin"], undefined);
 });
 
-test("H.early: a large body is refused before it is read unless its token and path are good, and is not counted twice", () => {
+test("H.early: refuses a large body before reading it unless token and path are valid, and counts it once", () => {
   const clock = messagingEdge().clock;
   const limiter = new RateLimiter(clock, { perSecond: 1, burst: 1 });
   const { area } = messagingEdge({}, { limiter, clock });
@@ -270,7 +270,7 @@ test("H.early: a large body is refused before it is read unless its token and pa
   for (let i = 0; i < 3; i += 1) assert.equal(area.refuseEarly(edgeRequest("POST /v2/queues")), undefined);
 });
 
-test("how large a body may be depends on what it holds", () => {
+test("the limit of a body depends on its kind", () => {
   const { area } = messagingEdge({}, { limits: { ...defaultLimits, bodyBytesMax: 5_000 } });
   for (const [target, bytesMax] of [
     ["/v2/publish/https://a.test?x=1", 5_000],
@@ -285,12 +285,12 @@ test("how large a body may be depends on what it holds", () => {
   }
 });
 
-test("the token of a user that is gone opens nothing", async () => {
+test("refuses the token of a deleted user", async () => {
   const edge = messagingEdge({}, { messaging: { user: () => undefined } });
   assert.equal((await edge.send("GET /v2/queues")).status, 401);
 });
 
-test("H.durable: no answer leaves before what it may have seen is on the disk", async () => {
+test("H.durable: sends an answer when everything it may have seen is on the disk", async () => {
   const safe = Promise.withResolvers<void>();
   const edge = messagingEdge({ queues: [], whenSafe: () => safe.promise });
   let isAnswered = false;
@@ -306,7 +306,7 @@ test("H.durable: no answer leaves before what it may have seen is on the disk", 
   assert.equal((await answer).status, 200);
 });
 
-test("the token of a user of a database opens nothing here", async () => {
+test("refuses the token of a database user", async () => {
   const tokens = new TokenTable(Buffer.alloc(32, 3));
   tokens.replaceUser({ tenant: "main", user: "ann" }, [createHash("sha256").update("anns-token").digest("hex")]);
   const edge = messagingEdge({}, { tokens });

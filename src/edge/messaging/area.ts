@@ -1,14 +1,14 @@
 /**
  * Area C, messaging, over HTTP.
  *
- * In order: token, path and method, what a read-only token may do, rate, route.
- * A route turns a request into one call on the user's door; what the door
- * refuses becomes a status in `respond.ts`. Every failure is `{"error": text}`
- * and names the field at fault.
+ * Checks in order: token, path and method, rights of a read-only token, rate,
+ * route. A route turns a request into one call of the user's `MessagingApi`;
+ * `respond.ts` turns its failures into a status. Every failure is
+ * `{"error": text}` and names the invalid field.
  *
- * Pages of other origins are not let in, whatever `--cors` says: a token of
- * messaging makes the server call any address, so it does not belong in a page,
- * and no client of the interface runs in one (threats S-15).
+ * Pages of other origins are never allowed, with any `--cors`: a messaging token
+ * makes the server call any address, so it does not belong in a page, and no
+ * client of the interface runs in one (threats S-15).
  */
 
 import { bytesFromText } from "../../kernel/bytes.ts";
@@ -34,7 +34,7 @@ import { type MessagingHead, readMessagingHead } from "./head.ts";
 import { type FoundRoute, type MessagingAnswer, MessagingRoutes } from "./route.ts";
 import { messagingRoutes } from "./routes/table.ts";
 
-/** A batch is whole messages in JSON, where every byte of a body may take several. */
+/** A batch has several messages in JSON, where each byte of a body may take several bytes. */
 export const BATCH_BYTES_MAX = 64 * 1024 * 1024;
 /** Names, filters, endpoints. */
 const FIELDS_BYTES_MAX = 1024 * 1024;
@@ -44,17 +44,17 @@ export interface MessagingAreaOptions {
   readonly tokens: TokenTable;
   /** Absent: requests per second are not limited. */
   readonly limiter?: RateLimiter;
-  /** Whether a token in the query of a publish counts. URLs end up in other people's logs, so it can be turned off. */
+  /** Whether a token in the query of a publish is accepted. URLs appear in logs of others, so it can be turned off. */
   readonly queryToken: boolean;
   readonly limits: MessagingLimits;
   readonly clock: Pick<Clock, "nowMs">;
-  /** Who has the thread next. */
+  /** The turns of tenants on the thread. */
   readonly turns: Turns;
-  /** Why a URL may not be called, as far as its text tells, or undefined. */
+  /** Why a URL may not be called, from its text alone, or undefined. */
   readonly destinations: (url: URL) => string | undefined;
-  /** Awaited before a message is accepted. Returns undefined when nothing is to be waited for. */
+  /** Awaited before a message is accepted. Returns undefined if there is no need to wait. */
   readonly acceptBrake?: () => Promise<void> | undefined;
-  /** Users whose tokens have this `UserID`: webhooks name it. Absent: the user's name is it. */
+  /** Users whose tokens have this `UserID`, for paths of webhooks. Absent: it is the user's name. */
   readonly usersNamed?: (id: string) => readonly string[];
 }
 
@@ -71,10 +71,10 @@ interface Admitted {
   readonly ownQuery: OwnQuery;
 }
 
-/** Who comes without a token. */
+/** The admission of a request without a token. */
 const OPEN: Admission = { grant: { tenant: "", access: "standard" }, isAuthorizationOurs: false };
 
-/** In place of a route for what was refused before one was found. */
+/** Route name of requests that were refused before a route was found. */
 const REFUSED = "C refused";
 
 const routes = new MessagingRoutes(messagingRoutes);
@@ -135,7 +135,7 @@ export class MessagingArea implements HttpService {
     }
   };
 
-  /** `path`: of a request that has waited. Its token may have been removed meanwhile, so it is admitted again. */
+  /** `path`: of a request that has waited. It is admitted again, since its token may have been removed meanwhile. */
   #runAdmitted(
     request: HttpRequest,
     head: MessagingHead,
@@ -160,7 +160,7 @@ export class MessagingArea implements HttpService {
   ): HttpReply | Promise<HttpReply> {
     const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
     const door = found.route.isOpen ? this.#openDoor(found) : messaging.user(admission.grant.tenant);
-    // The token outlives its user by a moment when a user is deleted.
+    // A token is removed shortly after its user was deleted.
     if (door === undefined) throw messagingUnauthorized;
     const overShare = request.claim?.(door);
     if (overShare !== undefined) throw overShare;
@@ -179,15 +179,15 @@ export class MessagingArea implements HttpService {
       query,
       ownQuery,
     });
-    const print = (given: MessagingAnswer): HttpReply | Promise<HttpReply> => {
-      const reply = this.#reply(given, found);
-      // What publishes waits for its own messages alone.
-      return found.route.body === undefined ? whenTold(reply, door, request) : reply;
+    const print = (value: MessagingAnswer): HttpReply | Promise<HttpReply> => {
+      const reply = this.#reply(value, found);
+      // A publish waits only for its own messages.
+      return found.route.body === undefined ? whenUserSafe(reply, door, request) : reply;
     };
     return answer instanceof Promise ? answer.then(print) : print(answer);
   }
 
-  /** The door of whose run the path names. */
+  /** Finds the user of the run in an open path. */
   #openDoor({ names }: FoundRoute): MessagingApi {
     const { messaging, usersNamed } = this.#options;
     const [name = "", runId = ""] = names;
@@ -198,7 +198,7 @@ export class MessagingArea implements HttpService {
     throw new MessagingFailure("not found", `workflow run ${runId} not found`);
   }
 
-  /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
+  /** Checks that the token may make the request. Throws a RequestFailure. */
   #admit(
     request: RequestHead,
     head: MessagingHead,
@@ -215,7 +215,7 @@ export class MessagingArea implements HttpService {
     return { found, admission };
   }
 
-  /** A token in the query counts where the Authorization header opens nothing: it may be meant for the destination. */
+  /** A token in the query counts if the Authorization header has no valid one, as it may be for the destination. */
   #authenticate({ authorization }: MessagingHead, queryToken: string | undefined): Admission {
     const { tokens, queryToken: isQueryTokenAllowed } = this.#options;
     const byHeader = authorization === undefined ? undefined : tokens.findByHeader(authorization);
@@ -243,7 +243,7 @@ export class MessagingArea implements HttpService {
     }
   }
 
-  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  /** A failure of the request as a reply. Rethrows other errors, which are our bugs. */
   #refusal(thrown: unknown, route = REFUSED): HttpReply {
     if (thrown instanceof JsonTooLong) return this.#refusal(tooLongAsJson, route);
     if (!(thrown instanceof RequestFailure) && !(thrown instanceof MessagingFailure)) throw thrown;
@@ -257,15 +257,15 @@ export class MessagingArea implements HttpService {
   }
 }
 
-/** An answer leaves when all that it may have seen is on the disk: a crash must not take back what somebody was told. */
-function whenTold(reply: HttpReply, door: MessagingApi, request: HttpRequest): HttpReply | Promise<HttpReply> {
+/** Holds an answer until everything that it may have seen is on the disk, so that no crash revokes it. */
+function whenUserSafe(reply: HttpReply, door: MessagingApi, request: HttpRequest): HttpReply | Promise<HttpReply> {
   const safe = door.whenSafe();
   if (safe === undefined) return reply;
   request.holdReply?.(reply.body.length);
   return safe.then(() => reply);
 }
 
-/** Without a `?` the query is undefined, behind one it may be empty. */
+/** Without a `?` the query is undefined; after one it may be empty. */
 function splitAtQuery(target: string): { readonly path: string; readonly query: string | undefined } {
   const mark = target.indexOf("?");
   return mark < 0 ? { path: target, query: undefined } : { path: target.slice(0, mark), query: target.slice(mark + 1) };

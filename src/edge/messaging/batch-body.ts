@@ -1,7 +1,6 @@
 /**
- * A batch: a JSON array of messages (C.batch).
- * What is said of a message in the headers of the request itself is the default
- * for each. One bad element refuses the whole batch.
+ * A batch: a JSON array of messages (C.batch). The headers of the request are
+ * defaults for each message. One invalid element refuses the whole batch.
  */
 
 import { readTraceContext, TRACE_PARENT, TRACE_STATE } from "../../kernel/trace-context.ts";
@@ -21,14 +20,14 @@ import { checkIdentifier } from "./identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, parseJsonBody, wrongType } from "./json-body.ts";
 import type { MessagingCall } from "./route.ts";
 
-const WANTED = "a JSON array of objects with destination, headers, body and queue";
+const EXPECTED = "a JSON array of objects with destination, headers, body and queue";
 const NO_BYTES = Buffer.alloc(0);
 
-/** In what lists differ. */
+/** Differences of the lists of messages. */
 export interface BatchForm {
   /** Another name of `destination`. */
   readonly urlField?: string;
-  /** Headers that come before those of each element: the first of a name counts. */
+  /** Headers before those of each element; the first of a name counts. */
   readonly first?: readonly string[];
 }
 
@@ -37,8 +36,8 @@ const PLAIN: BatchForm = {};
 /** The messages of a batch, checked. Throws a `MessagingFailure` or a RequestFailure that names the element. */
 export function readBatch(call: MessagingCall, form: BatchForm = PLAIN): readonly PublishRequest[] {
   const { request, limits } = call;
-  const elements = parseJsonBody(request.body, WANTED);
-  if (!Array.isArray(elements)) throw bodyMalformed(WANTED);
+  const elements = parseJsonBody(request.body, EXPECTED);
+  if (!Array.isArray(elements)) throw bodyMalformed(EXPECTED);
   if (elements.length > limits.batchCountMax) {
     throw badRequest(`The batch has ${elements.length} messages; the limit is ${limits.batchCountMax}`);
   }
@@ -64,8 +63,8 @@ function readElement(
   const queueName = optionalText(element, "queue");
   if (queueName !== undefined) checkIdentifier("queue", queueName);
   const headers = elementHeaders(call, element);
-  const given = first.length === 0 ? headers : { ...headers, own: [...first, ...headers.own] };
-  const options = readPublishOptions(given, call);
+  const merged = first.length === 0 ? headers : { ...headers, own: [...first, ...headers.own] };
+  const options = readPublishOptions(merged, call);
   const body = optionalText(element, "body");
   return {
     destination,
@@ -98,7 +97,7 @@ function elementHeaders({ head, request, isAuthorizationOurs }: MessagingCall, e
   return {
     own: withDefaults(withDefaults(service, upstash), head.own),
     contentType,
-    // Of its own, or of the request that brings it.
+    // Its own trace, or that of the request.
     trace: readTraceContext(traceParent, traceState) ?? traceOfRequest(request, head),
     others: () => withDefaults(rest, otherHeaders(request.rawHeaders, isAuthorizationOurs)),
   };

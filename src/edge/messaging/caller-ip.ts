@@ -1,8 +1,8 @@
-/** The address of a publisher, as records and deliveries show it. */
+/** The address of a publisher in records and deliveries. */
 
 const MAPPED = "::ffff:";
 
-/** An IPv4 address that came over an IPv6 socket is shown as what it is. */
+/** Removes the prefix of an IPv4-mapped IPv6 address. */
 export function callerIp(remoteAddress: string): string {
   return remoteAddress.startsWith(MAPPED) ? remoteAddress.slice(MAPPED.length) : remoteAddress;
 }

@@ -5,7 +5,7 @@ import { destinationOf, splitQuery } from "./destination-target.ts";
 
 const anywhere = () => undefined;
 
-test("C15.destination: a destination is kept as it was published", () => {
+test("C15.destination: stores a destination as published", () => {
   const rows: [path: string, query: string | undefined, destination: string][] = [
     ["https://a.test", undefined, "https://a.test"],
     ["https://a.test/", undefined, "https://a.test/"],
@@ -33,14 +33,14 @@ test("C15.destination: a destination is kept as it was published", () => {
   }
 });
 
-test("C15.destination: a destination that cannot be one is refused by name", () => {
+test("C15.destination: refuses an invalid destination and names it", () => {
   const rows: [path: string, text: string][] = [
     ["", "destination is missing: give a URL or the name of a URL group"],
     ["ftp://a.test", 'Invalid destination: "ftp://a.test": a URL starts with http:// or https://'],
     ["mailto:a@b.test", 'Invalid destination: "mailto:a@b.test": a URL starts with http:// or https://'],
     ["http://", 'Invalid destination: "http://": a URL starts with http:// or https://'],
     ["http:///a", 'Invalid destination: "http:///a": a URL starts with http:// or https://'],
-    ["https://a:b:c", 'Invalid destination: "https://a:b:c": it is no URL'],
+    ["https://a:b:c", 'Invalid destination: "https://a:b:c": it is not a URL'],
     [
       "api/llm",
       'Invalid destination: "api/llm": there are no built-in destinations; publish to the URL of the service itself',
@@ -55,14 +55,14 @@ test("C15.destination: a destination that cannot be one is refused by name", () 
   }
 });
 
-test("C15.destination: the policy of destinations is asked, and its words are told", () => {
+test("C15.destination: applies the policy of destinations and reports its text", () => {
   assert.throws(() => destinationOf("http://10.0.0.1/", undefined, (url) => `${url.hostname} is refused`), {
     kind: "bad request",
     text: "Invalid destination: 10.0.0.1 is refused",
   });
 });
 
-test("C15, C.options.query: what is ours is taken out of the query, and the rest stays as it is and where it is", () => {
+test("C15, C.options.query: removes our parameters from the query, and leaves the rest unchanged", () => {
   const rows: [query: string, own: string[], token: string | undefined, rest: string][] = [
     ["", [], undefined, ""],
     ["a=1&b=2", [], undefined, "a=1&b=2"],
@@ -77,7 +77,7 @@ test("C15, C.options.query: what is ours is taken out of the query, and the rest
     ["service%2Dretries=2&%71stash_token=t", ["retries", "2"], "t", ""],
     ["service-label=%C3%A9", ["label", "é"], undefined, ""],
     ["service-label", ["label", ""], undefined, ""],
-    // Names that only look like ours belong to the destination.
+    // Names that only resemble ours belong to the destination.
     [
       "service_id=1&service-area=2&serviceretries=3&retries=4&service_retries=5",
       [],
@@ -92,7 +92,7 @@ test("C15, C.options.query: what is ours is taken out of the query, and the rest
   }
 });
 
-test("C15: a destination has a query if anything of it is left, be it empty", () => {
+test("C15: a destination has a query if any part of it remains, even an empty one", () => {
   const rows: [query: string | undefined, ofDestination: string | undefined][] = [
     [undefined, undefined],
     ["", ""],

@@ -1,13 +1,13 @@
 /**
- * The destination of a publish: what follows the path of the route, as it was
- * written on the request line (C15.destination, C.options.query).
+ * The destination of a publish: the rest of the path, as written on the request
+ * line (C15.destination, C.options.query).
  *
- * (1) The destination's own query stays as it is, byte for byte and in order.
- *     What is ours in it, options and the token, is taken out, so that no
- *     destination ever sees our token (threats C-12).
- * (2) A URL is kept as it was published, because receivers compare it with the
- *     one that is signed. Only its scheme is put in lower case, and a slash
- *     that a proxy dropped from `https://` is put back.
+ * (1) The destination's own query is unchanged, byte for byte and in order. Our
+ *     options and our token are removed from it, so that no destination ever sees
+ *     the token (threats C-12).
+ * (2) A URL is stored as published, because receivers compare it with the signed
+ *     one. Only its scheme becomes lower case, and a slash that a proxy dropped
+ *     from `https://` is restored.
  */
 
 import { textFromBytes } from "../../kernel/bytes.ts";
@@ -19,45 +19,45 @@ export interface OwnQuery {
   /** Options, as headers without prefix: name, value, name, value, … */
   readonly own: readonly string[];
   readonly token: string | undefined;
-  /** The rest, as it was written, without the `?`. */
+  /** The rest, as written, without the `?`. */
   readonly rest: string;
-  /** The same where it belongs to the destination. Undefined: it has no query, not even an empty one. */
+  /** The query of the destination. Undefined: no query, not even an empty one. */
   readonly ofDestination: string | undefined;
 }
 
 const NO_QUERY: OwnQuery = { own: [], token: undefined, rest: "", ofDestination: undefined };
 const TOKEN = "token";
 
-/** Parts a query, without its `?`, into what is ours and what is the destination's; undefined: there is no `?`. keeps (1) */
+/** Separates our parameters from the destination's query. `query`: without `?`; undefined without one. keeps (1) */
 export function splitQuery(query: string | undefined): OwnQuery {
   if (query === undefined) return NO_QUERY;
-  if (!mayHoldOurs(query)) return { own: [], token: undefined, rest: query, ofDestination: query };
+  if (!mayHaveOwn(query)) return { own: [], token: undefined, rest: query, ofDestination: query };
   const own: string[] = [];
-  const kept: string[] = [];
+  const others: string[] = [];
   let token: string | undefined;
   for (const pair of query.split("&")) {
     const equals = pair.indexOf("=");
     const nameEnd = equals < 0 ? pair.length : equals;
     const name = ownName(pair.slice(0, nameEnd));
-    if (name === undefined) kept.push(pair);
+    if (name === undefined) others.push(pair);
     else {
       const value = decodeText(pair.slice(Math.min(nameEnd + 1, pair.length)), "query");
       if (name === TOKEN) token ??= value;
       else own.push(name, value);
     }
   }
-  const rest = kept.join("&");
-  return { own, token, rest, ofDestination: kept.length === 0 ? undefined : rest };
+  const rest = others.join("&");
+  return { own, token, rest, ofDestination: others.length === 0 ? undefined : rest };
 }
 
-/** Most queries hold nothing of ours, and are not taken apart. */
-function mayHoldOurs(query: string): boolean {
+/** Fast path: most queries contain none of our parameters. */
+function mayHaveOwn(query: string): boolean {
   return query.includes("stash") || query.includes("service") || query.includes("%");
 }
 
-/** The name without prefix of a parameter that is ours, or undefined. */
+/** The name of our parameter without its prefix, or undefined for others. */
 function ownName(written: string): string | undefined {
-  // A name that cannot be decoded is not ours; the destination may make of it what it likes.
+  // A name that cannot be decoded is not ours; the destination may interpret it.
   const name = written.includes("%") ? decodeURIComponentOrNothing(written) : written;
   const own = name === undefined ? undefined : unprefixedParameter(name);
   if (own === undefined || own === TOKEN) return own;
@@ -73,21 +73,21 @@ function decodeURIComponentOrNothing(text: string): string | undefined {
   }
 }
 
-/** The text that a part of a target spells. Throws a RequestFailure at a malformed `%`. */
+/** The decoded text of a part of a target. Throws a RequestFailure at a malformed `%`. */
 export function decodeText(written: string, part: "path" | "query"): string {
   return textFromBytes(percentDecode(written, { start: 0, end: written.length, part }));
 }
 
-/** A scheme that we call, and the slashes behind it, of which a proxy may have dropped one. */
+/** A supported scheme and its slashes, one of which a proxy may have dropped. */
 const SCHEME = /^(https?):\/{1,2}(?=[^/])/i;
 const ANY_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-/** What no URL holds as it is. */
+/** Characters that URLs only contain encoded. */
 const UNPRINTABLE = /[^\x21-\x7e]/;
 const SHOWN_LENGTH_MAX = 200;
 
 /**
- * The destination that a path names: a URL, to which the query belongs, or a group. Throws a `MessagingFailure` that
- * names it.
+ * The destination in a path: a URL, including the query, or a group. Throws a `MessagingFailure` that names the
+ * destination.
  */
 export function destinationOf(
   path: string,
@@ -101,42 +101,42 @@ export function destinationOf(
   return checkDestination(query === undefined || query === "" ? decoded : decoded + mark + query, refusalOf);
 }
 
-/** Destinations that were found valid, as given and as they are called; the same one comes with thousands of messages. */
+/** A cache of valid destinations, from written to called form; thousands of messages have the same one. */
 type Checked = Map<string, string>;
 
-/** What a policy says of a URL never changes, so each has its own: reading a URL anew takes as long as signing a message. */
+/** A cache for each policy, whose verdicts never change: parsing a URL takes as long as signing a message. */
 const checkedBy = new WeakMap<(url: URL) => string | undefined, Checked>();
 const CHECKED_MAX = 1_024;
-/** Long ones are not worth their memory. */
+/** Longer destinations are not cached. */
 const CHECKED_LENGTH_MAX = 512;
 
-/** A destination as it is written in a batch, or as it was taken from a path. Throws a `MessagingFailure`. keeps (2) */
-export function checkDestination(given: string, refusalOf: (url: URL) => string | undefined): string {
+/** Checks a destination from a batch or a path. Throws a `MessagingFailure`. keeps (2) */
+export function checkDestination(written: string, refusalOf: (url: URL) => string | undefined): string {
   let checked = checkedBy.get(refusalOf);
   if (checked === undefined) {
     checked = new Map();
     checkedBy.set(refusalOf, checked);
   }
-  const known = checked.get(given);
+  const known = checked.get(written);
   if (known !== undefined) return known;
-  if (given.length > CHECKED_LENGTH_MAX) return readDestination(given, refusalOf);
-  // A copy: what was cut from a long target would keep all of it.
-  const text = Buffer.from(given).utf8Slice();
+  if (written.length > CHECKED_LENGTH_MAX) return readDestination(written, refusalOf);
+  // A copy: a slice of a long target would hold all of it in memory.
+  const text = Buffer.from(written).utf8Slice();
   const destination = readDestination(text, refusalOf);
   if (checked.size >= CHECKED_MAX) checked.clear();
   checked.set(text, destination);
   return destination;
 }
 
-function readDestination(given: string, refusalOf: (url: URL) => string | undefined): string {
-  const text = given.trim();
+function readDestination(destination: string, refusalOf: (url: URL) => string | undefined): string {
+  const text = destination.trim();
   if (text === "") throw badRequest("destination is missing: give a URL or the name of a URL group");
   const scheme = SCHEME.exec(text);
   if (scheme === null) return checkGroupName(text);
   const [written = "", name = ""] = scheme;
   const spelled = `${name.toLowerCase()}://${text.slice(written.length)}`;
   const url = URL.parse(spelled);
-  if (url === null || url.hostname === "") throw invalidDestination(text, "it is no URL");
+  if (url === null || url.hostname === "") throw invalidDestination(text, "it is not a URL");
   const refusal = refusalOf(url);
   if (refusal !== undefined) throw badRequest(`Invalid destination: ${refusal}`);
   return UNPRINTABLE.test(spelled) ? url.href : spelled;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { otherHeaders, readMessagingHead, traceOfRequest, withDefaults } from "./head.ts";
 
-test("our headers are read without prefix, in either spelling and any case", () => {
+test("reads our headers without prefix, in either spelling and any case", () => {
   assert.deepEqual(
     readMessagingHead([
       "Host",
@@ -38,7 +38,7 @@ test("our headers are read without prefix, in either spelling and any case", () 
   );
 });
 
-test("H.prefixes: of two spellings of a header Service- wins", () => {
+test("H.prefixes: Service- wins over the other spelling", () => {
   const { own } = readMessagingHead([
     "Upstash-Retries",
     "1",
@@ -54,7 +54,7 @@ test("H.prefixes: of two spellings of a header Service- wins", () => {
   assert.deepEqual(own, ["retries", "2", "forward-a", "s", "delay", "5s"]);
 });
 
-test("values that are UTF-8 are read as text, and what goes to a destination stays bytes", () => {
+test("reads values in UTF-8 as text, and leaves headers for destinations as bytes", () => {
   const { own } = readMessagingHead([
     "Upstash-Label",
     "\xc3\xa9",
@@ -77,7 +77,7 @@ test("values that are UTF-8 are read as text, and what goes to a destination sta
   ]);
 });
 
-test("defaults fill in the names that are not there", () => {
+test("defaults add missing names", () => {
   assert.deepEqual(withDefaults(["a", "1", "a", "2"], ["a", "3", "b", "4", "b", "5"]), [
     "a",
     "1",
@@ -92,7 +92,7 @@ test("defaults fill in the names that are not there", () => {
   assert.deepEqual(withDefaults(["a", "1"], []), ["a", "1"]);
 });
 
-test("C-12: the other headers are without ours, Content-Type, what Connection names, and our token", () => {
+test("C-12: the other headers exclude ours, Content-Type, those in Connection, and our token", () => {
   const rawHeaders = [
     "Authorization",
     "Bearer t",
@@ -115,7 +115,7 @@ test("C-12: the other headers are without ours, Content-Type, what Connection na
   assert.deepEqual(otherHeaders(rawHeaders, false).slice(0, 2), ["authorization", "Bearer t"]);
 });
 
-test("the trace of a request is the span that its listener made, or what its headers say", () => {
+test("the trace of a request is the span of its listener, or from its headers", () => {
   const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const head = readMessagingHead(["traceparent", parent, "tracestate", "a=1"]);
   assert.deepEqual(traceOfRequest({}, head), { parent, state: "a=1" });

@@ -1,9 +1,8 @@
 /**
- * What the head of a request to messaging says: who asks, and what is said of
- * the message. Read in one pass over the headers, because this runs for every
- * publish.
+ * The head of a request to messaging: the caller and the options of the message.
+ * Read in one pass over the headers, because this runs for every publish.
  *
- * Of the two spellings of a header `Service-` wins, and a header wins over a
+ * `Service-` wins over the other spelling of a header, and a header wins over a
  * query parameter of the same name (C.options.query).
  */
 
@@ -15,7 +14,7 @@ import { headerPrefixes } from "../names.ts";
 export interface MessagingHead {
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
-  /** As it came; several are joined by commas. */
+  /** As received; several are joined with commas. */
   readonly traceParent: string | undefined;
   readonly traceState: string | undefined;
   /** Ours, without prefix, names in lower case: name, value, name, value, … */
@@ -50,7 +49,7 @@ export function joined(first: string | undefined, value: string): string {
   return first === undefined ? value : `${first},${value}`;
 }
 
-/** The trace that a request belongs to: what the tracer of its listener made of it, else what its headers say. */
+/** The trace of a request: from the tracer of its listener, or else from its headers. */
 export function traceOfRequest(
   { trace }: Pick<RequestHead, "trace">,
   { traceParent, traceState }: Pick<MessagingHead, "traceParent" | "traceState">,
@@ -58,7 +57,7 @@ export function traceOfRequest(
   return trace ?? readTraceContext(traceParent, traceState);
 }
 
-/** `own`, and those of `defaults` whose name is not among them. Both are name, value, name, value, … */
+/** `own`, and those of `defaults` with other names. Both are name, value, name, value, … */
 export function withDefaults(own: readonly string[], defaults: readonly string[]): readonly string[] {
   if (defaults.length === 0) return own;
   if (own.length === 0) return defaults;
@@ -73,15 +72,15 @@ export function withDefaults(own: readonly string[], defaults: readonly string[]
 }
 
 function addOwn(own: string[], name: string, value: string): void {
-  if (name !== "") own.push(name, isSentOn(name) ? value : headerText(value));
+  if (name !== "") own.push(name, isForwarded(name) ? value : headerText(value));
 }
 
-/** Headers that go to a destination stay the bytes that they are. */
-function isSentOn(name: string): boolean {
+/** Headers for a destination stay bytes. */
+function isForwarded(name: string): boolean {
   return name.startsWith("forward-") || name.includes("callback-");
 }
 
-/** The headers of one request, with what its query said in place of headers. */
+/** The headers of one request, including options from its query. */
 export class RequestHeaders implements GivenHeaders {
   readonly own: readonly string[];
   readonly contentType: string | undefined;
@@ -107,8 +106,9 @@ export class RequestHeaders implements GivenHeaders {
 }
 
 /**
- * The headers of a request that may be sent on as they are (threats C-11, C-12): not ours, not Content-Type, not what the
- * Connection header names, and not the Authorization that let the request in. What no message may carry is left out later.
+ * The headers of a request that may be forwarded unchanged (threats C-11, C-12): not ours, not Content-Type, not those
+ * in the Connection header, and not the Authorization of the request. Headers that no message may have are removed
+ * later.
  */
 export function otherHeaders(rawHeaders: readonly string[], isAuthorizationOurs: boolean): readonly string[] {
   const connection = new Set<string>();

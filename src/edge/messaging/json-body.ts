@@ -1,4 +1,4 @@
-/** JSON bodies of requests, read field by field. What is null counts as absent, because some clients send it so. */
+/** JSON bodies of requests, read field by field. null counts as absent, as some clients send it for missing fields. */
 
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { badRequest, type MessagingFailure } from "../../messaging/mod.ts";
@@ -6,21 +6,21 @@ import { bodyMalformed, bodyTooLargeToParse } from "../errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The body as JSON. Throws a RequestFailure that says what is `wanted`, or that it is too much to parse. */
-export function parseJsonBody(body: Buffer, wanted: string): unknown {
+/** The body as JSON. Throws a RequestFailure that names the `expected` body, or that the body is too large to parse. */
+export function parseJsonBody(body: Buffer, expected: string): unknown {
   try {
     return parseJson(body);
   } catch (error) {
-    if (error instanceof SyntaxError) throw bodyMalformed(wanted);
+    if (error instanceof SyntaxError) throw bodyMalformed(expected);
     if (error instanceof JsonTooLarge) throw bodyTooLargeToParse(error);
     throw error;
   }
 }
 
 /** The body as an object. */
-export function readJsonObject(body: Buffer, wanted: string): JsonObject {
-  const value = parseJsonBody(body, wanted);
-  if (!isJsonObject(value)) throw bodyMalformed(wanted);
+export function readJsonObject(body: Buffer, expected: string): JsonObject {
+  const value = parseJsonBody(body, expected);
+  if (!isJsonObject(value)) throw bodyMalformed(expected);
   return value;
 }
 
@@ -28,7 +28,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A field by its own name, never one that every object has. */
+/** An own field, never an inherited one. */
 export function fieldOf(object: JsonObject, name: string): unknown {
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
   return value === null ? undefined : value;
@@ -40,6 +40,6 @@ export function optionalText(object: JsonObject, name: string, where = name): st
   throw wrongType(where, "a string");
 }
 
-export function wrongType(where: string, wanted: string): MessagingFailure {
-  return badRequest(`Invalid value for ${where}: it must be ${wanted}`);
+export function wrongType(where: string, expected: string): MessagingFailure {
+  return badRequest(`Invalid value for ${where}: it must be ${expected}`);
 }

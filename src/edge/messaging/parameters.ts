@@ -1,18 +1,17 @@
 /**
- * Parameters of a request that lists something or changes many at once. They
- * come in the query, or in a JSON body with the same names (C.filters,
- * C.filters.body). A name that comes several times is a list.
+ * Parameters of lists and bulk changes, in the query or in a JSON body with the
+ * same names (C.filters, C.filters.body). A repeated name is a list.
  */
 import { badRequest } from "../../messaging/mod.ts";
 import { decodeText } from "./destination-target.ts";
 import { readJsonObject, wrongType } from "./json-body.ts";
 
-const WANTED = "a JSON object with filters";
+const EXPECTED = "a JSON object with filters";
 
 export class Parameters {
   readonly #values = new Map<string, string[]>();
 
-  /** `query` as written, without the `?`. An empty `body` says nothing. Throws for a malformed one. */
+  /** `query` as written, without the `?`. An empty `body` has no parameters. Throws for a malformed one. */
   constructor(query: string, body?: Buffer) {
     for (const pair of query.split("&")) {
       if (pair === "") continue;
@@ -22,10 +21,10 @@ export class Parameters {
       this.#add(decodeText(pair.slice(0, nameEnd), "query"), value);
     }
     if (body === undefined || body.length === 0) return;
-    for (const [name, value] of Object.entries(readJsonObject(body, WANTED))) {
+    for (const [name, value] of Object.entries(readJsonObject(body, EXPECTED))) {
       if (value === null) continue;
       const items = Array.isArray(value) ? value : [value];
-      // An empty list must not turn into no filter at all, which means everything.
+      // An empty list must not become a missing filter, which selects everything.
       if (items.length === 0) throw badRequest(`Invalid value for ${name}: the list is empty`);
       for (const item of items) this.#add(name, textOf(name, item));
     }
@@ -35,12 +34,12 @@ export class Parameters {
     return this.#values.keys();
   }
 
-  /** All values of a name, in the order they came. */
+  /** All values of a name, in order. */
   all(name: string): readonly string[] {
     return this.#values.get(name) ?? NONE;
   }
 
-  /** The first value of a name that is not empty. */
+  /** The first non-empty value of a name. */
   text(name: string): string | undefined {
     return this.all(name).find((value) => value !== "");
   }

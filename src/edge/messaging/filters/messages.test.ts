@@ -17,7 +17,7 @@ function attributes(...rows: [AttributeName, string[]][]): object {
   return { attributes: new Map(rows) };
 }
 
-test("C6, C8: every filter is read", () => {
+test("C6, C8: reads every filter", () => {
   const rows: [FilterTarget, string, object][] = [
     ["messages", "", attributes()],
     [
@@ -66,14 +66,14 @@ test("C.filters: ids override all other filters", () => {
   });
 });
 
-test("filters come in a JSON body too, as one value or a list, and null counts as absent", () => {
+test("reads filters from a JSON body, as a value or a list, with null as absent", () => {
   assert.deepEqual(
     read("messages", "label=a", { isChange: true, body: { label: ["b"], queueName: "q", fromDate: 5, url: null } }),
     { ...attributes(["label", ["a", "b"]], ["queueName", ["q"]]), fromMs: 5 },
   );
 });
 
-test("what only workflow runs have asks for their dead letters alone", () => {
+test("a filter of workflow runs selects only their dead letters", () => {
   for (const [query, runs] of [
     ["source=workflow", {}],
     ["workflowRunId=wfr_1", { ids: ["wfr_1"] }],
@@ -85,7 +85,7 @@ test("what only workflow runs have asks for their dead letters alone", () => {
   }
 });
 
-test("C.filters.body: a call that changes something refuses what it does not know, and what is empty", () => {
+test("C.filters.body: a call that changes data refuses unknown and empty filters", () => {
   const rows: [FilterTarget, string, unknown, string][] = [
     ["messages", "labeel=a", undefined, "Unknown filter: labeel"],
     ["messages", "", { labeel: "a" }, "Unknown filter: labeel"],
@@ -114,7 +114,7 @@ test("C.filters.body: a call that changes something refuses what it does not kno
   assert.deepEqual(read("messages", "count=5", { isChange: true }), attributes());
 });
 
-test("an unknown state is refused with the ones there are", () => {
+test("refuses an unknown state and lists the known ones", () => {
   assert.throws(() => read("logs", "state=LOST"), {
     kind: "bad request",
     text: 'Invalid value for state: "LOST": use CREATED, ACTIVE, RETRY, ERROR, DELIVERED, FAILED, CANCEL_REQUESTED, CANCELLED or IN_PROGRESS',
@@ -142,7 +142,7 @@ test("C6, C.pages: count, cursor and order of a page", () => {
   }
 });
 
-test("C8, C.pages.bulk: a bulk change without a count means all that match", () => {
+test("C8, C.pages.bulk: a bulk change without a count applies to all matches", () => {
   assert.deepEqual(readBulkPage(new Parameters(""), 500), {});
   assert.deepEqual(readBulkPage(new Parameters("count=100&cursor=1-0"), 500), { countMax: 100, cursor: "1-0" });
 });

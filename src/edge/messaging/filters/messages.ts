@@ -1,13 +1,12 @@
 /**
- * Filters: which messages, log entries or dead letters are meant, and how many
- * of them, in which order (C.filters, C.pages).
+ * Filters that select messages, log entries or dead letters, and the size and
+ * order of a page (C.filters, C.pages).
  *
  * (1) Ids override all other filters.
- * (2) Values of one name are alternatives, whether the name is repeated or they
- *     have commas between them. Different names must all match.
- * (3) A call that changes something refuses every name that it does not know,
- *     and every empty value: a filter that fell away would mean everything. A
- *     list passes them over.
+ * (2) Values of one name are alternatives, from repeated names or separated by
+ *     commas. Different names must all match.
+ * (3) A call that changes data refuses unknown names and empty values: an ignored
+ *     filter would select everything. A list ignores them.
  */
 import {
   type AttributeName,
@@ -21,15 +20,15 @@ import {
 } from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
-/** What a filter may be said with. */
+/** A filter parameter. */
 export interface FilterRow {
   readonly name: string;
   readonly meaning: string;
-  /** Which kinds of calls know it. */
+  /** The kinds of calls that accept it. */
   readonly for: readonly FilterTarget[];
-  /** Between two values; a comma if absent. */
+  /** Separator of values; a comma if absent. */
   readonly separator?: RegExp;
-  /** What its values are; texts if absent. A list: in these words. */
+  /** Type of its values; texts if absent. A list: the allowed words. */
   readonly values?: "whole numbers" | readonly string[];
   readonly attribute?: AttributeName;
   readonly apply?: (draft: FilterDraft, values: readonly string[], name: string) => void;
@@ -44,7 +43,7 @@ interface FilterDraft {
   toMs: number | undefined;
   statuses: number[] | undefined;
   states: MessageState[] | undefined;
-  /** It asks for dead letters of workflow runs alone. */
+  /** Selects only dead letters of workflow runs. */
   runs: RunFilter | undefined;
 }
 
@@ -53,7 +52,7 @@ const notForDeadLetters: readonly FilterTarget[] = ["messages", "logs"];
 const deadLettersOnly: readonly FilterTarget[] = ["dead letters"];
 const logsOnly: readonly FilterTarget[] = ["logs"];
 
-/** URLs and paths hold commas themselves. */
+/** URLs and paths may contain commas. */
 const BEFORE_URL = /,(?=https?:\/\/)/i;
 const BEFORE_PATH = /,(?=\/)/;
 
@@ -192,13 +191,13 @@ function rowsFor(target: FilterTarget): ReadonlyMap<string, FilterRow> {
 
 export interface FilterReading {
   readonly target: FilterTarget;
-  /** The call changes what it finds. */
+  /** The call changes the entries that it finds. */
   readonly isChange: boolean;
-  /** Names beside the filters that the call knows. */
+  /** Other parameters of the call. */
   readonly others: readonly string[];
 }
 
-/** The filter that the parameters make. Throws a `MessagingFailure`. */
+/** Reads the filter from the parameters. Throws a `MessagingFailure`. */
 export function readFilter(parameters: Parameters, { target, isChange, others }: FilterReading): Filter {
   const rows = rowsByTarget[target];
   const draft: FilterDraft = {
@@ -255,7 +254,7 @@ function filterOf({ attributes, fromMs, toMs, statuses, states, runs }: FilterDr
   };
 }
 
-/** Both spellings of CANCELLED (C6.events). */
+/** Accepts both spellings of CANCELLED (C6.events). */
 function parseState(text: string): readonly MessageState[] {
   const name = text.toUpperCase();
   if (name === "IN_PROGRESS") return statesInProgress;
@@ -280,7 +279,7 @@ const orders: Readonly<Record<string, Page["order"]>> = {
   latestFirst: "latest first",
 };
 
-/** Count, cursor and order of a list. A count above the bound means the bound. Throws a `MessagingFailure`. */
+/** Count, cursor and order of a list. A count above the limit becomes the limit. Throws a `MessagingFailure`. */
 export function readPage(parameters: Parameters, { countDefault, countMax, orderDefault }: PageBounds): Page {
   const order = parameters.text("order");
   if (order !== undefined && !Object.hasOwn(orders, order)) {
@@ -296,14 +295,14 @@ export function readPage(parameters: Parameters, { countDefault, countMax, order
   return cursor === undefined ? page : { ...page, cursor };
 }
 
-/** How many at most; absent if the caller did not say. A count above the bound means the bound. */
+/** The count, or undefined. A count above the limit becomes the limit. */
 export function readCount(parameters: Parameters, countMax: number): number | undefined {
   const count = parameters.wholeNumber("count");
   if (count === 0) throw badRequest("Invalid value for count: it must be 1 or more");
   return count === undefined ? undefined : Math.min(count, countMax);
 }
 
-/** What a bulk change takes beside its filter: absent, all that match. */
+/** Page of a bulk change; without it, all matching entries. */
 export interface BulkPage {
   readonly countMax?: number;
   readonly cursor?: string;

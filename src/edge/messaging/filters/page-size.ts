@@ -1,4 +1,4 @@
-/** How large a page of a list may get: a hundred bodies of ten megabytes would be more than a string can hold. */
+/** The limit of a page: a hundred bodies of ten megabytes would not fit in a string. */
 
-/** Of the bodies on a page, before they are encoded. One entry is always shown. */
+/** Bytes of all bodies on a page, before encoding. A page has at least one entry. */
 export const LIST_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,9 +1,9 @@
 /**
- * Filters of the log by run, beside those of runs.ts: states of runs and
- * of their steps, and runs by what is in them.
+ * Filters of the log by run, in addition to those of runs.ts: states of runs and
+ * of their steps, and runs by their messages.
  *
- * The state of a step is worked out from the log of its run, which is only read
- * for runs that can have such a step.
+ * The state of a step is computed from the log of its run, which is read only for
+ * runs that can have such a step.
  */
 import {
   badRequest,
@@ -20,7 +20,7 @@ import { parseRunState, readRunsFilter, spelled } from "./runs.ts";
 
 export interface RunLogFilter {
   readonly runs: RunsFilter;
-  /** Undefined: those that `runs` finds. */
+  /** Further condition; undefined: all runs that `runs` finds. */
   readonly isMeant: ((run: Run, log: RunLog) => boolean) | undefined;
 }
 
@@ -48,15 +48,15 @@ export const runLogFilterRows: readonly { readonly name: string; readonly meanin
   { name: "messageId", meaning: "a message of the run" },
   {
     name: "workflowRuns",
-    meaning: "ids of runs, each with `@` and the moment of its start behind it if that is known",
+    meaning: "ids of runs, each optionally followed by `@` and its start time in Unix ms",
   },
 ];
 
 const MESSAGES_MAX = 100;
-/** Of the log, in which a message has an entry for each of its states. */
+/** Entries of the log; a message has one for each of its states. */
 const ENTRIES_MAX = 1_000;
 
-/** Throws a `MessagingFailure`. Names that nobody knows are passed over, as in all lists. */
+/** Throws a `MessagingFailure`. Ignores unknown names, as in all lists. */
 export async function readRunLogFilter(door: MessagingApi, parameters: Parameters): Promise<RunLogFilter> {
   const others = runLogFilterRows.map(({ name }) => name);
   const { ids, ...rest } = readRunsFilter(parameters, { isChange: false, others });
@@ -68,9 +68,9 @@ export async function readRunLogFilter(door: MessagingApi, parameters: Parameter
     messages.length === 0 ? undefined : await runsOfMessages(door, messages),
   ].filter((list) => list !== undefined);
   const [first] = lists;
-  const meant = first?.filter((id) => lists.every((list) => list.includes(id)));
+  const matching = first?.filter((id) => lists.every((list) => list.includes(id)));
   const states = valuesOf(parameters, "state");
-  const runs = { ...rest, ...(meant && { ids: meant }) };
+  const runs = { ...rest, ...(matching && { ids: matching }) };
   return states.length === 0 ? { runs, isMeant: undefined } : withStates(states, runs);
 }
 
@@ -79,7 +79,7 @@ function valuesOf(parameters: Parameters, name: string): readonly string[] {
   return values.map((text) => text.trim()).filter((text) => text !== "");
 }
 
-/** The id of a run that there is; none if it started at another moment. */
+/** The id of an existing run; none if it started at another time. */
 function namedRun({ workflows }: MessagingApi, text: string): readonly string[] {
   const at = text.lastIndexOf("@");
   const id = at < 0 ? text : text.slice(0, at);
@@ -89,14 +89,13 @@ function namedRun({ workflows }: MessagingApi, text: string): readonly string[] 
 }
 
 async function runsOfMessages(door: MessagingApi, messages: readonly string[]): Promise<readonly string[]> {
-  if (messages.length > MESSAGES_MAX)
-    throw badRequest(`Invalid value for messageId: there are more than ${MESSAGES_MAX}`);
+  if (messages.length > MESSAGES_MAX) throw badRequest(`Invalid value for messageId: more than ${MESSAGES_MAX} ids`);
   const filter = { attributes: new Map([["messageId", messages] as const]) };
   const { entries } = await door.logs(filter, { order: "latest first", count: ENTRIES_MAX });
   return [...new Set(entries.flatMap(({ message }) => message.envelope.workflow?.runId ?? []))];
 }
 
-/** Several states are alternatives, of runs and of steps alike. */
+/** Several states, of runs and of steps, are alternatives. */
 function withStates(names: readonly string[], runs: RunsFilter): RunLogFilter {
   const ofRuns = new Set<RunState>();
   const ofSteps = new Set<string>();

@@ -1,4 +1,4 @@
-/** Filters of workflow runs, from query and body. */
+/** Filters of workflow runs from query and body. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parameters } from "../parameters.ts";
@@ -28,7 +28,7 @@ for (const [query, filter] of rows) {
   test(`a list by ${query === "" ? "nothing" : query}`, () => assert.deepEqual(read(query), filter));
 }
 
-test("every row of the table is among them", () => {
+test("covers every row of the table", () => {
   const used = new Set(rows.flatMap(([query]) => [...new URLSearchParams(query).keys()]));
   assert.deepEqual(
     runsFilterRows.filter(({ name }) => !used.has(name)),
@@ -36,13 +36,13 @@ test("every row of the table is among them", () => {
   );
 });
 
-test("what is cancelled has a URL that begins so, unless the whole is asked for", () => {
+test("a cancellation matches prefixes of URLs, unless an exact match is requested", () => {
   assert.deepEqual(read("workflowUrl=https://a.test", true), { urlPrefixes: ["https://a.test"] });
   assert.deepEqual(read("workflowUrl=https://a.test&workflowUrlExactMatch=true", true), { urls: ["https://a.test"] });
   assert.deepEqual(read("count=5", true, { workflowRunIds: ["a"], label: null }), { ids: ["a"] });
 });
 
-test("a change refuses names that it does not know, and what is empty", () => {
+test("a change refuses unknown names and empty values", () => {
   for (const [query, text] of [
     ["labeel=a", "Unknown filter: labeel"],
     ["label=", "Invalid value for label: it is empty"],

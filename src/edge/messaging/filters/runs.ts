@@ -18,14 +18,14 @@ interface RunsDraft {
 interface RunsFilterRow {
   readonly name: string;
   readonly meaning: string;
-  /** Between two values; a comma if absent. */
+  /** Separator of values; a comma if absent. */
   readonly separator?: RegExp;
-  /** What its values are; texts if absent. A list: in these words. */
+  /** Type of its values; texts if absent. A list: the allowed words. */
   readonly values?: "whole numbers" | readonly string[];
   readonly apply: (draft: RunsDraft, values: readonly string[], name: string) => void;
 }
 
-/** URLs hold commas themselves. */
+/** URLs may contain commas. */
 const BEFORE_URL = /,(?=https?:\/\/)/i;
 
 const ids = (draft: RunsDraft, values: readonly string[]): void => {
@@ -40,7 +40,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   { name: "workflowRunId", meaning: "the same", apply: ids },
   {
     name: "workflowUrl",
-    meaning: "its URL; where runs are cancelled, what it begins with unless `workflowUrlExactMatch` is true",
+    meaning: "its URL; when cancelling, a prefix of it unless `workflowUrlExactMatch` is true",
     separator: BEFORE_URL,
     apply(draft, values) {
       draft.urls = values;
@@ -48,7 +48,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   },
   {
     name: "workflowUrlStartingWith",
-    meaning: "what its URL begins with",
+    meaning: "prefix of its URL",
     separator: BEFORE_URL,
     apply(draft, values) {
       draft.urlPrefixes = values;
@@ -100,14 +100,14 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
       draft.flowControlKeys = values;
     },
   },
-  { name: "callerIp", meaning: "address of who started it", apply: callerIps },
+  { name: "callerIp", meaning: "address of the client that started it", apply: callerIps },
   { name: "callerIP", meaning: "the same", apply: callerIps },
 ];
 
 const EXACT = "workflowUrlExactMatch";
 const NAME_LENGTH_MAX = 100;
 
-/** Throws a `MessagingFailure`. A call that changes something refuses unknown names and empty values. */
+/** Throws a `MessagingFailure`. A call that changes data refuses unknown names and empty values. */
 export function readRunsFilter(
   parameters: Parameters,
   { isChange, others }: { readonly isChange: boolean; readonly others: readonly string[] },
@@ -141,7 +141,7 @@ export function parseRunState(text: string): RunState {
   return state as RunState;
 }
 
-/** As states are spelled, of however they are written. */
+/** The canonical spelling of a state. */
 export function spelled(text: string): string {
   return text.toUpperCase().replace("CANCELLED", "CANCELED");
 }

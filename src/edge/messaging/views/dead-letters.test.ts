@@ -6,7 +6,7 @@ import { readLetters } from "./dead-letters.ts";
 
 const MB = 1024 * 1024;
 
-/** A door with letters of these sizes in MB: body and answer. */
+/** A messaging API with dead letters of these sizes in MB: body and answer. */
 function doorOf(sizes: readonly (readonly [body: number, response: number])[]): MessagingApi {
   const all = sizes.map(([body, response]) => ({
     body: { length: body * MB },
@@ -19,7 +19,7 @@ function doorOf(sizes: readonly (readonly [body: number, response: number])[]): 
   return { deadLetters } as unknown as MessagingApi;
 }
 
-test("a page of dead letters ends where its bodies get too long together, and has one at least", () => {
+test("a page of dead letters ends when its bodies are too long together, and has at least one", () => {
   for (const [sizes, count, cursor] of [
     [
       [

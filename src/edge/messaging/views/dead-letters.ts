@@ -1,4 +1,4 @@
-/** Dead letters: the message as it was, and the last answer (C.dlq.record). */
+/** Dead letters: the message and the last answer (C.dlq.record). */
 
 import {
   BODY_DAMAGED,
@@ -14,7 +14,7 @@ import {
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { bodyView, messageView } from "./messages.ts";
 
-/** A page of dead letters whose bodies fit in one answer: one at least. */
+/** A page of dead letters whose bodies fit in one answer; at least one. */
 export function readLetters(door: MessagingApi, filter: Filter, page: Page): ReturnType<MessagingApi["deadLetters"]> {
   const found = door.deadLetters(filter, page);
   const count = fittingCount(found.deadLetters);
@@ -56,7 +56,7 @@ function runOf(door: MessagingApi, { envelope }: DeadLetter): Run | undefined {
   return workflow === undefined ? undefined : door.workflows.find(workflow.runId);
 }
 
-/** The run that failed with this letter, and what came of the call that told of it. */
+/** The run that failed with this dead letter, and the result of its failure callback. */
 function runView(run: Run | undefined, answer: Buffer | undefined): object {
   if (run === undefined) return {};
   const { record, failureFunction } = run;
@@ -74,7 +74,7 @@ function runView(run: Run | undefined, answer: Buffer | undefined): object {
   };
 }
 
-/** Where no answer came, the body is what went wrong. */
+/** Without an answer, the body is the error. */
 function responseBodyView(bytes: Buffer | undefined): object {
   if (bytes === undefined) return { responseBodyError: BODY_DAMAGED };
   const { body, bodyBase64 } = bodyView(bytes);

@@ -40,7 +40,7 @@ export async function workflowLetterView(door: MessagingApi, letter: DeadLetter)
   };
 }
 
-/** One of the two is empty, and both are where the bytes are damaged. */
+/** One of the two is empty; both are for damaged bytes. */
 function textOrBase64(
   bytes: Buffer | undefined,
   { text, base64, error }: { text: string; base64: string; error: string },

@@ -1,6 +1,6 @@
 /**
- * Log entries (C6.entry). Two generations of clients read them: both names of what was
- * renamed are there, and CANCELLED is spelled as each list does.
+ * Log entries (C6.entry). Two generations of clients read them: renamed fields have
+ * both names, and the spelling of CANCELLED depends on the list.
  */
 import {
   type EnvelopeFields,
@@ -12,7 +12,7 @@ import {
 } from "../../../messaging/mod.ts";
 import { callbackHeaderView, flowControlView, headerView, labelsView } from "./messages.ts";
 
-/** How the list that is asked for spells the state CANCELLED. */
+/** The list's spelling of the state CANCELLED. */
 export type CancelledSpelling = "CANCELLED" | "CANCELED";
 
 export function logEntryView(

@@ -1,4 +1,7 @@
-/** What is managed: schedules, queues, URL groups and flow-control keys as clients see them (C.schedules.record, C.queues.record, C.topics.get, C17). */
+/**
+ * Schedules, queues, URL groups and flow-control keys as clients see them (C.schedules.record, C.queues.record,
+ * C.topics.get, C17).
+ */
 import type { FlowKeyView, QueueView, ScheduleView, UrlGroup } from "../../../messaging/mod.ts";
 import {
   callbackHeaderView,
@@ -64,7 +67,7 @@ function headerMap(headers: NonNullable<UrlGroup["headers"]>): object {
   return map;
 }
 
-/** Clients read `waitListSize` or `waitlistSize`: both are there (C17). */
+/** Clients read `waitListSize` or `waitlistSize`, so both are present (C17). */
 export function flowKeyView(key: FlowKeyView): object {
   return {
     flowControlKey: key.key,

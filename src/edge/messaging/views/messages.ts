@@ -1,7 +1,7 @@
 /**
- * Messages as clients see them (C.message). The fields that messages,
- * dead letters and log entries share are made here, and what the publisher
- * wants hidden is hidden here, in all of them (threats C-21).
+ * Messages as clients see them (C.message). This file has the common fields of
+ * messages, dead letters and log entries, and hides the fields that the publisher
+ * wants redacted in all of them (threats C-21).
  *
  * A field without a value is absent.
  */
@@ -20,12 +20,12 @@ import {
   redactedText,
 } from "../../../messaging/mod.ts";
 
-/** The headers of a message, or what is said of them in a listing. */
+/** The headers of a message, redacted if required. */
 export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {
   return headerLists(redact === undefined ? headers : redactedHeaders(redact, headers));
 }
 
-/** The headers that a callback is sent with. */
+/** The headers of a callback request. */
 export function callbackHeaderView(
   plan: CallbackPlan | undefined,
   { retriesMax, redact }: Pick<EnvelopeFields, "retriesMax" | "redact">,
@@ -33,7 +33,7 @@ export function callbackHeaderView(
   return plan === undefined ? undefined : headerView({ headers: callbackOptions(plan, retriesMax).headers, redact });
 }
 
-/** What was said of a callback beside its headers: names as in a publish, without the prefix and `Callback-`. */
+/** The options of a callback except its headers: names as in a publish, without the prefix and `Callback-`. */
 export function callbackSettingsView(
   plan: CallbackPlan | undefined,
   { redact }: Pick<EnvelopeFields, "redact">,
@@ -50,7 +50,7 @@ export function callbackSettingsView(
 /** A header of the failure callback of a callback. */
 const SENT_TO_NESTED = /^failure-callback-(?:forward-)?(.+)$/;
 
-/** As `Redact-Fields` says it. */
+/** In the form of `Redact-Fields`. */
 export function redactFieldsView({ redact }: Pick<EnvelopeFields, "redact">): string | undefined {
   if (redact === undefined) return undefined;
   const { body, headers } = redact;
@@ -58,12 +58,12 @@ export function redactFieldsView({ redact }: Pick<EnvelopeFields, "redact">): st
   return [...(body === true ? ["body"] : []), ...names].join(",");
 }
 
-/** `body` as text, or `bodyBase64` if it is no UTF-8. `prefix` is put before the names. */
+/** `body` as text, or `bodyBase64` if it is not UTF-8. */
 export function bodyView(bytes: Buffer): { readonly body?: string; readonly bodyBase64?: string } {
   return isUtf8(bytes) ? { body: bytes.utf8Slice() } : { bodyBase64: bytes.toString("base64") };
 }
 
-/** The body of a message, or what stands for it in a listing. A damaged one is undefined, and is shown as damaged. */
+/** The body of a message, redacted if required. Undefined is a damaged body, which becomes `bodyError`. */
 export function messageBodyView(
   { redact }: Pick<EnvelopeFields, "redact">,
   bytes: Buffer | undefined,
@@ -72,7 +72,7 @@ export function messageBodyView(
   return redact?.body === true ? { body: redactedText(bytes) } : bodyView(bytes);
 }
 
-/** Flow control as it is shown of messages, schedules and log entries; the period in seconds. */
+/** Flow control of messages, schedules and log entries; the period is in seconds. */
 export function flowControlView({ flowControl }: Pick<EnvelopeFields, "flowControl">): object {
   if (flowControl === undefined) return {};
   const { key, parallelism, rate, periodMs = PERIOD_MS_DEFAULT } = flowControl;
@@ -94,7 +94,7 @@ export interface MessageMoments {
   readonly notBeforeMs: number;
 }
 
-/** What a message and a dead letter have alike. */
+/** The common fields of messages and dead letters. */
 export function messageView(
   fields: EnvelopeFields,
   { id, createdAtMs, notBeforeMs }: MessageMoments,

@@ -5,7 +5,7 @@ import { readTrimming } from "./trim-body.ts";
 
 const hash = `REDACTED:${"0".repeat(64)}`;
 
-test("bodies are cut to so many characters or bytes, wherever they are, and nothing else is", () => {
+test("truncates only bodies, at any depth, to a number of characters or bytes", () => {
   const view = {
     body: "long body",
     responseBodyBase64: Buffer.from("answer").toString("base64"),
@@ -23,13 +23,13 @@ test("bodies are cut to so many characters or bytes, wherever they are, and noth
   });
 });
 
-test("in entries of the log bodies are in base64", () => {
+test("bodies in log entries are in base64", () => {
   const view = { body: Buffer.from("hello").toString("base64"), responseBody: hash };
   const shown = readTrimming(new Parameters("trimBody=4"))(view, true);
   assert.deepEqual({ ...shown }, { body: "aGVsbA==", responseBody: hash });
 });
 
-test("without a number bodies stay as they are, and what is not one is refused", () => {
+test("leaves bodies unchanged without a number, and refuses other values", () => {
   const view = { body: "hello" };
   for (const query of ["", "trimBody=", "trimBody=false"]) {
     assert.equal(readTrimming(new Parameters(query))(view), view, query);
@@ -37,7 +37,7 @@ test("without a number bodies stay as they are, and what is not one is refused",
   assert.deepEqual({ ...readTrimming(new Parameters("trimBody=0"))(view) }, { body: "" });
   for (const [query, text] of [
     ["trimBody=some", 'Invalid value for trimBody: "some": it must be a whole number'],
-    ["trimBody=true", 'Invalid value for trimBody: "true": say how long bodies may be, or 0'],
+    ["trimBody=true", 'Invalid value for trimBody: "true": it must be a whole number'],
   ] as const) {
     assert.throws(() => readTrimming(new Parameters(query)), { kind: "bad request", text });
   }

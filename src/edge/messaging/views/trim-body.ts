@@ -1,16 +1,15 @@
 /**
- * `trimBody`: a list that shows the start of each body alone, so that a page of
- * large ones is short. Texts are cut to so many characters, what is in base64 to
- * so many bytes. A hash that stands for a body stays whole.
+ * `trimBody`: truncates the bodies in a list, so that pages with large bodies are
+ * short. The length is in characters for texts and in bytes for base64. The hash
+ * of a redacted body is not truncated.
  */
-import { badRequest } from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 const TRIM_BODY = "trimBody";
 
 export const trimBodyRow = {
   name: TRIM_BODY,
-  meaning: "a whole number: of each body so many characters are shown at most, of one in base64 so many bytes",
+  meaning: "a whole number: truncates each body to so many characters, or bytes of a body in base64",
 } as const;
 
 const TEXTS: ReadonlySet<string> = new Set([
@@ -24,14 +23,13 @@ const TEXTS: ReadonlySet<string> = new Set([
   "failResponse",
 ]);
 const BASE64: ReadonlySet<string> = new Set(["bodyBase64", "responseBodyBase64"]);
-/** In entries of the log these are in base64 too. */
+/** Fields in base64 in log entries. */
 const BASE64_IN_LOGS: ReadonlySet<string> = new Set([...BASE64, "body", "responseBody"]);
 
-/** Makes views shorter as the parameters ask for it. Throws a `MessagingFailure`. */
+/** Returns a function that truncates views as the parameters require. Throws a `MessagingFailure`. */
 export function readTrimming(parameters: Parameters): (view: object, isOfLog?: boolean) => object {
   const text = parameters.text(TRIM_BODY);
   if (text === undefined || text === "false") return (view) => view;
-  if (text === "true") throw badRequest(`Invalid value for ${TRIM_BODY}: "true": say how long bodies may be, or 0`);
   const length = parseWholeNumber(TRIM_BODY, text);
   return (view, isOfLog = false) => trimmed(view, length, isOfLog ? BASE64_IN_LOGS : BASE64) as object;
 }
