@@ -1,8 +1,8 @@
 /**
- * Random rules of users beside a real redis-server 7.0.15: both take them or
- * refuse them in the same words, tell the same of the user, and let it run the
- * same commands on the same keys. What they tell of commands is compared by
- * what may be run: Redis 7.0 guesses rules from what it keeps.
+ * Random rules of users compared with a real redis-server 7.0.15: both accept them or
+ * refuse them with the same text, describe the user equally, and let it run the
+ * same commands on the same keys. Descriptions of command rules are compared by
+ * their effect: Redis 7.0 reconstructs rules from its stored bits.
  *
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/access.test.ts
  */
@@ -25,12 +25,12 @@ import type { RawReply, RedisProcess } from "./redis-process.ts";
 
 const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 
-/** Changes of one user, and commands that it is asked about in between. */
+/** Changes of one user, and commands checked for it after each. */
 const CHANGES = 6;
 const QUESTIONS = 12;
 
 const generators = families.filter(({ name }) => name !== "scripting").flatMap((family) => family.commands);
-/** Commands on channels, on scripts and on the server, whose words the families do not draw. */
+/** Commands on channels, on scripts and on the server, whose arguments the families do not draw. */
 const others: readonly ((draw: Draw) => Command)[] = [
   (draw) => ["PUBLISH", draw.pick(["news", "other", "news.a"]), "m"],
   (draw) => ["SUBSCRIBE", draw.pick(["news", "other"]), draw.pick(["news", "news.a"])],
@@ -56,20 +56,20 @@ function drawQuestion(draw: Draw): Command {
 }
 
 const ODD_COUNT = /^(?:[ +]\d+|\d+ |0\d+|\d+\0|\d+\.\d*|\d+e\d+|0x\d+)$/;
-/** Commands that are told how many keys they have. */
+/** Commands with a count of keys as an argument. */
 const COUNTED = /^(?:z(?:union|inter|diff)(?:store|card)?|sintercard|b?[lz]mpop|eval(?:sha)?(?:_ro)?|fcall(?:_ro)?)$/i;
 
 /**
- * Words on which Redis looks at other keys than those that are used, which are found here: several STORE, of which the
- * last counts; what an option takes that looks like STREAMS or STORE; PFMERGE of one key, and whatever has a count of keys
- * that the command will refuse, where it looks at none.
+ * Commands for which Redis checks other keys than the ones it uses, found here: several STORE, of which the
+ * last wins; option values that look like STREAMS or STORE; PFMERGE of one key, and any count of keys
+ * that the command will refuse, where Redis checks no key.
  */
 function isTellingWrong(words: Command): boolean {
   const count = (word: RegExp): number => words.filter((one) => word.test(one)).length;
   if (/^pfmerge$/i.test(words[0] ?? "")) return words.length === 2;
   const command = findCommand(words[0] ?? "");
   if (command !== undefined && findKeys(command, words).isMalformed) return true;
-  // Such a count the command will refuse, or Redis looks for keys by it in another way.
+  // The command will refuse such a count, or Redis finds keys differently because of it.
   if (COUNTED.test(words[0] ?? "") && words.some((word) => ODD_COUNT.test(word))) return true;
   // The command will refuse STORE for a count, whereas Redis takes it for the option.
   const isCount = words.some((one, at) => /^store(?:dist)?$/i.test(one) && /^count$/i.test(words[at - 1] ?? ""));
@@ -89,7 +89,7 @@ function drawChanges(programSeed: number, vocabulary: Vocabulary): readonly Chan
   }));
 }
 
-/** Both know them: Redis says so, and ours is not for its tests alone. */
+/** Names known to both: Redis confirms them, and ours are not only for its tests. */
 async function sharedVocabulary(redis: RedisProcess): Promise<Vocabulary> {
   const names = namesOfRules(commands.filter(({ isCompatOnly }) => !isCompatOnly));
   const known = await redis.pipeline(names.map((name) => ["COMMAND", "INFO", name]));
@@ -99,7 +99,7 @@ async function sharedVocabulary(redis: RedisProcess): Promise<Vocabulary> {
   };
 }
 
-test("rules that are drawn are of every kind", () => {
+test("random rules are of every kind", () => {
   const draw = new Draw(1);
   const vocabulary = { commands: namesOfRules(commands), categories: aclCategories };
   const drawn = Array.from({ length: 2_000 }, () => drawRules(draw, vocabulary)).flat();
@@ -111,7 +111,7 @@ test("rules that are drawn are of every kind", () => {
 });
 
 besideRedis((redis) => {
-  test("users are made, told and restricted as Redis does it", async (context) => {
+  test("creates, lists and restricts users as Redis does", async (context) => {
     const vocabulary = await sharedVocabulary(redis());
     const known = new Set(vocabulary.commands.map((name) => name.split("|")[0]));
     const limit = allowanceOf("access");
@@ -154,7 +154,7 @@ async function compare(
   }
 }
 
-/** A reply of ours in RESP2. */
+/** Our reply in RESP2. */
 function flat(reply: Reply): RawReply {
   if (Array.isArray(reply)) return reply.map(flat);
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return reply as RawReply;
@@ -183,7 +183,7 @@ function comparable(reply: RawReply, [, name, , ...words]: Command): unknown {
       );
   if (name === "GETUSER" && Array.isArray(reply)) return withoutCommands(reply);
   if (typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "error") return reply.error.text;
-  // Where a count is spelled oddly Redis looks for keys in another way, and in another order: which it names first differs.
+  // If a count is spelled oddly, Redis finds keys differently and in another order: the first one named differs.
   if (name === "DRYRUN" && typeof reply === "string" && words.some((word) => ODD_COUNT.test(word)))
     return reply.replace(/'.*(?=' key$)/s, "'");
   // Redis prints a key up to its first zero byte.

@@ -1,9 +1,9 @@
-/** Tests that need a real redis-server: one for all of them, skipped where there is none. */
+/** Tests that need a real redis-server: all share one, and are skipped if it is missing. */
 import assert from "node:assert/strict";
 import { after, before, suite } from "node:test";
 import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
 
-/** `register` calls `test`; the server is there while the tests run. */
+/** `register` calls `test`; the server runs during the tests. */
 export function besideRedis(register: (redis: () => RedisProcess) => void): void {
   suite("beside redis-server", { skip: redisMissing }, () => {
     let redis: RedisProcess | undefined;
@@ -17,7 +17,7 @@ export function besideRedis(register: (redis: () => RedisProcess) => void): void
     });
 
     register(() => {
-      assert.ok(redis !== undefined, "the server is asked for while tests run");
+      assert.ok(redis !== undefined, "the server runs only during tests");
       return redis;
     });
   });

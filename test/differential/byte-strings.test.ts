@@ -1,4 +1,4 @@
-/** The families whose values are byte strings, beside redis-server: about as much work as all the others. */
+/** The families whose values are byte strings, compared with redis-server: about as much work as all others. */
 import { byteStringFamilies } from "./families.ts";
 import { testFamilies } from "./family-tests.ts";
 

@@ -1,4 +1,4 @@
-/** The families of collections, of keys and of the server, beside redis-server. */
+/** The families of collections, of keys and of the server, compared with redis-server. */
 import { collectionFamilies } from "./families.ts";
 import { testFamilies } from "./family-tests.ts";
 

@@ -1,10 +1,10 @@
 /**
- * When two replies say the same. Ours is put into the form in which RESP2 sends
- * it, which is the form of the replies of the real server.
+ * When two replies are equal. Our reply is converted to RESP2, which is
+ * the form of the replies of the real server.
  *
- * Most replies must be equal byte by byte, error texts too. Where Redis
- * promises no order, or tells a time that goes on while we talk, a family names
- * one of the comparisons below, or one of its own that checks a property.
+ * Most replies must be equal byte by byte, including error texts. Where Redis
+ * promises no order, or returns a time that advances during the test, a family names
+ * one of the comparisons below, or its own comparison, which checks a property.
  */
 
 import { TIME_MS_MAX } from "../../src/kernel/frame.ts";
@@ -23,7 +23,7 @@ export interface Exchange {
 /** True if the answers agree. */
 export type Comparison = (exchange: Exchange) => boolean;
 
-/** Real time may pass so long between our answer and Redis': a busy machine stands still for a second now and then. */
+/** Real time may pass between our answer and that of Redis: a busy machine may pause for a second. */
 const TIME_TOLERANCE_MS = 20_000;
 
 export const exact: Comparison = ({ ours, theirs }) => isSame(ours, theirs);
@@ -34,15 +34,15 @@ export const asMultiset: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 
 /** An array of pairs, flat, in any order: HGETALL. */
 export const asPairs: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 2), sorted(theirs, 2));
 
-/** Seconds left, or the second at which something ends. */
+/** Seconds left, or the second of an expiry. */
 export const asSeconds: Comparison = (exchange) => isNear(exchange, 1_000);
 
-/** Milliseconds left, or the millisecond at which something ends. */
+/** Milliseconds left, or the millisecond of an expiry. */
 export const asMilliseconds: Comparison = (exchange) => isNear(exchange, 1);
 
 /**
- * Numbers that stand for a time may differ by what has passed meanwhile. What lies beyond the latest moment that we keep
- * is that moment for us (skip list: "expiry beyond the year 10889").
+ * Times may differ by the time that has passed. A time after the latest one that we store
+ * is stored as that latest time (skip list: "expiry beyond the year 10889").
  */
 function isNear({ ours, theirs }: Exchange, unitMs: number): boolean {
   if (isSame(ours, theirs)) return true;
@@ -57,7 +57,7 @@ function isTime(reply: RawReply): reply is number | bigint {
   return (typeof reply === "number" || typeof reply === "bigint") && reply >= 0;
 }
 
-/** A reply as RESP2 would carry it. */
+/** A reply as RESP2 encodes it. */
 export function rawReply(reply: Reply): RawReply {
   if (Buffer.isBuffer(reply)) return reply.latin1Slice();
   if (typeof reply === "bigint") return Number.isSafeInteger(Number(reply)) ? Number(reply) : reply;
@@ -85,7 +85,7 @@ export function rawReply(reply: Reply): RawReply {
     case "verbatim":
       return reply.text;
     case "later":
-      throw new Error("there is no reply yet");
+      throw new Error("the reply is not available yet");
     default: {
       const never: never = reply;
       return never;
@@ -93,7 +93,7 @@ export function rawReply(reply: Reply): RawReply {
   }
 }
 
-/** An error as it is sent: it ends at the line, so Redis drops line breaks at its end and sends spaces for the others. */
+/** An error as it is sent: it is one line, so Redis drops line breaks at its end and sends spaces for the others. */
 export function errorLine(text: string): string {
   return text.replace(/[\r\n]+$/, "").replace(/[\r\n]/g, " ");
 }
@@ -111,7 +111,7 @@ export function isSame(one: RawReply, other: RawReply): boolean {
   return true;
 }
 
-/** The items of an array in groups of so many, sorted by how they look; anything else as it is. */
+/** The items of an array in groups of a given size, sorted as text; any other value unchanged. */
 function sorted(reply: RawReply, groupLength: number): RawReply {
   if (!isList(reply)) return reply;
   const groups: (readonly RawReply[])[] = [];
@@ -128,7 +128,7 @@ export function isError(reply: RawReply): boolean {
   return typeof reply === "object" && reply !== null && "error" in reply;
 }
 
-/** A reply for people, cut after so many characters. */
+/** A reply as readable text, cut to a maximum length. */
 export function showReply(reply: RawReply, lengthMax = 400): string {
   const text = show(reply);
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax)}… (${text.length} characters)`;
@@ -143,7 +143,7 @@ function show(reply: RawReply): string {
   return reply.kind === "error" ? `(error) ${reply.error.text}` : "(nil array)";
 }
 
-/** What sort of reply this is, for counting which ones were met. Each error text is a sort of its own. */
+/** The kind of a reply, for counting the kinds that occurred. Each error text is a separate kind. */
 export function replyKind(reply: RawReply): string {
   if (reply === null) return "nil";
   if (typeof reply === "string") return reply === "" ? "empty string" : "string";

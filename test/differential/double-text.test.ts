@@ -24,7 +24,7 @@ const printed: readonly (readonly [value: number, expected: string])[] = [
   [1.5e300, "1.5000000000000001e+300"],
   [5e-324, "4.9406564584124654e-324"],
   [1.7976931348623157e308, "1.7976931348623157e+308"],
-  // Exactly in the middle of two texts of 17 digits.
+  // Exactly halfway between two texts of 17 digits.
   [2 ** -25, "2.9802322387695312e-08"],
   [-(2 ** -25), "-2.9802322387695312e-08"],
   [3 * 2 ** -25, "8.9406967163085938e-08"],
@@ -62,7 +62,7 @@ test("random scores come back as redis-server prints them", { skip: redisMissing
   }
 });
 
-/** Doubles of all bit patterns, short decimals, middles between two texts, hexadecimal, and a few non-numbers. */
+/** Doubles of all bit patterns, short decimals, midpoints of two texts, hexadecimal, and a few non-numbers. */
 function randomDouble(random: Random): string {
   const bits = new DataView(new ArrayBuffer(8));
   switch (random.below(7)) {

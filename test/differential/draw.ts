@@ -1,13 +1,13 @@
 /**
- * What random commands are made of. A `Draw` gives keys, numbers, values and
- * options that lie where implementations differ: at the ends of their ranges,
- * just outside of them, and in spellings that one parser takes and another
+ * The parts of random commands. A `Draw` gives keys, numbers, values and
+ * options where implementations differ: at the ends of their ranges,
+ * just outside, and in spellings that one parser accepts and another
  * does not. The same seed draws the same words.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 
-/** Few keys, so that commands meet: plain ones, the empty one, binary, and one beyond Redis' embedded strings. */
+/** Few keys, so that commands share keys: plain ones, the empty one, binary, and one beyond Redis' embedded strings. */
 export const KEYS: readonly Bytes[] = [
   "a",
   "b",
@@ -51,7 +51,7 @@ const BAD_FLOATS: readonly Bytes[] = [
   "1\x00",
 ];
 
-/** Lengths around those at which Redis or we change the way a string is kept. */
+/** Lengths around those at which Redis or we change the encoding of a string. */
 const LONG_LENGTHS: readonly number[] = [43, 44, 45, 63, 64, 65, 127, 128, 4_095, 4_096, 4_097, 5_000];
 
 const SECONDS_TO_LIVE: readonly Bytes[] = ["100", "3600", "86400", "100000000", "281474976710", "9223372036854775"];
@@ -62,13 +62,13 @@ const SECONDS_AHEAD: readonly Bytes[] = ["2000000000", "4000000000", "2814749767
 const MILLISECONDS_AHEAD: readonly Bytes[] = [
   ...["2000000000000", "4000000000001", "281474976710655", "281474976710656", "9223372036854775807"],
 ];
-/** Never a moment soon to come: it would pass at one server sooner than at the other. */
+/** Never a time in the near future: it would pass at one server sooner than at the other. */
 const MOMENTS_PAST: readonly Bytes[] = ["1", "1000", "1000000000"];
 const BAD_TIMES: readonly Bytes[] = [
   ...["0", "-1", "-100", "9223372036854776", "-9223372036854775808", "9223372036854775808", "abc", "", "1.5"],
 ];
 
-/** Words that make a command wrong. None is a small positive number: behind EX it would be a time that passes. */
+/** Words that make a command invalid. None is a small positive number: after EX it would be a time that passes. */
 const JUNK: readonly Bytes[] = ["", "x", "\xff\r\n", "-1", "NX", "XX", "GET", "EX", "LIMIT", "9223372036854775808"];
 
 export class Draw {
@@ -83,7 +83,7 @@ export class Draw {
     return this.random.below(bound);
   }
 
-  /** True once in so many times. */
+  /** True with a probability of one in `count`. */
   oneIn(count: number): boolean {
     return this.random.below(count) === 0;
   }
@@ -97,7 +97,7 @@ export class Draw {
     return KEYS[Math.min(this.below(KEYS.length), this.below(KEYS.length))] as Bytes;
   }
 
-  /** From one to `countMax` keys; the same one may come twice. */
+  /** From one to `countMax` keys; duplicates are possible. */
   keys(countMax = 4): Bytes[] {
     return this.list(countMax, () => this.key());
   }
@@ -106,20 +106,20 @@ export class Draw {
     return Array.from({ length: 1 + this.below(countMax) }, make);
   }
 
-  /** An integer at one of the edges, now and then malformed. */
+  /** An integer at one of the edges, sometimes malformed. */
   integer(): Bytes {
     return this.oneIn(8) ? this.pick(BAD_INTEGERS) : this.pick(GOOD_INTEGERS);
   }
 
   /**
-   * A small integer, negative ones among them; now and then one of `integer`. Not where Redis would take a large number
-   * at its word and answer or reserve so much.
+   * A small integer, including negative ones; sometimes one of `integer`. Not where Redis would accept a large number
+   * and reply with or reserve that much.
    */
   count(): Bytes {
     return this.oneIn(10) ? this.integer() : `${this.below(16) - 4}`;
   }
 
-  /** A place in a string: small, around 4 KiB, or beyond 512 MB, and nothing in between that would take memory. */
+  /** An offset in a string: small, around 4 KiB, or beyond 512 MB, and none in between, which would take memory. */
   offset(): Bytes {
     if (this.oneIn(12)) return this.pick(["536870912", "2147483648", "9223372036854775807", ...BAD_INTEGERS]);
     return `${this.oneIn(4) ? 4_090 + this.below(12) : this.below(40) - 15}`;
@@ -139,13 +139,13 @@ export class Draw {
     return String.fromCharCode(...this.list(12, () => this.below(256)));
   }
 
-  /** Text of a length around one of the borders. */
+  /** Text of a length near one of the limits. */
   long(): Bytes {
     const length = this.pick(LONG_LENGTHS);
     return this.pick(["x", "ab", "123456789", "\xe9\x00"]).repeat(length).slice(0, length);
   }
 
-  /** Anything that a string may hold. */
+  /** Any value of a string. */
   value(): Bytes {
     switch (this.below(8)) {
       case 0:
@@ -162,7 +162,7 @@ export class Draw {
     }
   }
 
-  /** Seconds that something may live: far more than a program lasts, or refused. */
+  /** A time to live in seconds: far longer than a program, or refused. */
   seconds(): Bytes {
     return this.pick(this.oneIn(4) ? BAD_TIMES : SECONDS_TO_LIVE);
   }
@@ -171,7 +171,7 @@ export class Draw {
     return this.pick(this.oneIn(4) ? BAD_TIMES : MILLISECONDS_TO_LIVE);
   }
 
-  /** A moment in seconds since the epoch: far ahead, long past, or refused. */
+  /** A time in seconds since the epoch: far in the future, long past, or refused. */
   secondsMoment(): Bytes {
     return this.pick(this.pick([SECONDS_AHEAD, SECONDS_AHEAD, MOMENTS_PAST, BAD_TIMES]));
   }
@@ -191,8 +191,8 @@ export class Draw {
   }
 
   /**
-   * Some of the options, in any order, now and then twice, cut short, or in odd letter case. Each choice is a whole
-   * option: its word and what follows it.
+   * Some of the options, in any order, sometimes duplicated, cut short, or in mixed letter case. Each choice is a whole
+   * option: its word and its arguments.
    */
   options(choices: readonly (() => Bytes[])[], countMax = 3): Bytes[] {
     const words: Bytes[] = [];
@@ -210,10 +210,10 @@ export class Draw {
     return Array.from(word, (letter) => (this.oneIn(2) ? letter.toLowerCase() : letter.toUpperCase())).join("");
   }
 
-  /** Now and then damages a command: odd case, a word too few, too many or wrong. */
+  /** Sometimes damages a command: mixed case, a word missing, added or replaced. */
   damage(words: Bytes[]): Bytes[] {
     if (this.oneIn(6)) words[0] = this.oddCase(words[0] ?? "");
-    // The name stays: what nobody knows is refused in other words than Redis'.
+    // The name stays: we refuse unknown commands with another text than Redis.
     if (this.oneIn(60) && words.length > 1) words.pop();
     if (this.oneIn(60)) words.push(this.pick(JUNK));
     if (this.oneIn(60) && words.length > 1) words[1 + this.below(words.length - 1)] = this.pick(JUNK);

@@ -1,6 +1,6 @@
 /**
- * Random rules of ACL SETUSER: mostly right ones on few commands, keys and
- * channels, so that they meet; here and there one that is wrong.
+ * Random rules of ACL SETUSER: mostly valid ones on few commands, keys and
+ * channels, so that they interact; sometimes an invalid one.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import type { Command } from "../../src/store/command.ts";
@@ -37,7 +37,7 @@ export interface Vocabulary {
   readonly categories: readonly Bytes[];
 }
 
-/** Names that rules are made of: those of these commands and their subcommands. */
+/** Names for rules: those of these commands and their subcommands. */
 export function namesOfRules(commands: readonly Command[]): readonly Bytes[] {
   return commands.flatMap(({ fullName, subcommandByName }) => [
     fullName,
@@ -45,7 +45,7 @@ export function namesOfRules(commands: readonly Command[]): readonly Bytes[] {
   ]);
 }
 
-/** One to four rules, and here and there an end too few: behind all others, since Redis forgets what another one follows. */
+/** One to four rules, sometimes with a missing end: after all others, since Redis forgets a rule before another one. */
 export function drawRules(draw: Draw, vocabulary: Vocabulary): readonly Bytes[] {
   const rules = Array.from({ length: 1 + draw.below(4) }, () => drawRule(draw, vocabulary)).flat();
   return draw.oneIn(50) ? [...rules, "(+get"] : rules;
@@ -86,7 +86,7 @@ function drawPasswordRule(draw: Draw): Bytes {
 /** As one word or as several. */
 function drawSelector(draw: Draw, vocabulary: Vocabulary): readonly Bytes[] {
   if (draw.oneIn(6)) return ["clearselectors"];
-  // Words with spaces or quotes mean something else inside of one word than in several.
+  // Words with spaces or quotes have another meaning inside one word than in several.
   const rules = Array.from({ length: draw.below(4) }, () => drawSelectorRule(draw, vocabulary)).filter(
     (rule) => !/[\s"'\\\0]|\xff/.test(rule),
   );

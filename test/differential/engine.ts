@@ -1,7 +1,7 @@
 /**
- * Our side of the comparison: a store whose journal keeps its frames, so that
- * after a program the same state can be built again from what was journaled,
- * and from a snapshot, and be compared with what is served.
+ * Our side of the comparison: a store whose journal retains its frames, so that
+ * after a program the same state can be rebuilt from the journal,
+ * and from a snapshot, and compared with the served state.
  */
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
@@ -19,18 +19,18 @@ import { asStreamInfo } from "./families/stream.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply } from "./redis-process.ts";
 
-/** A command that was answered by us, and how the answer is to be compared. */
+/** A command with our reply, and the comparison for it. */
 export interface Answered {
   readonly command: Command;
   readonly ours: RawReply;
   readonly comparison: Comparison;
 }
 
-/** How a value is read whole, by its type. */
+/** The command that reads a whole value, by type. */
 interface Content {
   readonly command: (key: Bytes) => Command;
   readonly comparison: Comparison;
-  /** Reads what Redis 7.0.15 does not know of, given the content. */
+  /** Reads properties that Redis 7.0.15 does not have, given the content. */
   readonly ownCommand?: (key: Bytes, content: readonly RawReply[]) => Command;
 }
 
@@ -54,7 +54,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
   ["stream", { command: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"], comparison: asStreamInfo }],
 ]);
 
-/** A journal in memory, safe at once. */
+/** A journal in memory, durable at once. */
 class KeepingJournal implements Journal {
   readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
@@ -80,7 +80,7 @@ export class Engine {
   readonly #store: Store;
   readonly #nowMs: number;
 
-  /** A store whose time stands still at `nowMs`, empty, or built from frames. */
+  /** A store with the clock stopped at `nowMs`, empty, or built from frames. */
   constructor(nowMs: number, frames: Iterable<Uint8Array> = []) {
     this.#nowMs = nowMs;
     this.#store = new Store({
@@ -95,15 +95,15 @@ export class Engine {
 
   run(command: Command): RawReply {
     const reply = this.#database.command(testCaller, command);
-    assert.ok(!(reply instanceof Promise), "a journal that is always safe answers at once");
+    assert.ok(!(reply instanceof Promise), "a journal that is always durable answers at once");
     return rawReply(reply);
   }
 
-  /** The replies, or the error for which nothing was run. */
+  /** The replies, or the error that prevented the run. */
   transaction(commands: readonly Command[]): { replies: readonly RawReply[] } | { refusal: string } {
     try {
       const replies = this.#database.transaction(testCaller, commands);
-      assert.ok(!(replies instanceof Promise), "a journal that is always safe answers at once");
+      assert.ok(!(replies instanceof Promise), "a journal that is always durable answers at once");
       return { replies: replies.map(rawReply) };
     } catch (error) {
       if (error instanceof TransactionDiscarded) return { refusal: error.error.text };
@@ -113,7 +113,7 @@ export class Engine {
 
   /**
    * Reads the whole state through commands: every key's type, expiry and content; with `own`, also what Redis 7.0.15
-   * does not know of.
+   * does not have.
    */
   readState({ own }: { own: boolean }): Answered[] {
     const answered: Answered[] = [];
@@ -130,24 +130,24 @@ export class Engine {
       ask(["PEXPIRETIME", key], asMilliseconds);
       const name = typeof type === "object" && type !== null && "text" in type ? type.text : "none";
       const content = contents.get(name);
-      assert.ok(content !== undefined, `it is known how a value of type ${name} is read`);
+      assert.ok(content !== undefined, `type ${name} has a reader`);
       const whole = ask(content.command(key), content.comparison);
       if (own && content.ownCommand !== undefined && isList(whole)) ask(content.ownCommand(key, whole), exact);
     }
     return answered;
   }
 
-  /** What is wrong with the memory that the database says it takes, or undefined. */
+  /** The error in the memory that the database reports, or undefined. */
   memoryFault(): string | undefined {
     return memoryFault(this.#database.keyspace);
   }
 
-  /** The same state built again from the journal of this one. */
+  /** The same state rebuilt from the journal of this one. */
   replayed(): Engine {
     return new Engine(this.#nowMs, this.#journal.frames);
   }
 
-  /** The same state built again from a snapshot of this one. */
+  /** The same state rebuilt from a snapshot of this one. */
   restored(): Engine {
     return new Engine(this.#nowMs, copies(this.#store.dump()));
   }
@@ -157,7 +157,7 @@ export class Engine {
   }
 }
 
-/** A frame of a snapshot is valid only until the next one is asked for. */
+/** A frame of a snapshot is valid only until the next one is requested. */
 function* copies(frames: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const frame of frames) yield Uint8Array.from(frame);
 }

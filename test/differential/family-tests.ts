@@ -1,7 +1,7 @@
 /**
- * Random programs of some families beside a real redis-server 7.0.15. Without
- * redis-server on the PATH the comparisons are skipped; that journal and
- * snapshots rebuild the state of random programs is proved in any case.
+ * Random programs of some families compared with a real redis-server 7.0.15. Without
+ * redis-server on the PATH the comparisons are skipped; the test that journal and
+ * snapshots rebuild the state of random programs always runs.
  *
  * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 npm run t -- differential
  * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
@@ -15,10 +15,10 @@ import { type Coverage, runFamily } from "./run.ts";
 
 const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
-/** Journal and snapshots of the same programs are proved beside the comparison too, so a few more are enough. */
+/** The comparison also tests journal and snapshots of its programs, so a few more are enough. */
 const JOURNAL_COMMANDS = 10_000;
 
-/** Two tests for each family. `suite`: the row of the budget that says how much is compared. */
+/** Two tests for each family. `suite`: the row of the budget with the amount to compare. */
 export function testFamilies(families: readonly Family[], suite = "differential"): void {
   const limit = wanted === undefined ? allowanceOf(suite) : { count: Number(wanted) };
   besideRedis((redis) => {
@@ -31,7 +31,7 @@ export function testFamilies(families: readonly Family[], suite = "differential"
   });
 
   for (const family of families) {
-    test(`${family.name}: journal and snapshot rebuild what random programs leave`, async (context) => {
+    test(`${family.name}: journal and snapshot rebuild the state of random programs`, async (context) => {
       const coverage = await runFamily({ family, seed, limit: { count: JOURNAL_COMMANDS } });
       context.diagnostic(summary(family.name, coverage));
     });
@@ -39,6 +39,6 @@ export function testFamilies(families: readonly Family[], suite = "differential"
 }
 
 function summary(name: string, { commandCount, programCount, pairs, neverWell }: Coverage): string {
-  const only = neverWell.size === 0 ? "" : `; answered by errors alone: ${[...neverWell].join(" ")}`;
+  const only = neverWell.size === 0 ? "" : `; only errors from: ${[...neverWell].join(" ")}`;
   return `${name}: SEED=${seed}: ${commandCount} commands in ${programCount} programs, ${pairs.size} pairs of command and kind of reply${only}`;
 }

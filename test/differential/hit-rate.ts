@@ -1,12 +1,12 @@
 /**
- * How often a cache has what it is asked for, on one trace, in redis-server and
+ * The hit rate of a cache on one trace, in redis-server and
  * in our engine.
  *
- * The trace draws keys of which few are asked for often (Zipf's law). In each
- * step some keys are read, and those that were missing are written. Redis goes
- * first, and what is noted of it makes the second run a like one: how many keys
+ * The trace draws keys of which few are read often (Zipf's law). In each
+ * step some keys are read, and missing ones are written. Redis goes
+ * first, and its measurements make the second run comparable: how many keys
  * it holds on average, since a key takes a different number of bytes there, and
- * at what time each step began, since both policies go by time.
+ * when each step began, since both policies depend on time.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -19,13 +19,13 @@ import type { RedisProcess } from "./redis-process.ts";
 export interface TraceOptions {
   readonly policy: MemorySettings["policy"];
   readonly seed: number;
-  /** Different keys that are asked for. */
+  /** Distinct keys of the trace. */
   readonly keyCount: number;
-  /** Keys that Redis holds, about. */
+  /** The approximate number of keys that Redis holds. */
   readonly heldCount: number;
-  /** Steps are taken until so many keys were read, or so long has passed. */
+  /** Steps run until that many keys were read, or that much time has passed. */
   readonly limit: { readonly count: number } | { readonly budgetMs: number };
-  /** Time between the beginnings of two steps, for a policy by time; absent: as fast as it goes. */
+  /** Time between the starts of two steps, for a policy based on time; absent: as fast as possible. */
   readonly stepMs?: number;
 }
 
@@ -39,19 +39,19 @@ export interface RedisRun {
   readonly startsMs: readonly number[];
 }
 
-/** Keys that are read in one step: their replies fit the buffer that Redis has for them anyway. */
+/** Keys read in one step: their replies fit the buffer that Redis always allocates. */
 const STEP_READS = 50;
-/** Long enough that what else Redis needs memory for matters little. */
+/** Long enough that other memory of Redis has little influence. */
 const VALUE = "v".repeat(200);
-/** Fewer would leave too much to chance, however slow the machine is. */
+/** Fewer would be too random, however slow the machine is. */
 const READS_MIN = 60_000;
-/** How much keys that are asked for more often are preferred: 1 is Zipf's own. */
+/** The exponent of Zipf's law: how strongly popular keys are preferred. */
 const EXPONENT = 0.9;
 
 export async function runOnRedis(redis: RedisProcess, options: TraceOptions): Promise<RedisRun> {
   const { policy, heldCount, limit, stepMs = 0 } = options;
   await redis.call(["CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", policy]);
-  // Twice, so that the buffers of the connection have the size that they will have.
+  // Twice, so that the buffers of the connection have their final size.
   for (let round = 0; round < 2; round += 1) {
     await redis.call(["FLUSHALL"]);
     for (let i = 0; i < heldCount; i += STEP_READS) {
@@ -90,7 +90,7 @@ export async function runOnRedis(redis: RedisProcess, options: TraceOptions): Pr
   return { hitRate: count.hitRate, readCount: count.readCount, heldCount: heldSum / heldLooks, startsMs };
 }
 
-/** The hit rate of our engine on the same trace. `clockUnitMs`: the clock moves in steps of so many ms, 1000 in Redis. */
+/** The hit rate of our engine on the same trace. `clockUnitMs`: the step of the clock in ms, 1000 in Redis. */
 export function runOnEngine(run: RedisRun, options: TraceOptions & { readonly clockUnitMs: number }): number {
   const { policy, clockUnitMs } = options;
   const heldCount = Math.round(run.heldCount);
@@ -117,7 +117,7 @@ function fill(session: Session, heldCount: number): void {
   for (let i = 0; i < heldCount; i += 1) session.call("SET", fillerKey(i), VALUE);
 }
 
-/** Fills the cache in the beginning; nobody asks for it. As long as the keys of the trace. */
+/** Fills the cache at the start and is never read. As long as the keys of the trace. */
 function fillerKey(i: number): Bytes {
   return `old:${String(i).padStart(8, "0")}`;
 }
@@ -134,7 +134,7 @@ function drawTrace({ seed, keyCount }: TraceOptions): () => Bytes[] {
   return () => Array.from({ length: STEP_READS }, () => `key:${String(drawRank(shares, random)).padStart(8, "0")}`);
 }
 
-/** The first rank up to which the shares add up to a random part of all. */
+/** The first rank whose cumulative share reaches a random fraction. */
 function drawRank(shares: Float64Array, random: Random): number {
   const wanted = random.unit() * (shares.at(-1) as number);
   let low = 0;
@@ -149,10 +149,10 @@ function drawRank(shares: Float64Array, random: Random): number {
 
 interface Count {
   readonly readCount: number;
-  /** False until as many keys were written as are held: then the cache shows what the policy makes of it. */
+  /** False until as many keys were written as are held: from then on the policy determines the cache. */
   readonly isCounting: boolean;
   readonly hitRate: number;
-  /** Takes note of one step. Returns the keys that were missing, each once. */
+  /** Records one step. Returns the keys that were missing, each once. */
   note(keys: readonly Bytes[], found: readonly boolean[]): readonly Bytes[];
 }
 

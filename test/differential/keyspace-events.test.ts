@@ -1,7 +1,7 @@
 /**
- * Keyspace notifications beside a real redis-server 7.0.15: random programs of
- * every family, sent to both, tell their subscribers the same events after each
- * command. Expiries are left out, since only the server's clock goes on.
+ * Keyspace notifications compared with a real redis-server 7.0.15: random programs of
+ * every family, sent to both, notify their subscribers of the same events after each
+ * command. Expiries are left out, since only the server's clock advances.
  *
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/keyspace-events.test.ts
  */
@@ -21,9 +21,9 @@ const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("keyspace-events");
 
 const SETTING: Command = ["CONFIG", "SET", "notify-keyspace-events", "KEg$lshzedtnm"];
-/** Published behind each command, so that events can be told apart. */
+/** Published after each command, so that its events can be separated. */
 const MARK = "mark";
-/** The last second that we tell from later ones. */
+/** The last second that we distinguish from later ones. */
 const CUT_SECONDS = 281_474_976_710;
 
 /** The events of each command, as `channel payload`. */
@@ -65,7 +65,7 @@ async function listenerOf(redis: RedisProcess): Promise<Told> {
   return told;
 }
 
-/** Sends the commands to both and compares what subscribers are told after each. */
+/** Sends the commands to both and compares the events of subscribers after each. */
 async function compare(redis: RedisProcess, commands: readonly Command[], name: string): Promise<void> {
   const theirs = await listenerOf(redis);
   // Scripts and functions outlive the keys.
@@ -102,7 +102,7 @@ async function compare(redis: RedisProcess, commands: readonly Command[], name: 
   }
 }
 
-/** EXPIRE with GT or LT and a moment beyond the year 10889, which we keep as that year (skip-list.ts). */
+/** EXPIRE with GT or LT and a time after the year 10889, which we store as that year (skip-list.ts). */
 function comparesCutMoments(command: Command): boolean {
   return command.some((word) => /^(?:gt|lt)$/i.test(word)) && command.some((word) => Number(word) >= CUT_SECONDS);
 }
@@ -110,16 +110,16 @@ function comparesCutMoments(command: Command): boolean {
 const MISS = /^__keyevent@0__:keymiss |^__keyspace@0__:.* keymiss$/s;
 
 /**
- * Misses come first, in an order of their own: keys are looked up in the order of hash tables that differ. Of a command
- * that is refused they do not count: the words may be read before the keys or behind them. Nor of SORT, where it is open
- * which of equal elements are looked up for.
+ * Misses come first, in a separate order: keys are looked up in the order of differing hash tables. Misses of a refused
+ * command do not count: its words may be read before or after the keys. Nor do those of SORT, where the equal element
+ * that is looked up is undefined.
  */
 function comparable(events: readonly string[], countsMisses: boolean): readonly string[] {
   const misses = countsMisses ? events.filter((event) => MISS.test(event)).toSorted() : [];
   return [...misses, ...events.filter((event) => !MISS.test(event))];
 }
 
-/** Enough of a line to know what it was. */
+/** The start of a line, enough to recognize it. */
 function shown(command: Command): string {
   return joinLine(command).slice(0, 200);
 }
@@ -140,7 +140,7 @@ async function runFamily(redis: RedisProcess, family: Family): Promise<number> {
 
 besideRedis((redis) => {
   for (const family of families) {
-    test(`${family.name}: random programs tell the events that Redis tells`, async (context) => {
+    test(`${family.name}: random programs notify of the same events as Redis`, async (context) => {
       const commandCount = await runFamily(redis(), family);
       context.diagnostic(`${family.name}: SEED=${seed}: ${commandCount} commands`);
     });

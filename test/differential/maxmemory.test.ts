@@ -1,6 +1,6 @@
 /**
- * maxmemory beside a real redis-server: the same texts in the same states, and
- * caches that are as often right on the same trace.
+ * maxmemory compared with a real redis-server: the same texts in the same states, and
+ * the same hit rate on the same trace.
  *
  * Run longer: LARDER_TEST_SIZE=proof npm run t -- test/differential/maxmemory.test.ts
  * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
@@ -20,12 +20,12 @@ import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts"
 
 const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("hit-rate");
-/** The most that hit rates may differ. */
+/** The maximum difference of hit rates. */
 const RATE_DIFFERENCE_MAX = 0.03;
 const REDIS_CLOCK_MS = 1_000;
 const OUR_CLOCK_MS = 1;
 
-/** A limit of 1 byte leaves room for nothing in either. */
+/** A limit of 1 byte leaves no room in either. */
 const lines: readonly string[] = [
   "SET k v",
   "RPUSH l a b",
@@ -110,7 +110,7 @@ const lines: readonly string[] = [
   "SET k v",
 ];
 
-suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
+suite("maxmemory compared with redis-server", { skip: redisMissing }, () => {
   let redis: RedisProcess | undefined;
 
   before(async () => {
@@ -131,7 +131,7 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     }
   });
 
-  test("a transaction is refused when its commands are queued, whatever they are", async () => {
+  test("a transaction is refused when any command is queued", async () => {
     assert.ok(redis !== undefined);
     const engine = new Engine(Date.UTC(2026, 0, 1));
     for (const line of ["FLUSHALL", "SET k v", "CONFIG SET maxmemory 1 maxmemory-policy noeviction"]) {
@@ -147,10 +147,10 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     await redis.call(["CONFIG", "SET", "maxmemory", "0"]);
   });
 
-  test("random programs leave the counts of use that they leave in Redis", async (context) => {
+  test("random programs leave the same use counters as in Redis", async (context) => {
     assert.ok(redis !== undefined);
     let compared = 0;
-    // How often SORT looks up what a pattern names is left to each.
+    // How often SORT looks up the keys of a pattern depends on the server.
     for (const [index, family] of families
       .filter(({ name }) => !name.startsWith("sort ") && name !== "sort")
       .entries()) {
@@ -162,7 +162,7 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
 
   const trace = { seed, keyCount: 20_000, heldCount: 4_000, limit } as const;
 
-  test("LRU: the hit rate is that of Redis, and better with our finer clock", async (context) => {
+  test("LRU: the hit rate equals that of Redis, and is higher with our finer clock", async (context) => {
     assert.ok(redis !== undefined);
     const options: TraceOptions = { ...trace, policy: "allkeys-lru" };
     const run = await runOnRedis(redis, options);
@@ -174,7 +174,7 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     assert.ok(ours >= run.hitRate - RATE_DIFFERENCE_MAX, text);
   });
 
-  test("LFU: the hit rate is that of Redis", async (context) => {
+  test("LFU: the hit rate equals that of Redis", async (context) => {
     assert.ok(redis !== undefined);
     const options: TraceOptions = { ...trace, policy: "allkeys-lfu" };
     const run = await runOnRedis(redis, options);
@@ -184,7 +184,7 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     assert.ok(Math.abs(ours - run.hitRate) <= RATE_DIFFERENCE_MAX, text);
   });
 
-  test("LRU: on a trace slow enough for Redis' clock of seconds, the hit rate is that of Redis", {
+  test("LRU: on a trace slow enough for Redis' clock of seconds, the hit rate equals that of Redis", {
     skip: "count" in limit ? false : "it takes 40 s: in the proof alone",
   }, async (context) => {
     assert.ok(redis !== undefined);
@@ -203,7 +203,7 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     assert.ok(Math.abs(ours - run.hitRate) <= RATE_DIFFERENCE_MAX, text);
   });
 
-  test("TTL: at least as many of the keys that stay as in Redis are those that expire last", async (context) => {
+  test("TTL: at least as many of the remaining keys as in Redis are those that expire last", async (context) => {
     assert.ok(redis !== undefined);
     const theirs = await lateShareOfRedis(redis);
     const ours = lateShareOfEngine();
@@ -215,10 +215,10 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
 
 /** Programs for each family. */
 const USE_PROGRAMS = 2;
-/** Each use counts, nothing is forgotten; with a limit Redis does not share small integers between keys, nor their counts. */
+/** Each use counts, without decay; with a limit Redis shares neither small integers between keys nor their counters. */
 const COUNT_EACH_USE =
   "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lfu lfu-log-factor 0 lfu-decay-time 0 maxmemory-samples 5";
-/** Where counters end. */
+/** The maximum of counters. */
 const COUNTER_MAX = 255;
 
 /** Runs one program on both, and compares the counts of all keys after each command. Returns how many. */
@@ -231,11 +231,11 @@ async function compareUses(redis: RedisProcess, family: Family, programSeed: num
     const reply = engine.run(command);
     const looks = (engine.run(["KEYS", "*"]) as readonly string[]).map((key) => ["OBJECT", "FREQ", key]);
     const [theirReply = null, ...theirs] = await redis.pipeline([command, ...looks]);
-    // What only one of the two takes, or refuses at another place, is used by that one alone.
+    // A command that only one of the two accepts, or that one refuses at another point, is a use on one side only.
     if ((isError(reply) || isError(theirReply)) && !isSame(reply, theirReply)) break;
     for (const [index, look] of looks.entries()) {
       const count = theirs[index];
-      // A key may expire there while we talk.
+      // A key may expire there during the test.
       if (typeof count !== "number" || count === COUNTER_MAX) continue;
       compared += 1;
       const ours = engine.run(look);
@@ -252,7 +252,7 @@ async function compareUses(redis: RedisProcess, family: Family, programSeed: num
 const EXPIRING_COUNT = 4_000;
 const CONNECTION_COMMANDS = 50;
 
-/** SETs of different keys that expire at different times, drawn in no order; half of them fit the limit. */
+/** SETs of different keys that expire at different times, in random order; half of them fit the limit. */
 function expiringKeys(): readonly (readonly string[])[] {
   const random = seededRandom(seed);
   const order = Array.from({ length: EXPIRING_COUNT }, (_, i) => i);
@@ -263,7 +263,7 @@ function expiringKeys(): readonly (readonly string[])[] {
   return order.map((i) => ["SET", `key:${String(i).padStart(6, "0")}`, "v".repeat(200), "EX", `${100_000 + 100 * i}`]);
 }
 
-/** Of the keys that are there, the share that expires in the later half. */
+/** The share of existing keys that expire in the later half. */
 function lateShare(keys: readonly string[]): number {
   return keys.filter((key) => Number(key.slice(4)) >= EXPIRING_COUNT / 2).length / keys.length;
 }

@@ -1,7 +1,7 @@
 /**
- * Random programs. A family says how its commands look; a program is some two
- * hundred of them on a few keys, between commands that make keys of other
- * types, take keys away and let them expire, here and there in a transaction.
+ * Random programs. A family defines its commands; a program is about two
+ * hundred of them on a few keys, mixed with commands that create keys of other
+ * types, delete keys and let them expire, sometimes in a transaction.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import type { Comparison } from "./compare.ts";
@@ -12,15 +12,15 @@ export type Command = readonly Bytes[];
 export interface Family {
   /** As in `family(name, …)` of the store. */
   readonly name: string;
-  /** One generator per command and form; one that is listed twice comes twice as often. */
+  /** One generator per command and form; one that is listed twice occurs twice as often. */
   readonly commands: readonly ((draw: Draw) => Bytes[])[];
-  /** Commands and options that Redis 7.0.15 lacks: never sent to it, but what they journal is proved too. */
+  /** Commands and options that Redis 7.0.15 lacks: never sent to it, but their journal records are also tested. */
   readonly extensions?: readonly ((draw: Draw) => Bytes[])[];
-  /** Commands that must stay as they are drawn: with a word too few, chance would decide what they leave behind. */
+  /** Commands that must stay as drawn: with a word missing, their effect would be random. */
   readonly undamaged?: ReadonlySet<string>;
-  /** True where what comes between the commands of other families would decide how Redis answers. */
+  /** True if commands of other families in between would influence the replies of Redis. */
   readonly isAlone?: boolean;
-  /** How replies are compared, by the command's name in capitals, where it is not byte by byte. */
+  /** Comparisons of replies other than byte by byte, by the command's name in capitals. */
   readonly comparisons?: ReadonlyMap<string, Comparison>;
 }
 
@@ -28,20 +28,20 @@ export interface Family {
 export type Step = readonly Command[];
 
 export interface Program {
-  /** Draws this very program again. */
+  /** Draws the same program again. */
   readonly seed: number;
   readonly steps: readonly Step[];
 }
 
-/** Commands of a program, roughly. */
+/** The approximate number of commands of a program. */
 const PROGRAM_COMMANDS = 200;
-/** Once in so many steps something else than the family's own commands comes. */
+/** One in this many steps is not a command of the family. */
 const SURROUNDING_ONE_IN = 8;
-/** Once in so many programs steps are transactions of up to so many commands. */
+/** One in this many programs has transactions of up to this many commands. */
 const TRANSACTIONS_ONE_IN = 5;
 const TRANSACTION_COMMANDS_MAX = 5;
 
-/** Gives keys other types and other expiries, and takes them away. */
+/** Changes types and expiries of keys, and deletes them. */
 const surroundings: readonly ((draw: Draw) => Bytes[])[] = [
   (draw) => ["SET", draw.key(), draw.value()],
   (draw) => ["HSET", draw.key(), "field", draw.value()],
@@ -56,7 +56,7 @@ const surroundings: readonly ((draw: Draw) => Bytes[])[] = [
 ];
 
 export interface DrawOptions {
-  /** Also what Redis lacks. */
+  /** Also commands that Redis lacks. */
   readonly extensions: boolean;
 }
 

@@ -35,7 +35,7 @@ test("every kind of RESP2 reply comes back as its value", { skip: redisMissing }
   }
 });
 
-test("a pipeline and a reply of any length come back whole", { skip: redisMissing }, async () => {
+test("a pipeline and a reply of any length are received completely", { skip: redisMissing }, async () => {
   const redis = await startRedis();
   try {
     const large = "x\r\n".repeat(1_000_000);

@@ -1,9 +1,9 @@
 /**
- * A private redis-server for comparing answers: started on a free loopback
- * port as a child process without persistence, spoken to in RESP2 over one
+ * A private redis-server for comparing replies: started on a free loopback
+ * port as a child process without persistence, with RESP2 over one
  * connection, stopped by its own process handle.
  *
- * Bytes are latin1 strings on both ways, as inside the store. Replies mirror
+ * Bytes are latin1 strings in both directions, as inside the store. Replies mirror
  * `src/store/reply/reply.ts`, so that a test may compare them with `deepEqual`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -32,15 +32,15 @@ export interface RedisProcess {
   /** Another connection, which the caller closes. */
   connect(): Promise<RedisConnection>;
   /**
-   * Listens to all channels that match a pattern, on a connection of its own, until the server ends. `heard` is called with
+   * Listens to all channels matching a pattern, on a separate connection, until the server ends. `heard` is called with
    * each message; the promise resolves when the server has begun to send them.
    */
   listen(pattern: string, heard: (channel: string, payload: string) => void): Promise<void>;
-  /** Ends the server and resolves when it is gone. */
+  /** Ends the server and resolves after its exit. */
   stop(): Promise<void>;
 }
 
-/** Why tests against a real Redis cannot run here, or false: for the `skip` option of `test`. */
+/** The reason why tests against a real Redis cannot run here, or false: for the `skip` option of `test`. */
 export const redisMissing: string | false = missingProgram("redis-server");
 
 const START_ATTEMPTS_MAX = 5;
@@ -54,7 +54,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     try {
       return await startOnce(await freePort(), settings);
     } catch (cause) {
-      // Somebody else may have taken the port between our look and the server's.
+      // Another process may have taken the port between our check and the server's start.
       if (attempt === START_ATTEMPTS_MAX) throw new Error("redis-server does not start", { cause });
     }
   }
@@ -67,7 +67,7 @@ async function startOnce(port: number, settings: readonly string[]): Promise<Red
     ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, ...settings],
     { stdio: ["ignore", "pipe", "ignore"] },
   );
-  // A test that dies must not leave a server behind.
+  // A test that crashes must not leave a server running.
   const killWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithUs);
   const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
@@ -99,11 +99,14 @@ async function startOnce(port: number, settings: readonly string[]): Promise<Red
   }
 }
 
-/** Resolves when the server says that it accepts connections. */
+/** Resolves when the server reports that it accepts connections. */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = "";
-    const limit = setTimeout(() => reject(new Error(`no word of readiness: ${output}`)), START_MS_MAX);
+    const limit = setTimeout(
+      () => reject(new Error(`the server did not report that it is ready: ${output}`)),
+      START_MS_MAX,
+    );
     child.once("error", reject);
     child.once("close", () => reject(new Error(`ended: ${output}`)));
     child.stdout?.on("data", (chunk: Buffer) => {
@@ -222,7 +225,7 @@ function encode(args: readonly string[]): string {
   return `*${args.length}\r\n${args.map((arg) => `$${arg.length}\r\n${arg}\r\n`).join("")}`;
 }
 
-/** The reply that starts at `at` and where it ends, or undefined if it is not all there. */
+/** The reply that starts at `at` and where it ends, or undefined if it is incomplete. */
 function readReply(buffer: Buffer, at: number): { reply: RawReply; end: number } | undefined {
   const lineEnd = buffer.indexOf("\r\n", at, "latin1");
   if (lineEnd < 0) return undefined;

@@ -1,4 +1,4 @@
-/** Malformed requests over TCP: what our parser answers is byte for byte what redis-server answers. */
+/** Malformed requests over TCP: the replies of our parser equal those of redis-server byte for byte. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { respError } from "../../src/edge/resp/replies.ts";
@@ -7,7 +7,7 @@ import { CommandError } from "../../src/store/mod.ts";
 import { RawPeer } from "../harness/raw-peer.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
-/** What follows each stream but those that are refused before their line has ended: it is answered when all was well. */
+/** Sent after each stream, except those refused before the end of their line: answered if the stream was valid. */
 const END = "*1\r\n$4\r\nQUIT\r\n";
 
 const bulk = (length: number | string): string => `*2\r\n$4\r\nECHO\r\n$${length}\r\n`;
@@ -54,7 +54,7 @@ const streams: readonly string[] = [
   `*1\r\n$${"1".repeat(65_537)}`,
 ];
 
-/** Before a login. */
+/** Before authentication. */
 const strangers: readonly string[] = [
   "*10\r\n!\r\n",
   "*11\r\n",
@@ -75,7 +75,7 @@ test("malformed requests are answered as redis-server does", { skip: redisMissin
   }
 });
 
-test("who has not logged in is answered as redis-server does", { skip: redisMissing }, async () => {
+test("unauthenticated clients are answered as redis-server does", { skip: redisMissing }, async () => {
   const redis = await startRedis(["--requirepass", "secret"]);
   try {
     for (const stream of strangers) {
@@ -90,14 +90,14 @@ function whole(stream: string): string {
   return stream.length > 65_536 ? stream : stream + END;
 }
 
-/** What redis-server says until it ends the connection. */
+/** The replies of redis-server until it closes the connection. */
 async function theirs(port: number, stream: string): Promise<string> {
   using peer = await RawPeer.open(port);
   peer.say(whole(stream));
   return await peer.hearAll();
 }
 
-/** The same of our parser, with the two commands that the streams hold. */
+/** The same for our parser, with the two commands of the streams. */
 function ours(stream: string, isTrusted: boolean): string {
   const parser = new RequestParser({ requestBytesMax: 2 ** 30, isTrusted: () => isTrusted });
   parser.feed(Buffer.from(whole(stream), "latin1"));

@@ -1,4 +1,4 @@
-/** Replies in RESP3: what our engine answers and our encoder prints is byte for byte what redis-server sends. */
+/** Replies in RESP3: the encoded replies of our engine equal those of redis-server byte for byte. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resp3Result } from "../../src/edge/resp/replies.ts";
@@ -9,8 +9,8 @@ import { splitLine, startSession } from "../harness/store-harness.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
 /**
- * Each kind of reply that RESP3 has a word of its own for; sets have one member, because their order is each server's. No
- * double is among them whose shortest text, which is ours, is not that of Redis 7.0 (docs/differences.md).
+ * Each kind of reply with its own type in RESP3; sets have one member, because their order depends on the server. No
+ * double is included whose shortest text, which we print, differs from that of Redis 7.0 (docs/differences.md).
  */
 const lines: readonly string[] = [
   "ZADD z 1 a 2.5 b 3 c inf d",
@@ -97,7 +97,7 @@ const lines: readonly string[] = [
   "SCRIPT EXISTS a",
   "FUNCTION LIST",
   "COMMAND GETKEYSANDFLAGS get a",
-  // Neither has tips, which we do not tell.
+  // Neither has tips, which we do not return.
   "COMMAND INFO hset nope",
   "COMMAND INFO xread zunionstore",
   "COMMAND INFO object|help",
@@ -118,7 +118,7 @@ const lines: readonly string[] = [
   'EVAL "return false" 0',
 ];
 
-test("a reply in RESP3 is byte for byte that of redis-server", { skip: redisMissing }, async () => {
+test("a reply in RESP3 equals that of redis-server byte for byte", { skip: redisMissing }, async () => {
   const redis = await startRedis();
   const { database } = startSession();
   const caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:1" } as const;
@@ -137,7 +137,7 @@ test("a reply in RESP3 is byte for byte that of redis-server", { skip: redisMiss
   }
 });
 
-test("a double in RESP3 is the shortest text of its number, where Redis 7.0 prints 17 digits", {
+test("a double in RESP3 is the shortest text of the number, where Redis 7.0 prints 17 digits", {
   skip: redisMissing,
 }, async () => {
   const redis = await startRedis();

@@ -1,4 +1,4 @@
-/** The comparison itself, against a second engine of ours that answers like Redis, except for a planted fault. */
+/** The comparison itself, against a second engine of ours that answers as Redis does, except for a planted fault. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "./engine.ts";
@@ -10,7 +10,7 @@ import { runFamily } from "./run.ts";
 
 const NOW_MS = 1_767_225_600_000;
 
-/** A server that answers as `fault` makes of our own replies. */
+/** A server whose replies are ours, changed by `fault`. */
 function serverWith(fault: (command: Command, reply: RawReply) => RawReply): RedisProcess {
   const engine = new Engine(NOW_MS);
   const answer = (command: Command): RawReply => fault(command, engine.run(command));
@@ -79,7 +79,7 @@ test("a wrong reply is found and shown in the shortest program", async () => {
   );
 });
 
-test("another error text is found, in a transaction too", async () => {
+test("another error text is found, also in a transaction", async () => {
   const redis = serverWith((_, reply) =>
     typeof reply === "object" && reply !== null && "error" in reply && reply.error.text.startsWith("WRONGTYPE")
       ? { kind: "error", error: { text: "WRONGTYPE" } }

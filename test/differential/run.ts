@@ -1,9 +1,9 @@
 /**
  * Runs random programs on our engine and on a real redis-server and compares
- * every reply, the whole state now and then, and, after each program, the state
- * that a restart would find: from the journal, and from a snapshot.
+ * every reply, the whole state periodically, and, after each program, the state
+ * that a restart would recover: from the journal, and from a snapshot.
  *
- * A program that fails is made as short as it can be and still fail, and is
+ * A program that fails is made as short as possible while it still fails, and is
  * shown with its seed.
  */
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -14,28 +14,28 @@ import { asCopy } from "./families/generic.ts";
 import { type Command, drawProgram, type Family, namesOf, type Program, type Step } from "./programs.ts";
 import type { RawReply, RedisProcess } from "./redis-process.ts";
 
-/** The whole state is compared after so many commands, and at the end. */
+/** The whole state is compared after this many commands, and at the end. */
 const STATE_EVERY_COMMANDS = 20;
-/** Times that a failing program is run to find a shorter one. */
+/** The number of runs of a failing program to find a shorter one. */
 const SHRINK_RUNS_MAX = 400;
 
 export interface RunOptions {
   readonly family: Family;
-  /** The first program's seed; the next one has the next number. */
+  /** The first program's seed; each next one has the next number. */
   readonly seed: number;
-  /** Programs are drawn until so many commands are compared, or so long has passed. */
+  /** Programs are drawn until that many commands are compared, or that much time has passed. */
   readonly limit: { readonly count: number } | { readonly budgetMs: number };
-  /** Without one, only journal and snapshots are proved, with the commands that Redis lacks among the others. */
+  /** Without it, only journal and snapshots are tested, including the commands that Redis lacks. */
   readonly redis?: RedisProcess;
 }
 
-/** What a run has met. */
+/** The coverage of a run. */
 export interface Coverage {
   commandCount: number;
   programCount: number;
   /** `NAME kind of reply`, and how often. */
   readonly pairs: Map<string, number>;
-  /** Commands that the family draws and that never had another answer than an error. */
+  /** Commands that the family draws and that were only answered by errors. */
   readonly neverWell: Set<string>;
 }
 
@@ -45,7 +45,7 @@ interface Failure {
   readonly text: string;
 }
 
-/** Throws with the shortest failing program found, its seed and how to run it again. */
+/** Throws with the shortest failing program found, its seed and how to repeat it. */
 export async function runFamily(options: RunOptions): Promise<Coverage> {
   const { family, limit } = options;
   const extensions = options.redis === undefined;
@@ -90,14 +90,14 @@ export interface StepsOptions {
   readonly note?: (command: Command, reply: RawReply) => void;
 }
 
-/** Something sent to Redis, what we answered, and how to judge its answers: undefined if they agree. */
+/** A request to Redis, our reply, and the comparison with its replies: undefined if they agree. */
 interface Part {
   readonly step: number;
   readonly sent: readonly Command[];
   readonly judge: (theirs: readonly RawReply[]) => string | undefined;
 }
 
-/** Runs steps on an empty keyspace on both sides. Answers the first failure. */
+/** Runs steps on an empty keyspace on both sides. Returns the first failure. */
 export async function runSteps(options: StepsOptions): Promise<Failure | undefined> {
   const { steps, redis } = options;
   const engine = new Engine(redis === undefined ? FIXED_NOW_MS : await freshKeyspace(redis));
@@ -131,17 +131,17 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
     ["a snapshot", engine.restored()],
   ] as const) {
     const text = compareStates(engine, rebuilt) ?? rebuilt.memoryFault();
-    if (text !== undefined) return { step: lastStep, text: `what ${name} rebuilds is another state: ${text}` };
+    if (text !== undefined) return { step: lastStep, text: `${name} rebuilds another state: ${text}` };
   }
   return undefined;
 }
 
-/** 2026-01-01, when there is no server to ask. */
+/** 2026-01-01, without a server. */
 const FIXED_NOW_MS = 1_767_225_600_000;
 
 /**
- * Empties the server and answers its time in ms. Reading a float resets `errno`, which SORT reads by mistake: what another
- * program met would decide about this one.
+ * Empties the server and returns its time in ms. Reading a float resets `errno`, which SORT reads by mistake: another
+ * program would influence this one.
  */
 async function freshKeyspace(redis: RedisProcess): Promise<number> {
   const [, , time] = await redis.pipeline([
@@ -182,7 +182,7 @@ function partOf({ command, ours, comparison }: Answered, what: string): Omit<Par
   };
 }
 
-/** For the commands that come between those of every family. */
+/** For the commands between those of every family. */
 const surroundingComparisons = new Map<string, Comparison>([["COPY", asCopy]]);
 
 function comparisonOf(command: Command, options: StepsOptions): Comparison {
@@ -199,7 +199,7 @@ function judgeTransaction(transaction: {
   const { commands, outcome, theirs, options } = transaction;
   const executed = theirs.at(-1) ?? null;
   if ("refusal" in outcome) {
-    // Redis refuses each bad command when it is queued, and then the whole.
+    // Redis refuses each bad command when it is queued, and then the whole transaction.
     const refused = theirs.slice(1, -1).find(isError);
     const text = refused === undefined ? "nothing" : showReply(refused);
     return text === `(error) ${errorLine(outcome.refusal)}`
@@ -227,7 +227,7 @@ function compareStates(live: Engine, rebuilt: Engine): string | undefined {
   return theirs.length > ours.length ? "there are more keys" : undefined;
 }
 
-/** The text of a failure: the shortest program found, what differs, and how to see it again. */
+/** The text of a failure: the shortest program found, the difference, and how to repeat it. */
 async function describe(
   family: Family,
   failed: {
@@ -248,7 +248,7 @@ async function describe(
   ].join("\n");
 }
 
-/** Cuts what comes behind the failure, then takes away as much as can go, in smaller and smaller pieces. */
+/** Cuts the commands after the failure, then removes as many as possible, in smaller and smaller pieces. */
 async function shrink(
   steps: readonly Step[],
   failed: {
@@ -261,7 +261,7 @@ async function shrink(
   const attempt = async (candidate: readonly Step[]): Promise<boolean> => {
     if (candidate.length === 0 || runs >= SHRINK_RUNS_MAX) return false;
     runs += 1;
-    // The state is compared after each step, or else as before: comparing it removes what has expired.
+    // The state is compared after each step, or else as before: comparing it removes expired keys.
     const failure = (await failed.run(candidate, 1)) ?? (await failed.run(candidate, STATE_EVERY_COMMANDS));
     if (failure === undefined) return false;
     best = { steps: candidate.slice(0, failure.step + 1), failure };

@@ -1,26 +1,26 @@
 /**
- * What is alike in all families whose elements are drawn by chance or walked
- * through in parts: which elements a server chooses for either is its own
- * affair, so little of them can be compared.
+ * Comparisons for all families with random elements or scans:
+ * each server chooses its own elements, so only some
+ * properties can be compared.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { type Comparison, isList, isSame } from "./compare.ts";
 import type { Draw } from "./draw.ts";
 
-/** Never a large negative number: Redis would answer so many elements, until the machine is out of memory. */
+/** Never a large negative number: Redis would return that many elements, until the machine is out of memory. */
 export function sampleCount(draw: Draw): Bytes {
   if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
   return `${draw.below(16) - 6}`;
 }
 
-/** Elements drawn by chance: how many there are, and of what kind. */
+/** Random elements: their number and kind. */
 export const asDrawn: Comparison = ({ command, ours, theirs }) => {
   if (isList(ours) && isList(theirs)) return ours.length === theirs.length;
   const isOne = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
   return isOne || isSame(ours, theirs);
 };
 
-/** Options of a scan. `wholeCount` lies above every size, so that mostly all comes at once and can be compared. */
+/** Options of a scan. `wholeCount` is above every size, so that one reply mostly has all elements to compare. */
 export function scanOptions(
   draw: Draw,
   choices: {
@@ -40,7 +40,7 @@ export function scanOptions(
   );
 }
 
-/** Whole scans tell the same elements, by this comparison; what a part of one tells is up to each server. */
+/** Whole scans return the same elements, by this comparison; the parts of one depend on the server. */
 export function asScanOf(compareElements: Comparison, { cursorAt }: { readonly cursorAt: number }): Comparison {
   return (exchange) => {
     const { command, ours, theirs } = exchange;

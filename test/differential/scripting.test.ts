@@ -1,4 +1,4 @@
-/** Scripts and functions beside redis-server: random ones, and dumps of libraries that go from one to the other. */
+/** Scripts and functions compared with redis-server: random ones, and dumps of libraries exchanged between the two. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bytes } from "../../src/kernel/bytes.ts";
@@ -16,7 +16,7 @@ const LIBRARIES: readonly Bytes[] = [
 ];
 
 besideRedis((redis) => {
-  test("libraries that Redis has dumped are restored here, and ours there", async () => {
+  test("libraries dumped by Redis are restored here, and ours there", async () => {
     const load = LIBRARIES.map((code) => ["FUNCTION", "LOAD", code]);
     const replies = await redis().pipeline([["FUNCTION", "FLUSH"], ...load, ["FUNCTION", "DUMP"]]);
     const theirs = replies.at(-1);

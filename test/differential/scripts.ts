@@ -1,10 +1,10 @@
 /**
- * Programs written by hand: cases that random commands seldom meet, sent to
+ * Programs written by hand: cases that random commands rarely reach, sent to
  * both servers line by line. No replies are written here; Redis gives them.
  */
 
 export interface Script {
-  /** What it is about. */
+  /** The subject of the program. */
   readonly name: string;
   readonly lines: readonly string[];
 }
@@ -33,7 +33,7 @@ export const scripts: readonly Script[] = [
     ],
   },
   {
-    name: "what counts as an integer and as a float",
+    name: "integers and floats in every spelling",
     lines: [
       ...["1", " 1", "1 ", "+1", "01", "-0", "-", "1.0", "1e3", "0x10", "", "1\\x00", "9223372036854775808"].flatMap(
         (text) => [

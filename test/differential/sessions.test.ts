@@ -1,14 +1,14 @@
 /**
- * Several connections in between each other, beside a real redis-server 7.0.15:
+ * Interleaved connections, compared with a real redis-server 7.0.15:
  * transactions with watched keys, channels and patterns, both versions of RESP,
- * replies that are switched off. What each connection receives is compared byte
- * by byte after each command: with what our sessions say, and, at our RESP port,
- * with what a real connection to it receives.
+ * disabled replies. The output of each connection is compared byte
+ * by byte after each command: with that of our sessions, and, at our RESP port,
+ * with that of a real connection to it.
  *
- * Left out, because we differ on purpose: HELLO, AUTH and CLIENT REPLY within a
- * transaction are refused here; the order in which a hash table names channels;
+ * Left out, because we differ intentionally: HELLO, AUTH and CLIENT REPLY within a
+ * transaction are refused here; the order of channels in a hash table;
  * several channels in one SUBSCRIBE within a transaction, which breaks the
- * protocol in Redis; and where a message to oneself stands beside the reply.
+ * protocol in Redis; and the position of a message to the sender relative to the reply.
  *
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/sessions.test.ts
  */
@@ -37,10 +37,10 @@ const limit = allowanceOf("sessions");
 const CONNECTION_COUNT = 4;
 const STEP_COUNT = 120;
 const REPLY_BYTES_MAX = 1_000_000;
-/** A step that takes longer has not sent what was expected. */
+/** A step that takes longer has not sent the expected output. */
 const STEP_MS_MAX = 5_000;
 
-/** One end of a conversation with a real server, which only collects. */
+/** One connection to a real server, which only collects output. */
 class Line {
   readonly #socket: Socket;
   received = "";
@@ -67,7 +67,7 @@ class Line {
     this.#socket.write(`*${words.length}\r\n${text}`, "latin1");
   }
 
-  /** Resolves when so many bytes have come, or it has taken too long. */
+  /** Resolves when that many bytes have arrived, or after a timeout. */
   async until(length: number): Promise<void> {
     const startMs = systemClock.monotonicMs();
     while (this.received.length < length && systemClock.monotonicMs() - startMs < STEP_MS_MAX) {
@@ -81,7 +81,7 @@ class Line {
     }
   }
 
-  /** Sends the words and resolves behind their reply, on a line that says nothing else. */
+  /** Sends the words and resolves after their reply, on an otherwise unused connection. */
   async ask(words: readonly Bytes[], replyLength: number): Promise<void> {
     this.received = "";
     this.send(words);
@@ -93,7 +93,7 @@ class Line {
   }
 }
 
-/** Ours, in the bytes of the version that the session has now. */
+/** Our reply, encoded in the session's current version. */
 function printed(speaker: Speaker, all: readonly Heard[]): Bytes {
   const { respVersion } = speaker.session;
   return all
@@ -109,17 +109,17 @@ function printed(speaker: Speaker, all: readonly Heard[]): Bytes {
 
 const KEYS: readonly Bytes[] = ["a", "b"];
 const NAMES: readonly Bytes[] = ["x", "y", "z"];
-// No channel matches two: which comes first is up to a hash table.
+// No channel matches two: their order would depend on a hash table.
 const PATTERNS: readonly Bytes[] = ["x*", "[yz]"];
 
-/** A command that may come now. */
+/** A command that is possible now. */
 function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
   const { transaction, listening } = session;
   const key = draw.pick(KEYS);
   const name = draw.pick(NAMES);
   const pattern = draw.pick(PATTERNS);
   const isListening = listening.count > 0;
-  // Nobody gets out of RESP2's pub/sub by chance soon enough.
+  // Random commands would leave the pub/sub mode of RESP2 too rarely.
   if (isListening && session.respVersion === 2 && draw.oneIn(4)) return ["RESET"];
   const choices: Bytes[][] = [
     ["GET", key],
@@ -152,7 +152,7 @@ function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
   const willListen = transaction.queued.some(({ command }) => command.isForListeners);
   if (!isListening && !willListen)
     choices.push(["PUBLISH", name, "hello"], ["PUBLISH", name, "hello"], ["PUBLISH", name, ""]);
-  // Within a transaction there may be more when it is executed.
+  // A transaction may have more when it is executed.
   if (!transaction.isOpen && listening.channelCount <= 1) choices.push(["UNSUBSCRIBE"]);
   if (!transaction.isOpen && listening.patternCount <= 1) choices.push(["PUNSUBSCRIBE"]);
   if (!transaction.isOpen) {
@@ -163,16 +163,16 @@ function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
     choices.push(["SUBSCRIBE", "x", "y"], ["UNSUBSCRIBE", "x", "z"], ["PSUBSCRIBE", "x*", "x*"]);
   }
   if (draw.oneIn(10)) return ["RESET"];
-  // Who has switched replies off switches them on soon.
+  // A session with disabled replies enables them again soon.
   return draw.pick(choices);
 }
 
-/** What differs by nature: the number of the connection in the answer to HELLO. */
+/** Removes the connection id in the reply to HELLO, which differs. */
 function comparable(text: Bytes): Bytes {
   return text.replace(/(\$2\r\nid\r\n):\d+/g, "$1:0");
 }
 
-/** Conversations with a real server. */
+/** Sessions with a real server. */
 class Far {
   readonly name: string;
   readonly #lines: readonly Line[];
@@ -191,12 +191,12 @@ class Far {
     return far;
   }
 
-  /** Says a command on one line, and answers what each line receives then. `expected` is only what is waited for. */
+  /** Sends a command on one connection, and returns the output of each. `expected` is only used for waiting. */
   async say(at: number, command: readonly Bytes[], expected: readonly Bytes[]): Promise<readonly Bytes[]> {
     for (const line of this.#lines) line.received = "";
     (this.#lines[at] as Line).send(command);
     await Promise.all(this.#lines.map((line, index) => line.until((expected[index] as Bytes).length)));
-    // Whatever else there is to come has come when somebody else was answered twice.
+    // All other output has arrived when another connection was answered twice.
     for (let turn = 0; turn < 2; turn += 1) await this.#control.ask(["PING"], "+PONG\r\n".length);
     return this.#lines.map((line) => line.received);
   }
@@ -235,7 +235,7 @@ async function runProgram(ports: ReadonlyMap<string, number>, programSeed: numbe
   return STEP_COUNT;
 }
 
-/** The RESP port over a store of its own, where nobody has to log in. */
+/** The RESP port over a separate store, without authentication. */
 async function startPort(): Promise<RespListener> {
   const { store, clock } = startSession({ compat: new RedisCompat(() => {}) });
   const listener = new RespListener({
@@ -257,7 +257,7 @@ async function startPort(): Promise<RespListener> {
 }
 
 besideRedis((redis) => {
-  test("random conversations receive what Redis sends, from our sessions and from our port", async (context) => {
+  test("random sessions get the same output from our sessions and our port as from Redis", async (context) => {
     const listener = await startPort();
     const ports = new Map([
       ["redis-server", redis().port],

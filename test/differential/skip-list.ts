@@ -1,9 +1,9 @@
 /**
- * What is not compared with Redis 7.0.15, or not byte by byte, and why. A
+ * Behaviour that is not compared with Redis 7.0.15, or not byte by byte, with the reason. A
  * command that no family draws needs a row here.
  */
 export interface Skipped {
-  /** A command in capitals, a whole family of the store as `family …`, or a matter in words. */
+  /** A command in capitals, a whole family of the store as `family …`, or a description. */
   readonly what: string;
   readonly reason: string;
 }
@@ -11,15 +11,15 @@ export interface Skipped {
 export const skipList: readonly Skipped[] = [
   {
     what: "ACL",
-    reason: "random rules have a test of their own: access.test.ts",
+    reason: "random rules have their own test: access.test.ts",
   },
   {
     what: "family connection",
-    reason: "PING and ECHO alone make sense over HTTP; a script compares them, and sessions.test.ts the rest over TCP",
+    reason: "only PING and ECHO make sense over HTTP; a script compares them, and sessions.test.ts the rest over TCP",
   },
   {
     what: "family transaction",
-    reason: "only over TCP, where sessions.test.ts compares conversations in between each other",
+    reason: "only over TCP, where sessions.test.ts compares interleaved sessions",
   },
   {
     what: "MONITOR",
@@ -30,13 +30,13 @@ export const skipList: readonly Skipped[] = [
     reason: "refused here: Redis queues them, and then one array has two versions of RESP, or misses elements",
   },
   {
-    what: "several channels in one SUBSCRIBE between MULTI and EXEC, and a message to oneself",
+    what: "several channels in one SUBSCRIBE between MULTI and EXEC, and a message to its sender",
     reason:
-      "Redis 7.0 puts more into the array than it has announced; here confirmations stand before the array, and messages behind the reply, as in Redis since 7.2",
+      "Redis 7.0 sends more array elements than announced; here confirmations come before the array, and messages after the reply, as in Redis since 7.2",
   },
   {
     what: "family pubsub",
-    reason: "what is told to subscribers is compared where events are: keyspace-events.test.ts",
+    reason: "messages to subscribers are compared with the events: keyspace-events.test.ts",
   },
   {
     what: "family json",
@@ -44,11 +44,11 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "family debug",
-    reason: "only there for the tests of Redis; digests beside the command are those of redis-server",
+    reason: "only for the tests of Redis; digests beside the command are those of redis-server",
   },
   {
     what: "DELEX",
-    reason: "Redis 8.4; tables beside the command, and random programs for what it journals",
+    reason: "Redis 8.4; tables beside the command, and random programs for its journal records",
   },
   {
     what: "DIGEST",
@@ -56,12 +56,12 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "SET with IFEQ, IFNE, IFDEQ, IFDNE",
-    reason: "Redis 8.4; tables beside the command, and random programs for what it journals",
+    reason: "Redis 8.4; tables beside the command, and random programs for its journal records",
   },
   {
     what: "expiry beyond the year 10889",
     reason:
-      "we keep the latest moment that fits 48 bits of milliseconds where Redis keeps 63 bits; TTL and its relatives then tell that moment",
+      "we store the latest time that fits 48 bits of milliseconds where Redis stores 63 bits; TTL and its relatives then return that time",
   },
   {
     what: "the spelling of doubles",
@@ -69,41 +69,41 @@ export const skipList: readonly Skipped[] = [
       "Redis 7.0 prints up to 17 digits, we print the shortest text, as Redis since 7.2 does; the numbers are compared to the last bit",
   },
   {
-    what: "times that go on",
+    what: "times that advance",
     reason:
-      "TTL, PTTL and expiries counted from now are compared with a tolerance of 20 s, because our clock stands still; keys that expire within seconds are left to the unit tests",
+      "TTL, PTTL and expiries counted from now are compared with a tolerance of 20 s, because our clock is stopped; keys that expire within seconds are left to the unit tests",
   },
   {
     what: "XACKDEL",
-    reason: "Redis 8.2; tables beside the command, and random programs for what it journals",
+    reason: "Redis 8.2; tables beside the command, and random programs for its journal records",
   },
   {
     what: "XDELEX",
-    reason: "Redis 8.2; tables beside the command, and random programs for what it journals",
+    reason: "Redis 8.2; tables beside the command, and random programs for its journal records",
   },
   {
     what: "KEEPREF, DELREF and ACKED of XADD and XTRIM",
-    reason: "Redis 8.2; tables beside the commands, and random programs for what they journal",
+    reason: "Redis 8.2; tables beside the commands, and random programs for their journal records",
   },
   {
     what: "XADD with * as the id",
-    reason: "it asks the clock, which stands still here; ids like 9-* are compared, and * in tables beside the command",
+    reason: "it reads the clock, which is stopped here; ids like 9-* are compared, and * in tables beside the command",
   },
   {
     what: "XADD and XTRIM with ~",
-    reason: "Redis removes whole nodes of its tree, we what is too much; tables beside the commands",
+    reason: "Redis removes whole nodes of its tree, we remove exactly the excess; tables beside the commands",
   },
   {
     what: "the keys and nodes of the radix tree in XINFO STREAM",
-    reason: "entries are kept in another structure here, and it tells of that one",
+    reason: "entries are stored in another structure here, and it describes that one",
   },
   {
     what: "ENTRIESREAD, ENTRIESADDED and RETRYCOUNT beyond 2^53",
-    reason: "counts are kept up to there; the greatest integer of all is taken for that",
+    reason: "counts are stored up to there; the greatest integer is replaced by it",
   },
   {
     what: "BLOCK of XREAD and XREADGROUP",
-    reason: "not over HTTP, as all that waits; a table beside the commands",
+    reason: "not over HTTP, as all blocking commands; a table beside the commands",
   },
   {
     what: "option words with a zero byte inside",
@@ -121,11 +121,11 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "times of hash fields (HEXPIRE, HTTL, HPERSIST, HGETEX, HSETEX, HGETDEL and their like)",
-    reason: "Redis 7.4 and 8.0; tables beside the commands, and random programs for what they journal",
+    reason: "Redis 7.4 and 8.0; tables beside the commands, and random programs for their journal records",
   },
   {
     what: "BITOP with DIFF, DIFF1, ANDOR, ONE",
-    reason: "Redis 8.2; tables and every single bit beside the command, and random programs for what they journal",
+    reason: "Redis 8.2; tables and every single bit beside the command, and random programs for their journal records",
   },
   {
     what: "bits beyond 16 KB",
@@ -137,17 +137,17 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "which elements HRANDFIELD, ZRANDMEMBER and RANDOMKEY draw",
-    reason: "chance; how many they draw is compared, that they exist is tested beside the commands",
+    reason: "random; how many they draw is compared, that they exist is tested beside the commands",
   },
   {
-    what: "what SPOP and SRANDMEMBER draw",
+    what: "which members SPOP and SRANDMEMBER draw",
     reason:
-      "chance; SPOP is compared where it takes the whole set, and how many SRANDMEMBER draws; the rest is tested beside the commands",
+      "random; SPOP is compared where it removes the whole set, and how many SRANDMEMBER draws; the rest is tested beside the commands",
   },
   {
     what: "parts of a SCAN, HSCAN or SSCAN",
     reason:
-      "cursors are each server's own; whole scans are compared, and that nothing is missed while others write is tested beside the commands",
+      "cursors depend on the server; whole scans are compared, and tests beside the commands check that none is missed during writes",
   },
   {
     what: "SCAN with WITHTYPE, UNLINK without keys, COPY onto the same key",
@@ -156,21 +156,20 @@ export const skipList: readonly Skipped[] = [
   {
     what: "OBJECT REFCOUNT, COMMAND COUNT, LIST and DOCS, INFO",
     reason:
-      "they tell of the server itself; arity, flags, key positions and ACL categories of every command are compared through COMMAND INFO",
+      "they describe the server itself; arity, flags, key positions and ACL categories of every command are compared through COMMAND INFO",
   },
   {
     what: "GT and LT of EXPIRE and PEXPIRE",
-    reason:
-      "two times that are both counted from now compare otherwise when now goes on; EXPIREAT and PEXPIREAT have them",
+    reason: "two times relative to now compare differently as time passes; EXPIREAT and PEXPIREAT have them",
   },
   {
     what: "ZRANGE with LIMIT and ranks",
-    reason: "the service takes it and Redis does not; a table beside the command",
+    reason: "the service accepts it and Redis does not; a table beside the command",
   },
   {
     what: "last digits of distances, and STOREDIST",
     reason:
-      "they depend on the sine and arc sine of a mathematical library; distances are compared to a ten thousandth of the unit, and stored ones by random programs for what they journal",
+      "they depend on the sine and arc sine of the C library; distances are compared to a ten thousandth of the unit, and stored ones by random programs for their journal records",
   },
   {
     what: "ranges of bytes among members of different scores",
@@ -179,33 +178,32 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "HRANDFIELD and SRANDMEMBER with a large negative count",
-    reason:
-      "Redis answers so many elements until the machine is out of memory; we refuse, see the table beside the command",
+    reason: "Redis returns elements until the machine is out of memory; we refuse, see the table beside the command",
   },
   {
-    what: "CONFIG SET of what Redis can set at run time, CONFIG GET of what differs, MEMORY USAGE in bytes",
-    reason: "here every parameter is a fact, and memory is our own; tables beside the commands",
+    what: "CONFIG SET of parameters that Redis can set at run time, CONFIG GET of different ones, MEMORY USAGE in bytes",
+    reason: "here every parameter is fixed, and memory is measured differently; tables beside the commands",
   },
   {
     what: "PFADD of several elements to a corrupted sketch",
-    reason: "Redis adds what it can before it meets the damage; we add nothing where a command is refused",
+    reason: "Redis adds elements until it meets the damage; we add none if the command is refused",
   },
   {
     what: "RESTORE of scores of -0",
     reason: "a large sorted set that was small while it was restored keeps 0 instead; the two compare equal",
   },
   {
-    what: "bytes of DUMP, and damaged payloads of RESTORE behind a right checksum",
+    what: "bytes of DUMP, and damaged payloads of RESTORE with a valid checksum",
     reason:
-      "each server chooses the encoding, so dumps are compared as values; Redis trusts a right checksum and may crash, we are fuzzed beside the format",
+      "each server chooses the encoding, so dumps are compared as values; Redis trusts a valid checksum and may crash, we are fuzzed beside the format",
   },
   {
     what: "LPOS with RANK -9223372036854775808",
-    reason: "Redis 7.0 negates it, which overflows, and answers more than COUNT; later versions refuse it",
+    reason: "Redis 7.0 negates it, which overflows, and returns more than COUNT; later versions refuse it",
   },
   {
-    what: "refusals of SORT for a number that Redis could read; the order of equal texts of BY",
+    what: "refusals of SORT for a number that Redis can read; the order of equal texts of BY",
     reason:
-      "Redis 7.0 does not reset errno before it reads a number, so one that is out of range spoils others, and its order of ties is up to the C library; tables beside the command",
+      "Redis 7.0 does not reset errno before it reads a number, so one that is out of range affects others, and its order of ties depends on the C library; tables beside the command",
   },
 ];

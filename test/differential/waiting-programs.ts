@@ -1,19 +1,19 @@
 /**
- * Random programs of several connections, some of which wait: pushes, pops and
- * commands that block, transactions, keys that go or become another type, and
- * connections that leave.
+ * Random programs of several connections, some of which block: pushes, pops and
+ * blocking commands, transactions, keys that are deleted or change type, and
+ * connections that close.
  *
- * Not drawn: what stores a list or sorted set over a key of another type
- * (ZUNIONSTORE, SORT STORE). Redis 7.0 serves nobody then, later versions and
- * we do. Nor a key that takes the name of one of another type: where it changes
+ * Not drawn: commands that store a list or sorted set over a key of another type
+ * (ZUNIONSTORE, SORT STORE). Redis 7.0 serves no client then, later versions and
+ * we do. Nor a rename over a key of another type: if it changes
  * its type again in the same transaction, the order in which Redis serves the
- * keys depends on whether anybody anywhere waits for a value of the type between.
+ * keys depends on whether any client waits for a value of the type between.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { Draw } from "./draw.ts";
 import type { Command } from "./programs.ts";
 
-/** The last one never waits, so that somebody can always go on. */
+/** The last one never blocks, so that the program can always continue. */
 export const CONNECTION_COUNT = 5;
 
 export type WaitingStep =
@@ -28,7 +28,7 @@ const KEYS = [...LISTS, ...SORTED_SETS, ...STREAMS];
 const GROUPS: readonly Bytes[] = ["g", "h"];
 const CONSUMERS: readonly Bytes[] = ["alice", "bob"];
 
-/** Draws commands; entries have ids that only rise. */
+/** Draws commands; ids of entries always increase. */
 export class WaitingDraw {
   readonly #draw: Draw;
   #entryCount = 0;
@@ -37,7 +37,7 @@ export class WaitingDraw {
     this.#draw = new Draw(seed);
   }
 
-  /** What happens next. `canSpeak` has those that do not wait; the last connection is among them. */
+  /** The next step. `canSpeak` has the connections that do not wait, including the last one. */
   step(canSpeak: readonly number[]): WaitingStep {
     const draw = this.#draw;
     if (draw.oneIn(40)) return { kind: "leave", by: draw.below(CONNECTION_COUNT - 1) };
@@ -60,7 +60,7 @@ export class WaitingDraw {
   }
 }
 
-/** The names of the commands that wait, in capitals. */
+/** The names of the blocking commands, in capitals. */
 export function waitingNames(): ReadonlySet<string> {
   const draw = new Draw(1);
   return new Set(blocking.map((make) => make(draw)[0] ?? ""));
@@ -75,7 +75,7 @@ function some(draw: Draw, keys: readonly Bytes[]): Bytes[] {
   return draw.list(3, () => of(draw, keys));
 }
 
-/** Never so short that it could end within a test. */
+/** Never so short that it could expire during a test. */
 function seconds(draw: Draw): Bytes {
   return draw.pick(["0", "0", "0", "1000", "1000.5", draw.oneIn(5) ? draw.pick(["-1", "x", "inf", "1e30"]) : "0"]);
 }

@@ -1,7 +1,7 @@
 /**
- * Commands that wait, beside a real redis-server 7.0.15: random programs of
- * several connections get the same replies, those who wait too, and leave the
- * same keys behind; what is journaled rebuilds them.
+ * Blocking commands, compared with a real redis-server 7.0.15: random programs of
+ * several connections get the same replies, including blocked ones, and leave the
+ * same keys; the journal rebuilds them.
  *
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/waiting.test.ts
  */
@@ -26,20 +26,20 @@ const limit = allowanceOf("waiting");
 
 const PROGRAM_STEPS = 80;
 /**
- * What a reader of several streams is told when a transaction empties the
- * database and makes one of them again without the reader's group. Redis looks
- * at the keys that FLUSHALL took in the order of its hash table, whose seed
- * changes with every start, and answers what it finds first.
+ * The reply to a reader of several streams when a transaction empties the
+ * database and creates one of them again without the reader's group. Redis looks
+ * at the keys that FLUSHALL deleted in the order of its hash table, whose seed
+ * changes with every start, and replies with the first one that it finds.
  */
 const STREAM_OR_GROUP_GONE = new Set([awaitedStreamGone.text, awaitedGroupGone.text]);
-/** So long may a reply of Redis take that ought to come. */
+/** The maximum time for an expected reply of Redis. */
 const REPLY_MS_MAX = 10_000;
 
 /** A connection to both servers. */
 class Pair {
   readonly ours: WaitingCaller;
   readonly theirs: RedisConnection;
-  /** The last command that was sent alone: the one that waits, if any does. */
+  /** The last command sent outside a transaction: the blocked one, if any. */
   command: Command = [];
   readonly #ourReplies: Reply[] = [];
   readonly #theirReplies: RawReply[] = [];
@@ -63,7 +63,7 @@ class Pair {
         this.#theirReplies.push(replies.at(-1) as RawReply);
         this.#wake();
       },
-      // The connection has left.
+      // The connection is closed.
       () => {},
     );
   }
@@ -102,7 +102,7 @@ function showOurs(replies: readonly Reply[]): string {
   return replies.map((reply) => showReply(rawReply(reply))).join(" ");
 }
 
-/** Resolves when as many wait at Redis as here, or when it has answered somebody who should wait. */
+/** Resolves when as many clients wait at Redis as here, or when it has answered a client that should wait. */
 async function untilAsManyWait(redis: RedisProcess, count: number, hasAnswered: () => boolean): Promise<void> {
   const startMs = systemClock.monotonicMs();
   for (;;) {
@@ -162,11 +162,11 @@ async function runProgram(redis: RedisProcess, number: number): Promise<number> 
       const commands = [["MULTI"], ...step.commands, ["EXEC"]];
       pair.send(commands, transact(session, step.commands));
     }
-    // Whoever waits here and not there has answered, which is told by the comparison of the next turn.
+    // If a client waits here and not there, Redis has answered it, which the comparison of the next turn reports.
     await untilAsManyWait(redis, waiters.count, () => pair.ours.isWaiting && pair.theirReplyCount > 0);
     const isEitherGone = step.kind === "transaction" && step.commands.some(([name]) => name === "FLUSHALL");
     for (const one of pairs) await one.compare(what, isEitherGone);
-    for (const one of pairs) assert.equal(one.theirReplyCount, 0, `Redis answers who waits here\n${what()}`);
+    for (const one of pairs) assert.equal(one.theirReplyCount, 0, `Redis answers a client that waits here\n${what()}`);
   }
   await compareStates(redis, session, what);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store), what());
@@ -201,7 +201,7 @@ async function compareStates(redis: RedisProcess, session: Session, what: () => 
 }
 
 besideRedis((redis) => {
-  test("Several connections, some of which wait, are answered as Redis answers them", async (context) => {
+  test("several connections, some of them blocked, get the same replies as from Redis", async (context) => {
     context.diagnostic(`LARDER_DIFFERENTIAL_SEED=${seed}`);
     const startMs = systemClock.monotonicMs();
     let stepCount = 0;

@@ -1,15 +1,15 @@
-/** How bitmap commands look. */
+/** Random bitmap commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 
-/** A place in bits: among the first ones, around byte borders, around 4 KiB, or refused. */
+/** A bit offset: among the first ones, around byte borders, around 4 KiB, or refused. */
 function bitOffset(draw: Draw): Bytes {
   if (draw.oneIn(12)) return draw.pick(["4294967296", "9223372036854775807", "-1", "x", "", "1.5", "#1", "01"]);
   return `${draw.oneIn(8) ? 32_700 + draw.below(200) : draw.below(100)}`;
 }
 
-/** As `bitOffset`, or counted in fields, also so far that the product of 64 bits wraps around. */
+/** Like `bitOffset`, or counted in fields, including one whose 64-bit product overflows. */
 function fieldOffset(draw: Draw): Bytes {
   if (draw.oneIn(20)) return draw.pick(["#4611686018427387905", "#9223372036854775807", "#-1", "#x", "#", "##1"]);
   return draw.oneIn(3) ? `#${draw.below(20)}` : bitOffset(draw);
@@ -28,10 +28,10 @@ function fieldStep(draw: Draw): Bytes[] {
   return draw.oneIn(2) ? steps : ["OVERFLOW", draw.pick(["WRAP", "SAT", "FAIL", "sat", "x"]), ...steps];
 }
 
-/** Long enough for several of the stretches in which bits are looked for. */
+/** Long enough for several of the blocks of a bit search. */
 const LONG_BITS = 100_000;
 
-/** Seldom with large numbers, so that places inside the string are met. */
+/** Rarely with large numbers, so that most offsets are inside the string. */
 function place(draw: Draw): Bytes {
   if (draw.oneIn(12)) return `${draw.below(2 * LONG_BITS) - LONG_BITS}`;
   return draw.oneIn(8) ? draw.integer() : `${draw.below(120) - 60}`;

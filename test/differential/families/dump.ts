@@ -1,5 +1,5 @@
 /**
- * How DUMP and RESTORE look. Random dumps are made here, so that Redis reads what we write; what Redis answers to DUMP
+ * Random DUMP and RESTORE. Random dumps are made here, so that Redis reads our dumps; the reply of Redis to DUMP
  * is read by us and compared as a value, since each server chooses the encoding.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
@@ -52,14 +52,14 @@ function score(draw: Draw): Bytes {
 function payload(draw: Draw): Bytes {
   const bytes = writePayload(randomValue(draw));
   if (draw.oneIn(8)) {
-    // Never damage behind a right checksum: Redis trusts that.
+    // Never damage with a valid checksum: Redis trusts that.
     const at = draw.below(bytes.length);
     bytes[at] = (bytes[at] as number) ^ (1 + draw.below(255));
   }
   return bytes.subarray(0, draw.oneIn(12) ? draw.below(bytes.length) : bytes.length).latin1Slice();
 }
 
-/** Moments for ABSTTL. Without it, which damage may take away, they are spans: Redis' sum of one and now fits 64 bits. */
+/** Times for ABSTTL. Without it, which damage may remove, they are spans: Redis' sum of one and now fits 64 bits. */
 const MOMENTS: readonly Bytes[] = ["2000000000000", "4000000000001", "281474976710656", "1000", "0", "-1", "x", "1.5"];
 const SPANS: readonly Bytes[] = ["0", "0", "0", "100000", "3600001", "281474976710656", "-1", "x", "", "1.5"];
 
@@ -80,7 +80,7 @@ function restore(draw: Draw, isPlain: boolean): Bytes[] {
   return ["RESTORE", draw.key(), time, payload(draw), ...moment, ...(isPlain ? ["REPLACE"] : options)];
 }
 
-/** The same value, whichever encoding it was kept in. */
+/** The same value, whatever its encoding. */
 export const asDump: Comparison = ({ command, ours, theirs }) => {
   if (typeof ours !== "string" || typeof theirs !== "string") return isSame(ours, theirs);
   const [one, other] = [ours, theirs].map((bytes) => readPayload(Buffer.from(bytes, "latin1")));
@@ -107,7 +107,7 @@ function contentOf(value: Dumped): RawReply {
       return [
         entries.map((entry) => [formatId(entry), entry.names, entry.values]),
         [formatId(lastId), formatId(maxDeletedId), addedCount],
-        // Who was seen and when goes on with the time.
+        // The times when consumers were seen advance with the clock.
         groups.map(({ name, lastId: readUpTo, readCount, consumers }) => [
           ...[name, formatId(readUpTo), readCount ?? null],
           consumers.map((consumer) => [

@@ -1,4 +1,4 @@
-/** How the commands on keys of any type look. */
+/** Random commands on keys of any type. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asMilliseconds, asMultiset, asSeconds, type Comparison, isList, isSame } from "../compare.ts";
 import { type Draw, KEYS } from "../draw.ts";
@@ -12,14 +12,14 @@ function pattern(draw: Draw): Bytes {
 }
 
 /**
- * Options of EXPIRE and PEXPIRE. GT or LT alone compare two times that are counted from now, and now goes on for Redis
- * alone; EXPIREAT has them.
+ * Options of EXPIRE and PEXPIRE. GT or LT alone compare two times relative to now, and now advances for Redis
+ * only; EXPIREAT has these options.
  */
 function existenceOptions(draw: Draw): Bytes[] {
   return draw.oneIn(3) ? draw.options([() => ["NX"], () => ["XX"], () => ["GT", "LT"], () => ["what"]], 2) : [];
 }
 
-/** Moments so far apart, and so far from the latest that we keep, that comparing them is the same on both sides. */
+/** Times so far apart, and so far from the latest that we store, that both sides compare them equally. */
 function comparedMoment(draw: Draw, unitMs: number): Bytes[] {
   const atMs = draw.pick([1_000, 2_000_000_000_000, 4_000_000_000_000, 4_000_000_001_000]);
   return [`${atMs / unitMs}`, ...draw.options([() => ["GT"], () => ["LT"], () => ["XX"], () => ["NX"]], 2)];
@@ -44,12 +44,12 @@ export const asCopy: Comparison = ({ command, ours, theirs }) =>
     ours === 0 &&
     isSame(theirs, { kind: "error", error: { text: "ERR source and destination objects are the same" } }));
 
-/** From here on the servers may keep different moments (skip list). */
+/** From here on the servers may store different times (skip list). */
 const FAR_MS_MIN = 2 ** 47;
 
 /**
- * GT and LT compare moments that the servers keep apart or together: both far away, or both counted from a now that
- * goes on for Redis alone. Whatever they answer, the moments that they then keep are near each other.
+ * GT and LT compare times that the servers store differently or equally: both far away, or both relative to a now that
+ * advances for Redis only. Whatever they answer, the stored times are then close to each other.
  */
 function asConditionalExpiry(msOf: (time: number) => number): Comparison {
   return ({ command, ours, theirs }) => {
@@ -63,18 +63,18 @@ function isZeroOrOne(reply: unknown): boolean {
   return reply === 0 || reply === 1;
 }
 
-/** Any key is right; that it exists is for the tests beside the command. */
+/** Any key is accepted; the tests beside the command check that it exists. */
 const asRandomKey: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
 
 /**
- * Redis shares the objects of small integers: it counts references to them, and they have been idle as long as nobody has
- * used any key with that value, which may be longer than the key. Idle seconds go on while we talk.
+ * Redis shares the objects of small integers: it counts references to them, and their idle time is that of the last
+ * use of any key with that value, which may be longer than the age of the key. Idle seconds advance during the test.
  */
 const asObject: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   const subcommand = (command[1] ?? "").toUpperCase();
-  // The same form, but our own words.
+  // The same form, but our own texts.
   if (subcommand === "HELP" && isList(ours)) return isList(theirs);
   if (subcommand === "IDLETIME")
     return asSeconds(exchange) || (typeof ours === "number" && typeof theirs === "number" && ours < theirs);
@@ -112,7 +112,7 @@ export const genericFamily: Family = {
     (draw) => ["TOUCH", ...draw.keys()],
     (draw) => ["TTL", draw.key()],
     (draw) => ["TYPE", draw.key()],
-    // Two keys at least: without any, Redis refuses and we do not (skip list).
+    // Two keys at least: with none, Redis refuses and we do not (skip list).
     (draw) => ["UNLINK", draw.key(), ...draw.keys()],
     (draw) => ["WAIT", draw.pick(["0", "x", "-1"]), draw.pick(["0", "1", "x", "-1"])],
   ],

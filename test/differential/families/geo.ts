@@ -1,6 +1,6 @@
 /**
- * How geo commands look. Each member has a place of its own, far from all others, so that no two are equally far from
- * anything: which of those comes first is up to each server.
+ * Random geo commands. Each member has its own position, far from all others, so that no two are equally far from
+ * anything: the order of those is undefined.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Comparison } from "../compare.ts";
@@ -13,7 +13,7 @@ function member(draw: Draw): Bytes {
   return `p${draw.below(30)}`;
 }
 
-/** Places at the ends of the map, each for one member. */
+/** Positions at the edges of the map, each for one member. */
 const ENDS: ReadonlyMap<number, readonly Bytes[]> = new Map([
   [25, ["0", "85.05112878"]],
   [27, ["180", "85.05112878"]],
@@ -21,7 +21,7 @@ const ENDS: ReadonlyMap<number, readonly Bytes[]> = new Map([
   [29, ["180", "0"]],
 ]);
 
-/** Somewhere in the region of a member; for a few at the ends of the map, and for one anywhere or nowhere. */
+/** Somewhere in the region of a member; for a few at the edges of the map, and for one anywhere or outside it. */
 function place(draw: Draw, name: Bytes): Bytes[] {
   const number = Number(name.slice(1)) || 0;
   if (number === 26) return [draw.float(), draw.float()];
@@ -33,7 +33,7 @@ function place(draw: Draw, name: Bytes): Bytes[] {
   return [`${longitude + shift}`, `${latitude + shift}`];
 }
 
-/** Scores that are no places, or places by chance. */
+/** Scores that are not positions, or only by chance. */
 function scored(draw: Draw): Bytes[] {
   const name = member(draw);
   if (name === "p0") return [draw.pick(["-5", "4503599627370495.5", "1e18"]), name];
@@ -72,7 +72,7 @@ function details(draw: Draw): Bytes[] {
   );
 }
 
-/** What a store command takes without an error. */
+/** Options that a store command accepts. */
 function storedDetails(draw: Draw): Bytes[] {
   if (draw.oneIn(8)) return details(draw);
   return draw.options([() => ["COUNT", `${1 + draw.below(5)}`], () => ["ASC"], () => ["DESC"]], 2);
@@ -88,7 +88,7 @@ function outline(draw: Draw): Bytes[] {
   return draw.oneIn(2) ? ["BYRADIUS", length(draw), unit(draw)] : ["BYBOX", length(draw), length(draw), unit(draw)];
 }
 
-/** The last digit of a distance depends on the sine of a mathematical library. */
+/** The last digit of a distance depends on the sine function of the C library. */
 function isNear(ours: RawReply, theirs: RawReply): boolean {
   if (isList(ours) && isList(theirs))
     return ours.length === theirs.length && ours.every((one, index) => isNear(one, theirs[index] ?? null));

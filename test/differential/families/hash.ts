@@ -1,11 +1,11 @@
-/** How hash commands look. */
+/** Random hash commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asMultiset, asPairs, type Comparison, exact } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
-/** Few fields, so that commands meet: names of properties of every object among them. */
+/** Few fields, so that commands share them, including names of properties of every object. */
 const FIELDS: readonly Bytes[] = ["f", "g", "field", "", "\x00\xff\r\n", "__proto__", "constructor", "toString"];
 
 function field(draw: Draw): Bytes {
@@ -13,7 +13,7 @@ function field(draw: Draw): Bytes {
 }
 
 function pairs(draw: Draw): Bytes[] {
-  // Now and then enough of them to leave the flat form of a small hash, ours and Redis' own.
+  // Sometimes enough of them to exceed the compact encoding of a small hash, ours and Redis' own.
   if (draw.oneIn(12)) return draw.list(draw.pick([40, 140, 300]), () => [`f${draw.below(600)}`, draw.text()]).flat();
   return draw.list(3, () => [field(draw), draw.value()]).flat();
 }

@@ -1,9 +1,9 @@
-/** How HyperLogLog commands look. The state is compared through GET, so every byte of every sketch is. */
+/** Random HyperLogLog commands. The state is compared through GET, so every byte of every sketch is compared. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 
-/** Runs of the sparse form over all registers, cut in ways that no PFADD leaves behind. */
+/** Runs of the sparse form over all registers, split in ways that PFADD never produces. */
 const SOUND_BODIES: readonly Bytes[] = [
   "\x7f\xff",
   "\x80\x7f\xfe",
@@ -20,10 +20,10 @@ const CORRUPTED_BODIES: readonly Bytes[] = [
   "\x80\x7f\xff",
   "",
 ];
-/** Holds what is no sketch, or a corrupted one. Redis adds what it can before it meets the damage, we add nothing. */
+/** An invalid or corrupted sketch. Redis adds elements until it meets the damage, we add none. */
 const CORRUPTED_KEY = "corrupted";
 
-/** Elements of many sizes, so that every tail of the hash is met. */
+/** Elements of many sizes, so that every tail of the hash occurs. */
 function elements(draw: Draw): Bytes[] {
   const count = draw.oneIn(8) ? draw.pick([100, 400, 1_500]) : draw.below(5);
   if (count > 5) return Array.from({ length: count }, () => `element:${draw.below(20_000)}`);

@@ -1,6 +1,6 @@
 /**
- * How JSON commands look. No Redis without modules has them, so they are all
- * extensions: never sent to one, but journal and snapshots are proved by them.
+ * Random JSON commands. Redis without modules lacks them, so they are all
+ * extensions: never sent to it, but they test the journal and snapshots.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Draw } from "../draw.ts";
@@ -99,7 +99,7 @@ function number(draw: Draw): Bytes {
   return draw.pick(["1", "-1", "0", "0.5", "2", "1e308", "9223372036854775807", "x", '"1"']);
 }
 
-/** Values that appear one after the other. */
+/** Values that occur one after the other. */
 function values(draw: Draw): Bytes[] {
   return draw.list(3, () => value(draw));
 }

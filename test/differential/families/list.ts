@@ -1,15 +1,15 @@
-/** How list commands look. */
+/** Random list commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 
-/** Few elements, so that they equal each other, and some around the longest that is kept packed. */
+/** Few elements, so that many are equal, and some near the maximum length of a packed one. */
 function element(draw: Draw): Bytes {
   if (draw.oneIn(60)) return "long".repeat(64).slice(0, 254 + draw.below(3));
   return draw.oneIn(10) ? draw.value() : draw.pick(["x", "y", "", "element", "\x00\xff\r\n"]);
 }
 
-/** Now and then enough of them to fill blocks. */
+/** Sometimes enough of them to fill blocks. */
 function elements(draw: Draw): Bytes[] {
   if (draw.oneIn(12)) return draw.list(draw.pick([140, 400, 900]), () => (draw.oneIn(3) ? element(draw) : draw.text()));
   return draw.list(5, () => element(draw));
@@ -23,12 +23,12 @@ function end(draw: Draw): Bytes {
   return draw.oneIn(12) ? draw.oddCase(draw.pick(["LEFT", "RIGHT", "BEFORE"])) : draw.pick(["LEFT", "RIGHT"]);
 }
 
-/** How many elements may be asked for: Redis takes any number. */
+/** The number of requested elements: Redis accepts any number. */
 function amount(draw: Draw): Bytes {
   return draw.oneIn(6) ? draw.pick(["200", "500", "9223372036854775807"]) : draw.count();
 }
 
-/** Not the least integer: Redis 7.0 negates it, so it stays negative, and then COUNT limits nothing. */
+/** Not the smallest integer: Redis 7.0 negates it, so it stays negative, and then COUNT limits nothing. */
 function rank(draw: Draw): Bytes {
   const count = draw.count();
   return count === "-9223372036854775808" ? "-9223372036854775807" : count;

@@ -1,6 +1,6 @@
 /**
- * How scripts look: small expressions put together at random, with commands
- * among them, and what becomes of their values on the way out.
+ * Random scripts: small expressions combined at random, with commands
+ * among them, and the conversion of their values to replies.
  *
  * Nothing here depends on the order of a table's hash part or of a set, which
  * differs from server to server.
@@ -37,7 +37,7 @@ const STRINGS: readonly string[] = [
   ...["''", "'a'", "'hello world'", "'\\0\\1\\255'", "'10'", "' 10 '", "'0x10'", "'1e3'", "'3.0'", "'\\n\\r'", "'[1]'"],
   ...["'{}'", '\'{"a":[1,2.5,null,true,"\\\\u00e9\\\\n"]}\'', "'[[],{}]'", "('x'):rep(300)"],
 ];
-/** `tostring`, but for what it would show as an address. */
+/** `tostring`, except for values that it would print as an address. */
 const SHOWN =
   "(function(x) if type(x) == 'table' or type(x) == 'function' then return type(x) end return tostring(x) end)";
 /** Functions of one value, most of which fail on some. */
@@ -93,7 +93,7 @@ function expression(draw: Draw, depth = 3): string {
   ])();
 }
 
-/** A command that a script calls. None answers in an order of the server's own. */
+/** A command that a script calls. None has a reply whose order depends on the server. */
 const CALLS: readonly string[] = [
   ...["'get',KEYS[1]", "'set',KEYS[1],ARGV[1]", "'incr',KEYS[1]", "'incrbyfloat',KEYS[1],'0.5'", "'del',KEYS[1]"],
   ...["'set',KEYS[1],10.5", "'set',KEYS[1],3", "'set',KEYS[1],2^60", "'append',KEYS[1],-0.25", "'strlen',KEYS[1]"],
@@ -149,7 +149,7 @@ function called(draw: Draw): string {
   return `redis.${draw.pick(["call", "call", "pcall"])}(${draw.pick(CALLS)})`;
 }
 
-/** What is looked at of a reply, so that its form shows. */
+/** Expressions on a reply that reveal its type. */
 const LOOKS: readonly string[] = [
   "return r",
   "return {r, r}",
@@ -190,13 +190,13 @@ function script(draw: Draw): Bytes {
 
 /** Key count, keys and arguments. */
 function given(draw: Draw): Bytes[] {
-  // No text that is half a number: how much of it counts as one is for the C library of each server.
+  // No text with a number as its prefix: how much of it is a number depends on the C library of each server.
   const argument = (): Bytes =>
     draw.pick([() => draw.text(), () => draw.binary(), () => draw.pick(["3", "-2.5", "1e3", ""])])();
   return ["1", draw.key(), ...draw.list(3, argument)];
 }
 
-/** Few, so that they meet. */
+/** Few, so that they are shared. */
 const KNOWN: readonly Bytes[] = [
   "return 1",
   "return redis.call('incr', KEYS[1])",
@@ -239,7 +239,7 @@ function functionName(draw: Draw): Bytes {
   return draw.oneIn(5) ? draw.oddCase(name) : name;
 }
 
-/** A dump of libraries that are sound or nearly so. */
+/** A dump of libraries that are valid or nearly so. */
 function dump(draw: Draw): Bytes {
   const bytes = writeLibraries(draw.list(2, () => library(draw))).latin1Slice();
   return draw.oneIn(8) ? bytes.slice(draw.below(5)) : bytes;
@@ -247,11 +247,11 @@ function dump(draw: Draw): Bytes {
 
 const readOnlyRefusal = "ERR Can not execute a script with write flag using *_ro command.";
 
-/** The hosted service calls functions that do not say that they write nothing too; Redis does not. */
+/** The hosted service also calls functions without the no-writes flag; Redis does not. */
 const asReadOnlyCall: Comparison = (exchange) =>
   asResult(exchange) || (isError(exchange.theirs) && showReply(exchange.theirs) === `(error) ${readOnlyRefusal}`);
 
-/** Where Lua tells an address, it is one of its own memory, and WebAssembly leaves the sign of NaN open. */
+/** Where Lua prints an address, it is that of its own memory, and WebAssembly leaves the sign of NaN undefined. */
 const asResult: Comparison = ({ ours, theirs }) =>
   isSame(ours, theirs) || showReply(withoutAddresses(ours)) === showReply(withoutAddresses(theirs));
 
@@ -261,7 +261,7 @@ function withoutAddresses(reply: RawReply): RawReply {
   return isList(reply) ? reply.map(withoutAddresses) : reply;
 }
 
-/** The libraries stand in an order of the server's own, and so do the functions of each. */
+/** The order of the libraries depends on the server, and so does that of the functions of each. */
 const asLibraries: Comparison = ({ command, ours, theirs }) => {
   const subcommand = (command[1] ?? "").toUpperCase();
   if (subcommand === "DUMP") return typeof ours === typeof theirs;
@@ -278,7 +278,7 @@ const asLibraries: Comparison = ({ command, ours, theirs }) => {
   return asMultiset({ command, ours: sort(ours), theirs: sort(theirs) });
 };
 
-/** Of several functions whose names are taken, each server names the one that it meets first. */
+/** If the names of several functions are taken, each server names the first one that it finds. */
 function isTaken(reply: RawReply): boolean {
   return isError(reply) && / (?:Function|Library) \w+ already exists$/.test(showReply(reply));
 }

@@ -1,11 +1,11 @@
-/** How the commands on a database as a whole look. */
+/** Random commands on a database as a whole. */
 import { commands } from "../../../src/store/commands/table.ts";
 import { asMultiset, asPairs, type Comparison, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
 
-/** Names of ours that Redis knows as well, and one that nobody knows. */
+/** Our names that Redis also has, and an unknown one. */
 const NAMES: readonly string[] = [
   ...commands
     .filter(({ family }) =>
@@ -33,7 +33,7 @@ const NAMES: readonly string[] = [
   "what",
 ];
 
-/** What is answered before anything is slow. Times are each server's own, so that no more than the form is compared of others. */
+/** Replies while nothing is slow. Times differ between servers, so only the form of the other replies is compared. */
 const SLOW: readonly (readonly string[])[] = [
   ["SLOWLOG", "GET", "-2"],
   ["SLOWLOG", "GET", "x"],
@@ -62,10 +62,10 @@ function name(draw: Draw): string {
   return draw.pick(SHARED_NAMES);
 }
 
-/** Rows that differ on purpose: UNLINK takes no keys as well. */
+/** Rows that differ on purpose: UNLINK also accepts no keys. */
 const OWN_ARITIES: ReadonlySet<RawReply> = new Set(["unlink"]);
 
-/** Name, arity, flags, key positions and ACL categories of each command; tips and key specifications say less here. */
+/** Name, arity, flags, key positions and ACL categories of each command; tips and key specifications are shorter here. */
 const asFacts: Comparison = ({ ours, theirs }) => {
   if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
   return (
@@ -86,44 +86,44 @@ const asCommand: Comparison = (exchange) => {
   const subcommand = (command[1] ?? "").toUpperCase();
   if (subcommand === "INFO" && command.length > 2) return asFacts(exchange);
   if (subcommand === "GETKEYS" || subcommand === "GETKEYSANDFLAGS") {
-    // Of several words that name a key to store to Redis follows some, and not always those that it obeys: we tell them all.
+    // If several words name a destination key, Redis reports some, and not always the one that it uses: we report all.
     if (isSame(ours, theirs) || (command.filter((word) => /^store(dist)?$/i.test(word)).length > 1 && isList(ours)))
       return true;
     // Redis runs a PFMERGE without sources, yet finds no keys in it.
     return subcommand === "GETKEYS" && command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge";
   }
-  // Which commands there are differs, and so do the words about them; both answer in the same form.
+  // The set of commands differs, and so do their descriptions; both reply in the same form.
   if (isList(ours)) return isList(theirs);
   return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
 };
 
-/** Commands that name keys in several places; of these we tell also the use of each key in Redis' words. */
+/** Commands that name keys in several places; for these, we also compare the flags of each key. */
 function manyKeys(draw: Draw): string[] {
   const storing = draw.options([() => ["STORE", draw.key()], () => ["STOREDIST", draw.key()], () => ["GET", "store"]]);
   return draw.pick([
     () => ["sort", draw.key(), ...storing, ...draw.options([() => ["LIMIT", "1", "2"], () => ["BY", "limit"]])],
     () => ["georadius", draw.key(), "1", "2", "3", "m", ...storing],
     () => ["georadiusbymember", draw.key(), "store", "3", "m", ...storing],
-    // No odd spellings of the count: Redis then takes another way and tells the keys in another order.
+    // No odd spellings of the count: Redis then finds the keys differently and reports them in another order.
     () => ["zunionstore", draw.key(), `${draw.below(5)}`, ...draw.keys()],
     () => ["mget", ...draw.keys()],
   ])();
 }
 
-/** What the server is set up with, where both are set up the same, and names that nobody knows. */
+/** Parameters with the same values in both servers, and unknown names. */
 const PARAMETERS: readonly string[] = [
   ...["hash-max-*", "HASH-MAX-LISTPACK-VALUE", "hll-sparse-max-bytes", "maxmemory", "maxmemory-policy"],
   ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
   ...["list-compress-depth", "latency-*", "slowlog-*", "notify-keyspace-events", "zset-max-*"],
 ];
 
-/** Our own words of help, and one database instead of sixteen; everything else is the same. */
+/** Our own help texts, and one database instead of sixteen; everything else is the same. */
 const asConfig: Comparison = ({ command, ours, theirs }) => {
   const isOwn = (command[1] ?? "").toUpperCase() === "HELP" || command.includes("databases");
   return isOwn && isList(ours) ? isList(theirs) : asPairs({ command, ours, theirs });
 };
 
-/** How many bytes it takes is up to each server. */
+/** The number of bytes depends on the server. */
 const asUsage: Comparison = ({ ours, theirs }) =>
   (typeof ours === "number" && typeof theirs === "number") ||
   (typeof ours === "string" && typeof theirs === "string") ||

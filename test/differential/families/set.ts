@@ -1,11 +1,11 @@
-/** How set commands look. */
+/** Random set commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asMultiset, type Comparison, exact } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
-/** Few members, so that commands meet: integers, texts that look like them, names of properties of every object. */
+/** Few members, which commands share: integers, texts that look like them, names of properties of every object. */
 const MEMBERS: readonly Bytes[] = [
   ...["1", "2", "3", "10", "-5", "a", "b", "c", "", "01", "-0", "9223372036854775807", "9223372036854775808"],
   ...["9007199254740993", "\x00\xff\r\n", "__proto__", "constructor"],
@@ -13,13 +13,13 @@ const MEMBERS: readonly Bytes[] = [
 
 function member(draw: Draw): Bytes {
   if (draw.oneIn(12)) return draw.value();
-  // Integers alone more often than not: such a set is kept in another form.
+  // Mostly only integers: such a set has another encoding.
   return draw.oneIn(2) ? `${draw.below(12)}` : draw.pick(MEMBERS);
 }
 
 function members(draw: Draw): Bytes[] {
   if (!draw.oneIn(10)) return draw.list(4, () => member(draw));
-  // Now and then enough of them to leave the small forms, ours and Redis' own.
+  // Sometimes enough of them to exceed the small encodings, ours and Redis' own.
   const prefix = draw.pick(["", "", "m"]);
   return draw.list(draw.pick([40, 140, 700]), () => `${prefix}${draw.below(900)}`);
 }
@@ -30,7 +30,7 @@ const SCAN = {
   others: [() => ["COUNT", "9000"], () => ["NOVALUES"]],
 };
 
-/** More than any set holds, or refused: what would be left by less is chance. */
+/** More than any set has, or refused: fewer would leave random members. */
 function popCount(draw: Draw): Bytes {
   return draw.pick(["100000", "9223372036854775807", "1000000", "0", "-1", "x", "", "9223372036854775808"]);
 }
@@ -68,7 +68,7 @@ export const setFamily: Family = {
     (draw) => ["SUNIONSTORE", draw.key(), ...draw.keys()],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
   ],
-  // What is left by these is chance, and must be rebuilt all the same.
+  // These leave random members, which must be rebuilt all the same.
   extensions: [
     (draw) => ["SPOP", draw.key()],
     (draw) => ["SPOP", draw.key(), `${draw.below(6)}`],

@@ -1,11 +1,11 @@
-/** How SORT and SORT_RO look, on keys of all types that they take. */
+/** Random SORT and SORT_RO, on keys of all types that they accept. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asMultiset, type Comparison, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
 
-/** Elements that are keys as well, so that patterns find something. */
+/** Elements that are also keys, so that patterns match. */
 const ELEMENTS: readonly Bytes[] = ["a", "b", "c", "1", "2", "-3.5", "10", "0x10", "1e3", "1.0"];
 const NUMBERS: readonly Bytes[] = [
   "1",
@@ -58,16 +58,16 @@ const NOT_SORTABLE: RawReply = {
 };
 
 /**
- * Redis 7.0 does not reset `errno` before it reads a number, so after one that is out of range it refuses others as well,
- * until something else goes wrong.
+ * Redis 7.0 does not reset `errno` before it reads a number, so after one that is out of range it also refuses others,
+ * until another error occurs.
  *
- * Equal texts of BY may come in any order, and so may the members of a set that is not sorted.
+ * Equal texts of BY may be in any order, and so may the members of a set that is not sorted.
  */
 const asSorted: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   if (isSame(ours, theirs) || isSame(theirs, NOT_SORTABLE)) return true;
   const words = command.map((word) => word.toUpperCase());
-  // It compares texts up to their first zero byte, so there are ties without BY as well; GET hides them, unless it is `#`.
+  // It compares texts up to their first zero byte, so ties also occur without BY; GET hides them, unless it is `#`.
   const hidesElements = words.includes("ALPHA") && words.includes("GET") && !words.includes("#");
   const hasTies =
     words.includes("BY") ||
@@ -92,7 +92,7 @@ export const sortFamily: Family = {
     (draw) => ["SORT", draw.key(), ...options(draw)],
     (draw) => ["SORT_RO", draw.key(), ...options(draw)],
     (draw) => ["SORT_RO", draw.key(), ...options(draw), ...draw.options([() => ["STORE", draw.key()]], 1)],
-    // Not by number nor by a pattern: what Redis refuses by its `errno`, and ties, would leave another state. The family
+    // Not by number nor by a pattern: refusals of Redis due to `errno`, and ties, would leave another state. The family
     // below has numbers.
     (draw) => [
       "SORT",
@@ -110,7 +110,7 @@ export const sortFamily: Family = {
   ]),
 };
 
-/** Numbers that a double holds, in every spelling, and what is no number: nothing that is out of range for Redis. */
+/** Numbers that a double represents, in every spelling, and invalid numbers: none that is out of range for Redis. */
 const IN_RANGE: readonly Bytes[] = [
   ...[...NUMBERS, "inf", "-0", "1e308", "-1e308", "0.1", ".5", "5.", "1e-7", "2147483648", "1.5", "1.50"],
   ...["9223372036854775807", "-9223372036854775808", "a", "", " 1", "1 ", "nan", "1\x00", "1e", "0x"],
@@ -120,7 +120,7 @@ function elementInRange(draw: Draw): Bytes {
   return draw.oneIn(80) ? draw.pick(IN_RANGE) : draw.pick(NUMBERS);
 }
 
-/** No ALPHA: among equal texts of BY the order is the C library's. Among equal numbers it is that of the elements. */
+/** No ALPHA: the C library orders equal texts of BY. Equal numbers are ordered by their elements. */
 function numericOptions(draw: Draw): Bytes[] {
   return draw.options(
     [
@@ -135,7 +135,7 @@ function numericOptions(draw: Draw): Bytes[] {
   );
 }
 
-/** Where STORE was cut off, BY without a star answers the members of a set in the order in which they lie. */
+/** If STORE was cut off, BY without a star returns the members of a set in their internal order. */
 const asStored: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   if (isSame(ours, theirs)) return true;
@@ -144,7 +144,7 @@ const asStored: Comparison = (exchange) => {
   return words.includes("BY") && (words.includes("LIMIT") || asMultiset(exchange));
 };
 
-/** Alone, since a number that is out of range makes Redis refuse others as well; what it then does not store would differ. */
+/** Alone, since a number out of range makes Redis also refuse others; then the stored states would differ. */
 export const numericSortFamily: Family = {
   name: "sort by number into store",
   isAlone: true,

@@ -1,6 +1,6 @@
 /**
- * How sorted-set commands look. Ranges of bytes have a family of their own, in which all scores are equal: among unequal
- * ones Redis' answer depends on how a skip list happened to grow.
+ * Random sorted-set commands. Ranges of bytes have their own family, in which all scores are equal: among unequal
+ * ones the reply of Redis depends on the random shape of a skip list.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asPairs, type Comparison, exact, isError, isList, isSame } from "../compare.ts";
@@ -9,7 +9,7 @@ import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
 import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
-/** Few members, so that commands meet; their bytes are not in the order of their letters. */
+/** Few members, so that commands share them; their bytes are not in the order of their letters. */
 const MEMBERS: readonly Bytes[] = ["a", "b", "c", "aa", "B", "", "\x00\xff\r\n", "\xff", "__proto__", "toString"];
 
 const SCORES: readonly Bytes[] = ["0", "-0", "1", "1", "2", "2", "3", "-1", "0.1", "0.2", "1.5", "1e17", "inf", "-inf"];
@@ -24,7 +24,7 @@ function score(draw: Draw): Bytes {
 }
 
 function pairs(draw: Draw): Bytes[] {
-  // Now and then enough of them to leave the flat form of a small set; of one score, so that ranges of bytes make sense.
+  // Sometimes enough to exceed the compact encoding of a small set; one score, so that ranges of bytes are defined.
   if (draw.oneIn(12)) {
     const same = draw.oneIn(2) ? score(draw) : undefined;
     return draw.list(draw.pick([40, 140, 300]), () => [same ?? `${draw.below(50)}`, `m${draw.below(600)}`]).flat();
@@ -67,7 +67,7 @@ function rangeWords(draw: Draw): Bytes[] {
   return [bound(draw), bound(draw), ...(by === "" ? [] : [by]), ...rest];
 }
 
-/** Members of one score, now and then more than a small set holds. */
+/** Members of one score, sometimes more than a small set has. */
 function equalPairs(draw: Draw): Bytes[] {
   if (draw.oneIn(8)) return draw.list(draw.pick([40, 140, 300]), () => ["0", `m${draw.below(600)}`]).flat();
   return draw.list(5, () => ["0", member(draw)]).flat();
@@ -118,7 +118,7 @@ function numberOf(text: string): number {
 
 const LIMIT_REFUSED = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
 
-/** LIMIT goes with ranks too (skip list: "ZRANGE with LIMIT and ranks"). */
+/** LIMIT is also accepted with ranks (skip list: "ZRANGE with LIMIT and ranks"). */
 const asRange: Comparison = ({ ours, theirs }) =>
   isSame(ours, theirs) ||
   (isSame(theirs, { kind: "error", error: { text: LIMIT_REFUSED } }) &&

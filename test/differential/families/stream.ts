@@ -1,6 +1,6 @@
 /**
- * How stream commands look. Ids come from a small pool, so that they meet, and from the edges of what an id may be. No
- * `*`: it asks the clock, which stands still on one side; ids like `9-*` are chosen by the stream just as well.
+ * Random stream commands. Ids come from a small pool, so that commands share them, and from the range limits of ids. No
+ * `*`: it reads the clock, which is stopped on one side; the stream also completes ids like `9-*`.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { type Dumped, writePayload } from "../../../src/store/structures/rdb/payload.ts";
@@ -69,7 +69,7 @@ function id(draw: Draw): Bytes {
   return draw.oneIn(6) ? `${draw.below(9)}` : `${draw.below(9)}-${draw.below(6)}`;
 }
 
-/** Mostly one that the stream takes. The last ids of all end a stream, so they are rare. */
+/** Mostly one that the stream accepts. The greatest ids end a stream, so they are rare. */
 function addedId(draw: Draw): Bytes {
   if (draw.oneIn(40)) return draw.pick(EDGE_IDS.filter((edge) => edge !== "*" && !edge.startsWith(LAST)));
   if (draw.oneIn(300)) return draw.pick([`${LAST}-*`, `${LAST}-${LAST}`]);
@@ -91,7 +91,7 @@ function pairs(draw: Draw): Bytes[] {
   return draw.list(3, () => [draw.pick(["name", "other", draw.text()]), draw.value()]).flat();
 }
 
-/** Only what is exact: with `~` each server trims as it likes. */
+/** Only exact trimming: with `~` each server trims differently. */
 function trimming(draw: Draw): Bytes[] {
   const sign = draw.options([() => ["="]], 1);
   return draw.pick([
@@ -99,7 +99,7 @@ function trimming(draw: Draw): Bytes[] {
     () => ["MINID", ...sign, id(draw)],
     () => ["LIMIT", draw.count()],
     () => ["MAXLEN", "3", "LIMIT", draw.count()],
-    // Approximate, and there is nothing to remove.
+    // Approximate, and no entry to remove.
     () => ["MAXLEN", "~", "100000", "LIMIT", draw.count()],
   ])();
 }
@@ -112,7 +112,7 @@ function consumer(draw: Draw): Bytes {
   return draw.oneIn(12) ? draw.text() : draw.pick(["alice", "bob"]);
 }
 
-/** Idle times that are the same whether some seconds have passed or not; of a few, one server would have waited and the other not. */
+/** Idle times for which some seconds make no difference; with short ones, only one server may have waited enough. */
 function idleMs(draw: Draw): Bytes {
   const ms = draw.oneIn(12) ? draw.integer() : draw.pick(["0", "0", "0", "-5", "100000000"]);
   return Number(ms) > 0 && Number(ms) < IDLE_MS_MIN ? "0" : ms;
@@ -138,7 +138,7 @@ function groupOptions(draw: Draw): Bytes[] {
   );
 }
 
-/** Counts beyond 2^53 are kept as that (skip list). */
+/** Counts beyond 2^53 are stored as that (skip list). */
 function smallInteger(draw: Draw): Bytes {
   const text = draw.count();
   return text.length > 15 && !/[^\d-]/.test(text) ? "-1" : text;
@@ -200,13 +200,13 @@ function dumpedStream(draw: Draw): Dumped {
   return stream;
 }
 
-/** No program takes so long. */
+/** No program runs that long. */
 const IDLE_MS_MIN = 10_000_000;
 
-/** Moments since the epoch; what is earlier is a count. */
+/** Times since the epoch; smaller numbers are counts. */
 const MOMENT_MS_MIN = 1_500_000_000_000;
 
-/** Replies of XINFO: chunks are each server's own, and time goes on for one. */
+/** Replies of XINFO: chunks depend on the server, and time advances for one. */
 export const asStreamInfo: Comparison = ({ command, ours, theirs }) => {
   if ((command[1] ?? "").toUpperCase() === "HELP" && isList(ours)) return isList(theirs);
   return isSameInfo(ours, theirs, "");
@@ -243,7 +243,7 @@ const asPending: Comparison = ({ command, ours, theirs }) => {
 const NOT_GREATER = "ERR The ID specified in XADD is equal or smaller than the target stream top item";
 const TOO_LARGE = "ERR Elements are too large to be stored";
 
-/** Where `ms-*` finds no sequence number left, Redis 7.0 tells whichever error was set before. */
+/** Where `ms-*` finds no sequence number left, Redis 7.0 reports the error that was set before. */
 const asAdded: Comparison = ({ ours, theirs }) =>
   isSame(ours, theirs) || (hasText(ours, NOT_GREATER) && hasText(theirs, TOO_LARGE));
 

@@ -1,4 +1,4 @@
-/** How string commands look. */
+/** Random string commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
@@ -28,7 +28,7 @@ function lcsOptions(draw: Draw): Bytes[] {
   ]);
 }
 
-/** A condition of Redis 8.4, on a value or a digest that may well be the present one. */
+/** A condition of Redis 8.4, on a value or a digest that may be the current one. */
 function condition(draw: Draw): Bytes[] {
   if (draw.oneIn(2)) return [draw.pick(["IFEQ", "IFNE"]), draw.text()];
   return [
