@@ -1,32 +1,32 @@
 /**
- * What is known of a command without running it: the facts of its row, and what
- * follows from them. Users, scripts, sessions and reports ask for these and for
- * nothing else, so they know nothing of what commands do.
+ * Facts of a command: the facts of its row, and properties derived from them.
+ * Users, scripts, sessions and reports use only these, so they do not depend
+ * on the code of commands.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 
-/** The version of Redis whose behaviour and texts we follow; clients ask for it before they use a command. */
+/** The version of Redis whose behaviour and texts we follow; clients read it before they use a command. */
 export const REDIS_VERSION = "7.0.15";
 
-/** Shown in place of a secret where the words of a command are shown. */
+/** Printed in place of a secret when the words of a command are shown. */
 export const REDACTED = "(redacted)";
 
 /** A command's name, then its arguments. */
 export type CommandRequest = readonly Bytes[];
 
 /**
- * Flags as `COMMAND INFO` prints them, and below the line our own:
+ * Flags as `COMMAND INFO` prints them, then our own:
  *
  * - `powerful`: a read that a read-only token may not run (A.read-only-token)
  * - `public`: not flagged `readonly`, yet a read-only token may run it
  * - `tcp-only`: not available over HTTP
- * - `before-login`: answered over TCP to who has not logged in, as `no_auth` is
- * - `unqueued`: over TCP it runs at once between MULTI and EXEC too
- * - `while-listening`: may be said in RESP2 by who is subscribed to something
- * - `runs-queue`: what is queued decides whether it is a write
- * - `no-transaction`: over TCP it is refused there
- * - `may-replicate`: not flagged `write`, yet held up or refused where writes are, as in Redis
- * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
+ * - `before-login`: answered over TCP before login, as `no_auth` is
+ * - `unqueued`: over TCP it runs at once, also between MULTI and EXEC
+ * - `while-listening`: a subscribed client may send it in RESP2
+ * - `runs-queue`: the queued commands decide whether it is a write
+ * - `no-transaction`: over TCP it is refused in a transaction
+ * - `may-replicate`: not flagged `write`, yet paused or refused where writes are, as in Redis
+ * - `compat-only`: exists only if the store was started for the tests of Redis (redis-compat.ts)
  */
 export type Flag =
   | "readonly"
@@ -86,32 +86,32 @@ export const aclCategories = [
 
 export type AclCategory = (typeof aclCategories)[number];
 
-/** How a command uses a key, in Redis' words, and what that takes. */
+/** How a command uses a key, in Redis' words, and which rights that needs. */
 export interface KeyUse {
-  /** `RO`, `RW`, `OW` (overwritten) or `RM`, then what of the value: `access`, `insert`, `update`, `delete`. */
+  /** `RO`, `RW`, `OW` (overwritten) or `RM`, then how the value is used: `access`, `insert`, `update`, `delete`. */
   readonly flags: readonly string[];
-  /** What the value holds gets out, so it takes the right to read. That it exists, its type and its size may be seen without. */
+  /** The command reveals contents of the value, so it needs the right to read. Existence, type and size need none. */
   readonly isRead: boolean;
   readonly isWritten: boolean;
 }
 
-/** Options that take words after them, in upper case, and how many. */
+/** Options that take operands, in upper case, and how many. */
 export type OperandCounts = ReadonlyMap<string, number>;
 
-/** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
+/** Positions of keys among the words of a command: Redis' first, last (negative: from the end), step. */
 export interface KeyPositions {
   readonly first: number;
   readonly last: number;
   readonly step: number;
-  /** The word that says how many keys follow it: those come after the others. */
+  /** The word that is the number of keys that follow it; they come after the others. */
   readonly countAt?: number;
-  /** The word after which the rest is keys, and as many ids: STREAMS of XREAD. Options before it may take words themselves. */
+  /** The word that keys, and as many ids, follow: STREAMS of XREAD. Options before it may take operands. */
   readonly after?: { readonly word: string; readonly operandCounts: OperandCounts };
-  /** Places of keys that options name among these words, and that are written: STORE of SORT. */
+  /** Positions of written keys that options name among these words: STORE of SORT. */
   readonly stored?: (words: readonly Bytes[]) => readonly number[];
 }
 
-/** Where channels stand among the words of a command that sends to them or listens. */
+/** Positions of channels among the words of a command that publishes or subscribes. */
 export interface ChannelPositions {
   readonly first: number;
   /** Negative: from the end. */
@@ -119,37 +119,37 @@ export interface ChannelPositions {
   readonly arePatterns: boolean;
 }
 
-/** What a row says of its command. */
+/** The facts in a row. */
 export interface RowFacts {
   /** Upper case. A subcommand has its own name only: `ENCODING`, not `OBJECT|ENCODING`. */
   readonly name: string;
   /** One line for the manual and `COMMAND DOCS`, without a full stop. */
   readonly summary: string;
-  /** As Redis counts: words including the name (and subcommand); negative: at least so many. */
+  /** As Redis counts: words including the name (and subcommand); negative: at least that many. */
   readonly arity: number;
   readonly flags: readonly Flag[];
-  /** ACL categories in place of the one that the family implies; those that the flags imply come by themselves. */
+  /** ACL categories in place of the one that the family implies. The flags add others. */
   readonly categories?: readonly AclCategory[];
   readonly keys: KeyPositions;
-  /** How it uses its first key, and all others where that differs; absent: reads do read, and writes read and write. */
+  /** How it uses its first key, and the others if that differs; absent: a read reads, a write reads and writes. */
   readonly keyUses?: readonly [KeyUse, KeyUse?];
-  /** Where the words decide: how it uses them with these. */
+  /** How it uses its keys with these words, if the words decide. */
   readonly keyUsesWith?: (words: readonly Bytes[]) => readonly KeyUse[];
-  /** The channels that it sends to, or begins to listen to. */
+  /** The channels that it publishes or subscribes to. */
   readonly channels?: ChannelPositions;
-  /** For a read that is `powerful` with some arguments only: true if these words make it so. */
+  /** For a read that is `powerful` with some arguments only: true if it is with these words. */
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
-  /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
+  /** For a command that writes: true if it also reads keys, so that a missing key is an event. */
   readonly notifiesMisses?: boolean;
   /** These words as MONITOR and SLOWLOG show them: without secrets. */
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
-  /** Whether its words and its answer bound how long it takes; absent: it is what Redis calls fast. */
+  /** Whether its words and its reply bound its time; absent: whether Redis calls it fast. */
   readonly isQuick?: boolean;
-  /** For a command that is quick: true if it may not be with these words. */
+  /** For a quick command: true if it may take long with these words. */
   readonly isLongWith?: (words: readonly Bytes[]) => boolean;
 }
 
-/** The facts of a command as everybody asks for them: what is asked on every call is worked out once. */
+/** The facts of a command. Those that every call needs are computed once. */
 export interface CommandFacts extends RowFacts {
   /** `object|encoding`, as Redis names it in errors, in lower case. */
   readonly fullName: string;
@@ -157,29 +157,29 @@ export interface CommandFacts extends RowFacts {
   /** Index into per-database counters. */
   readonly number: number;
   readonly isWrite: boolean;
-  /** False for what is still run when memory is short and nothing may be evicted. */
+  /** False if it runs even when memory is short and nothing may be evicted. */
   readonly mayGrow: boolean;
   readonly isAvailableOverHttp: boolean;
   readonly notifiesMisses: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
-  /** True for what somebody may say over TCP who has not logged in. */
+  /** True if a client may send it over TCP before login. */
   readonly isForStrangers: boolean;
-  /** True for what is not queued between MULTI and EXEC. */
+  /** True if it is not queued between MULTI and EXEC. */
   readonly isUnqueued: boolean;
   readonly isForTransactions: boolean;
   readonly isForListeners: boolean;
-  /** True for what a client in MONITOR may not run. */
+  /** True if a client in MONITOR may not run it. */
   readonly touchesKeys: boolean;
-  /** True for what CLIENT PAUSE WRITE holds up, and what a script may not call that may not write. */
+  /** True if CLIENT PAUSE WRITE delays it and a read-only script may not call it. */
   readonly mayChange: boolean;
   readonly runsQueue: boolean;
   readonly isQuick: boolean;
-  /** False for what only runs others. */
+  /** False if it only runs other commands. */
   readonly isForSlowLog: boolean;
-  /** False for what administers, since its words may hold secrets, and for what shows itself. */
+  /** False for administrative commands, whose words may hold secrets, and for those that show themselves. */
   readonly isShownToMonitors: boolean;
-  /** May be called by a script. */
+  /** True if a script may call it. */
   readonly isForScripts: boolean;
   readonly subcommandByName: ReadonlyMap<string, CommandFacts> | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * What commands may ask of the database that runs them, by role. The database
- * implements it (`database.ts`); the rows of commands see nothing else of it,
- * and so nothing of the other rows.
+ * The interfaces, by role, through which commands use the database that runs
+ * them. The database implements them (`database.ts`). The rows of commands see
+ * nothing else of it, and so none of the other rows.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Journal } from "../kernel/journal.ts";
@@ -21,7 +21,7 @@ import type { ScriptHost } from "./scripting/redis-functions.ts";
 import type { Scripts } from "./scripting/scripts.ts";
 import type { Waiters } from "./session/waiters.ts";
 
-/** Figures that the store cannot know by itself. */
+/** Figures that the store cannot measure itself. */
 export interface ProcessFigures {
   /** Memory in use by the thread of the store: JavaScript heap and buffers. */
   readonly usedBytes: number;
@@ -29,12 +29,12 @@ export interface ProcessFigures {
   readonly residentBytes: number;
 }
 
-/** The store that a database belongs to, as its commands see it. */
+/** The store of a database, as its commands see it. */
 export interface StoreFacts {
   readonly journal: Journal;
   /** How many entries XREADGROUP may leave pending for one consumer of a group; 0: any number. */
   readonly pendingEntriesMax: number;
-  /** The memory settings with which the database of a name begins. */
+  /** The memory settings with which the database of this name starts. */
   readonly memoryOf: (name: string) => MemorySettings;
   /** Undefined unless the store was started for the tests of Redis. */
   readonly compat: RedisCompat | undefined;
@@ -43,7 +43,7 @@ export interface StoreFacts {
   readonly startedAtMs: number;
 }
 
-/** The table of commands, and how often each of them ran. */
+/** The table of commands, and their counters. */
 export interface CommandRegister {
   readonly commands: readonly CommandFacts[];
   /** The command of this name in any case, or undefined. */
@@ -51,56 +51,56 @@ export interface CommandRegister {
   /** The command that is called `get` or `object|encoding`, in any case, or undefined. */
   findByFullName(fullName: Bytes): CommandFacts | undefined;
   countsOf(command: CommandFacts): CommandCounts;
-  /** The errors that were answered since the start. */
+  /** The error replies since the start. */
   readonly errorCounts: ErrorCounts;
   resetCounts(): void;
 }
 
-/** What the commands of one run may do. */
+/** What the commands of one script run may do. */
 export interface ScriptRules {
-  /** Nothing may be written, nor told to others. */
+  /** Nothing may be written or published. */
   readonly isReadOnly: boolean;
-  /** Commands that take memory may run although there is none to spare. */
+  /** Commands that take memory may run although memory is short. */
   readonly allowsGrowth: boolean;
-  /** `allow-key-locking`: no command may name any other key. */
+  /** `allow-key-locking`: commands may name these keys only. */
   readonly lockedKeys: ReadonlySet<Bytes> | undefined;
 }
 
 /** The commands of one run of a script. */
 export interface CommandsOfScript extends ScriptHost {
-  /** True if one of the commands has answered this error: then it is counted already. */
+  /** True if one of the commands has replied with this error: then it is counted already. */
   isOfCommand(error: CommandError): boolean;
 }
 
-/** Runs scripts, and knows what they may take. */
+/** Runs scripts within their limits. */
 export interface ScriptRunner {
   readonly scripts: Scripts;
-  /** False if the running command may take no memory: there was none to spare when it began. */
+  /** False if the running command may take no memory, because memory was short when it began. */
   readonly hasRoom: boolean;
   /** Why nothing of this database may be written now, or undefined. */
   readonly journalRefusal: string | undefined;
   readonly memory: MemoryAccount;
   /**
-   * Runs a script for the caller of the running command, within the running unit of work: its commands see what was there
-   * before, and what they change is part of the same frame.
+   * Runs a script for the caller of the running command, within the running unit of work: its commands see the earlier
+   * changes of the unit, and their changes are part of the same frame.
    */
   runScript(rules: ScriptRules, script: (commands: CommandsOfScript) => Reply): Reply;
 }
 
-/** Callers that are sent something without asking for it, or wait for it. */
+/** Clients that get pushes, or wait. */
 export interface ClientHost {
   readonly pubsub: PubSub;
   readonly monitors: Monitors;
   readonly waiters: Waiters;
-  /** The sessions that are logged in, and the bytes that they take. */
+  /** The sessions that are logged in, and their bytes. */
   readonly sessions: { readonly count: number; readonly memoryBytes: number };
 }
 
-/** The settings of a database that last until the next start. */
+/** The settings of a database that apply until the next start. */
 export interface SettingsHost {
   readonly name: string;
   setMemory(settings: MemorySettings): void;
-  /** Which events of keys are published, as `readEventFlags` has them. */
+  /** The published events of keys, in the form that `readEventFlags` returns. */
   readonly eventFlags: string;
   setEventFlags(flags: string): void;
 }

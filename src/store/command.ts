@@ -1,7 +1,7 @@
 /**
  * A command is a row: its facts first, its function last. Arity checks, the
  * read-only token, availability over HTTP, `COMMAND`, the manual page and the
- * test that every row is tested all read the row; nothing asks for a command
+ * test that every row is tested all read the row; no code looks for a command
  * by its name.
  */
 import { assert } from "../kernel/assert.ts";
@@ -25,7 +25,7 @@ export const secondKey: KeyPositions = { first: 2, last: 2, step: 1 };
 export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
 /** MSET: every other argument. */
 export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
-/** XREAD: keys come after STREAMS, and their ids after them. */
+/** XREAD: keys follow STREAMS, and their ids follow them. */
 export const streamKeys: KeyPositions = {
   first: 0,
   last: 0,
@@ -39,22 +39,22 @@ export const streamKeys: KeyPositions = {
     ]),
   },
 };
-/** SINTERCARD: the first argument says how many keys follow. */
+/** SINTERCARD: the first argument is the number of keys. */
 export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
 
-/** A command as it is written down. */
+/** A command as the table of its family defines it. */
 export interface Row extends RowFacts {
   /**
-   * Called in place of `run` within a session, for commands that change the session. It may also give replies to the
+   * Called instead of `run` within a session, for commands that change the session. It may also pass replies to the
    * session; then it returns the last one, or undefined.
    */
   readonly runInSession?: (session: Session, words: readonly Bytes[]) => Reply | undefined;
-  /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
+  /** Of a container such as OBJECT: its `run` is called only if `arity` allows it without a subcommand (COMMAND). */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;
 }
 
-/** A row as the engine uses it. */
+/** A row with its derived facts. */
 export interface Command extends CommandFacts, Row {
   readonly notifiesMisses: boolean;
   readonly isQuick: boolean;
@@ -63,12 +63,12 @@ export interface Command extends CommandFacts, Row {
 
 let commandCount = 0;
 
-/** How many commands and subcommands there are; their numbers are below. */
+/** The number of commands and subcommands. The `number` of each is below it. */
 export function countCommands(): number {
   return commandCount;
 }
 
-/** Makes the rows of one family of the command reference into commands. */
+/** Turns the rows of one family of the command reference into commands. */
 export function family(name: string, rows: readonly Row[]): readonly Command[] {
   return rows.map((row) => register(name, row, ""));
 }
@@ -98,22 +98,22 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isQuick: row.isQuick ?? has("fast"),
     isForSlowLog: !has("skip_slowlog"),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
-    // What belongs to a connection has none in a script; what would wait answers at once there.
+    // A script has no connection, and a blocking command replies at once there.
     isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
 }
 
 /**
- * What a command is given. One object serves all calls of a database, one
- * after the other, so a command must not keep it.
+ * The arguments and environment of a running command. One object serves all
+ * calls of a database, one after the other, so a command must not keep it.
  */
 export class Call {
   readonly keyspace: Keyspace;
-  /** The database, as far as commands may ask it for something. */
+  /** The database, as far as commands may use it. */
   readonly database: CommandHost;
   readonly random: Random;
-  /** The row that is running. */
+  /** The running command. */
   command!: Command;
   #words: readonly Bytes[] = [];
   #caller: Caller | undefined;
@@ -132,7 +132,7 @@ export class Call {
     return this;
   }
 
-  /** Lets the caller wait. The reply stands for none yet; where the caller cannot wait, it is its reply to that. */
+  /** Blocks the caller. The returned reply is a placeholder, or the final reply of a caller that cannot block. */
   wait(wait: Wait): Reply {
     const taker = this.#caller?.waiting;
     if (taker === undefined) return wait.cannotWait === undefined ? wait.timedOut : wait.cannotWait;
@@ -149,7 +149,7 @@ export class Call {
     return this.keyspace.nowMs;
   }
 
-  /** True where a read may keep what it has worked out: the caller may write, and so may the disk. */
+  /** True if a read may store what it computed: the caller may write, and the disk accepts writes. */
   get mayWrite(): boolean {
     return this.#caller?.user.mayKeepFigures === true && this.keyspace.mayRemoveExpired;
   }
@@ -162,23 +162,23 @@ export class Call {
 
   get caller(): Caller {
     const caller = this.#caller;
-    assert(caller !== undefined, "a command runs on behalf of somebody");
+    assert(caller !== undefined, "a running command has a caller");
     return caller;
   }
 
-  /** The session of the caller that asked last. */
+  /** The session of the current caller, if it has one. */
   get session(): Session | undefined {
     return this.#caller?.session;
   }
 
-  /** What the tests of Redis may turn; undefined for everybody else. */
+  /** Settings for the tests of Redis; undefined unless the store was started for them. */
   get compat(): RedisCompat | undefined {
     return this.#caller?.transport === "tcp" ? this.database.context.compat : undefined;
   }
 
-  // Bound, so that a row may take them apart: `run: ({ keyspace, arg }) => …`.
+  // Bound, so that a row may destructure them: `run: ({ keyspace, arg }) => …`.
 
-  /** The word at `index` as it came; 0 is the name. Must exist. */
+  /** The word at `index` as received; 0 is the name. Must exist. */
   readonly arg = (index: number): Bytes => this.#words[index] as Bytes;
 
   /** The word in upper case, for comparing with option names. */
@@ -187,7 +187,7 @@ export class Call {
   /** All words from `index` on. */
   readonly argsFrom = (index: number): readonly Bytes[] => {
     const words = this.#words;
-    // Mostly it is one, and a literal costs a fraction of a call to `slice`.
+    // It is mostly one word, and a literal costs a fraction of a call to `slice`.
     return words.length === index + 1 ? [words[index] as Bytes] : words.slice(index);
   };
 
@@ -199,7 +199,7 @@ export class Call {
   };
 
   /**
-   * The word as an integer that fits a double, for counts and offsets: a larger one is clamped to ±(2^53 - 1), which
+   * The word as an integer that fits a double, for counts and offsets. A larger one is clamped to ±(2^53 - 1), which
    * no collection reaches. Throws `notInteger`.
    */
   readonly count = (index: number): number => {
@@ -208,7 +208,7 @@ export class Call {
     return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
   };
 
-  /** As `count`, but what is negative, and what is no integer at all, is refused with the same text, as Redis does. */
+  /** As `count`, but refuses negative numbers and non-integers with the same text, as Redis does. */
   readonly countFromZero = (index: number): number => {
     if (parseInteger(this.#words[index] as Bytes) === undefined) throw outOfRange;
     const value = this.count(index);

@@ -1,6 +1,6 @@
 /**
- * The work of commands must not grow with what a database holds. It is counted, not timed: entries that tables look at
- * and entries that they move, per command, with a thousand elements and with many times as many.
+ * The work of commands must not grow with the size of a database. It is counted, not timed: entries that tables examine
+ * and move, per command, with a thousand elements and with many times as many.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,9 +15,9 @@ import { StreamValue } from "./values/stream.ts";
 
 const FEW = 1_000;
 const MANY = 32_000;
-/** Entries looked at and moved by one command on a table of any size, on average. */
+/** Entries examined and moved by one command on a table of any size, on average. */
 const WORK_PER_COMMAND_MAX = 12;
-/** How much more it may be for many times as many elements: the fill of a table differs a little by its size. */
+/** The allowed factor for many times as many elements: the fill of a table differs a little with its size. */
 const GROWTH_MAX = 1.6;
 
 function tableWork(session: Session): number {
@@ -43,15 +43,15 @@ function setWork(session: Session): number {
 
 interface Measured {
   readonly what: string;
-  /** Makes a store with so many elements. */
+  /** Fills a store with `count` elements. */
   readonly fill: (session: Session, count: number) => void;
-  /** Runs commands on it and answers how many elements they were about. */
+  /** Runs commands on it and returns how many elements they used. */
   readonly run: (session: Session, count: number) => number;
 }
 
 const SAMPLES = 500;
 
-/** Runs `line` for elements spread over all of them. */
+/** Runs `line` for a sample of all elements. */
 function sample(count: number, run: (i: number) => void): number {
   for (let i = 0; i < SAMPLES; i += 1) run(Math.floor((i * count) / SAMPLES));
   return SAMPLES;
@@ -253,7 +253,7 @@ for (const { what, fill, run } of measured) {
   });
 }
 
-/** Five keys drawn, each found in the other table, one removed from both, and the SET itself. */
+/** Five sampled keys, each found in the other table, one removed from both, and the SET itself. */
 const EVICTION_WORK_MAX = 40;
 
 test("the work of a SET that evicts a key does not grow with the number of keys", () => {
@@ -302,10 +302,10 @@ test("A-06: the work of one database does not depend on another", () => {
   assert.equal(other.keyspace.entries.visits + other.keyspace.entries.moves, 0);
 });
 
-/** Stores that only reading commands use, by what filled them and how many elements they have. */
+/** Stores that only reading commands use, by fill function and number of elements. */
 const readStores = new Map<(session: Session, count: number) => void, Map<number, Session>>();
 
-/** A store that `fill` filled with `count` elements, for the command `words`: its own, if the command writes. */
+/** A store filled by `fill` with `count` elements, for the command `words`; its own store if the command writes. */
 function sessionFor(words: readonly string[], fill: (session: Session, count: number) => void, count: number): Session {
   const isReadOnly = findCommand(words[0] ?? "")?.flags.includes("readonly") ?? false;
   const stores = readStores.get(fill) ?? new Map<number, Session>();
@@ -360,10 +360,10 @@ for (const words of sortedSetCalls) {
   });
 }
 
-/** Nodes on the way down, and a block or two that are opened for a change and packed again. */
+/** Nodes on the way down, and one or two blocks that are unpacked for a change and packed again. */
 const LIST_WORK_MAX = 3 * 128;
 const LIST_GROWTH_MAX = 40;
-/** More than one block, and enough for all that is taken. */
+/** More than one block, and enough for all pops. */
 const LIST_FEW = 4_000;
 
 function listWork(session: Session): number {
@@ -415,7 +415,7 @@ const placeOf = (i: number): readonly string[] => [
   (((i * 104_729) % 170_000) / 1_000 - 85).toFixed(4),
 ];
 
-/** Of an area that holds about as many places whatever the number of all of them is. */
+/** Searches of an area with about the same number of places, whatever the total. */
 const geoCalls: readonly ((i: number, count: number) => readonly string[])[] = [
   (i) => ["GEOADD", "z", ...placeOf(i + 17), `new:${i}`],
   (i) => ["GEOADD", "z", ...placeOf(i + 17), `member:${i}`],
@@ -432,7 +432,7 @@ const geoCalls: readonly ((i: number, count: number) => readonly string[])[] = [
   ],
 ];
 
-/** Up to nine cells are looked through, each found by its two bounds. */
+/** Up to nine cells are searched, each found by its two bounds. */
 const GEO_WORK_MAX = 400;
 
 function fillPlaces(session: Session, count: number): void {
@@ -452,7 +452,7 @@ for (const words of geoCalls) {
   });
 }
 
-/** Halves on the way to an entry, a chunk of a hundred, and the things of a leaf that make room. */
+/** Steps of a binary search for an entry, a chunk of a hundred, and the items of a leaf that are moved. */
 const STREAM_WORK_MAX = 600;
 const STREAM_GROWTH_MAX = 60;
 /** More than one leaf of chunks. */

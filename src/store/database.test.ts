@@ -11,7 +11,7 @@ import { errorReply, pong, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import { Store } from "./store.ts";
 
-/** A journal whose frames become safe when the test says so. */
+/** A journal whose frames become safe when the test releases them. */
 class HeldJournal implements Journal {
   readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
@@ -53,7 +53,7 @@ function run(database: Database, text: string, caller = standard): Reply | Promi
   return database.command(caller, text.split(" "));
 }
 
-/** True once the promise has settled, asked after every job that is ready has run. */
+/** True if the promise has settled after all ready jobs have run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   promise.then(() => {
@@ -74,7 +74,7 @@ test("a write waits until its frame is safe", async () => {
   assert.deepEqual(await reply, { kind: "simple", text: "OK" });
 });
 
-test("a read that saw an unsafe write waits with it; with nothing outstanding a read leaves at once", async () => {
+test("a read that saw an unsafe write waits with it; without unsafe writes a read leaves at once", async () => {
   const { database, journal } = open();
   const write = run(database, "SET k v");
 
@@ -109,7 +109,7 @@ test("A4: a transaction is one frame, and reads the clock once", async () => {
   );
 });
 
-test("A4: a transaction with one refused command leaves nothing behind", () => {
+test("A4: a transaction with one refused command changes nothing", () => {
   const { database, journal } = open();
   const before = journal.frames.length;
   const refused: [string[], string][] = [
@@ -142,7 +142,7 @@ test("A-15, A4: a transaction with too many commands is refused before anything 
   assert.equal(run(database, "EXISTS k"), 0);
 });
 
-test("A-10: the scripts of a transaction together have three times the time of one", () => {
+test("A-10: the scripts of a transaction together may run for three times the limit of one", () => {
   const clock = new VirtualClock();
   const slow = (): number => {
     clock.advance(999);
@@ -158,7 +158,7 @@ test("A-10: the scripts of a transaction together have three times the time of o
   assert.equal(database.command(standard, script), "k");
 });
 
-test("S-04: with a full disk writes are refused before they change anything, reads go on", () => {
+test("S-04: with a full disk writes are refused before they change anything, and reads continue", () => {
   const { database, journal } = open();
   journal.refusal = "No space left on device";
 
@@ -172,7 +172,7 @@ test("S-04: with a full disk writes are refused before they change anything, rea
   assert.throws(() => database.transaction(standard, [["SET", "k", "v"]]), TransactionDiscarded);
 });
 
-test("A-03: a read-only caller reads and pings, and is refused writes and powerful reads by name", () => {
+test("A-03: a read-only caller may read and ping, and is refused writes and powerful reads by name", () => {
   const { database } = open();
   const noPermission = (name: string) =>
     errorReply(new CommandError(`NOPERM this user has no permissions to run the '${name}' command or its subcommand`));
@@ -183,7 +183,7 @@ test("A-03: a read-only caller reads and pings, and is refused writes and powerf
   assert.deepEqual(run(database, "PUBLISH c m", readOnly), noPermission("publish"));
 });
 
-test("the daily limit counts commands, refuses with the service's text, and starts anew the next day", () => {
+test("the daily limit counts commands, refuses with the service's text, and resets the next day", () => {
   const { database, clock } = open(new HeldJournal(), { dailyRequestsMax: 2 });
   run(database, "PING");
   run(database, "PING");
@@ -202,7 +202,7 @@ test("the daily limit counts commands, refuses with the service's text, and star
   assert.deepEqual(run(database, "PING"), { kind: "simple", text: "PONG" });
 });
 
-test("a long pipeline answers every command in order and lets others in between", async () => {
+test("a long pipeline answers every command in order and yields to other commands", async () => {
   const { database, journal } = open();
   const requests = Array.from({ length: 2_500 }, (_, index) => ["APPEND", "k", String(index % 10)]);
 
@@ -235,7 +235,7 @@ test("A-06: two databases share no key", () => {
   assert.equal(run(store.database("main"), "GET k"), "main");
 });
 
-test("what is left of a long pipeline is refused when its database is dropped, and leaves no frame behind", async () => {
+test("the rest of a long pipeline is refused when its database is dropped, and leaves no frame", async () => {
   const { store, journal } = open();
   const doomed = store.database("doomed");
   const replies = doomed.pipeline(
@@ -253,7 +253,7 @@ test("what is left of a long pipeline is refused when its database is dropped, a
   assert.deepEqual((await replies).at(-1), errorReply(new CommandError("ERR the database was deleted")));
 });
 
-test("a store rebuilt from its frames, and from its dump, holds what the live one holds", () => {
+test("a store rebuilt from its frames, or from its dump, equals the live one", () => {
   const { store, database, journal, clock } = open();
   const other = store.database("ünï");
   store.database("gone");
@@ -278,7 +278,7 @@ test("a store rebuilt from its frames, and from its dump, holds what the live on
     assert.equal(run(rebuilt.database("main"), "GET a"), "1");
     assert.equal(run(rebuilt.database("main"), "PTTL b"), 5);
     assert.equal(run(rebuilt.database("ünï"), "HGET h f"), "v".repeat(300));
-    // The number of the dropped database is never given to another one.
+    // The number of the dropped database is never reused.
     assert.equal(rebuilt.database("new").number, 4);
   }
 });

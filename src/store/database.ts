@@ -1,12 +1,12 @@
 /**
- * One database: its keys, its counters, and the door through which whole
- * requests come in.
+ * One database: its keys, its counters, and the functions that run whole
+ * requests.
  *
  * (1) A unit of work (a command, a transaction, a sweep) has one `now` and
  *     leaves at most one frame in the journal. The commands of a pipeline are
  *     units of their own, but some of them share a reading of the clock.
- * (2) A reply leaves when everything it saw is as safe as the setting promises:
- *     it waits for the end of the journal as it was when the reply was made.
+ * (2) A reply leaves when all state that it saw is as safe as the setting
+ *     promises: it waits for the end of the journal when the reply was made.
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
  */
@@ -68,30 +68,30 @@ import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { Waiters } from "./session/waiters.ts";
 
-/** After so many commands, or so long (`TURN_MS`), a pipeline lets others in between. */
+/** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
-/** How often it looks at the clock behind quick commands: a look costs as much as a third of a GET. */
+/** How often it reads the clock after quick commands: a reading costs a third of a GET. */
 const SLICE_COMMANDS_PER_LOOK = 64;
-/** And behind so many bytes of answers. */
+/** It also reads the clock after this many bytes of replies. */
 const SLICE_BYTES_PER_LOOK = 64 * 1024;
 
-/** As a kind of unit: no command, and a transaction over HTTP, which is what EXEC is over TCP. */
+/** Kinds of unit: no command, and a transaction over HTTP, as EXEC is over TCP. */
 const NO_COMMAND = -1;
 const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
 
 /**
- * All scripts of a transaction together run for so many times the limit of one, or one limit more: a transaction is one
- * unit of work. They are timed by the clock on the wall, so it is more than once.
+ * All scripts of a transaction together run for this many times the limit of one, or one limit more: a transaction is
+ * one unit of work. They are timed by the wall clock, so it is more than once.
  */
 const SCRIPT_LIMITS_PER_TRANSACTION = 3;
 
-/** It waits before everything else of its tenant: it came before that. */
+/** Runs before all other waiting work of its tenant, because it came first. */
 const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
-/** Takes the reply of a command of a pipeline, and returns how many bytes it has printed of it. */
+/** Prints the reply of a command of a pipeline, and returns the number of printed bytes. */
 export type ReplyPrinter = (reply: Reply) => number;
 
-/** What the databases of a store have in common. */
+/** What the databases of a store share. */
 export interface StoreContext extends StoreFacts {
   readonly clock: Clock;
   readonly random: Random;
@@ -102,9 +102,9 @@ export interface StoreContext extends StoreFacts {
   readonly openAccount: (name: string) => MemoryAccount;
   readonly interpreter: Interpreter;
   readonly frame: FrameWriter;
-  /** A bug was met in the middle of a unit of work: if it had changed state, memory is ahead of the journal. */
+  /** Reports a bug within a unit of work: if the unit had changed state, memory is ahead of the journal. */
   reportBug(error: unknown): void;
-  /** Refuses to go on after such a bug. */
+  /** Throws after such a bug. */
   assertSound(): void;
 }
 
@@ -113,47 +113,47 @@ const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 export class Database implements SessionHost {
   readonly name: string;
   readonly number: number;
-  /** Of its frames, what the journal has not written yet. */
+  /** Bytes of its frames that the journal has not written yet. */
   journalBytes = 0;
-  /** What its data takes of the thread's memory. */
+  /** The share of its data in the memory of the thread. */
   readonly memory: MemoryAccount;
   readonly keyspace: Keyspace;
   readonly context: StoreContext;
-  /** When it may have the thread. */
+  /** Its turns in the thread. */
   readonly turn: Tenant;
-  /** The table of commands, for the commands that tell of it. */
+  /** The table of commands, for commands that describe it. */
   readonly commands: readonly Command[];
-  /** The errors that were answered since the start. */
+  /** The error replies since the start. */
   readonly errorCounts = new ErrorCounts();
-  /** Commands and subcommands of names that do not exist, since the start. */
+  /** Calls of commands and subcommands that do not exist, since the start. */
   unknownCount = 0;
-  /** Channels, and who listens to them. */
+  /** Channels and their subscribers. */
   readonly pubsub: PubSub;
-  /** Who watches the commands. */
+  /** Clients in MONITOR. */
   readonly monitors: Monitors;
-  /** Who wants to know that a key changes. */
+  /** Observers of changes of keys. */
   readonly observers: KeyObservers;
-  /** Whose command waits for a key to hold something. */
+  /** Clients whose command waits for a key. */
   readonly waiters: Waiters;
-  /** Who may log in besides the tokens of the database. */
+  /** The users of the database, in addition to its tokens. */
   readonly users: Users;
-  /** Who is logged in over TCP. */
+  /** Sessions that are logged in over TCP. */
   readonly sessions: Sessions;
-  /** What took long lately. */
+  /** Recent slow commands. */
   readonly slowRuns = new SlowRuns();
   readonly #pushes: Pushes;
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
-  /** What the running command is given; another one while a script runs, whose own command goes on. */
+  /** The Call of the running command; while a script runs, that of the script's commands. */
   #call: Call;
   readonly #scriptCall: Call;
   readonly #quota: Quota;
   readonly #eviction: Eviction;
   /** By number of the command. Full length from the start: V8 would make a hash table of an array with large gaps. */
   readonly #counts: (CommandCounts | undefined)[] = new Array(countCommands()).fill(undefined);
-  /** When the clock was last looked at, or about then: what runs now began no earlier. */
+  /** When the clock was last read, or about then: the running command began no earlier. */
   #lookedAtMs = 0;
-  /** What is left for scripts of the running transaction. */
+  /** Time left for scripts of the running transaction. */
   #scriptMsLeft = Number.POSITIVE_INFINITY;
   #isDropped = false;
   #eventFlags = "";
@@ -185,7 +185,7 @@ export class Database implements SessionHost {
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
   command(caller: Caller, request: CommandRequest): Reply | Promise<Reply>;
-  /** With `print`: what it makes of the reply, as part of the same turn of the thread. */
+  /** With `print`: returns its result for the reply, as part of the same turn of the thread. */
   command<Printed>(
     caller: Caller,
     request: CommandRequest,
@@ -196,7 +196,7 @@ export class Database implements SessionHost {
     return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
-  /** As `command`, for who waits for the journal by itself: the reply may leave when it is safe up to its present end. */
+  /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
   execute(caller: Caller, request: CommandRequest): Reply {
     this.#begin();
     const reply = this.#runOne(caller, request);
@@ -204,17 +204,17 @@ export class Database implements SessionHost {
     return reply;
   }
 
-  /** Whether a request has to wait because its command is expected to take long: with `isHeavy`, for its turn. */
+  /** Whether a request must wait because its command is expected to take long: with `isHeavy`, for its turn. */
   mustWait(request: CommandRequest): boolean {
     return this.turn.mustWaitFor(kindOf(request));
   }
 
-  /** Whether it is expected to take long. */
+  /** Whether the command is expected to take long. */
   isHeavy(request: CommandRequest): boolean {
     return this.turn.hasHeavy && this.turn.isHeavy(kindOf(request));
   }
 
-  /** Runs a task that executes a request: now, if the database may have the thread, or when its turn comes. */
+  /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
   inItsTurn(request: CommandRequest, task: () => void): void {
     const { turn } = this;
     const isHeavy = this.isHeavy(request);
@@ -228,7 +228,7 @@ export class Database implements SessionHost {
     turn.charge(clock.monotonicMs() - startMs);
   }
 
-  /** When the last unit of work began, and when the clock was last looked at. */
+  /** When the last unit of work began, and when the clock was last read. */
   get beganAtMs(): number {
     return this.keyspace.nowMs;
   }
@@ -238,8 +238,8 @@ export class Database implements SessionHost {
   }
 
   /**
-   * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its place. A long
-   * pipeline yields to others now and then.
+   * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its position. A long
+   * pipeline yields to other tenants now and then.
    */
   pipeline(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
     const replies: Reply[] = [];
@@ -251,7 +251,7 @@ export class Database implements SessionHost {
     return end === undefined ? replies : end.then(() => replies);
   }
 
-  /** As `pipeline`; each reply is printed as part of the turn that made it. Returns undefined when all is done and safe. */
+  /** As `pipeline`; prints each reply in the turn that made it. Returns undefined when all is done and safe. */
   printPipeline(
     caller: Caller,
     requests: readonly CommandRequest[],
@@ -262,13 +262,13 @@ export class Database implements SessionHost {
   }
 
   /**
-   * Checks every command, then runs them all as one unit: one `now`, one frame. A command that fails while it runs does
-   * not stop the rest.
+   * Checks every command, then runs all as one unit: one `now`, one frame. A command that fails while it runs does not
+   * stop the rest.
    *
-   * @throws {TransactionDiscarded} at once or late, when a command is refused; then nothing has run.
+   * @throws {TransactionDiscarded} at once or later, if a command is refused; then nothing has run.
    */
   transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]>;
-  /** With `print`: what it makes of the replies, as part of the same turn of the thread. */
+  /** With `print`: returns its result for the replies, as part of the same turn of the thread. */
   transaction<Printed>(
     caller: Caller,
     requests: readonly CommandRequest[],
@@ -291,7 +291,7 @@ export class Database implements SessionHost {
     const commands = requests.map((request) => {
       const command = this.#find(caller, request, "multi");
       if (command instanceof CommandError) throw this.#discard(command);
-      // Nothing is queued while memory is short, reads neither, as in Redis.
+      // As in Redis, nothing is queued while memory is short, not even reads.
       hasRoom ??= this.#eviction.makeRoom();
       const refusal = hasRoom ? this.#growthRefusalOf(command) : outOfMemory;
       if (refusal !== undefined) throw this.#discard(refusal);
@@ -299,7 +299,7 @@ export class Database implements SessionHost {
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
-    // One of them may take rights away from those behind it.
+    // A command may revoke rights that later ones need.
     const replies = this.runAllQueued(
       caller,
       commands.map((command, index) => ({ command, words: requests[index] as CommandRequest })),
@@ -348,7 +348,7 @@ export class Database implements SessionHost {
     }
   }
 
-  /** Runs a queued command, if the caller still may. */
+  /** Runs a queued command, if the caller still has the right. */
   #runQueued(caller: Caller, queued: QueuedCommand): Reply {
     const { user } = caller;
     const { words } = queued;
@@ -359,7 +359,7 @@ export class Database implements SessionHost {
     return this.#answerError(noPermissionAnyMore(refusal));
   }
 
-  /** Removes what is past its time, at most so much that nobody notices. Returns how many keys and fields went. */
+  /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
     if (this.journalRefusal !== undefined) return 0;
     this.#begin();
@@ -375,19 +375,19 @@ export class Database implements SessionHost {
     return count;
   }
 
-  /** True while there is more to evict than a unit of work had time for. */
+  /** True while there are more keys to evict than a unit of work had time for. */
   get isEvicting(): boolean {
     return this.#eviction.hasBacklog;
   }
 
-  /** Puts other memory settings in force until the next start, and makes room for them, as part of the running unit. */
+  /** Applies new memory settings until the next start, and evicts as they require, as part of the running unit. */
   setMemory(settings: MemorySettings): void {
     this.keyspace.memory = settings;
     this.#eviction.settingsChanged();
     this.#eviction.makeRoom();
   }
 
-  /** Which events of keys are told, as `readEventFlags` has them; nothing at the start. */
+  /** The published events of keys, in the form that `readEventFlags` returns; none at the start. */
   get eventFlags(): string {
     return this.#eventFlags;
   }
@@ -397,7 +397,7 @@ export class Database implements SessionHost {
     this.keyspace.onEvent = eventNotifier(flags, this.pubsub);
   }
 
-  /** Removes all keys, and what is kept beside them, as a unit of its own. */
+  /** Removes all keys, and the state beside them, as a unit of its own. */
   reset(): void {
     this.#begin();
     clearKeyspace(this.keyspace);
@@ -421,7 +421,7 @@ export class Database implements SessionHost {
     });
     const call = this.#call;
     const { mayRemoveExpired } = keyspace;
-    // As a script's own limit: what it computes, which costs something to read.
+    // As for a script's own limit: CPU time, which costs something to read.
     const isCounted = this.#scriptMsLeft < Number.POSITIVE_INFINITY;
     const startMs = isCounted ? this.context.clock.threadCpuMs() : 0;
     this.#call = this.#scriptCall;
@@ -435,7 +435,7 @@ export class Database implements SessionHost {
     }
   }
 
-  /** Brings the account to what keys, values and scripts take now. */
+  /** Sets the account to the memory that keys, values and scripts take now. */
   countMemory(): void {
     this.memory.set(this.keyspace.usedBytes + this.scripts.cache.bytes);
   }
@@ -446,12 +446,12 @@ export class Database implements SessionHost {
     return journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
   }
 
-  /** False if the running command may take no memory: there was none to spare when it began. */
+  /** False if the running command may take no memory, because memory was short when it began. */
   get hasRoom(): boolean {
     return this.#eviction.hasRoom;
   }
 
-  /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
+  /** Refuses all further commands, such as the rest of a long pipeline: the journal has dropped the database. */
   drop(): void {
     this.#isDropped = true;
     this.memory.close();
@@ -462,10 +462,10 @@ export class Database implements SessionHost {
   }
 
   /**
-   * Whether somebody may listen. The words are those of the command that they would have given over TCP: `subscribe` and
-   * channels, `psubscribe` and patterns, or `monitor`.
+   * Checks that a caller may subscribe. The words are those of the command over TCP: `subscribe` and channels,
+   * `psubscribe` and patterns, or `monitor`.
    *
-   * @throws {CommandError} when they may not.
+   * @throws {CommandError} if it may not.
    */
   checkListening(caller: Caller, words: CommandRequest): void {
     this.#begin();
@@ -482,7 +482,7 @@ export class Database implements SessionHost {
     throw refusal;
   }
 
-  /** Lets ACL LOG tell that somebody gave this name and a wrong password, or that of a user who is off. */
+  /** Adds a failed login with this name to ACL LOG: a wrong password, or a disabled user. */
   noteFailedLogin(username: Bytes, asker?: Session): void {
     const denied = { reason: "auth", context: "toplevel", object: "AUTH" } as const;
     const nowMs = this.context.clock.nowMs();
@@ -490,7 +490,7 @@ export class Database implements SessionHost {
     this.users.log.add({ ...denied, username, client }, nowMs);
   }
 
-  /** Lets ACL LOG tell of a refusal, if it is one for want of a right. */
+  /** Adds a refusal to ACL LOG, if the reason is a missing right. */
   noteDenial(
     caller: Caller,
     { denied }: CommandError,
@@ -499,13 +499,13 @@ export class Database implements SessionHost {
     if (denied === undefined) return;
     const { user, session } = caller;
     const { nowMs } = this.keyspace;
-    // Of a script and of EXEC it is they that were asked for.
+    // The last command of the session is the script or EXEC, not a command inside it.
     if (session !== undefined && context !== "lua" && !session.isExecuting) session.lastCommand = command;
     const client = session === undefined ? requestLine(caller, command) : clientLine(session, nowMs);
     this.users.log.add({ ...denied, context, username: user.name, client }, nowMs);
   }
 
-  /** The far end of a subscriber has gone: it listens to nothing more. */
+  /** Removes all subscriptions of a subscriber that disconnected. */
   closeSubscriber(subscriber: Subscriber): void {
     this.pubsub.close(subscriber);
     this.monitors.remove(subscriber);
@@ -526,14 +526,14 @@ export class Database implements SessionHost {
   }
 
   /**
-   * Rebuilds all keys from the frames of a snapshot, as a restart would, within the running unit: for DEBUG RELOAD. The
-   * journal has nothing to say of it, since nothing changes.
+   * Rebuilds all keys from the frames of a snapshot, as a restart would, within the running unit: for DEBUG RELOAD. It
+   * is not journaled, since nothing changes.
    */
   reload(): void {
     const writer = new FrameWriter();
     describeClear((code) => writer.record(this.number, code));
     const frames = Array.from(framesOfDatabase(this, writer), (frame) => Buffer.from(frame));
-    // Nothing happens to the keys, so nobody is told.
+    // The keys do not change, so nothing is published.
     const { onChange, onReady } = this.keyspace;
     this.keyspace.onChange = undefined;
     this.keyspace.onReady = undefined;
@@ -548,7 +548,7 @@ export class Database implements SessionHost {
     this.keyspace.onReady = onReady;
   }
 
-  /** Whether somebody of this name may log in. */
+  /** Whether a user of this name may log in. */
   hasUser(name: Bytes): boolean {
     return isBuiltIn(name) || this.users.find(name) !== undefined;
   }
@@ -563,7 +563,7 @@ export class Database implements SessionHost {
     return counts;
   }
 
-  /** Lets all counters start anew. */
+  /** Resets all counters. */
   resetCounts(): void {
     this.#counts.fill(undefined);
     this.unknownCount = 0;
@@ -606,7 +606,7 @@ export class Database implements SessionHost {
     return journal.safe >= position ? reply : journal.whenSafe(position).then(() => reply);
   }
 
-  /** Runs commands until others have their turn; returns how many are done. */
+  /** Runs commands until other tenants have their turn; returns how many are done. */
   #runSome(
     caller: Caller,
     requests: readonly CommandRequest[],
@@ -631,7 +631,7 @@ export class Database implements SessionHost {
       const reply = this.#runOne(caller, request);
       this.#commit();
       printedBytes += print(reply);
-      // It has moved where the clock was looked at: behind everything that is not quick.
+      // It has moved if the clock was read, as after every command that is not quick.
       if (this.#lookedAtMs - beganAtMs >= TURN_MS) return index + 1;
       if (printedBytes < SLICE_BYTES_PER_LOOK) continue;
       printedBytes = 0;
@@ -662,7 +662,7 @@ export class Database implements SessionHost {
     return this.#answerError(refusal);
   }
 
-  /** The command that may run, or the reason why none does. */
+  /** The command that may run, or the error. */
   #find(caller: Caller, request: CommandRequest, context: AclContext = "toplevel"): Command | CommandError {
     if (this.#isDropped) return databaseDropped;
     const name = request[0];
@@ -695,18 +695,18 @@ export class Database implements SessionHost {
     return refusalOf(caller, command, refusal);
   }
 
-  /** False for what is only there for the tests of Redis. */
+  /** False for a command that exists only for the tests of Redis. */
   #exists(command: Command): boolean {
     return !command.isCompatOnly || this.context.compat !== undefined;
   }
 
-  /** Why this command may not start now although it is well formed. Makes room first, for every command, as Redis does. */
+  /** Why this well-formed command may not start now. Evicts first, for every command, as Redis does. */
   #refusalOf(command: CommandFacts): CommandError | undefined {
     if (!this.#eviction.makeRoom() && command.mayGrow) return outOfMemory;
     return this.#growthRefusalOf(command);
   }
 
-  /** The same without making room. */
+  /** The same without evicting. */
   #growthRefusalOf(command: CommandFacts): CommandError | undefined {
     return command.mayGrow && !this.memory.mayGrow ? memoryUsedUp : this.#diskRefusalOf(command);
   }
@@ -746,7 +746,7 @@ export class Database implements SessionHost {
       const { clock } = this.context;
       const tookMs = (isTimed ? clock.real.monotonicMs() : clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
-      // A script's own commands have looked too.
+      // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       if (tookMs >= slowRuns.thresholdMs)
         slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
@@ -767,7 +767,7 @@ export class Database implements SessionHost {
   }
 
   #discard(error: CommandError): TransactionDiscarded {
-    // What was evicted stays so.
+    // Evictions stay.
     this.#commit();
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
@@ -778,14 +778,14 @@ function identity(value: unknown): unknown {
   return value;
 }
 
-/** The command of a request as what a turn is of; NO_COMMAND if there is none. */
+/** The command of a request as the kind of a turn; NO_COMMAND if it does not exist. */
 function kindOf([name = "", subcommand]: CommandRequest): number {
   const command = findCommand(name);
   if (command?.subcommandByName === undefined || subcommand === undefined) return command?.number ?? NO_COMMAND;
   return command.subcommandByName.get(upperCase(subcommand))?.number ?? NO_COMMAND;
 }
 
-/** What a command is refused with. For EXEC that ends what it would have run. */
+/** The refusal of a command. A refused EXEC discards its transaction. */
 function refusalOf({ session }: Caller, { runsQueue }: Command, refusal: CommandError): CommandError {
   return runsQueue && session !== undefined ? session.refuseToExecute(refusal) : refusal;
 }

@@ -3,8 +3,8 @@
  * are those of Redis 7 except where the service differs (A.errors).
  *
  * Texts that never vary are built once and thrown as constants, as Redis does
- * with its shared replies. A `CommandError` carries no stack: it is an answer,
- * not a fault of ours.
+ * with its shared replies. A `CommandError` has no stack: it is a reply, not
+ * a bug.
  */
 
 import { upperCase } from "../kernel/bytes.ts";
@@ -20,13 +20,13 @@ export class CommandError {
     this.#denied = denied;
   }
 
-  /** Set where a user has no right to something: ACL LOG tells of it. */
+  /** Set if the user lacks a right: ACL LOG records it. */
   get denied(): Denied | undefined {
     return this.#denied;
   }
 }
 
-/** A transaction of which nothing was run; `error` is the first offending command's own. */
+/** A transaction that ran nothing; `error` is that of the first refused command. */
 export class TransactionDiscarded extends Error {
   override name = "TransactionDiscarded";
   readonly error: CommandError;
@@ -37,7 +37,7 @@ export class TransactionDiscarded extends Error {
   }
 }
 
-/** What is not let pass: a command, a key or channel of it, or somebody who says who they are. */
+/** What was denied: a command, a key, a channel, or a login. */
 export type DenialReason = "command" | "key" | "channel" | "auth";
 
 export interface Denied {
@@ -111,7 +111,7 @@ export const frequencyNotTracked = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
 export const outOfMemory = new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
-/** Before the memory of the store is used up: clients know the first words. */
+/** For the time before the memory of the store is used up: clients know the first words. */
 export const memoryUsedUp = new CommandError(
   "OOM command not allowed when the memory of the store is nearly used up. Delete keys of this database, which has much of it, or raise --store-memory",
 );
@@ -201,13 +201,13 @@ export const lastIdInGroup = new CommandError(
 export const newIdWithoutGroup = new CommandError(
   "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.",
 );
-/** To who waits for new entries of a group when it goes away. */
+/** Reply to clients that wait for new entries of a group when the group is removed. */
 export const awaitedGroupGone = new CommandError(
   "NOGROUP the consumer group this client was blocked on no longer exists",
 );
 export const awaitedStreamGone = new CommandError("UNBLOCKED the stream key no longer exists");
 
-/** `name` as it was spelled. */
+/** `name` as it was sent. */
 export function waitingInScript(name: string): CommandError {
   return new CommandError(`ERR ${printed(name)} command is not allowed with BLOCK option from scripts`);
 }
@@ -241,7 +241,7 @@ export const unbalancedStreams = new CommandError(
   "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.",
 );
 
-/** `suffix` says where. */
+/** `suffix` names the command. */
 export function noSuchKeyOrGroup(key: string, group: string, suffix = ""): CommandError {
   return new CommandError(`NOGROUP No such key '${printed(key)}' or consumer group '${printed(group)}'${suffix}`);
 }
@@ -398,7 +398,7 @@ export function libraryFactUnknown(option: string): CommandError {
   return new CommandError(`ERR Unrecognized option '${printed(option)}'`);
 }
 
-/** As Redis: an EXEC that is refused, for whatever reason, discards the transaction. */
+/** As in Redis: a refused EXEC discards the transaction, whatever the reason. */
 export function refusalOfExec({ text }: CommandError): CommandError {
   return new CommandError(`EXECABORT Transaction discarded because of: ${text.replace(/^ERR /, "")}`);
 }
@@ -407,7 +407,7 @@ export function helloOptionUnknown(option: string): CommandError {
   return new CommandError(`ERR Syntax error in HELLO option '${printed(option)}'`);
 }
 
-/** In RESP2, somebody who listens may say little else. `name` is in lower case. */
+/** In RESP2, a subscribed client may send few commands. `name` is in lower case. */
 export function notWhileListening(name: string): CommandError {
   return new CommandError(
     `ERR Can't execute '${name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context`,
@@ -421,7 +421,7 @@ const denials: Readonly<Record<DenialReason, string>> = {
   auth: "no permission",
 };
 
-/** At EXEC, for a command that could be queued before. `refusal` is what the user is refused now. */
+/** At EXEC, for a command that could be queued before. `refusal` is the reason now. */
 export function noPermissionAnyMore(refusal: CommandError): CommandError {
   const reason = denials[refusal.denied?.reason ?? "command"];
   return new CommandError(
@@ -443,7 +443,7 @@ export function noPermissionFor(reason: "key" | "channel", object: string): Comm
   });
 }
 
-/** Of SORT: BY and GET read keys that no word names. */
+/** For SORT: BY and GET read keys that no word names. */
 export function sortOptionDenied(option: "BY" | "GET"): CommandError {
   return new CommandError(`ERR ${option} option of SORT denied due to insufficient ACL permissions.`);
 }
@@ -520,7 +520,7 @@ export function passwordTooWeak(lengthMin: number): CommandError {
   );
 }
 
-/** Where Redis looks at the words of a subcommand itself. */
+/** For subcommands whose words Redis checks itself. */
 export function malformedSubcommand(name: string, subcommand: string): CommandError {
   return new CommandError(`ERR unknown subcommand or wrong number of arguments for '${subcommand}'. Try ${name} HELP.`);
 }
@@ -565,7 +565,7 @@ export function invalidPath(character: number, reason: string): CommandError {
   return new CommandError(`ERR Invalid JSON path at character ${character}: ${reason}`);
 }
 
-/** Wording of Redis' module; `what` goes on from "does not exist". */
+/** Wording of Redis' module; `what` continues the text after "does not exist". */
 export function pathMissing(path: string, what = ""): CommandError {
   return new CommandError(`ERR Path '${path}' does not exist${what}`);
 }

@@ -24,7 +24,7 @@ import type { Database } from "./database.ts";
 import type { Reply } from "./reply/reply.ts";
 import { Store } from "./store.ts";
 
-/** Chance that is the same whoever else draws from it. */
+/** A random source whose results do not depend on its other users. */
 const NO_CHANCE: Random = { below: () => 0, unit: () => 0 };
 
 function openStore(journal = new RecordingJournal()): Store {
@@ -62,7 +62,7 @@ const family = {
   extensions: mixed.flatMap(({ extensions }) => extensions ?? []),
 };
 
-test("A-06: two programs side by side on the same keys get the replies of two programs alone", () => {
+test("A-06: two programs side by side on the same keys get the same replies as alone", () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const programs = [seed, seed + 1_000].map((one) =>
       drawProgram(family, { seed: one, extensions: true }).steps.flat(),

@@ -1,6 +1,6 @@
 /**
- * The work of JSON commands must not grow with the document around what they are about. It is counted, not timed: members
- * that are visited, steps along paths, and bytes of the journal.
+ * The work of JSON commands must not grow with the document around the values they use. It is counted, not timed:
+ * visited members, path steps, and bytes of the journal.
  */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
@@ -15,10 +15,10 @@ import { matchesOf } from "./json/walk.ts";
 const FEW = 1_000;
 const MANY = 20_000;
 const SAMPLES = 200;
-/** Members of the small objects that a command is about, and of what it brings. */
+/** Members of the small objects that a command uses, and of its arguments. */
 const VISITS_MAX = 40;
 const STEPS_MAX = 20;
-/** A place of three steps, a small value, and the frame around it. */
+/** A path of three steps, a small value, and the frame around it. */
 const FRAME_BYTES_MAX = 120;
 
 function documentOf(count: number): string {
@@ -29,7 +29,7 @@ function documentOf(count: number): string {
   return `{"list":[${Array.from({ length: count }, (_, i) => i).join()}],"map":{${members.join()}}}`;
 }
 
-/** Commands about one of so many members or elements. */
+/** Commands on the member or element number `i`. */
 const calls: readonly ((i: number) => readonly string[])[] = [
   (i) => ["JSON.GET", "k", `$.map.m${i}`],
   (i) => ["JSON.TYPE", "k", `$.map.m${i}.n`],

@@ -1,6 +1,6 @@
 /**
- * What is past its time: who meets it removes it, first thing in its frame; replay goes by the records alone; where
- * nothing may be written it is left in place and not seen. And names that are properties of every object.
+ * Expired keys: the command that finds one removes it, at the head of its frame; replay follows the records alone;
+ * where nothing may be written, the key stays in place unseen. And keys named like the properties of every object.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ function headOf(frame: Buffer | undefined): readonly string[] {
   return name.endsWith("-field") ? [name, reader.bytes(), reader.bytes()] : [name, reader.bytes()];
 }
 
-test("a key past its time is removed by whoever meets it, by a record at the head of its frame", () => {
+test("a command that finds an expired key removes it, by a record at the head of its frame", () => {
   const lines = [
     "GET k",
     "EXISTS k",
@@ -61,7 +61,7 @@ test("a key past its time is removed by whoever meets it, by a record at the hea
   }
 });
 
-test("a field past its time is removed by whoever meets the hash, by a record at the head of its frame", () => {
+test("a command that finds an expired hash field removes it, by a record at the head of its frame", () => {
   const lines = [
     "HGET h g",
     "HLEN h",
@@ -90,7 +90,7 @@ test("a field past its time is removed by whoever meets the hash, by a record at
   }
 });
 
-test("once removed, what expired leaves no further frames", () => {
+test("an expired key leaves no further frames once it is removed", () => {
   const session = sessionWithJournal();
   session.run("SET k v PX 5");
   session.clock.advance(6);
@@ -119,7 +119,7 @@ test("replay removes by records and never by the clock, however late it is", () 
   assert.equal(late.database("main").keyspace.size, 3);
 });
 
-test("what was still alive when it was changed is changed in replay too, however late it is", () => {
+test("replay changes a key that was alive when it was changed, however late it is", () => {
   const session = sessionWithJournal();
   session.run("SET n 1 PX 5");
   session.run("INCR n");
@@ -134,7 +134,7 @@ test("what was still alive when it was changed is changed in replay too, however
   assert.deepEqual(contentOf(late), contentOf(session.store));
 });
 
-test("S-04: while the journal refuses writes, what is past its time stays in place and is not seen", () => {
+test("S-04: while the journal refuses writes, an expired key stays in place and is not seen", () => {
   const session = sessionWithJournal();
   session.run("SET k v PX 5");
   session.run("HSET h f v g w");
@@ -178,7 +178,7 @@ test("S-04: while the journal refuses writes, what is past its time stays in pla
   assert.deepEqual(contentOf(replayed(session.journal.frames)), contentOf(session.store));
 });
 
-test("random programs leave the tables of a keyspace in agreement, and so does their replay", () => {
+test("random programs leave the tables of a keyspace consistent, and so does their replay", () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const session = sessionWithJournal();
     for (const command of drawProgram(hashFamily, { seed, extensions: true }).steps.flat()) session.call(...command);
@@ -198,7 +198,7 @@ test("random programs leave the tables of a keyspace in agreement, and so does t
 
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", ""];
 
-test("A-11: names of properties of every object are keys and fields like any other", () => {
+test("A-11: property names of every object are ordinary keys and fields", () => {
   const name = fc.constantFrom(...NAMES);
   const step = fc.oneof(
     fc.record({ kind: fc.constant("set" as const), key: name, field: name, value: name }),

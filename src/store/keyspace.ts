@@ -1,18 +1,18 @@
 /**
- * The keys of one database, with the time each of them may live.
+ * The keys of one database, with their expiry times.
  *
- * (1) `entries`, `expiries` and `fieldExpiryKeys` are changed by the functions
- *     in `mutations/` alone; each of them records what it did in the frame, so
+ * (1) Only the functions in `mutations/` change `entries`, `expiries` and
+ *     `fieldExpiryKeys`. Each of them records its change in the frame, so
  *     nothing can change without being journaled.
- * (2) A key past its expiry is never seen, nor is a hash field: whoever finds
- *     one removes it, and the removal is a record of its own at that place in
- *     the frame. Where nothing may be written it is treated as absent and left
- *     in place. A hash of which every field is past its time is absent too.
+ * (2) An expired key or hash field is never seen: the look-up that finds one
+ *     removes it, and the removal is a record of its own at that point of the
+ *     frame. Where nothing may be written, it is treated as absent and left in
+ *     place. A hash whose fields have all expired is absent too.
  * (3) An empty collection does not exist: the mutation that takes its last
  *     element removes the key.
- * (4) `expiries` and `fieldExpiryKeys` hold keys of `entries` alone, and each
- *     is the very string that `entries` has.
- * (5) `meter` knows every value of `entries`, and is told before one changes.
+ * (4) `expiries` and `fieldExpiryKeys` hold only keys of `entries`, as the
+ *     same strings.
+ * (5) `meter` knows every value of `entries`, and is called before a change.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { FrameWriter } from "../kernel/frame.ts";
@@ -40,57 +40,57 @@ import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import { type Value, valueBytesOf } from "./values/table.ts";
 
-/** Removes what is past its time: the part of `mutations/` that a look-up needs. Each of them records what it does. */
+/** Removes expired keys and fields: the part of `mutations/` that a look-up needs. Each function records its change. */
 export interface Expiry {
   expireKey(keyspace: Keyspace, key: Bytes): void;
-  /** Removes the fields of a hash whose time is over, and the key with the last one. */
+  /** Removes the expired fields of a hash, and the key with the last one. */
   expireFields(keyspace: Keyspace, key: Bytes, hash: HashValue): void;
 }
 
 export class Keyspace {
   readonly entries: Dictionary<Value>;
-  /** Key to the moment it expires, in ms. Only keys that have one. */
+  /** Key to its expiry time in ms. Only keys that have one. */
   readonly expiries: Dictionary<number>;
   /** The hashes with at least one field that expires: where the sweep looks. */
   readonly fieldExpiryKeys: Dictionary<true>;
   readonly hashSeed: Uint8Array;
-  /** What the values take in memory. */
+  /** The memory of the values. */
   readonly meter = new MemoryMeter();
   readonly #number: number;
   readonly #frame: FrameWriter;
   readonly #random: Random;
   readonly #expiry: Expiry;
   #memory: MemorySettings;
-  /** True while stamps say how often keys are used; else they say when (`key-usage.ts`). */
+  /** True while stamps count uses of keys; else they are times of use (`key-usage.ts`). */
   #countsUses: boolean;
 
   /**
-   * The time of the unit of work that is running, read from the clock once. While a journal is replayed it stands at the
-   * start of the store, and only OBJECT IDLETIME shows it.
+   * The time of the running unit of work, read from the clock once. While a journal is replayed it is the start time of
+   * the store, and only OBJECT IDLETIME shows it.
    */
   nowMs: number;
-  /** False where what is expired must be left in place: a full disk, a script that may not write. */
+  /** False if expired keys must be left in place: a full disk, a read-only script. */
   mayRemoveExpired = true;
-  /** Keys whose time ran out, since the start. */
+  /** Expired keys since the start. */
   expiredCount = 0;
-  /** Hash fields whose time ran out, since the start. */
+  /** Expired hash fields since the start. */
   expiredFieldCount = 0;
-  /** Keys that went because memory was short, since the start. */
+  /** Evicted keys since the start. */
   evictedCount = 0;
   hitCount = 0;
   missCount = 0;
-  /** Whether a key that is looked up in vain is an event: the row of the running command decides. */
+  /** Whether a look-up of a missing key is an event: the row of the running command decides. */
   notifiesMisses = false;
-  /** True while the running command is no use of keys: CLIENT NO-TOUCH. */
+  /** True while the running command does not count as a use of keys: CLIENT NO-TOUCH. */
   isLeftUntouched = false;
-  /** Called before a key changes, while somebody observes one (key-observers.ts). Never while a journal is replayed. */
+  /** Called before a key changes, while a client observes one (key-observers.ts). Never while a journal is replayed. */
   onChange: ((key: Bytes | undefined) => void) | undefined;
   /**
-   * Called with a key that has become what somebody may wait for, while somebody waits (waiters.ts): it got a value or an
-   * entry, or lost a stream or a group. `undefined`: every key. Never while a journal is replayed.
+   * Called with a key that may serve a waiting client, while one waits (waiters.ts): the key got a value or an entry,
+   * or lost a stream or a group. `undefined`: every key. Never while a journal is replayed.
    */
   onReady: ((key: Bytes | undefined) => void) | undefined;
-  /** Called with each event of a key, while somebody may be told. Never while a journal is replayed. */
+  /** Called with each event of a key, while events are published. Never while a journal is replayed. */
   onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 
   constructor(options: {
@@ -98,7 +98,7 @@ export class Keyspace {
     frame: FrameWriter;
     hashSeed: Uint8Array;
     startedAtMs: number;
-    /** For the counters of use alone, which no state depends on but what is evicted. */
+    /** Only for the counters of use, which affect nothing but eviction. */
     random: Random;
     expiry: Expiry;
     memory?: MemorySettings;
@@ -121,23 +121,23 @@ export class Keyspace {
     return this.#frame.record(this.#number, code);
   }
 
-  /** Opens the record of a change of a key, which begins with it; for `mutations/` only. */
+  /** Opens the record of a change of a key, which starts with the key; for `mutations/` only. */
   change(code: number, key: Bytes): FrameWriter {
     this.onChange?.(key);
     return this.#frame.record(this.#number, code).bytes(key);
   }
 
-  /** Says that a key is about to change where its record does not begin with it; `undefined`: every key. */
+  /** Announces the change of a key whose record does not start with the key; `undefined`: every key. */
   willChange(key: Bytes | undefined): void {
     this.onChange?.(key);
   }
 
-  /** Says what has happened to a key. */
+  /** Publishes an event of a key. */
   notify(event: KeyspaceEvent, key: Bytes): void {
     this.onEvent?.(event, key);
   }
 
-  /** Says that something was taken from a key, and that the key went with it if it did. */
+  /** Publishes that elements were taken from a key, and that the key was removed if it was. */
   notifyTaken(event: KeyspaceEvent, key: Bytes): void {
     if (this.onEvent === undefined) return;
     this.onEvent(event, key);
@@ -149,22 +149,22 @@ export class Keyspace {
     return this.expiries.size > 0 || this.fieldExpiryKeys.size > 0;
   }
 
-  /** Keys, counting those whose time is over but which nobody has met yet, as DBSIZE does. */
+  /** Keys, including expired ones that are not removed yet, as DBSIZE counts. */
   get size(): number {
     return this.entries.size;
   }
 
-  /** What keys, values and the tables that hold them take in memory, in bytes: what `maxmemory` bounds. */
+  /** Memory of keys, values and their tables in bytes: `maxmemory` bounds it. */
   get usedBytes(): number {
     return this.tableBytes + this.meter.totalBytes;
   }
 
-  /** The part of it that is not values. */
+  /** The part of it without values. */
   get tableBytes(): number {
     return this.entries.memoryBytes + this.expiries.memoryBytes + this.fieldExpiryKeys.memoryBytes;
   }
 
-  /** What a key takes of that. The key must exist. */
+  /** The share of a key in it. The key must exist. */
   usedBytesOf(key: Bytes): number {
     const { entries, expiries, fieldExpiryKeys } = this;
     let bytes = entries.entryBytesOf(key) + valueBytesOf(entries.valueAt(entries.find(key)));
@@ -176,7 +176,7 @@ export class Keyspace {
     return this.#memory;
   }
 
-  /** Puts other settings in force. Where stamps change their form, each one is translated. */
+  /** Applies new settings. If stamps change their form, each one is translated. */
   set memory(settings: MemorySettings) {
     this.#memory = settings;
     const counts = countsUses(settings);
@@ -201,7 +201,7 @@ export class Keyspace {
     return this.entries.valueAt(slot);
   }
 
-  /** As `find`, but leaves no trace: for OBJECT, TTL, TYPE, EXISTS on behalf of nobody. */
+  /** As `find`, but does not count as a use: for OBJECT, TTL, TYPE. */
   peek(key: Bytes): Value | undefined {
     const slot = this.#slotOf(key);
     return slot < 0 ? undefined : this.entries.valueAt(slot);
@@ -211,7 +211,7 @@ export class Keyspace {
     return this.#slotOf(key) >= 0;
   }
 
-  /** As `has`, and counts as a use of the key: for what is looked up in order to be changed. */
+  /** As `has`, and counts as a use of the key: for look-ups before a change. */
   use(key: Bytes): boolean {
     const slot = this.#slotOf(key);
     if (slot >= 0) this.touchSlot(slot);
@@ -225,12 +225,12 @@ export class Keyspace {
     throw wrongType;
   }
 
-  /** The hash at a key, without fields past their time, or undefined. Throws `wrongType`. */
+  /** The hash at a key, without expired fields, or undefined. Throws `wrongType`. */
   readHash(key: Bytes): HashValue | undefined {
     const value = this.find(key);
     if (value === undefined) return undefined;
     if (!(value instanceof HashValue)) throw wrongType;
-    // Fields past their time are gone by now, unless nothing may be written: then they are left out of the answer (2).
+    // Expired fields are removed by now, unless nothing may be written: then the copy omits them (2).
     return value.nextDueMs >= this.nowMs ? value : value.copyWithoutDue(this.nowMs);
   }
 
@@ -248,7 +248,7 @@ export class Keyspace {
     throw wrongType;
   }
 
-  /** The value at a key whatever it is, without fields past their time, or undefined. */
+  /** The value at a key, of any type, without expired fields, or undefined. */
   readWhole(key: Bytes): Value | undefined {
     const value = this.find(key);
     return value instanceof HashValue && value.nextDueMs < this.nowMs ? value.copyWithoutDue(this.nowMs) : value;
@@ -268,17 +268,17 @@ export class Keyspace {
     throw wrongType;
   }
 
-  /** When the key expires, in ms, or undefined when it does not (or is absent). */
+  /** The expiry time of the key in ms, or undefined if it has none or does not exist. */
   expiryOf(key: Bytes): number | undefined {
     return this.#slotOf(key) < 0 ? undefined : this.expiries.get(key);
   }
 
-  /** True while it is counted how often keys are used, and not kept when; the policy decides. */
+  /** True while uses of keys are counted, false while times of use are stored; the policy decides. */
   get countsUses(): boolean {
     return this.#countsUses;
   }
 
-  /** Notes that the entry in a slot is used now. */
+  /** Marks the entry in a slot as used now. */
   touchSlot(slot: number): void {
     if (this.isLeftUntouched) return;
     const { entries, nowMs } = this;
@@ -290,22 +290,22 @@ export class Keyspace {
     entries.setStampAt(slot, frequencyStampAfterUse(entries.stampAt(slot), nowMs, chance));
   }
 
-  /** The first stamp of an entry; for `mutations/` only. */
+  /** Stamps a new entry; for `mutations/` only. */
   stampNew(slot: number): void {
     this.entries.setStampAt(slot, this.#countsUses ? frequencyStamp(this.nowMs) : recencyStamp(this.nowMs));
   }
 
-  /** The stamp of an entry that got another value; for `mutations/` only. A count of uses goes on, and draws no dice. */
+  /** Stamps an entry that got another value; for `mutations/` only. A use count stays, and draws no random number. */
   stampReplaced(slot: number): void {
     if (!this.#countsUses) this.entries.setStampAt(slot, recencyStamp(this.nowMs));
   }
 
-  /** Where events are told: a key that is about to be replaced without having been looked up expires first, if it has to. */
+  /** If events are published: before a key is replaced without a look-up, removes it if it has expired. */
   expireReplaced(key: Bytes): void {
     if (this.onEvent !== undefined) this.#slotOf(key);
   }
 
-  /** As that; and where uses are counted, it is one more of the key. */
+  /** As `expireReplaced`; also counts a use of the key, if uses are counted. */
   useReplaced(key: Bytes): void {
     this.expireReplaced(key);
     if (!this.#countsUses) return;
@@ -318,17 +318,17 @@ export class Keyspace {
     return idleSecondsOf(this.entries.stampAt(this.entries.find(key)), this.nowMs);
   }
 
-  /** How often the key is used, 0 … 255. The key must exist, and uses must be counted. */
+  /** The use count of the key, 0 … 255. The key must exist, and uses must be counted. */
   frequencyOf(key: Bytes): number {
     return frequencyOf(this.entries.stampAt(this.entries.find(key)), this.nowMs, this.#memory);
   }
 
-  /** Lets the key look as if it had been used so long ago, unless uses are counted. The key must exist. */
+  /** Sets how long ago the key was used, unless uses are counted. The key must exist. */
   setIdleSeconds(key: Bytes, seconds: number): void {
     if (!this.#countsUses) this.entries.setStampAt(this.entries.find(key), recencyStampBefore(this.nowMs, seconds));
   }
 
-  /** Lets the key look as if it were used so often, if uses are counted. The key must exist. */
+  /** Sets the use count of the key, if uses are counted. The key must exist. */
   setFrequency(key: Bytes, frequency: number): void {
     if (this.#countsUses) this.entries.setStampAt(this.entries.find(key), frequencyStamp(this.nowMs, frequency));
   }
@@ -341,14 +341,14 @@ export class Keyspace {
     this.missCount = 0;
   }
 
-  /** Where the key is, or -1: (2). */
+  /** The slot of the key, or -1: (2). */
   #slotOf(key: Bytes): number {
     const slot = this.entries.find(key);
     if (slot < 0) return slot;
-    // Most keyspaces have few keys that expire; the second look-up reuses the first one's hash.
+    // Most keyspaces have few keys with an expiry; the second look-up reuses the hash of the first.
     if (this.expiries.size > 0) {
       const atMs = this.expiries.get(key);
-      // As Redis: a key lives through the millisecond it expires at.
+      // As in Redis, a key still exists in the millisecond of its expiry.
       if (atMs !== undefined && atMs < this.nowMs) {
         if (this.mayRemoveExpired) this.#expiry.expireKey(this, key);
         return -1;
@@ -361,11 +361,11 @@ export class Keyspace {
     return slot;
   }
 
-  /** Removes the fields of a hash whose time is over, where it may. False if none is left. */
+  /** Removes the expired fields of a hash, if it may. False if no field is left. */
   #outlivesDueFields(key: Bytes, hash: HashValue): boolean {
     if (!this.mayRemoveExpired) return hash.hasFieldNotDue(this.nowMs);
     this.#expiry.expireFields(this, key, hash);
-    return hash.size > 0; // keeps (3): with its last field the key has gone
+    return hash.size > 0; // keeps (3): the key was removed with its last field
   }
 }
 

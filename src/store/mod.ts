@@ -1,10 +1,10 @@
 /**
- * The face of the store. `Store` is made here, and everything else begins at
- * one. Its functions take a whole request and return its replies, or one
- * promise of them when they have to wait until what they saw is safe on disk.
+ * The public interface of the store. Everything starts at a `Store`. Its
+ * functions take a whole request and return its replies, or one promise of
+ * them if they must wait until the state they saw is safe on disk.
  * Inside the engine nothing awaits. Lua is compiled when a script first needs it.
  *
- * Three folders have faces of their own, since they are used without a store:
+ * Three folders have a `mod.ts` of their own, since they are used without a store:
  * `reply/`, `structures/rdb/` and `memory/`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The store: all databases of a server. They share the journal, the clock and
- * nothing else.
+ * The store: all databases of a server. They share only the journal and the
+ * clock.
  */
 import { assert } from "../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
@@ -28,7 +28,7 @@ export interface StoreOptions {
   readonly journal?: Journal;
   readonly clock: Clock;
   readonly random: Random;
-  /** Those of the thread, which other engines share; absent: the store has the thread for itself. */
+  /** The turns of the thread, which other engines share; absent: the store has the thread for itself. */
   readonly turns?: Turns;
   /** Secret seed of the hash tables: 8 bytes. */
   readonly hashSeed: Uint8Array;
@@ -36,31 +36,31 @@ export interface StoreOptions {
   readonly dailyRequestsMax?: number;
   /** Entries that XREADGROUP leaves pending for one consumer of a group; 0 or absent: no limit. */
   readonly pendingEntriesMax?: number;
-  /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
+  /** The memory limit of each database, and what is evicted above it; absent settings have Redis' defaults. */
   readonly memory?: Partial<MemorySettings>;
-  /** Who may still take memory in this thread; absent: everybody. */
+  /** Decides which tenants may still take memory in this thread; absent: all. */
   readonly guard?: MemoryGuard | undefined;
-  /** What is different for the database of a name. */
+  /** Settings that differ for the database of this name. */
   readonly memoryOf?: (name: string) => Partial<MemorySettings> | undefined;
-  /** What the tests of Redis need besides; absent: none of it exists. */
+  /** Additions for the tests of Redis; absent: not available. */
   readonly compat?: RedisCompat;
-  /** What scripts run in; absent: they are refused. */
+  /** Options of the Lua runtime; absent: scripts are refused. */
   readonly lua?: LuaOptions | undefined;
   /** Version of the program, for INFO. */
   readonly version?: string;
-  /** What INFO tells of the process around the store; absent: those lines are left out. */
+  /** Figures of the process for INFO; absent: INFO omits those lines. */
   readonly readFigures?: () => ProcessFigures;
 }
 
-/** The database number under which the store records what happens to databases. */
+/** The database number under which the store records that databases are created and dropped. */
 const STORE_ITSELF = 0;
 const CREATE_DATABASE = 1;
 const DROP_DATABASE = 2;
 
-/** How often the cycle comes while there is more to evict: half of the time is for that, half for commands. */
+/** Period of the cycle while there is more to evict: half of the time is for that, half for commands. */
 const EVICT_EVERY_MS = 10;
 
-/** Whose time the cycle of expiry takes beyond its first slice. No database has this name. */
+/** The tenant that the expiry cycle uses beyond its first slice. No database has this name. */
 const HOUSEKEEPING = "(housekeeping)";
 
 export class Store {
@@ -99,7 +99,7 @@ export class Store {
     };
   }
 
-  /** The database of this name, created (and journaled) if there is none. */
+  /** The database of this name, created (and journaled) if it does not exist. */
   database(name: string): Database {
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
@@ -131,12 +131,12 @@ export class Store {
     return this.#sessionIdMax;
   }
 
-  /** The reply to a command over TCP before anybody has logged in. */
+  /** The reply to a command over TCP before login. */
   answerBeforeLogin(session: Session, words: CommandRequest): Reply {
     return answerBeforeLogin(session, words);
   }
 
-  /** Who has the thread next. */
+  /** The turns of the tenants of this thread. */
   get turns(): Turns {
     return this.#context.turns;
   }
@@ -149,17 +149,17 @@ export class Store {
     return [...this.#byName.values()];
   }
 
-  /** Where the journal ends that all databases share: what a reply saw is before it. */
+  /** The end of the journal that all databases share: the state that a reply saw is before it. */
   get end(): number {
     return this.#context.journal.end;
   }
 
-  /** Up to where it is as safe as the setting promises. */
+  /** The position up to which the journal is as safe as the setting promises. */
   get safe(): number {
     return this.#context.journal.safe;
   }
 
-  /** Resolves when everything that happened so far, or up to a position, is as safe as the setting promises. */
+  /** Resolves when all changes so far, or up to a position, are as safe as the setting promises. */
   whenSafe(position = this.end): Promise<void> {
     return this.#context.journal.whenSafe(position);
   }
@@ -169,7 +169,7 @@ export class Store {
     for (const database of this.#byName.values()) database.reset();
   }
 
-  /** Applies one frame of a snapshot or a journal. Reads no clock and no dice. */
+  /** Applies one frame of a snapshot or a journal. Reads neither the clock nor random numbers. */
   replay(frame: Buffer): void {
     const reader = new FrameReader(frame);
     const number = reader.number();
@@ -189,7 +189,7 @@ export class Store {
     }
   }
 
-  /** The whole state as frames that rebuild it through `replay`. A frame is valid until the next one is asked for. */
+  /** The whole state as frames that rebuild it through `replay`. A frame is valid until the next one is requested. */
   *dump(): Generator<Uint8Array> {
     const frame = new FrameWriter();
     for (const database of this.#byName.values()) {
@@ -198,13 +198,13 @@ export class Store {
       yield* framesOfDatabase(database, frame);
     }
     if (this.#byNumber.has(this.#numberMax) || this.#numberMax === STORE_ITSELF) return;
-    // The highest number was of a database that is gone: it must not be given away again while old frames name it.
+    // The highest number belonged to a dropped database: it must not be used again while old frames name it.
     frame.record(STORE_ITSELF, CREATE_DATABASE).number(this.#numberMax).bytes("");
     frame.record(STORE_ITSELF, DROP_DATABASE).number(this.#numberMax);
     yield frame.take();
   }
 
-  /** Starts the active expiry cycle, which also evicts what a command had no time for. The returned function stops it. */
+  /** Starts the active expiry cycle, which also continues evictions. The returned function stops it. */
   startExpiryCycle(): () => void {
     const { clock, turns } = this.#context;
     const housekeeping = turns.tenant("store", HOUSEKEEPING);

@@ -1,14 +1,14 @@
-/** What is kept of a database as frames that rebuild it. */
+/** The whole state of a database as frames that rebuild it. */
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { DatabaseState } from "./database-state.ts";
 import { describeExpiry } from "./generic.ts";
 import { stateMutations } from "./table.ts";
 import { describeValue } from "./whole-value.ts";
 
-/** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
+/** A frame of a snapshot ends at the first record boundary after this many bytes. */
 const SNAPSHOT_FRAME_BYTES = 256 * 1024;
 
-/** Behind what the frame holds already. A frame is valid until the next one is asked for. */
+/** Appends to what the frame holds already. A frame is valid until the next one is requested. */
 export function* framesOfDatabase(
   database: DatabaseState & { readonly number: number },
   frame: FrameWriter,

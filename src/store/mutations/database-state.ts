@@ -1,4 +1,4 @@
-/** What the records of a database change: what is kept of it. */
+/** The state of a database that its records change. */
 import type { Users } from "../acl/users.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Scripts } from "../scripting/scripts.ts";

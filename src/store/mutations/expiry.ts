@@ -1,4 +1,4 @@
-/** What a keyspace calls when a look-up finds something past its time. */
+/** The functions that a keyspace calls when a look-up finds an expired key or field. */
 import type { Expiry } from "../keyspace.ts";
 import { expireKey } from "./generic.ts";
 import { expireFields } from "./hash.ts";

@@ -1,13 +1,13 @@
 /**
- * Libraries of functions as records. What a library registers is in its record,
- * so that a journal is replayed without running a line of Lua.
+ * Libraries of functions as records. A record contains what its library
+ * registered, so that replay runs no Lua.
  *
  *     170 put      | name bytes | code bytes | count | function | function | …
  *     171 delete   | name bytes |
  *     172 flush
  *     function     | name bytes | 0, or 1 and description bytes | flags |
  *
- * Flags are a sum of the bits below, which are for ever.
+ * Flags are a sum of the bits below, which never change.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
@@ -35,13 +35,13 @@ export interface FunctionHost {
   readonly scripts: { readonly libraries: FunctionLibraries };
 }
 
-/** Takes a library in, in place of one of the same name. */
+/** Adds a library, or replaces the one of the same name. */
 export function putLibrary({ keyspace, scripts }: FunctionHost, library: FunctionLibrary): void {
   describeLibrary(keyspace.record(PUT_LIBRARY), library);
   scripts.libraries.put(library);
 }
 
-/** Removes a library; false if there is none of this name. */
+/** Removes a library; false if it does not exist. */
 export function deleteLibrary({ keyspace, scripts }: FunctionHost, name: Bytes): boolean {
   if (!scripts.libraries.delete(name)) return false;
   keyspace.record(DELETE_LIBRARY).bytes(name);

@@ -1,10 +1,10 @@
 /**
- * Mutations of keys whatever they hold.
+ * Mutations of keys with values of any type.
  *
  * Each mutation is a function that records itself in the frame and then changes
  * the keyspace, and a row that replays it. Both change the keyspace through the
- * same `apply…` function, so that what recovery builds is what was served.
- * `apply…` reads no clock and no dice: a moment or a choice is in the record.
+ * same `apply…` function, so recovery builds exactly the served state. `apply…`
+ * reads no clock and no random numbers: times and choices are in the record.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
@@ -27,13 +27,13 @@ const COPY_KEY = 6;
 const CLEAR_KEYSPACE = 7;
 const EVICT_KEY = 8;
 
-/** Removes a key because a command says so. The key must exist. */
+/** Removes a key for a command. The key must exist. */
 export function removeKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(REMOVE_KEY, key);
   applyRemove(keyspace, key);
 }
 
-/** Removes a key because its time is over. The key must exist. */
+/** Removes an expired key. The key must exist. */
 export function expireKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(EXPIRE_KEY, key);
   keyspace.expiredCount += 1;
@@ -41,7 +41,7 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.notify(events.expired, key);
 }
 
-/** Removes a key because memory is short. The key must exist. */
+/** Evicts a key. The key must exist. */
 export function evictKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(EVICT_KEY, key);
   keyspace.evictedCount += 1;
@@ -49,26 +49,26 @@ export function evictKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.notify(events.evicted, key);
 }
 
-/** Lets a key live until `atMs`. The key must exist. */
+/** Sets the expiry of a key to `atMs`. The key must exist. */
 export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   keyspace.change(SET_EXPIRY, key).time(atMs);
   applyExpiry(keyspace, key, atMs);
 }
 
-/** Lets a key live until it is removed. */
+/** Removes the expiry of a key. */
 export function clearExpiry(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(CLEAR_EXPIRY, key);
   keyspace.expiries.delete(key);
 }
 
-/** Moves value and expiry from one key to another, which loses what it held. `from` must exist and differ from `to`. */
+/** Moves value and expiry from one key to another, and overwrites it. `from` must exist and differ from `to`. */
 export function renameKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   keyspace.willChange(to);
   keyspace.change(RENAME_KEY, from).bytes(to);
   applyRename(keyspace, from, to);
 }
 
-/** Copies value and expiry to another key, which loses what it held. `from` must exist and differ from `to`. */
+/** Copies value and expiry to another key, and overwrites it. `from` must exist and differ from `to`. */
 export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   keyspace.willChange(to);
   keyspace.record(COPY_KEY).bytes(from).bytes(to);
@@ -104,7 +104,7 @@ export const genericMutations: readonly Mutation[] = [
   { code: EVICT_KEY, name: "evict-key", apply: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
 ];
 
-/** The record that empties a keyspace. */
+/** The record that flushes a keyspace. */
 export function describeClear(record: (code: number) => FrameWriter): void {
   record(CLEAR_KEYSPACE);
 }
@@ -114,12 +114,12 @@ export function describeRemoval(record: (code: number) => FrameWriter, key: Byte
   record(REMOVE_KEY).bytes(key);
 }
 
-/** The record that gives a key its expiry, for a snapshot. */
+/** The record that sets the expiry of a key, for a snapshot. */
 export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes, atMs: number): void {
   record(SET_EXPIRY).bytes(key).time(atMs);
 }
 
-/** Puts a whole value at a key, in place of what it held, and says where its expiry stands. */
+/** Puts a whole value at a key, and overwrites it. The caller sets the expiry. */
 export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   const { entries, meter } = keyspace;
   const slot = entries.find(key);
@@ -138,12 +138,12 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   if (keyspace.onReady !== undefined && canBeAwaited(value)) keyspace.onReady(key);
 }
 
-/** True for what some command waits for. */
+/** True for types that commands may wait for. */
 function canBeAwaited(value: Value): boolean {
   return value instanceof ListValue || value instanceof SortedSetValue || value instanceof StreamValue;
 }
 
-/** Lets a key, which must exist, live until `atMs`. The table of expiries has the very string of the table of keys. */
+/** Sets the expiry of a key, which must exist. The table of expiries uses the same string as the table of keys. */
 export function applyExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   const { entries, expiries } = keyspace;
   const slot = expiries.find(key);
@@ -158,7 +158,7 @@ export function applyRemove(keyspace: Keyspace, key: Bytes): void {
     const value = entries.valueAt(slot);
     meter.remove(value);
     entries.removeAt(slot);
-    // Who waits in a group is told that there is none any more.
+    // Notifies clients that wait in a group that the group was removed.
     if (value instanceof StreamValue) keyspace.onReady?.(key);
   }
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
@@ -172,7 +172,7 @@ function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   const value = entries.valueAt(slot);
   const stamp = entries.stampAt(slot);
   const atMs = keyspace.expiries.get(from);
-  // The new name first, as Redis does: waiters are served in the order in which the keys became ready.
+  // The new name first, as in Redis: waiters are served in the order in which the keys became ready.
   applyWhole(keyspace, to, { value, atMs });
   entries.setStampAt(entries.find(to), stamp);
   applyRemove(keyspace, from);
@@ -184,7 +184,7 @@ function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   applyWhole(keyspace, to, { value: typeOf(value).copy(value), atMs: keyspace.expiries.get(from) });
 }
 
-/** Puts a whole value at a key together with its expiry, or none. */
+/** Puts a whole value at a key, with its expiry if it has one. */
 export function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
   applyRemove(keyspace, key);
   applyPut(keyspace, key, whole.value);
@@ -192,7 +192,7 @@ export function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value
   if (whole.value instanceof HashValue && whole.value.hasExpiries) applyFieldExpiryKey(keyspace, key);
 }
 
-/** Notes that a hash, which must exist, has a field that expires. */
+/** Registers that a hash, which must exist, has a field that expires. */
 export function applyFieldExpiryKey(keyspace: Keyspace, key: Bytes): void {
   const { entries, fieldExpiryKeys } = keyspace;
   if (!fieldExpiryKeys.has(key)) fieldExpiryKeys.insert(entries.keyAt(entries.find(key)), true);

@@ -13,37 +13,37 @@ const EXPIRE_FIELD = 43;
 const SET_FIELD_EXPIRY = 44;
 const CLEAR_FIELD_EXPIRY = 45;
 
-/** Sets a field, which then lives for ever; makes the hash if there is none. True if the field is new. */
+/** Sets a field without expiry; creates the hash if it does not exist. True if the field is new. */
 export function putField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
   keyspace.change(PUT_FIELD, key).bytes(pair.field).bytes(pair.value);
   return applyPutField(keyspace, key, pair);
 }
 
-/** Sets a field, which lives as long as it did. True if the field is new. */
+/** Sets a field, which keeps its expiry. True if the field is new. */
 export function replaceField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
   keyspace.change(REPLACE_FIELD, key).bytes(pair.field).bytes(pair.value);
   return hashAt(keyspace, key).set(pair.field, pair.value);
 }
 
-/** Removes a field because a command says so, and the key with its last field. The field must exist. */
+/** Removes a field for a command, and the key with its last field. The field must exist. */
 export function removeField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
   keyspace.change(REMOVE_FIELD, key).bytes(field);
   applyRemoveField(keyspace, key, field);
 }
 
-/** Lets a field live until `atMs`. The field must exist. */
+/** Sets the expiry of a field to `atMs`. The field must exist. */
 export function setFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
   keyspace.change(SET_FIELD_EXPIRY, key).bytes(expiry.field).time(expiry.atMs);
   applySetFieldExpiry(keyspace, key, expiry);
 }
 
-/** Lets a field live for ever. */
+/** Removes the expiry of a field. */
 export function clearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
   keyspace.change(CLEAR_FIELD_EXPIRY, key).bytes(field);
   applyClearFieldExpiry(keyspace, key, field);
 }
 
-/** Removes the fields whose time is over, at most `countMax`, and the key with the last one. Returns how many. */
+/** Removes expired fields, at most `countMax`, and the key with the last one. Returns how many. */
 export function expireFields(
   keyspace: Keyspace,
   key: Bytes,
@@ -130,7 +130,7 @@ function applyClearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): vo
   if (hash.clearExpiry(field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
 }
 
-/** The hash at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
+/** The hash at a key, about to be changed; created if missing. The caller has checked the type of the key. */
 function hashAt(keyspace: Keyspace, key: Bytes): HashValue {
   const value = keyspace.entries.get(key);
   if (value instanceof HashValue) {

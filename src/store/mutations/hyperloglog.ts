@@ -11,8 +11,8 @@ import type { Mutation } from "./mutation.ts";
 const RAISE_REGISTERS = 120;
 
 /**
- * Raises registers of the HyperLogLog at a key, or of an empty one that is made there. Its count is to be made anew. The
- * caller has checked that the bytes are sound.
+ * Raises registers of the HyperLogLog at a key, or of an empty one that it creates. The cached count becomes invalid.
+ * The caller has checked that the bytes are valid.
  */
 export function raiseRegisters(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
   const record = keyspace.change(RAISE_REGISTERS, key).number(raises.length);

@@ -1,7 +1,7 @@
 /**
  * Mutations of JSON documents. How a mutation is made: see `generic.ts`.
  *
- * A record has the place that a path led to and what came there, never the path
+ * A record has the place that a path led to and its new content, never the path
  * and never the rest of the document.
  */
 import { assert } from "../../kernel/assert.ts";
@@ -25,28 +25,28 @@ const TRIM_ELEMENTS = 165;
 const APPEND_TEXT = 166;
 const MERGE_NODE = 167;
 
-/** A container is described in one record up to about this size in memory, and child by child beyond. */
+/** A container up to about this size in memory is one record; a larger one is described child by child. */
 const DESCRIBED_BYTES_MAX = 16 * 1024;
 
-/** Puts a document at a key, which holds one or nothing and keeps its expiry. The node belongs to the keyspace then. */
+/** Puts a document at a key, which has a document or nothing and keeps its expiry. The keyspace then owns the node. */
 export function putDocument(keyspace: Keyspace, key: Bytes, node: JsonNode): void {
   writeNode(keyspace.change(PUT_DOCUMENT, key), node);
   applyPut(keyspace, key, new JsonValue(node));
 }
 
-/** What a mutation changes: a place in the document at a key, which must hold one. */
+/** The target of a mutation: a place in the document at a key, which must have one. */
 export interface Spot {
   readonly key: Bytes;
   readonly location: Location;
 }
 
-/** Replaces the node at a place, or adds a member. False where there is no such place, and nothing is changed. */
+/** Replaces the node at a place, or adds a member. False, without change, if the place does not exist. */
 export function setNode(keyspace: Keyspace, spot: Spot, node: JsonNode): boolean {
   writeNode(recordAt(keyspace, SET_NODE, spot), node);
   return changing(keyspace, spot.key).set(spot.location, node);
 }
 
-/** Inserts elements in front of an index. Returns the new length, undefined where there is no array. */
+/** Inserts elements before an index. Returns the new length, or undefined if the place is not an array. */
 export function insertElements(
   keyspace: Keyspace,
   spot: Spot,
@@ -73,7 +73,7 @@ export function removeMembers(keyspace: Keyspace, spot: Spot, names: readonly By
   changing(keyspace, spot.key).removeMembers(spot.location, names);
 }
 
-/** Keeps the elements from one index to another, which is not kept. */
+/** Trims an array to the elements from one index up to, not including, another. */
 export function trimElements(
   keyspace: Keyspace,
   spot: Spot,
@@ -83,13 +83,13 @@ export function trimElements(
   changing(keyspace, spot.key).trim(spot.location, range);
 }
 
-/** Appends to a string. Returns its new length in bytes, undefined where there is no string. */
+/** Appends to a string. Returns its new length in bytes, or undefined if the place is not a string. */
 export function appendText(keyspace: Keyspace, spot: Spot, suffix: Bytes): number | undefined {
   recordAt(keyspace, APPEND_TEXT, spot).bytes(suffix);
   return changing(keyspace, spot.key).appendText(spot.location, suffix);
 }
 
-/** Merges a patch into what is at a place, as RFC 7396 says; copies what it takes. */
+/** Merges a patch into the node at a place, as in RFC 7396; copies the parts that it uses. */
 export function mergeNode(keyspace: Keyspace, spot: Spot, patch: JsonNode): boolean {
   writeNode(recordAt(keyspace, MERGE_NODE, spot), patch);
   return changing(keyspace, spot.key).merge(spot.location, patch);
@@ -140,7 +140,7 @@ export const jsonMutations: readonly Mutation[] = [
   },
 ];
 
-/** The records that rebuild a document: large containers empty first, then what is in them, in order. */
+/** The records that rebuild a document: large containers empty first, then their contents, in order. */
 export function describeJson({ key, value, record }: Description<JsonValue>): void {
   const { root } = value;
   if (isSmall(root)) {
@@ -157,7 +157,7 @@ function describeContent(spot: Spot, container: JsonNode, record: (code: number)
     return;
   }
   if (!Array.isArray(container)) return;
-  /** Small elements side by side are one record. */
+  /** Adjacent small elements are one record. */
   let run: JsonNode[] = [];
   let runBytes = 0;
   const endRun = (endIndex: number): void => {
@@ -206,7 +206,7 @@ function openRecord(record: FrameWriter, { key, location }: Spot): FrameWriter {
 /** The document at a key, about to be changed. */
 function changing(keyspace: Keyspace, key: Bytes): JsonValue {
   const value = keyspace.entries.get(key);
-  assert(value instanceof JsonValue, "the key of a change of a document holds one");
+  assert(value instanceof JsonValue, "a changed document exists");
   keyspace.meter.change(value);
   return value;
 }

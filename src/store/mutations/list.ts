@@ -19,32 +19,32 @@ const PUT_LIST = 67;
 /** An end of a list. */
 export type End = "left" | "right";
 
-/** Puts elements at one end, one after the other; makes the list if there is none. Returns the new length. */
+/** Pushes elements at one end, one after the other; creates the list if missing. Returns the new length. */
 export function pushElements(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
   writeElements(writeEnd(keyspace.change(PUSH_ELEMENTS, key), push.end), push.elements);
   return applyPush(keyspace, key, push);
 }
 
-/** Takes so many elements from one end, at most as many as there are, and the key with the last one. Nearest the end first. */
+/** Pops elements from one end, up to a count, and removes the key with the last one. In the order of popping. */
 export function popElements(keyspace: Keyspace, key: Bytes, pop: { end: End; count: number }): Bytes[] {
   const count = Math.min(pop.count, getList(keyspace, key).length);
   writeEnd(keyspace.change(POP_ELEMENTS, key), pop.end).number(count);
   return applyPop(keyspace, key, { end: pop.end, count });
 }
 
-/** Takes the element at one end, and the key with the last one. */
+/** Pops the element at one end, and removes the key with the last one. */
 export function popElement(keyspace: Keyspace, key: Bytes, end: End): Bytes {
   writeEnd(keyspace.change(POP_ELEMENTS, key), end).number(1);
   return applyPopOne(keyspace, key, end);
 }
 
-/** Puts an element in front of the one at an index. The list must have one there. Returns the new length. */
+/** Inserts an element before an index. The list must have an element there. Returns the new length. */
 export function insertElement(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
   keyspace.change(INSERT_ELEMENT, key).number(insertion.index).bytes(insertion.element);
   return applyInsert(keyspace, key, insertion);
 }
 
-/** Puts an element in place of the one at an index. The list must have one there. */
+/** Replaces the element at an index. The list must have one there. */
 export function setElement(keyspace: Keyspace, key: Bytes, change: { index: number; element: Bytes }): void {
   keyspace.change(SET_ELEMENT, key).number(change.index).bytes(change.element);
   getList(keyspace, key).set(change.index, change.element);
@@ -60,15 +60,15 @@ interface Removal {
 /** Removes elements that equal one, and the key with the last element. Returns how many were removed. */
 export function removeElements(keyspace: Keyspace, key: Bytes, removal: Removal): number {
   const count = applyRemoveElements(keyspace, key, removal);
-  // How many there are is known only now; nothing else can come in between.
+  // Their number is known only now; nothing else can come in between.
   if (count > 0) writeEnd(keyspace.change(REMOVE_ELEMENTS, key), removal.end).number(count).bytes(removal.element);
   return count;
 }
 
-/** Keeps the elements from one index up to, not including, another; removes the key if there are none. */
-export function trimList(keyspace: Keyspace, key: Bytes, kept: { from: number; to: number }): void {
-  keyspace.change(TRIM_LIST, key).number(kept.from).number(kept.to);
-  applyTrim(keyspace, key, kept);
+/** Trims the list to the elements from one index up to, not including, another; removes the key if none is left. */
+export function trimList(keyspace: Keyspace, key: Bytes, range: { from: number; to: number }): void {
+  keyspace.change(TRIM_LIST, key).number(range.from).number(range.to);
+  applyTrim(keyspace, key, range);
 }
 
 interface Move {
@@ -78,14 +78,14 @@ interface Move {
   readonly toEnd: End;
 }
 
-/** Moves one element from an end of a list to an end of another, or of the same. `from` must exist. Returns the element. */
+/** Moves one element from an end of a list to an end of another or the same. `from` must exist. Returns the element. */
 export function moveElement(keyspace: Keyspace, move: Move): Bytes {
   keyspace.willChange(move.to);
   writeEnd(writeEnd(keyspace.change(MOVE_ELEMENT, move.from), move.fromEnd).bytes(move.to), move.toEnd);
   return applyMove(keyspace, move);
 }
 
-/** Puts a list at a key, in place of what it held, and lets it live for ever. There is at least one element. */
+/** Puts a list at a key without expiry, and overwrites it. It has at least one element. */
 export function putList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
   keyspace.useReplaced(key);
   writeElements(keyspace.change(PUT_LIST, key), elements);
@@ -148,7 +148,7 @@ export const listMutations: readonly Mutation[] = [
   },
 ];
 
-/** Bytes of elements behind which a snapshot begins a new record. */
+/** Bytes of elements after which a snapshot starts a new record. */
 const DESCRIBED_BYTES = 64 * 1024;
 const DESCRIBED_ELEMENTS = 1_000;
 
@@ -240,7 +240,7 @@ function applyTrim(keyspace: Keyspace, key: Bytes, { from, to }: { from: number;
 function applyMove(keyspace: Keyspace, { from, fromEnd, to, toEnd }: Move): Bytes {
   const source = getList(keyspace, from);
   const element = pop(source, fromEnd);
-  // Onto itself: a list of one element is empty in between, and stays with its expiry.
+  // From a list to itself: a list of one element is empty in between, but stays with its expiry.
   push(from === to ? source : listAt(keyspace, to), toEnd, element);
   if (source.length === 0) applyRemove(keyspace, from);
   return element;
@@ -260,7 +260,7 @@ function pop(list: ListValue, end: End): Bytes {
   return end === "left" ? list.popFirst() : list.popLast();
 }
 
-/** The list at a key that holds one, about to be changed. */
+/** The list at a key that has one, about to be changed. */
 function getList(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
   assert(value instanceof ListValue, "there is a list at the key");
@@ -268,7 +268,7 @@ function getList(keyspace: Keyspace, key: Bytes): ListValue {
   return value;
 }
 
-/** The list at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
+/** The list at a key, about to be changed; created if missing. The caller has checked the type of the key. */
 function listAt(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
   if (value instanceof ListValue) {

@@ -8,16 +8,16 @@ export interface Mutation {
   /** 1 … 255, unique. */
   readonly code: number;
   readonly name: string;
-  /** Reads one record and applies it as it was applied when it was written. */
+  /** Reads one record and applies it as the writing function did. */
   readonly apply: (keyspace: Keyspace, record: FrameReader) => unknown;
 }
 
-/** As a mutation, for the state of a database other than its keys: functions and users. */
+/** A mutation of state of a database other than its keys: functions and users. */
 export interface StateMutation {
   readonly code: number;
   readonly name: string;
   readonly apply: (state: DatabaseState, record: FrameReader) => unknown;
-  /** Writes the records of this kind that rebuild the state; absent: another kind does. They replace what is there. */
+  /** Writes the records of this kind that rebuild the state, replacing it; absent: another kind does. */
   readonly describe?: (state: DatabaseState, record: (code: number) => FrameWriter) => void;
 }
 
@@ -25,6 +25,6 @@ export interface StateMutation {
 export interface Description<V> {
   readonly key: Bytes;
   readonly value: V;
-  /** Opens a record. A long value asks for a new one each time some KiB are written, so that frames stay small. */
+  /** Opens a record. A long value requests a new one every few KiB, so that frames stay small. */
   readonly record: (code: number) => FrameWriter;
 }

@@ -1,9 +1,9 @@
 /**
  * Mutations of sets. How a mutation is made: see `generic.ts`.
  *
- * Members stand in a record one behind the other, each with a 1 in front, and a
- * 0 behind the last one. So members can be recorded and changed one by one,
- * without a list of them, and the key is named once.
+ * The members in a record follow one another, each after a 1, and a 0 ends
+ * them. So members can be recorded and changed one by one, without a list of
+ * them, and the key is written once.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
@@ -19,7 +19,7 @@ const PUT_SET = 82;
 const NO_MORE = 0;
 const ONE_MORE = 1;
 
-/** Adds what is not yet there; makes the set if there is none. Returns how many are new. */
+/** Adds missing members; creates the set if it does not exist. Returns how many are new. */
 export function addMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): number {
   let set = findSet(keyspace, key);
   let record: FrameWriter | undefined;
@@ -36,7 +36,7 @@ export function addMembers(keyspace: Keyspace, key: Bytes, members: readonly Byt
   return count;
 }
 
-/** Removes what is there, and the key with its last member. Returns how many there were. */
+/** Removes members, and the key with its last member. Returns how many existed. */
 export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): number {
   const set = findSet(keyspace, key);
   if (set === undefined) return 0;
@@ -54,7 +54,7 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
   return count;
 }
 
-/** Puts a set that nobody else holds, and that is not empty, in place of what the key held; it lives for ever. */
+/** Puts a set, which is not empty and not shared, at a key without expiry, and overwrites it. */
 export function putSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
   keyspace.useReplaced(key);
   const record = keyspace.change(PUT_SET, key);
@@ -95,7 +95,7 @@ export const setMutations: readonly Mutation[] = [
   },
 ];
 
-/** Members of one record of a snapshot, so that its frames stay small. */
+/** Members of one record of a snapshot, so that frames stay small. */
 const DESCRIBED_BYTES = 16 * 1024;
 
 /** The records that rebuild a set. */
@@ -125,7 +125,7 @@ function findSet(keyspace: Keyspace, key: Bytes): SetValue | undefined {
   return value;
 }
 
-/** An empty set at a key that holds nothing. */
+/** An empty set at a key without value. */
 function makeSet(keyspace: Keyspace, key: Bytes): SetValue {
   const set = new SetValue(keyspace.hashSeed);
   applyPut(keyspace, key, set);

@@ -20,7 +20,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Gives members, new or not, their scores; makes the sorted set if there is none. At least one. */
+/** Sets the scores of at least one member, new or not; creates the sorted set if it does not exist. */
 export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Scored[]): void {
   const record = keyspace.change(PUT_MEMBERS, key).number(pairs.length);
   for (const { member, score } of pairs) record.bytes(member).double(score);
@@ -35,13 +35,13 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
   applyRemoveMembers(keyspace, key, members);
 }
 
-/** Removes the members at some ranks, and the key with the last one. The ranks must exist. */
+/** Removes the members at given ranks, and the key with the last one. The ranks must exist. */
 export function removeRanks(keyspace: Keyspace, key: Bytes, range: RankRange): void {
   keyspace.change(REMOVE_RANKS, key).number(range.from).number(range.count);
   applyRemoveRanks(keyspace, key, range);
 }
 
-/** Puts a whole sorted set, which is not empty, at a key, in place of what was there and of its expiry. */
+/** Puts a whole sorted set, which is not empty, at a key without expiry, and overwrites it. */
 export function storeSortedSet(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
   keyspace.useReplaced(key);
   const record = keyspace.change(STORE_SORTED_SET, key).number(sortedSet.isListpack ? 0 : 1);
@@ -89,9 +89,9 @@ export const sortedSetMutations: readonly Mutation[] = [
   },
 ];
 
-/** The records that rebuild a sorted set: its pairs in order, which fills the nodes of the new one. */
+/** The records that rebuild a sorted set: its pairs in order, which fill the nodes of the new one. */
 export function describeSortedSet({ key, value: sortedSet, record }: Description<SortedSetValue>): void {
-  // What was large stays so, whatever its size is by now.
+  // A large sorted set stays in the large form, whatever its current size.
   if (!sortedSet.isListpack) record(OPEN_LARGE).bytes(key);
   for (let from = 0; from < sortedSet.size; from += DESCRIBED_COUNT_MAX) {
     const count = Math.min(DESCRIBED_COUNT_MAX, sortedSet.size - from);
@@ -124,7 +124,7 @@ function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): 
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
 }
 
-/** The sorted set at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
+/** The sorted set at a key, about to be changed; created if missing. The caller has checked the type of the key. */
 function sortedSetAt(keyspace: Keyspace, key: Bytes): SortedSetValue {
   const value = keyspace.entries.get(key);
   if (value instanceof SortedSetValue) {

@@ -19,7 +19,7 @@ const ASSIGN_ENTRIES = 139;
 const ACKNOWLEDGE_ENTRIES = 140;
 const NOTE_SEEN = 141;
 
-/** Where a group is. */
+/** The key and name of a group. */
 export interface GroupKey {
   readonly key: Bytes;
   readonly group: Bytes;
@@ -30,7 +30,7 @@ interface GroupState {
   readonly readCount: number | undefined;
 }
 
-/** Makes a group, and an empty stream if there is none, or moves the group. */
+/** Creates a group, and an empty stream if missing, or moves the group. */
 export function putGroup(keyspace: Keyspace, groupKey: GroupKey, state: GroupState): void {
   keyspace.willChange(groupKey.key);
   writeGroup(writeGroupKey(keyspace.record(PUT_GROUP), groupKey), state);
@@ -44,20 +44,20 @@ export function removeGroup(keyspace: Keyspace, groupKey: GroupKey): void {
   applyRemoveGroup(keyspace, groupKey);
 }
 
-/** Makes a consumer that there is not yet. */
+/** Creates a new consumer. */
 export function addConsumer(keyspace: Keyspace, groupKey: GroupKey, consumer: { name: Bytes; seenMs: number }): void {
   writeGroupKey(keyspace.record(ADD_CONSUMER), groupKey).bytes(consumer.name).time(consumer.seenMs);
   applyAddConsumer(keyspace, groupKey, consumer);
 }
 
-/** Removes a consumer, which must exist, with what is pending for it. */
+/** Removes a consumer, which must exist, with its pending entries. */
 export function removeConsumer(keyspace: Keyspace, groupKey: GroupKey, name: Bytes): void {
   keyspace.willChange(groupKey.key);
   writeGroupKey(keyspace.record(REMOVE_CONSUMER), groupKey).bytes(name);
   applyRemoveConsumer(keyspace, groupKey, name);
 }
 
-/** Notes that a consumer, which must exist, asks for something now. */
+/** Records that a consumer, which must exist, reads now. */
 export function noteSeen(keyspace: Keyspace, groupKey: GroupKey, consumer: { name: Bytes; seenMs: number }): void {
   writeGroupKey(keyspace.record(NOTE_SEEN), groupKey).bytes(consumer.name).time(consumer.seenMs);
   applySeen(keyspace, groupKey, consumer);
@@ -65,14 +65,14 @@ export function noteSeen(keyspace: Keyspace, groupKey: GroupKey, consumer: { nam
 
 interface DeliveryOfNext {
   readonly consumer: Bytes;
-  /** The entries right behind the last one that the group has read; there are as many. */
+  /** The number of entries after the last one that the group has read; they must exist. */
   readonly count: number;
   readonly atMs: number;
-  /** False where they are acknowledged by being read. */
+  /** False if reading acknowledges them. */
   readonly isPending: boolean;
 }
 
-/** Delivers the next entries to a consumer, which is made if there is none. Returns them. */
+/** Delivers the next entries to a consumer, which is created if missing. Returns them. */
 export function deliverEntries(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
   writeGroupKey(keyspace.record(DELIVER_ENTRIES), groupKey)
     .bytes(delivery.consumer)
@@ -88,13 +88,13 @@ interface Assignment {
   readonly deliveries: readonly Delivery[];
 }
 
-/** Makes entries pending for a consumer, which is made if there is none, whoever had them before. */
+/** Makes entries pending for a consumer, which is created if missing, whatever their previous consumer. */
 export function assignEntries(keyspace: Keyspace, groupKey: GroupKey, assignment: Assignment): void {
   writeAssignment(writeGroupKey(keyspace.record(ASSIGN_ENTRIES), groupKey), assignment);
   applyAssign(keyspace, groupKey, assignment);
 }
 
-/** Lets entries be pending no more. */
+/** Removes entries from the pending ones. */
 export function acknowledgeEntries(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
   const record = writeGroupKey(keyspace.record(ACKNOWLEDGE_ENTRIES), groupKey).number(ids.length);
   for (const id of ids) writeId(record, id);
@@ -189,7 +189,7 @@ function readGroupKey(record: FrameReader): GroupKey {
 
 function writeGroup(record: FrameWriter, { lastId, readCount }: GroupState): void {
   writeId(record, lastId);
-  // Zero for what is not known.
+  // Zero if unknown.
   record.number(readCount === undefined ? 0 : 1).number(readCount ?? 0);
 }
 
@@ -252,7 +252,7 @@ function applyDeliver(keyspace: Keyspace, groupKey: GroupKey, delivery: Delivery
   consumer.seenMs = atMs;
   const entries: StreamEntry[] = [];
   const from = idAfter(group.lastId);
-  assert(from !== undefined, "there is an entry to deliver");
+  assert(from !== undefined, "an entry to deliver exists");
   stream.entries.visit(from, ID_MAX, (entry) => entries.push(entry) < count);
   for (const entry of entries) {
     group.readCount =
@@ -282,6 +282,6 @@ function changingGroup(keyspace: Keyspace, groupKey: GroupKey): StreamGroup {
 
 function groupOf(stream: StreamValue, groupKey: GroupKey): StreamGroup {
   const group = stream.group(groupKey.group);
-  assert(group !== undefined, "there is a group of this name");
+  assert(group !== undefined, "a group of this name exists");
   return group;
 }

@@ -19,19 +19,19 @@ interface Content {
   readonly values: readonly Bytes[];
 }
 
-/** Adds an entry behind all others; makes the stream if there is none. */
+/** Appends an entry; creates the stream if it does not exist. */
 export function addEntry(keyspace: Keyspace, key: Bytes, entry: { id: StreamId; content: Content }): void {
   writeContent(writeIdTo(keyspace.change(ADD_ENTRY, key), entry.id), entry.content);
   applyAdd(keyspace, key, entry);
 }
 
-/** What becomes of groups that have a removed entry pending. */
+/** What happens in groups that have a removed entry pending. */
 interface Trim {
   readonly count: number;
   readonly removesReferences: boolean;
 }
 
-/** Removes so many entries, of which there are as many, from the front. */
+/** Removes a number of entries, which must exist, from the front. */
 export function trimEntries(keyspace: Keyspace, key: Bytes, trim: Trim): void {
   keyspace
     .change(TRIM_ENTRIES, key)
@@ -41,12 +41,12 @@ export function trimEntries(keyspace: Keyspace, key: Bytes, trim: Trim): void {
 }
 
 interface Removal {
-  /** Ids of entries of the stream, or, where references are removed, of entries that have been. */
+  /** Ids of entries of the stream or, if references are removed, of former entries. */
   readonly ids: readonly StreamId[];
   readonly removesReferences: boolean;
 }
 
-/** Removes entries wherever they are. */
+/** Removes entries at any positions. */
 export function removeEntries(keyspace: Keyspace, key: Bytes, removal: Removal): void {
   const record = keyspace.change(REMOVE_ENTRIES, key);
   record.number(removal.removesReferences ? 1 : 0).number(removal.ids.length);
@@ -60,7 +60,7 @@ interface StreamState {
   readonly maxDeletedId: StreamId;
 }
 
-/** Says what a stream remembers of entries that are gone; makes an empty stream if there is none. */
+/** Sets what a stream remembers of removed entries; creates an empty stream if it does not exist. */
 export function setStreamState(keyspace: Keyspace, key: Bytes, state: StreamState): void {
   writeState(keyspace.change(SET_STREAM_STATE, key), state);
   applyState(keyspace, key, state);
@@ -100,7 +100,7 @@ export const streamMutations: readonly Mutation[] = [
   },
 ];
 
-/** The records that rebuild the entries of a stream, and what it remembers beside them. */
+/** The records that rebuild the entries of a stream, and its other facts. */
 export function describeEntries(key: Bytes, stream: StreamValue, record: (code: number) => FrameWriter): void {
   stream.entries.visit(ID_MIN, ID_MAX, (entry: StreamEntry) => {
     writeContent(writeIdTo(record(ADD_ENTRY).bytes(key), entry), entry);
@@ -169,15 +169,15 @@ function applyState(keyspace: Keyspace, key: Bytes, { lastId, addedCount, maxDel
   stream.maxDeletedId = { ms: maxDeletedId.ms, seq: maxDeletedId.seq };
 }
 
-/** The stream at a key that holds one, about to be changed. */
+/** The stream at a key that has one, about to be changed. */
 export function changingStream(keyspace: Keyspace, key: Bytes): StreamValue {
   const value = keyspace.entries.get(key);
-  assert(value instanceof StreamValue, "there is a stream at the key");
+  assert(value instanceof StreamValue, "the key holds a stream");
   keyspace.meter.change(value);
   return value;
 }
 
-/** The stream at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
+/** The stream at a key, about to be changed; created if missing. The caller has checked the type of the key. */
 export function streamAt(keyspace: Keyspace, key: Bytes): StreamValue {
   const value = keyspace.entries.get(key);
   if (value instanceof StreamValue) {

@@ -13,14 +13,14 @@ const REPLACE_STRING = 22;
 const APPEND_STRING = 23;
 const SET_STRING_RANGE = 24;
 
-/** Puts a string at a key, in place of what it held, and lets it live for ever. */
+/** Puts a string at a key without expiry, and overwrites it. */
 export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   keyspace.useReplaced(key);
   writeString(keyspace.change(PUT_STRING, key), value);
   applyPutString(keyspace, key, value);
 }
 
-/** As `putString` with a copy of the content of a buffer. A long string that is there already takes it into its own room. */
+/** As `putString` with a copy of the content of a buffer. An existing long string takes it into its own memory. */
 export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
   keyspace.useReplaced(key);
   keyspace.change(PUT_STRING, key).buffer(content);
@@ -29,31 +29,31 @@ export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): voi
     applyPutString(keyspace, key, stringFromBuffer(content));
     return;
   }
-  // The room is as large as it was, so the meter need not know.
+  // The capacity does not change, so the meter need not know.
   keyspace.stampReplaced(keyspace.entries.find(key));
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
 }
 
-/** As `putString`, and lets the key live until `atMs`. */
+/** As `putString`, with the expiry `atMs`. */
 export function putStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
   keyspace.useReplaced(key);
   writeString(keyspace.change(PUT_STRING_UNTIL, key).time(content.atMs), content.value);
   applyPutStringUntil(keyspace, key, content);
 }
 
-/** As `putString`, but the key lives as long as it did. */
+/** As `putString`, but the key keeps its expiry. */
 export function replaceString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   writeString(keyspace.change(REPLACE_STRING, key), value);
   applyPut(keyspace, key, value);
 }
 
-/** Puts bytes behind a string, or makes one of them. Returns the new length. */
+/** Appends bytes to a string, or creates it. Returns the new length. */
 export function appendString(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
   keyspace.change(APPEND_STRING, key).bytes(bytes);
   return applyAppend(keyspace, key, bytes);
 }
 
-/** Overwrites a part of a string, filling a gap in front of it with zeros. Returns the new length. */
+/** Overwrites part of a string; fills a gap before it with zeros. Returns the new length. */
 export function setStringRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
   keyspace.change(SET_STRING_RANGE, key).number(range.offset).bytes(range.bytes);
   return applySetRange(keyspace, key, range);
@@ -118,7 +118,7 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
     applyPut(keyspace, key, stringFrom(bytes));
     return bytes.length;
   }
-  // A string that grows once will grow again: from here on it is a buffer with room.
+  // A string that grew once will grow again: from now on it is a buffer with spare capacity.
   const grown = typeof old === "string" ? LargeString.from(old) : old;
   if (grown === old) keyspace.meter.change(grown);
   grown.append(bytes);

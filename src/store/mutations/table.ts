@@ -1,7 +1,7 @@
 /**
- * Every kind of record that a database's frames are made of, by its code.
- * A code never changes: data directories hold it. A row that is no longer
- * written stays, so that old journals can be read.
+ * Every kind of record in the frames of a database, by its code. A code never
+ * changes, because data directories contain it. A row that is no longer written
+ * stays, so that old journals can be read.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { FrameReader } from "../../kernel/frame.ts";

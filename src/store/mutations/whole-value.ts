@@ -1,4 +1,4 @@
-/** Whole values as records: those of a snapshot, and of a value that was made elsewhere. */
+/** Whole values as records: those of a snapshot, and those of an imported value. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -21,8 +21,8 @@ import { describeStream } from "./stream-group.ts";
 import { describeString } from "./string.ts";
 
 /**
- * Puts a value that was made elsewhere at a key, in place of what it held, to live until `atMs` or, without one, until it is
- * removed. It is recorded by the records that a snapshot has of it. It must not be empty, and belongs to the keyspace from now on.
+ * Puts a value that was created elsewhere at a key, and overwrites it, with the expiry `atMs` if given. It is recorded
+ * as in a snapshot. It must not be empty, and the keyspace owns it from now on.
  */
 export function putWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
   keyspace.willChange(key);

@@ -1,4 +1,4 @@
-/** Who asks the store for something: with whose rights, and over what. */
+/** The caller of the store: its rights and its transport. */
 import type { User } from "../acl/user.ts";
 import type { Session } from "./session.ts";
 import type { ReplyTaker } from "./waiters.ts";
@@ -10,8 +10,8 @@ export interface Caller {
   readonly address: string;
   /** True for a script, which runs commands with the rights of its caller. */
   readonly isScript?: boolean;
-  /** Takes the reply of a command that has to wait. Absent: this caller cannot wait, and such a command answers at once. */
+  /** Takes the reply of a blocked command. Absent: this caller cannot block, and such a command replies at once. */
   readonly waiting?: ReplyTaker | undefined;
-  /** Its session over one connection, which some commands change. */
+  /** The session of its connection, which some commands change. */
   readonly session?: Session | undefined;
 }

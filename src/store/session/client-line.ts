@@ -4,7 +4,7 @@ import type { CommandFacts } from "../command-facts.ts";
 import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 
-/** What a session is, as a letter, where that is more than ordinary. */
+/** Letters for the special states of a session. */
 const letters: readonly (readonly [string, (session: Session) => boolean])[] = [
   ["O", ({ listening }) => listening.isMonitor],
   ["P", ({ listening }) => listening.count > 0],
@@ -19,9 +19,9 @@ const letters: readonly (readonly [string, (session: Session) => boolean])[] = [
 type Field = readonly [name: string, value: string | number];
 
 /**
- * The fields of Redis 7, in its order, and those of later ones. The system's number of a socket is not known here, and the
- * words of a command are gone when it has run. Requests grow in a buffer that has what they have, and replies wait in one
- * queue, not first in a buffer of the connection.
+ * The fields of Redis 7, in its order, and those of later ones. The system's number of a socket is not known here, and
+ * the words of a command are dropped when it has run. Requests are in a buffer of exactly their size, and replies wait
+ * in one queue, without a buffer of the connection.
  */
 const noDescriptor: Field = ["fd", -1];
 const noReplyBuffer: readonly Field[] = [
@@ -59,7 +59,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["tot-mem", memoryBytesOf(session)],
     ["events", queuedBytes > 0 ? "rw" : "r"],
     ["cmd", lastCommand?.fullName ?? "NULL"],
-    // As Redis: nobody yet is `default`.
+    // As in Redis: before login the user is `default`.
     ["user", session.isAuthenticated ? session.user.name : "default"],
     ["redir", -1],
     ["resp", session.respVersion],
@@ -68,7 +68,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
   ]);
 }
 
-/** The same of who asks over HTTP, whose session is one request: fields of a connection are left out. */
+/** The line of an HTTP caller, whose session is one request: without the fields of a connection. */
 export function requestLine({ address, user }: Caller, command: CommandFacts | undefined): Bytes {
   return lineOf([
     ["id", 0],
@@ -85,7 +85,7 @@ export function requestLine({ address, user }: Caller, command: CommandFacts | u
   ]);
 }
 
-/** What a session takes: requests that are not all there, replies that were not read, and its queue. */
+/** Memory of a session: incomplete requests, unread replies, and its queue. */
 export function memoryBytesOf({ peer, transaction }: Session): number {
   return peer.unreadBytes + peer.queuedBytes + transaction.queuedBytes;
 }

@@ -1,4 +1,4 @@
-/** What a session asks of the database that it is logged in to, beyond what its commands do. `database.ts` implements it. */
+/** What a session needs of the database that it is logged in to, beside its commands. `database.ts` implements it. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { CommandFacts, CommandRequest } from "../command-facts.ts";
@@ -15,18 +15,18 @@ import type { QueuedCommand } from "./transaction.ts";
 export interface SessionHost extends CommandHost {
   readonly sessions: Sessions;
   readonly observers: KeyObservers;
-  /** When the database may have the thread. */
+  /** The turns of the database in its thread. */
   readonly turn: Tenant;
   /** Bytes of frames that the journal has not written yet. */
   journalBytes: number;
-  /** When the last unit of work began, and when the clock was last looked at. */
+  /** When the last unit of work began, and when the clock was last read. */
   readonly beganAtMs: number;
   readonly lookedAtMs: number;
-  /** Runs one command. The reply may leave when the journal is safe up to its present end. */
+  /** Runs one command. The reply may leave when the current end of the journal is safe. */
   execute(caller: Caller, request: CommandRequest): Reply;
-  /** Whether a request has to wait for its turn because its command is expected to take long. */
+  /** Whether a request must wait for its turn because its command is expected to take long. */
   mustWait(request: CommandRequest): boolean;
-  /** Runs a task that executes a request: now, if the database may have the thread, or when its turn comes. */
+  /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
   inItsTurn(request: CommandRequest, task: () => void): void;
   /** The command that a session may queue for a transaction, or why it may not. */
   admit(caller: Caller, request: CommandRequest): CommandFacts | CommandError;
@@ -34,11 +34,11 @@ export interface SessionHost extends CommandHost {
   refusalOfQueued(queued: readonly QueuedCommand[]): CommandError | undefined;
   /** Runs queued commands as part of the running unit of work, which is that of EXEC. */
   runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[];
-  /** Takes a subscriber off everything that it listens to. */
+  /** Removes all subscriptions of a subscriber. */
   closeSubscriber(subscriber: Subscriber): void;
 }
 
-/** What a session asks of the store before it is logged in to a database. */
+/** What a session needs of the store before it is logged in to a database. */
 export interface SessionStore {
   takeSessionId(): number;
   answerBeforeLogin(session: Session, words: readonly Bytes[]): Reply;

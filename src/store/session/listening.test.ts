@@ -1,4 +1,4 @@
-/** The bound of what a session may listen to. */
+/** The limit of subscriptions of a session. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSessions } from "../../../test/harness/session-harness.ts";
@@ -9,7 +9,7 @@ import { Listening } from "./listening.ts";
 const channels = { name: "subscribe", isPattern: false };
 const patterns = { name: "psubscribe", isPattern: true };
 
-test("SUBSCRIBE and PSUBSCRIBE are refused beyond a count of both, and what is left makes room", () => {
+test("SUBSCRIBE and PSUBSCRIBE together have a limit, and unsubscribing makes room", () => {
   const { session } = startSessions().connect();
   const listening = new Listening(session, 2);
   assert.deepEqual(listening.subscribe("a", channels), push(["subscribe", "a", 1]));

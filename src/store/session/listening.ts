@@ -1,7 +1,7 @@
 /**
- * What a session listens to: channels, patterns, and the commands of others.
+ * What a session listens to: channels, patterns, and MONITOR.
  *
- * (1) A session is a subscriber of its database from the first time it listens
+ * (1) A session is a subscriber of its database from its first subscription
  *     until it leaves that database.
  */
 import { assert } from "../../kernel/assert.ts";
@@ -14,9 +14,9 @@ import type { Session } from "./session.ts";
 /** Channels and patterns of one session. */
 const SUBSCRIPTIONS_MAX = 1_000_000;
 
-/** One way to listen, or not to any more. */
+/** One kind of subscription, and its end. */
 export interface Turn {
-  /** The first word of what confirms it. */
+  /** The first word of the confirmation. */
   readonly name: Bytes;
   readonly isPattern: boolean;
 }
@@ -54,12 +54,12 @@ export class Listening implements Listener {
     return this.#isMonitor;
   }
 
-  /** The names that it listens to in one of the two ways, in the order in which they came. */
+  /** The names that it is subscribed to in one of the two ways, in the order of subscription. */
   names(isPattern: boolean): readonly Bytes[] {
     return [...((isPattern ? this.#subscriber?.patterns : this.#subscriber?.channels) ?? [])];
   }
 
-  /** @throws {CommandError} when there are too many. */
+  /** @throws {CommandError} if there are too many. */
   subscribe(name: Bytes, turn: Turn): Reply {
     const { pubsub } = this.#session.database;
     if (this.count >= this.#subscriptionsMax) throw subscriptionsTooMany;
@@ -68,7 +68,7 @@ export class Listening implements Listener {
     return push([turn.name, name, count]);
   }
 
-  /** `null` confirms that there was nothing to leave. */
+  /** `null` confirms that it had no subscriptions. */
   unsubscribe(name: Bytes | null, turn: Turn): Reply {
     const { pubsub } = this.#session.database;
     const subscriber = this.#subscriber;
@@ -79,7 +79,7 @@ export class Listening implements Listener {
     return push([turn.name, name, this.count]);
   }
 
-  /** True if its user may not listen to all of that any more. */
+  /** True if its user may no longer listen to all of that. */
   get isRefused(): boolean {
     const { user, database } = this.#session;
     return WAYS.some(({ name, isPattern }) => {
@@ -90,13 +90,13 @@ export class Listening implements Listener {
     });
   }
 
-  /** It is told every command from now on, but the one that asks for it. */
+  /** It gets every command from now on, except the one that requests it. */
   monitor(): void {
     this.#isMonitor = true;
     this.#session.database.monitors.add(this.#open());
   }
 
-  /** It listens to nothing any more. */
+  /** Ends all subscriptions. */
   end(): void {
     if (this.#subscriber === undefined) return;
     this.#session.database.closeSubscriber(this.#subscriber);
@@ -115,7 +115,7 @@ export class Listening implements Listener {
   // keeps (1)
   #open(): Subscriber {
     this.#subscriber ??= this.#session.database.pubsub.open(this);
-    assert(this.#subscriber.isOpen, "a session that was dropped says nothing more");
+    assert(this.#subscriber.isOpen, "a dropped session subscribes to nothing");
     return this.#subscriber;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a session needs of the world around it: its far end, and who opens it.
- * The listener of the RESP port gives it both (`edge/resp`).
+ * What a session needs from outside: its peer, and login. The listener of the
+ * RESP port provides both (`edge/resp`).
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { User } from "../acl/user.ts";
@@ -10,33 +10,33 @@ import type { SessionHost } from "./host.ts";
 import type { Session } from "./session.ts";
 
 export interface SessionPeer {
-  /** `address:port` of the far end, and of our own. */
+  /** `address:port` of the peer, and of our end. */
   readonly address: string;
   readonly localAddress: string;
-  /** Bytes that the far end has not read yet, and those that have come and are no whole command yet. */
+  /** Bytes that the peer has not read yet, and received bytes that are not a whole command yet. */
   readonly queuedBytes: number;
   readonly unreadBytes: number;
-  /** One reply, behind everything before, in the version of RESP that the session has at this moment. */
+  /** Sends one reply, after all earlier ones, in the session's current version of RESP. */
   reply(reply: Reply): void;
-  /** What the session listens to, likewise. It is safe already. */
+  /** Sends a push in the same way. It is safe already. */
   push(push: Push): void;
-  /** The command that waited has got its reply, by `reply`: more commands may be given to the session. */
+  /** The blocked command got its reply through `reply`: the session takes commands again. */
   resume(): void;
-  /** No more commands are taken. What was given to `reply` is still sent, or, at once, is not. */
+  /** Stops taking commands. Replies that were passed to `reply` are still sent, or, with at once, dropped. */
   close(when: "when written" | "at once"): void;
 }
 
-/** Who may come in (A.tcp). One for each connection. */
+/** Checks logins (A.tcp). One for each connection. */
 export interface SessionLogin {
   /**
-   * Whom these credentials open. `user` is undefined for `AUTH <password>`. Undefined: they are wrong, and ACL LOG tells
-   * that `asker` gave them.
+   * The login of these credentials. `user` is undefined for `AUTH <password>`. Undefined if they are wrong; ACL LOG
+   * records that `asker` sent them.
    */
   logIn(
     credentials: { readonly user: Bytes | undefined; readonly password: Bytes },
     asker?: Session,
   ): LoggedIn | undefined;
-  /** Whom a connection is that has not logged in, where that needs no password; elsewhere undefined. */
+  /** The login of a new connection if no password is needed, else undefined. */
   readonly anonymous: LoggedIn | undefined;
 }
 

@@ -13,7 +13,7 @@ export class Quota {
     this.#max = max;
   }
 
-  /** Counts commands, all or none of them. Returns the refusal when they would pass the limit. */
+  /** Counts commands, all or none of them. Returns the refusal if they would exceed the limit. */
   take(count: number, nowMs: number): CommandError | undefined {
     if (this.#max === 0) return undefined;
     const day = Math.floor(nowMs / DAY_MS);

@@ -1,4 +1,4 @@
-/** Logging in, the version of RESP, names, and the end of a session. */
+/** Login, the version of RESP, names, and the end of a session. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { heard, startSessions } from "../../../test/harness/session-harness.ts";
@@ -9,7 +9,7 @@ import { map, pong, simple } from "../reply/reply.ts";
 const noAuthentication = error("NOAUTH Authentication required.");
 const wrongPassword = error("WRONGPASS invalid username-password pair or user is disabled.");
 
-/** The answer to HELLO. */
+/** The reply to HELLO. */
 function greeting(proto: 2 | 3, id: number) {
   return map([
     ["server", "redis"],
@@ -22,7 +22,7 @@ function greeting(proto: 2 | 3, id: number) {
   ]);
 }
 
-test("before login there is AUTH, HELLO, PING, QUIT and RESET, and nothing else", () => {
+test("before login only AUTH, HELLO, PING, QUIT and RESET run", () => {
   const { connectStranger } = startSessions();
   const stranger = connectStranger();
   assert.equal(stranger.session.isAuthenticated, false);
@@ -69,7 +69,7 @@ test("before login there is AUTH, HELLO, PING, QUIT and RESET, and nothing else"
   assert.equal(stranger.closed, "when written");
 });
 
-test("HELLO logs in, names and chooses the version, and is queued by nobody", () => {
+test("HELLO logs in, sets the name and the version, and is never queued", () => {
   const { connectStranger } = startSessions();
   const one = connectStranger();
   one.expect([
@@ -89,7 +89,7 @@ test("HELLO logs in, names and chooses the version, and is queued by nobody", ()
   assert.equal(connectStranger().session.id, 2);
 });
 
-test("where no password is needed everybody is logged in, and a password is refused as Redis does", () => {
+test("without required password every client is logged in, and a password is refused as in Redis", () => {
   const { connect } = startSessions();
   const one = connect();
   assert.equal(one.session.isAuthenticated, true);
@@ -121,7 +121,7 @@ test("PING, ECHO and SELECT", () => {
   ]);
 });
 
-test("who logs in to another database leaves everything behind", () => {
+test("a login to another database ends all state of the session in the old one", () => {
   const { store, connectStranger } = startSessions();
   store.database("other");
   const one = connectStranger();
@@ -138,7 +138,7 @@ test("who logs in to another database leaves everything behind", () => {
   assert.equal(store.database("other").sessions.count, 1);
 });
 
-test("a session that closes or is killed leaves nothing in the database", () => {
+test("a session that closes or is killed leaves no state in the database", () => {
   const { store, connect } = startSessions();
   const database = store.database("main");
   for (const end of ["close", "kill"] as const) {
@@ -169,7 +169,7 @@ test("a database that is dropped ends its sessions", () => {
   assert.equal(two.closed, "at once");
 });
 
-test("A-04: on TCP too a read-only user runs nothing else", () => {
+test("A-04: over TCP, too, a read-only user runs only reads", () => {
   const { store, connect } = startSessions();
   const reader = connect({ user: readOnlyUser });
   const refused: readonly string[] = [
@@ -237,7 +237,7 @@ test("CLIENT REPLY switches replies off, skips one, and switches them on", () =>
   ]);
 });
 
-test("RESET makes a session what it was", () => {
+test("RESET restores a new session", () => {
   const { connect } = startSessions();
   const one = connect();
   one.expect([
@@ -259,7 +259,7 @@ test("RESET makes a session what it was", () => {
   assert.equal(one.session.libraryName, "redis-py");
 });
 
-test("a user that is deleted loses its sessions, and rights that are taken hold at once", () => {
+test("a user that is deleted loses its sessions, and revoked rights apply at once", () => {
   const { store, connect } = startSessions();
   const database = store.database("main");
   const admin = connect();

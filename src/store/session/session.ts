@@ -1,16 +1,16 @@
 /**
- * One session over TCP: who is logged in, in which version of RESP, what
- * is queued, watched and listened to. Commands come in one after the other, and
- * all that is answered goes to the peer in that order.
+ * One session over TCP: its user, its version of RESP, its queued commands,
+ * watched keys and subscriptions. Commands come in one after the other, and all
+ * replies go to the peer in that order.
  *
- * (1) While the session waits (for a key, or for the end of a pause) it is given
- *     no command.
+ * (1) While the session waits (for a key, or for the end of a pause) it gets no
+ *     command.
  * (2) The journal decides when a reply may leave, and the peer asks it: when a
- *     reply is given to it, the journal ends behind everything that the reply saw.
- * (3) `#isPlain` is true as long as a command needs nothing of the session but
- *     its user; whatever could change that works it out anew.
- * (4) What belongs to a database (watched keys, channels, a name in its list of
- *     sessions) is given up before the session logs in to another one.
+ *     reply is passed to the peer, the journal contains all state that it saw.
+ * (3) `#isPlain` is true while a command needs only the user of the session.
+ *     Every change that affects it computes it again.
+ * (4) State in a database (watched keys, channels, the entry in its list of
+ *     sessions) is removed before the session logs in to another one.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -34,7 +34,7 @@ export interface SessionOptions {
   readonly clock: Clock;
 }
 
-/** What CLIENT REPLY has made of replies: they are sent, dropped, or one of them is dropped. */
+/** The reply mode of CLIENT REPLY: replies are sent, dropped, or one of them is dropped. */
 type ReplyMode = "on" | "off" | "skip next" | "skip this";
 
 const queuedReply = simple("QUEUED");
@@ -48,13 +48,13 @@ export class Session implements Caller, ReplyTaker {
   readonly startedAtMs: number;
   readonly transaction = new Transaction();
   readonly listening: Listening;
-  /** What the client says of itself: CLIENT SETNAME and SETINFO. */
+  /** What the client reports about itself: CLIENT SETNAME and SETINFO. */
   name: Bytes = "";
   libraryName: Bytes = "";
   libraryVersion: Bytes = "";
-  /** What it ran last, EXEC and not what was queued. */
+  /** Its last command: EXEC, not the queued commands. */
   lastCommand: CommandFacts | undefined;
-  /** CLIENT NO-EVICT; changes nothing, since nobody is dropped for memory. */
+  /** CLIENT NO-EVICT; has no effect, since no client is evicted. */
   isExemptFromEviction = false;
 
   #loggedIn: LoggedIn | undefined;
@@ -66,7 +66,7 @@ export class Session implements Caller, ReplyTaker {
   #isWaiting = false;
   #isEnding = false;
   #isClosed = false;
-  /** What came while a pause held: it is executed at its end. */
+  /** The command that came during a pause: it is executed at the end of the pause. */
   #postponed: Bytes[] | undefined;
   #lastUsedMs: number;
 
@@ -82,7 +82,7 @@ export class Session implements Caller, ReplyTaker {
     if (login.anonymous !== undefined) this.enter(login.anonymous);
   }
 
-  /** Runs one command. Every reply, an error too, goes to the peer. Must not be called while the session waits. */
+  /** Runs one command. Every reply, including errors, goes to the peer. Must not be called while the session waits. */
   execute(words: Bytes[]): void {
     const loggedIn = this.#loggedIn;
     if (!this.#isPlain || loggedIn === undefined) {
@@ -97,12 +97,12 @@ export class Session implements Caller, ReplyTaker {
     else this.#answer(reply);
   }
 
-  /** Who pays for its commands. */
+  /** The tenant that pays for its commands. */
   get turn(): Tenant | undefined {
     return this.#loggedIn?.database.turn;
   }
 
-  /** Whether a command has to wait because it is expected to take long: with `isHeavy`, for its turn. */
+  /** Whether a command must wait because it is expected to take long: with `isHeavy`, for its turn. */
   mustWait(words: readonly Bytes[]): boolean {
     const database = this.#loggedIn?.database;
     if (database === undefined || !database.turn.hasHeavy) return false;
@@ -110,7 +110,7 @@ export class Session implements Caller, ReplyTaker {
     return !isQueued && database.mustWait(words);
   }
 
-  /** When the last unit of work of its database began, and when the clock was last looked at. */
+  /** When the last unit of work of its database began, and when the clock was last read. */
   get beganAtMs(): number {
     return this.#loggedIn?.database.beganAtMs ?? 0;
   }
@@ -131,17 +131,17 @@ export class Session implements Caller, ReplyTaker {
     return this.#loggedIn !== undefined;
   }
 
-  /** Whose memory it uses: the database, once somebody has logged in. */
+  /** The account of its memory: that of the database, after login. */
   get tenant(): SessionHost | undefined {
     return this.#loggedIn?.database;
   }
 
-  /** True while it gets pushes: then what the peer has not read yet is bounded otherwise. */
+  /** True while it gets pushes: then unread output has another limit. */
   get isListening(): boolean {
     return this.listening.count > 0 || this.listening.isMonitor;
   }
 
-  /** The far end has gone: nothing of the session is left in the database. */
+  /** The peer has disconnected: removes all state of the session in the database. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -149,14 +149,14 @@ export class Session implements Caller, ReplyTaker {
     this.#leave();
   }
 
-  /** We end it: its token was revoked, or somebody kills it. */
+  /** The server ends the session: its token was revoked, or a client kills it. */
   kill(): void {
     if (this.#isClosed) return;
     this.close();
     this.peer.close("at once");
   }
 
-  // What follows is for the rows of commands and for the database.
+  // The rest is for the rows of commands and for the database.
 
   get session(): this {
     return this;
@@ -174,7 +174,7 @@ export class Session implements Caller, ReplyTaker {
     return this.#entered.database;
   }
 
-  /** Where a command that waits leaves its reply. A transaction does not wait. */
+  /** The handler of the reply of a blocked command. A transaction does not block. */
   get waiting(): ReplyTaker | undefined {
     return this.#isExecuting ? undefined : this;
   }
@@ -192,19 +192,19 @@ export class Session implements Caller, ReplyTaker {
     return this.#leavesKeysUntouched;
   }
 
-  /** True once it has said QUIT or was killed by itself: it ends when its last reply is written. */
+  /** True after QUIT or a kill by itself: the session ends when its last reply is written. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** A reply, within a command that has several. What is told besides replies is told all the same, as in Redis. */
+  /** Sends one of several replies of a command. Pushes are sent in any reply mode, as in Redis. */
   say(reply: Reply): void {
     if (this.#replyMode === "on" || this.#replyMode === "skip next" || isPush(reply)) this.peer.reply(reply);
-    // Of EXEC.
+    // For EXEC.
     else if (Array.isArray(reply)) for (const part of reply) if (isPush(part)) this.peer.reply(part);
   }
 
-  /** Takes the reply of the command that waited, and goes on behind the unit of work that made it. */
+  /** Takes the reply of the blocked command, and continues after the unit of work that made it. */
   take(reply: Reply): void {
     this.#soon(() => {
       // keeps (2): the frame of that unit is in the journal by now
@@ -214,7 +214,7 @@ export class Session implements Caller, ReplyTaker {
     });
   }
 
-  /** Somebody has logged in. */
+  /** Logs in a user. */
   enter(loggedIn: LoggedIn): void {
     if (this.#loggedIn?.database !== loggedIn.database) {
       this.#leave(); // keeps (4)
@@ -231,7 +231,7 @@ export class Session implements Caller, ReplyTaker {
   }
 
   setReplyMode(mode: "on" | "off" | "skip next"): void {
-    // Who has switched them off does not switch them on by skipping one.
+    // CLIENT REPLY SKIP does not end OFF.
     if (mode !== "skip next" || this.#replyMode !== "off") this.#replyMode = mode;
     this.modeChanged();
   }
@@ -241,7 +241,7 @@ export class Session implements Caller, ReplyTaker {
     this.modeChanged();
   }
 
-  /** Runs what is queued as part of the running unit of work; nothing in it waits. */
+  /** Runs the queued commands as part of the running unit of work; none of them blocks. */
   executeQueued(): readonly Reply[] {
     const { database } = this;
     const { queued } = this.transaction;
@@ -254,14 +254,14 @@ export class Session implements Caller, ReplyTaker {
     }
   }
 
-  /** EXEC is refused before it could begin: the transaction is over, as in Redis. Returns what is answered. */
+  /** Ends the transaction of a refused EXEC, as in Redis. Returns the reply. */
   refuseToExecute(refusal: CommandError): CommandError {
     this.transaction.end();
     this.modeChanged();
     return refusalOfExec(refusal);
   }
 
-  /** Makes the session what it was when the connection was opened, but for the library it names. */
+  /** Restores the state of a new connection, except the name of the library. */
   reset(): void {
     const { anonymous } = this.login;
     this.transaction.end();
@@ -269,7 +269,7 @@ export class Session implements Caller, ReplyTaker {
     this.name = "";
     this.isExemptFromEviction = false;
     this.#leavesKeysUntouched = false;
-    // As in Redis, a reply that is to be skipped is skipped here too.
+    // As in Redis, this also skips a reply that is to be skipped.
     if (this.#replyMode !== "skip this") this.#replyMode = "on";
     this.#respVersion = 2;
     if (anonymous === undefined) this.#leave();
@@ -277,23 +277,23 @@ export class Session implements Caller, ReplyTaker {
     this.modeChanged();
   }
 
-  /** Ends it when what has been said is written. */
+  /** Ends the session when its replies are written. */
   end(): void {
     this.#isEnding = true;
     this.#isPlain = false;
   }
 
-  /** The rights of the user are others, or it is gone. */
+  /** The rights of the user changed, or it was deleted. */
   userChanged({ isAsking }: { readonly isAsking: boolean }): void {
     if (this.user.isDeleted !== true && !this.listening.isRefused) return;
     if (isAsking) {
-      // Who has done that to itself still gets the answer.
+      // A session that did this to itself still gets the reply.
       this.end();
       this.#soon(() => this.kill());
     } else this.kill();
   }
 
-  /** A pause has begun or ended. Called within a unit of work or outside. */
+  /** A pause began or ended. Called within a unit of work or outside. */
   pauseChanged(): void {
     this.modeChanged();
     if (this.#postponed === undefined || this.database.sessions.pauseKind !== undefined) return;
@@ -305,11 +305,11 @@ export class Session implements Caller, ReplyTaker {
       this.execute(words);
       if (!this.#isWaiting && !this.#isClosed) this.peer.resume();
     };
-    // Many may have waited for the end of the pause.
+    // Many sessions may have waited for the end of the pause.
     this.#soon(() => this.database.inItsTurn(words, goOn));
   }
 
-  /** Something has changed that decides about `#isPlain`: keeps (3). */
+  /** Computes `#isPlain` after a change: keeps (3). */
   modeChanged(): void {
     const database = this.#loggedIn?.database;
     this.#isPlain =
@@ -324,7 +324,7 @@ export class Session implements Caller, ReplyTaker {
   }
 
   get #entered(): LoggedIn {
-    assert(this.#loggedIn !== undefined, "only who is logged in runs commands of a database");
+    assert(this.#loggedIn !== undefined, "a session is logged in when it runs commands of a database");
     return this.#loggedIn;
   }
 
@@ -341,7 +341,7 @@ export class Session implements Caller, ReplyTaker {
 
   #executeWithCare(words: Bytes[]): void {
     if (this.#isClosed || this.#isEnding) return;
-    assert(!this.#isWaiting, "a session that waits is given no command"); // keeps (1)
+    assert(!this.#isWaiting, "a waiting session gets no command"); // keeps (1)
     if (this.#replyMode === "skip next") this.#replyMode = "skip this";
     const database = this.#loggedIn?.database;
     if (database === undefined) this.#answer(this.#store.answerBeforeLogin(this, words));
@@ -362,7 +362,7 @@ export class Session implements Caller, ReplyTaker {
     this.modeChanged();
   }
 
-  /** Sends the reply, if there is one, and ends the session if that was its last. */
+  /** Sends the reply, if any, and ends the session if it was the last. */
   #answer(reply: Reply): void {
     if (this.#isClosed) return;
     if (reply !== later) this.say(reply);
@@ -402,7 +402,7 @@ export class Session implements Caller, ReplyTaker {
     return this.transaction.isOpen && !command.isForTransactions ? notInTransaction : undefined;
   }
 
-  /** What the session listens to may leave little that it may say. */
+  /** In RESP2, a subscribed session may send few commands. */
   #listeningRefusalOf(command: CommandFacts): CommandError | undefined {
     const { listening } = this;
     if (listening.isMonitor && command.touchesKeys) return monitorTouchesKeys;
@@ -419,7 +419,7 @@ export class Session implements Caller, ReplyTaker {
     return command.mayChange || (command.runsQueue && this.transaction.queued.some((one) => one.command.mayChange));
   }
 
-  /** Behind the running unit of work, and before anything else happens. */
+  /** Runs after the running unit of work, and before anything else. */
   #soon(task: () => void): void {
     void Promise.resolve().then(() => {
       if (!this.#isClosed) task();

@@ -1,13 +1,13 @@
 /**
  * The sessions that are logged in to one database, and the pause that CLIENT
- * PAUSE imposes on them. Nobody else's sessions are seen from here.
+ * PAUSE imposes on them. It has no access to sessions of other databases.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { memoryBytesOf } from "./client-line.ts";
 import type { Session } from "./session.ts";
 
-/** What waits while it lasts: every command, or those that may change something. */
+/** What a pause delays: every command, or those that may change something. */
 export type PauseKind = "all" | "write";
 
 export class Sessions {
@@ -24,14 +24,14 @@ export class Sessions {
     return this.#byId.size;
   }
 
-  /** What all of them take: requests and replies under way, and queued commands. */
+  /** Memory of all sessions: pending requests and replies, and queued commands. */
   get memoryBytes(): number {
     let bytes = 0;
     for (const session of this.#byId.values()) bytes += memoryBytesOf(session);
     return bytes;
   }
 
-  /** In the order in which they logged in. */
+  /** In the order of login. */
   all(): Iterable<Session> {
     return this.#byId.values();
   }
@@ -40,7 +40,7 @@ export class Sessions {
     return this.#byId.get(id);
   }
 
-  /** For a session alone, as it logs in and leaves. */
+  /** Called by a session only, when it logs in and leaves. */
   enter(session: Session): void {
     this.#byId.set(session.id, session);
     if (this.#byId.size === 1) this.#awaitPauseEnd();
@@ -48,17 +48,17 @@ export class Sessions {
 
   leave(session: Session): void {
     this.#byId.delete(session.id);
-    // Nobody is held up, so no timer has to keep the process alive.
+    // No session is paused, so no timer has to keep the process alive.
     if (this.#byId.size === 0) this.#cancelPauseEnd();
   }
 
-  /** The database has gone. */
+  /** The database was dropped. */
   killAll(): void {
     this.#cancelPauseEnd();
     for (const session of [...this.#byId.values()]) session.kill();
   }
 
-  /** The rights of these users are others now, or there are no such users any more. One of the sessions has asked for it. */
+  /** The rights of these users changed, or they were deleted. `asking`: the session that did it. */
   usersChanged(names: readonly Bytes[], asking: Session | undefined): void {
     for (const session of [...this.#byId.values()])
       if (names.includes(session.user.name)) session.userChanged({ isAsking: session === asking });
@@ -68,7 +68,7 @@ export class Sessions {
     return this.#pause?.kind;
   }
 
-  /** Lets commands wait from now on. Of two pauses the later end counts, and the stricter kind, as in Redis. */
+  /** Begins a pause. Of two pauses the later end and the stricter kind apply, as in Redis. */
   pause(kind: PauseKind, forMs: number): void {
     const untilMs = Math.max(this.#clock.monotonicMs() + forMs, this.#pause?.untilMs ?? 0);
     this.#pause = { kind: this.#pause?.kind === "all" ? "all" : kind, untilMs };
@@ -76,7 +76,7 @@ export class Sessions {
     for (const session of this.#byId.values()) session.pauseChanged();
   }
 
-  /** Lets everybody go on. */
+  /** Ends the pause. */
   unpause(): void {
     this.#cancelPauseEnd();
     this.#pause = undefined;

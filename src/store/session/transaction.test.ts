@@ -1,4 +1,4 @@
-/** The bounds of what a session may watch and queue. */
+/** The limits of watched keys and of queued commands. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ok, startSession } from "../../../test/harness/store-harness.ts";
@@ -8,7 +8,7 @@ import { Transaction } from "./transaction.ts";
 
 const limits = { queueBytesMax: 400, queueCountMax: 3, watchedKeysMax: 2 };
 
-test("WATCH is refused beyond a count of keys, and what was watched before stays watched", () => {
+test("WATCH has a limit of keys, and a refused WATCH keeps the earlier ones", () => {
   const { database, expect } = startSession();
   const transaction = new Transaction(limits);
   transaction.watch(database, ["a", "b", "a"]);
@@ -23,7 +23,7 @@ test("WATCH is refused beyond a count of keys, and what was watched before stays
   assert.equal(transaction.hasChanged, true);
 });
 
-test("WATCH may take as many keys again behind UNWATCH", () => {
+test("WATCH may take the full number of keys again after UNWATCH", () => {
   const { database } = startSession();
   const transaction = new Transaction(limits);
   transaction.watch(database, ["a", "b"]);
@@ -32,7 +32,7 @@ test("WATCH may take as many keys again behind UNWATCH", () => {
   assert.equal(transaction.watchedCount, 2);
 });
 
-test("a queue is bounded by its bytes, names and words included", () => {
+test("the queue is limited in bytes, including names and words", () => {
   const { database } = startSession();
   const command = database.findCommand("ECHO") as Command;
   const transaction = new Transaction(limits);
@@ -48,7 +48,7 @@ test("a queue is bounded by its bytes, names and words included", () => {
   assert.equal(transaction.queued.length, 2);
 });
 
-test("a queue is bounded by its count", () => {
+test("the queue is limited in commands", () => {
   const { database } = startSession();
   const command = database.findCommand("PING") as Command;
   const transaction = new Transaction({ ...limits, queueBytesMax: 10_000 });

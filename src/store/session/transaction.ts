@@ -1,11 +1,12 @@
 /**
- * What a session has begun with WATCH and MULTI.
+ * The transaction of a session: WATCH and MULTI.
  *
- * (1) A watched key is observed from WATCH until the session unwatches, begins
- *     to execute, or leaves; a change of it in between makes EXEC answer
- *     nothing. A key that was past its time at WATCH counts as absent there, and
- *     one whose time has come since as changed, removed or not.
- * (2) A command that was refused instead of queued makes EXEC refuse the whole.
+ * (1) A watched key is observed from WATCH until the session unwatches, starts
+ *     EXEC, or leaves. If it changes in between, EXEC returns null. A key that
+ *     had expired at WATCH counts as absent there. A key that expired since then
+ *     counts as changed, removed or not.
+ * (2) After a command was refused instead of queued, EXEC refuses the whole
+ *     transaction.
  * (3) The queue and the set of watched keys are bounded.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -14,10 +15,10 @@ import { type CommandError, transactionTooLarge, transactionTooLong, watchesTooM
 import type { KeyObserver } from "../observe/key-observers.ts";
 import type { SessionHost } from "./host.ts";
 
-/** What the commands of a transaction may take, in bytes, and how many they may be: it is one unit of work. */
+/** Limits of the commands of a transaction, in bytes and in number: it is one unit of work. */
 const QUEUE_BYTES_MAX = 256 * 1024 * 1024;
 const QUEUE_COUNT_MAX = 100_000;
-/** About what a queued command takes beside its bytes, and about what each of its words does. */
+/** Approximate memory of a queued command beside its bytes, and of each of its words. */
 const COMMAND_BYTES = 96;
 const WORD_BYTES = 24;
 const WATCHED_KEYS_MAX = 1_000_000;
@@ -35,14 +36,14 @@ const defaultLimits: TransactionLimits = {
   watchedKeysMax: WATCHED_KEYS_MAX,
 };
 
-/** What these words take while they are queued. */
+/** Memory of these words while they are queued. */
 function bytesOf(words: CommandRequest): number {
   let bytes = COMMAND_BYTES;
   for (const word of words) bytes += WORD_BYTES + word.length;
   return bytes;
 }
 
-/** Why so many commands, or such long ones, may not be one transaction; undefined: they may. */
+/** Why these commands may not be one transaction: too many, or too long. Undefined if they may. */
 export function sizeRefusalOf(requests: readonly CommandRequest[]): CommandError | undefined {
   if (requests.length > QUEUE_COUNT_MAX) return transactionTooLong(QUEUE_COUNT_MAX);
   let bytes = 0;
@@ -50,13 +51,13 @@ export function sizeRefusalOf(requests: readonly CommandRequest[]): CommandError
   return bytes > QUEUE_BYTES_MAX ? transactionTooLarge : undefined;
 }
 
-/** A command that waits for EXEC. It was checked when it came. */
+/** A command that waits for EXEC. It was checked when it was queued. */
 export interface QueuedCommand {
   readonly command: CommandFacts;
   readonly words: CommandRequest;
 }
 
-/** What a transaction asks of the database whose keys it watches. */
+/** What a transaction needs of the database of its watched keys. */
 export type WatchedDatabase = Pick<SessionHost, "keyspace" | "observers">;
 
 export class Transaction implements KeyObserver {
@@ -85,12 +86,12 @@ export class Transaction implements KeyObserver {
     return this.#queuedBytes;
   }
 
-  /** How many keys are watched. */
+  /** The number of watched keys. */
   get watchedCount(): number {
     return this.#watched.size;
   }
 
-  /** @throws {CommandError} when the queue is full. */
+  /** @throws {CommandError} if the queue is full. */
   queue(command: QueuedCommand): void {
     const bytes = bytesOf(command.words);
     // keeps (3)
@@ -100,7 +101,7 @@ export class Transaction implements KeyObserver {
     this.#queued.push(command);
   }
 
-  /** Ends it, whatever came of it; nothing is queued or watched any more. */
+  /** Ends it, with any outcome; afterwards nothing is queued or watched. */
   end(): void {
     this.isOpen = false;
     this.isRefused = false;
@@ -109,15 +110,15 @@ export class Transaction implements KeyObserver {
     this.unwatch();
   }
 
-  /** Within a unit of work. @throws {CommandError} when so many keys cannot be watched. */
+  /** Within a unit of work. @throws {CommandError} if the limit of watched keys would be exceeded. */
   watch(database: WatchedDatabase, keys: readonly Bytes[]): void {
-    // It answers nothing anyway.
+    // EXEC returns null anyway.
     if (this.hasChanged) return;
     this.#database = database;
     for (const key of keys) {
       if (this.#watched.has(key)) continue;
       if (this.#watched.size >= this.#limits.watchedKeysMax) throw watchesTooMany; // keeps (3)
-      // Removes it if it is past its time, before it is observed: keeps (1).
+      // Removes an expired key before it is observed: keeps (1).
       this.#watched.set(key, database.keyspace.peek(key) !== undefined);
       database.observers.add(key, this);
     }
@@ -129,11 +130,11 @@ export class Transaction implements KeyObserver {
     this.hasChanged = false;
   }
 
-  /** Looks for watched keys whose time has come, within the unit of work of EXEC: (1). */
+  /** Looks for watched keys that expired since, within the unit of work of EXEC: (1). */
   noteExpired(): void {
     for (const [key, existed] of this.#watched) {
       if (this.hasChanged) return;
-      // Where nothing may be removed, nobody is told.
+      // If expired keys may not be removed, no observer is notified.
       if (existed && this.#database?.keyspace.peek(key) === undefined) this.hasChanged = true;
     }
   }

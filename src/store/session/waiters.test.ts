@@ -1,4 +1,4 @@
-/** Who waits for keys: in what order they are served, within which unit of work, and how waiting ends. */
+/** Clients that wait for keys: the order in which they are served, the unit of work, and the end of waiting. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -7,7 +7,7 @@ import { connect, transact } from "../../../test/harness/waiting-callers.ts";
 import { RedisCompat } from "../commands/redis-compat.ts";
 import { later, pairs } from "../reply/reply.ts";
 
-test("Those who wait for a key are served in the order in which they came", () => {
+test("clients that wait for a key are served in the order in which they blocked", () => {
   const session = startSession();
   const [first, second, third] = [connect(session), connect(session), connect(session)];
   for (const caller of [first, second, third]) assert.equal(caller?.run("BLPOP k 0"), later);
@@ -26,7 +26,7 @@ test("Those who wait for a key are served in the order in which they came", () =
   assert.equal(session.database.waiters.count, 0);
 });
 
-test("What is pushed and what is popped are one frame, and replay ends in the same state", () => {
+test("a push and the pop that it serves are one frame, and replay ends in the same state", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   const [popping, moving] = [connect(session), connect(session)];
@@ -45,7 +45,7 @@ test("What is pushed and what is popped are one frame, and replay ends in the sa
   ]);
 });
 
-test("What serving one makes possible is served in the same unit of work, in a circle too", () => {
+test("clients that become ready by serving another one are served in the same unit of work, also in a cycle", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   const callers = Array.from({ length: 4 }, () => connect(session));
@@ -67,7 +67,7 @@ test("What serving one makes possible is served in the same unit of work, in a c
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
 });
 
-test("A key that becomes another type serves nobody, and serves again when it has the right one", () => {
+test("a key of another type serves no client until it has the right type again", () => {
   const session = startSession();
   const [popping, ranking, reading] = [connect(session), connect(session), connect(session)];
   popping.run("BLPOP k 0");
@@ -86,7 +86,7 @@ test("A key that becomes another type serves nobody, and serves again when it ha
   assert.deepEqual(reading.received, [pairs([["k", [["1-1", ["n", "v"]]]]])]);
 });
 
-test("What is gone at the end of a transaction was never there for who waits", () => {
+test("an element that a transaction adds and removes serves no waiting client", () => {
   const session = startSession();
   const popping = connect(session);
   popping.run("BLPOP k 0");
@@ -97,7 +97,7 @@ test("What is gone at the end of a transaction was never there for who waits", (
   assert.deepEqual(popping.received, [["k", "b"]]);
 });
 
-test("Keys that a transaction fills are served in the order in which they became ready", () => {
+test("keys that a transaction fills are served in the order in which they became ready", () => {
   const session = startSession();
   const [both, other] = [connect(session), connect(session)];
   both.run("BLPOP one two 0");
@@ -124,7 +124,7 @@ test("RENAME makes its new name ready before its old one, as Redis does", () => 
   assert.deepEqual(reader.received, [pairs([["new", [["1-1", ["n", "1"]]]]])]);
 });
 
-test("FLUSHALL makes only streams ready, so another awaited key counts from when it is filled", () => {
+test("FLUSHALL makes only streams ready, so another awaited key is ready when it is filled", () => {
   const session = startSession();
   const first = connect(session);
   assert.equal(first.run("BZPOPMIN one two 0"), later);
@@ -135,7 +135,7 @@ test("FLUSHALL makes only streams ready, so another awaited key counts from when
   assert.deepEqual(first.received, [["two", "b", { kind: "double", value: 1 }]]);
 });
 
-test("Keys that a script fills are served behind it, in the order in which they became ready", () => {
+test("keys that a script fills are served after it, in the order in which they became ready", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   const [both, other] = [connect(session), connect(session)];
@@ -150,7 +150,7 @@ test("Keys that a script fills are served behind it, in the order in which they 
   assert.equal(journal.frames.length, frameCount + 1);
 });
 
-test("A script never waits", () => {
+test("a script never blocks", () => {
   const session = startSession();
   const caller = connect(session);
   const call = (line: string): string => `return redis.pcall(unpack({${line.replace(/\S+/g, "'$&',")}}))`;
@@ -166,7 +166,7 @@ test("A script never waits", () => {
     assert.deepEqual(caller.run(["EVAL", call(line), "0"]), error("ERR This Redis command is not allowed from script"));
 });
 
-test("Time that is over ends the waiting, not a millisecond earlier", () => {
+test("the timeout ends waiting, and not a millisecond earlier", () => {
   const session = startSession();
   const { clock } = session;
   const [popping, moving, patient] = [connect(session), connect(session), connect(session)];
@@ -185,7 +185,7 @@ test("Time that is over ends the waiting, not a millisecond earlier", () => {
   assert.deepEqual([popping.received, moving.received, patient.received], [[nilArray], [nilArray], [["k", "a"]]]);
 });
 
-test("Who was served is not received again when its time would be over", () => {
+test("a served client gets no second reply at its timeout", () => {
   const session = startSession();
   const popping = connect(session);
   popping.run("BLPOP k 1");
@@ -194,7 +194,7 @@ test("Who was served is not received again when its time would be over", () => {
   assert.deepEqual(popping.received, [["k", "a"]]);
 });
 
-test("Who leaves gets nothing, and the next one is served", () => {
+test("a client that disconnects gets nothing, and the next one is served", () => {
   const session = startSession();
   const [gone, popping] = [connect(session), connect(session)];
   gone.run("BLPOP k l 1");
@@ -208,7 +208,7 @@ test("Who leaves gets nothing, and the next one is served", () => {
   assert.equal(keyspace.onReady, undefined);
 });
 
-test("Somebody else may end the waiting with a reply, once", () => {
+test("another client may unblock a client with a reply, once", () => {
   const session = startSession();
   const popping = connect(session);
   popping.run("BLPOP k 0");
@@ -221,7 +221,7 @@ test("Somebody else may end the waiting with a reply, once", () => {
   assert.deepEqual(popping.received, [unblocked]);
 });
 
-test("A database that is dropped ends all waiting with an error", () => {
+test("a database that is dropped ends all waiting with an error", () => {
   const session = startSession();
   const callers = [connect(session), connect(session)];
   callers[0]?.run("BLPOP k 10");
@@ -233,7 +233,7 @@ test("A database that is dropped ends all waiting with an error", () => {
   }
 });
 
-test("DEBUG RELOAD serves nobody, and who waits goes on waiting", () => {
+test("DEBUG RELOAD serves no client, and blocked clients stay blocked", () => {
   const session = startSession({ compat: new RedisCompat(() => {}) });
   const [popping, reading] = [connect(session), connect(session)];
   session.expect([
@@ -250,7 +250,7 @@ test("DEBUG RELOAD serves nobody, and who waits goes on waiting", () => {
   assert.deepEqual(reading.received, [pairs([["s", [["2-1", ["n", "v"]]]]])]);
 });
 
-test("Who names a key twice stands in its line once", () => {
+test("a command that names a key twice is in its queue once", () => {
   const session = startSession();
   const [popping, next] = [connect(session), connect(session)];
   popping.run("BLPOP k k 0");
@@ -259,7 +259,7 @@ test("Who names a key twice stands in its line once", () => {
   assert.deepEqual([popping.received, next.received], [[["k", "a"]], [["k", "b"]]]);
 });
 
-test("A refusal of one who is served goes to that one alone, and the next is served", () => {
+test("an error while a client is served goes to that client only, and the next one is served", () => {
   const session = startSession();
   const [moving, popping] = [connect(session), connect(session)];
   session.run("SET target string");
@@ -270,7 +270,7 @@ test("A refusal of one who is served goes to that one alone, and the next is ser
   assert.deepEqual(popping.received, [["k", "a"]]);
 });
 
-test("With thousands who wait for a key, only who may be served is asked", () => {
+test("with thousands of clients that wait for a key, only those that can be served are tried", () => {
   const session = startSession();
   const { waiters } = session.database;
   let askedCount = 0;
@@ -299,7 +299,7 @@ test("With thousands who wait for a key, only who may be served is asked", () =>
   assert.equal(askedCount, 6);
 });
 
-test("INFO counts who waits", () => {
+test("INFO counts blocked clients", () => {
   const session = startSession();
   const popping = connect(session);
   const blocked = (): string => /blocked_clients:\d+/.exec(JSON.stringify(session.run("INFO clients")))?.[0] ?? "";

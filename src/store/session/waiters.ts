@@ -1,18 +1,17 @@
 /**
- * Callers whose command waits until a key holds something: BLPOP, XREAD BLOCK.
+ * Clients whose command waits until a key has something: BLPOP, XREAD BLOCK.
  *
- * (1) Those who wait for a key in one line are served in the order in which they
- *     came. In a line stand those who would take the same from the key, so that
- *     where the first has to wait on, all do: nobody asks thousands for nothing.
- * (2) They are served within the unit of work that made it possible, behind all
- *     its commands: what is pushed and what is popped are in one frame, and
- *     whoever pushed has counted before that.
- * (3) Keys come in the order in which they became ready, a key that serving
- *     itself made ready (BLMOVE) behind them, as in Redis.
- * (4) A waiter stands in a line of each of its keys until it has its reply or
- *     its caller leaves, and the keyspace says what becomes ready as long as
- *     somebody waits.
- * (5) A caller waits for one thing at a time.
+ * (1) Clients in one line of a key are served in the order in which they
+ *     blocked. A line has the clients that would take the same from the key: if
+ *     the first must keep waiting, all must, so thousands are not tried in vain.
+ * (2) They are served within the unit of work that made it possible, after all
+ *     its commands: a push and the pop that it serves are in one frame, and the
+ *     reply to the push counts the elements before the pop.
+ * (3) Keys are served in the order in which they became ready. A key that became
+ *     ready by serving (BLMOVE) comes after them, as in Redis.
+ * (4) A waiter is in one line of each of its keys until it gets its reply or
+ *     disconnects. The keyspace reports ready keys while any client waits.
+ * (5) A client waits for one command at a time.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -22,32 +21,32 @@ import type { Keyspace } from "../keyspace.ts";
 import { errorReply, type Reply } from "../reply/reply.ts";
 import { StreamValue } from "../values/stream.ts";
 
-/** The caller that waits, or one that could. */
+/** The client that waits, or could wait. */
 export interface ReplyTaker {
   /**
-   * The reply of the command that had to wait, within the unit of work that made it: it may leave when the journal is
-   * safe up to the end of that unit. Must not call the engine.
+   * Takes the reply of the blocked command, within the unit of work that made it: it may leave when the journal is safe
+   * up to the end of that unit. Must not call the engine.
    */
   take(reply: Reply): void;
 }
 
-/** What somebody waits for. */
+/** What a client waits for. */
 export interface Wait {
-  /** Each of them once. */
+  /** Distinct keys. */
   readonly keys: readonly Bytes[];
-  /** For how long, in ms; 0 is for ever. */
+  /** In ms; 0 means no timeout. */
   readonly timeoutMs: number;
-  /** The reply when the time is over. */
+  /** The reply at the timeout. */
   readonly timedOut: Reply;
-  /** The reply to who cannot wait, where it is another one than when the time is over. */
+  /** The reply to a client that cannot wait, if it differs from `timedOut`. */
   readonly cannotWait?: Reply;
-  /** The line: what it takes from a key. */
+  /** The line: identifies what the client takes from a key. */
   readonly line: Bytes;
-  /** True where the first of a line may have to wait on while others can be served: they wait for different things. */
+  /** True if others of the line may be served although the first may not: they wait for different things. */
   readonly isAlone?: boolean;
   /**
-   * Looks at one key that has become ready, and changes the keyspace as the command would have. Undefined: there is nothing
-   * for this caller, which waits on. Throws CommandError.
+   * Tries one key that became ready, and changes the keyspace as the command would have. Undefined if it has nothing
+   * for this client, which keeps waiting. Throws CommandError.
    */
   serve(key: Bytes): Reply | undefined;
 }
@@ -58,7 +57,7 @@ interface Waiter {
   readonly cancelTimeout: () => void;
 }
 
-/** Those who wait for a key, by their line, in the order in which they came. */
+/** The clients that wait for a key, by line, in the order in which they blocked. */
 type Lines = Map<Bytes, Set<Waiter>>;
 
 export class Waiters {
@@ -66,7 +65,7 @@ export class Waiters {
   readonly #clock: Clock;
   readonly #byTaker = new Map<ReplyTaker, Waiter>();
   readonly #byKey = new Map<Bytes, Lines>();
-  /** Keys that somebody waits for and that became ready in the running unit of work: (3). */
+  /** Awaited keys that became ready in the running unit of work: (3). */
   readonly #ready = new Set<Bytes>();
 
   constructor(options: { keyspace: Keyspace; clock: Clock }) {
@@ -74,7 +73,7 @@ export class Waiters {
     this.#clock = options.clock;
   }
 
-  /** How many wait. */
+  /** The number of waiting clients. */
   get count(): number {
     return this.#byTaker.size;
   }
@@ -84,7 +83,7 @@ export class Waiters {
   }
 
   add(taker: ReplyTaker, wait: Wait): void {
-    assert(!this.#byTaker.has(taker), "a caller waits for one thing at a time"); // keeps (5)
+    assert(!this.#byTaker.has(taker), "a client waits for one command at a time"); // keeps (5)
     const { timeoutMs, timedOut, keys, line } = wait;
     const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
     const waiter: Waiter = { wait, taker, cancelTimeout };
@@ -97,7 +96,7 @@ export class Waiters {
     this.#keyspace.onReady = this.#note; // keeps (4)
   }
 
-  /** Serves whom the running unit of work has made it possible to serve, before its frame is closed. keeps (2) */
+  /** Serves clients for which the running unit of work made a key ready, before its frame is closed. keeps (2) */
   serve(): void {
     if (this.#ready.size === 0) return;
     this.#keyspace.notifiesMisses = false;
@@ -107,7 +106,7 @@ export class Waiters {
     }
   }
 
-  /** Its caller waits no more and gets this reply: time is over, or somebody unblocks it. False if it did not wait. */
+  /** Ends waiting with this reply: at the timeout, or by CLIENT UNBLOCK. False if the client did not wait. */
   end(taker: ReplyTaker, reply: Reply): boolean {
     if (!this.#byTaker.has(taker)) return false;
     this.leave(taker);
@@ -115,13 +114,13 @@ export class Waiters {
     return true;
   }
 
-  /** As if its time were over: CLIENT UNBLOCK. False if it did not wait. */
+  /** Ends waiting with the reply of the timeout: CLIENT UNBLOCK. False if the client did not wait. */
   timeOut(taker: ReplyTaker): boolean {
     const waiter = this.#byTaker.get(taker);
     return waiter !== undefined && this.end(taker, waiter.wait.timedOut);
   }
 
-  /** The caller has gone, and gets no reply. */
+  /** The client disconnected, and gets no reply. */
   leave(taker: ReplyTaker): void {
     const waiter = this.#byTaker.get(taker);
     if (waiter === undefined) return;
@@ -133,12 +132,12 @@ export class Waiters {
     this.#ready.clear();
   }
 
-  /** Nobody can be served any more. */
+  /** Ends all waiting with one reply. */
   endAll(reply: Reply): void {
     for (const taker of [...this.#byTaker.keys()]) this.end(taker, reply);
   }
 
-  /** Notes one key, or all keys before they are removed: `undefined`. Of those, only a stream has readers to notify. */
+  /** Adds a ready key, or with `undefined` all keys before their removal, which concerns streams only. */
   readonly #note = (key: Bytes | undefined): void => {
     if (key !== undefined) {
       if (this.#byKey.has(key)) this.#ready.add(key);
