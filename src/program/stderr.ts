@@ -1,33 +1,33 @@
 /**
- * Log lines go to stderr by a synchronous write to its descriptor, in every
- * thread. A worker's `process.stderr` passes through main's event loop, and
- * what is under way there is lost when the process ends; this is not.
+ * In every thread, log lines go to stderr by a synchronous write to its
+ * descriptor. A worker's `process.stderr` passes through main's event loop,
+ * where pending lines are lost when the process ends.
  */
 import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { systemClock } from "../kernel/clock.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../kernel/log.ts";
-import { beside, type Terminal } from "./cli/terminal-line.ts";
+import { lineWriter, type Terminal } from "./cli/terminal-line.ts";
 import { codeOf } from "./refusal.ts";
 
 const STDERR = 2;
 
-/** A pipe that nobody reads is waited for this long; then the text is dropped rather than the server stopped. */
+/** How long to wait for a pipe that is not read; then the text is dropped, so that the server does not stop. */
 const BLOCKED_MS_MAX = 200;
 const BLOCKED_PAUSE_MS = 5;
 
 /** The log of this process at a level. */
 export function stderrLog(level: LogLevel, format: LogFormat): Log {
-  const sink = isTerminal(format) ? beside(writeText) : writeText;
+  const sink = isTerminal(format) ? lineWriter(writeText) : writeText;
   return createLog({ level, format, clock: systemClock, sink });
 }
 
-/** Where a line of progress goes that is written again and again; undefined: to the log. */
+/** The terminal for rewritten lines of progress; undefined: progress goes to the log. */
 export function stderrTerminal(format: LogFormat): Terminal | undefined {
   return isTerminal(format) ? writeText : undefined;
 }
 
-/** Whoever asks for JSON gets nothing else, at a terminal too. */
+/** With the format JSON, stderr has only JSON, at a terminal too. */
 function isTerminal(format: LogFormat): boolean {
   return format === "text" && isatty(STDERR);
 }
@@ -46,7 +46,7 @@ function writeText(text: string): void {
     try {
       written += writeSync(STDERR, bytes, written);
     } catch (fault) {
-      // Nobody is left who could be told that stderr is gone (EPIPE, EBADF, EIO).
+      // Stderr is gone (EPIPE, EBADF, EIO), and there is no other place to report it.
       if (codeOf(fault) !== "EAGAIN" || blockedMs >= BLOCKED_MS_MAX) return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_PAUSE_MS);
       blockedMs += BLOCKED_PAUSE_MS;

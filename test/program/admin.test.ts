@@ -216,7 +216,7 @@ test("enough writes make a snapshot in a process of its own, from which the next
   assert.equal((await check.ended).code, 0);
   assert.match(
     check.output,
-    /^configuration: good\nstore: \d+ frames in \d+ bytes to replay, snapshot \d+, \d+ segments, /,
+    /^configuration: ok\nstore: \d+ frames in \d+ bytes to replay, snapshot \d+, \d+ segments, /,
   );
 
   await using second = await startProgram("serve", { args, env: { NODE_OPTIONS: `--require=${fastClock}` } });

@@ -168,7 +168,7 @@ test("a backup under load has everything that was acknowledged before it, transa
   assert.equal(backup.code, 0, backup.log);
   assert.match(
     backup.output,
-    /^backup .*larder\.backup: \d+ bytes; store to position \d+, messaging to position \d+, vector to position \d+\nit holds tokens and keys: keep it as private as the data directory\n$/,
+    /^backup .*larder\.backup: \d+ bytes; store to position \d+, messaging to position \d+, vector to position \d+\nit contains tokens and keys: keep it as private as the data directory\n$/,
   );
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.ok(writers.store.acknowledged > before.store, "writers went on");
@@ -184,7 +184,7 @@ test("a backup under load has everything that was acknowledged before it, transa
 
   const verified = await larder("verify", file);
   assert.equal(verified.code, 0, verified.log);
-  assert.match(verified.output, /^backup .*: good; \d+ files, made by larder [\d.]+ at \S+Z\nstore: \d+ frames in /);
+  assert.match(verified.output, /^backup .*: ok; \d+ files, made by larder [\d.]+ at \S+Z\nstore: \d+ frames in /);
   const restored = await larder("restore", file, "--data-dir", target);
   assert.equal(restored.code, 0, restored.log);
   assert.deepEqual(readdirSync(target).sort(), [
@@ -254,13 +254,13 @@ test("without a server the directory itself is backed up, also behind a kill, an
   const idle = await larder("stats", "--data-dir", source);
   assert.deepEqual(
     [idle.code, idle.log],
-    [1, `larder: No larder runs on ${source}: start it, or larder check tells what is in the directory\n`],
+    [1, `larder: No larder is running on ${source}: start it, or inspect the directory with larder check\n`],
   );
   mkdirSync(target);
   assert.equal((await larder("restore", file, "--data-dir", target)).code, 0);
   const whole = await larder("verify", target);
   assert.equal(whole.code, 0, whole.log);
-  assert.match(whole.output, /^data directory .*target: good\nstore: \d+ frames/);
+  assert.match(whole.output, /^data directory .*target: ok\nstore: \d+ frames/);
   for (const directory of [source, target]) {
     await using program = await startProgram("serve", { args: ["--data-dir", directory] });
     assert.deepEqual(await clientOf(program, first.environment).store("/get/a"), { result: "1" });
@@ -284,30 +284,30 @@ test("what cannot be backed up, verified or restored is said in a sentence with 
     [["backup", root, "--data-dir", source], `${root} is a directory: name the file that the backup is written to`],
     [
       ["backup", join(root, "none", "file"), "--data-dir", source],
-      `There is no directory ${join(root, "none")}: make it, or write the backup elsewhere`,
+      `Directory ${join(root, "none")} does not exist: create it, or write the backup elsewhere`,
     ],
     [
       ["backup", join(source, "file"), "--data-dir", source],
-      `${join(source, "file")} is inside the data directory: write the backup elsewhere, best to another disk`,
+      `${join(source, "file")} is inside the data directory: write the backup elsewhere, preferably to another disk`,
     ],
     [
       ["verify", source],
-      `A larder uses ${source}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
+      `A larder uses ${source}, so its files are changing: make a backup with larder backup, and verify the backup`,
     ],
     [
       ["stats", "--data-dir", join(root, "none")],
-      `No larder has used the data directory ${join(root, "none")} yet: name its directory with --data-dir`,
+      `No larder has used the data directory ${join(root, "none")} yet: name the right directory with --data-dir`,
     ],
-    [["verify", join(root, "none")], `There is no ${join(root, "none")}: name a backup or a data directory`],
+    [["verify", join(root, "none")], `${join(root, "none")} does not exist: name a backup or a data directory`],
     [["verify", damaged], /^The backup .*damaged is damaged at byte \d+: .*\. Use another backup$/],
     [["restore", damaged, "--data-dir", join(root, "new")], /^The backup .*damaged is damaged at byte \d+: /],
     [
       ["restore", file, "--data-dir", source],
-      /^.*source is not empty \(.+\): a backup is restored into a new directory, so name one with --data-dir$/,
+      /^.*source is not empty \(.+\): restore the backup into a new directory, named with --data-dir$/,
     ],
     [
       ["serve", "--data-dir", newer],
-      `A restore into ${newer} did not end: run larder restore again, or empty the directory to start anew`,
+      `A restore into ${newer} did not finish: run larder restore again, or empty the directory to start over`,
     ],
   ];
   for (const [words, sentence] of refusals) {

@@ -57,7 +57,7 @@ test("commands know a data directory that has no tokens.json, with a server and 
   assert.deepEqual(without, {
     code: 1,
     output: "",
-    log: `larder: There is no ${directory}/tokens.json with an admin token: set LARDER_ADMIN_TOKEN to the one that it was started with\n`,
+    log: `larder: ${directory}/tokens.json does not exist: set LARDER_ADMIN_TOKEN to the admin token that it was started with\n`,
   });
 
   await server.stop();
@@ -102,14 +102,14 @@ test("a backup goes to the standard output, a pipe or a device as it is, and rep
   const shell = await promisify(execFile)("sh", ["-c", line, process.execPath, program, directory, piped], {
     env: { PATH: process.env["PATH"], ...TOKENS },
   });
-  assert.match(shell.stderr, /^larder: backup on the standard output: \d+ bytes; /m);
+  assert.match(shell.stderr, /^larder: backup on standard output: \d+ bytes; /m);
   assert.equal(existsSync("-"), false);
   assert.equal((await larder(["verify", piped])).code, 0);
 
   const full = await backup("/dev/full");
   assert.deepEqual(
     [full.code, full.log],
-    [1, "larder: No space is left for the backup /dev/full: make room, or write it elsewhere\n"],
+    [1, "larder: No space left for the backup /dev/full: free some space, or write it elsewhere\n"],
   );
   assert.equal(lstatSync("/dev/full").isCharacterDevice(), true);
   assert.equal((await backup("/dev/null", "--replace")).code, 0);
@@ -123,7 +123,7 @@ test("a backup goes to the standard output, a pipe or a device as it is, and rep
     const refused = await backup(path);
     assert.deepEqual(
       [refused.code, refused.log],
-      [1, `larder: ${path} is there already: name another file, or replace it with --replace\n`],
+      [1, `larder: ${path} already exists: name another file, or replace it with --replace\n`],
     );
   }
   assert.equal(readFileSync(kept, "utf8"), "mine");
@@ -136,7 +136,7 @@ test("a backup goes to the standard output, a pipe or a device as it is, and rep
     const dash = await larder(["export", area, "-", ...args]);
     assert.equal(
       dash.log,
-      "larder: The standard output takes no export: name a file (./- is one of that name)\n",
+      "larder: An export cannot go to standard output: name a file (./- is a file of that name)\n",
       area,
     );
   }

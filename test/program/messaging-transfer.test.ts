@@ -321,5 +321,5 @@ test("larder import messaging and larder export messaging are commands with what
   assert.equal(lines.at(-1), `exported to ${path}, digest ${digest}`);
   assert.equal(digestOf(parseFile(readFileSync(path, "utf8"), path).setups), digest);
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  await assert.rejects(call("export messaging", [path]), { message: /kept\.json is there already/ });
+  await assert.rejects(call("export messaging", [path]), { message: /kept\.json already exists/ });
 });

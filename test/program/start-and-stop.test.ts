@@ -109,7 +109,7 @@ test("a directory with somebody else's files is refused and not written to, by a
 
   const check = spawnProgram(["check", "--data-dir", directory]);
   assert.deepEqual(await check.ended, { code: 1, signal: null });
-  assert.equal(check.output, `configuration: good\nwrong: ${sentence}`);
+  assert.equal(check.output, `configuration: ok\nproblem: ${sentence}`);
   const refused = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
   assert.deepEqual(await refused.ended, { code: 1, signal: null });
   assert.equal(refused.log, `larder: ${sentence}`);
@@ -162,14 +162,14 @@ test("check names what is wrong with the configuration and the files that it nam
   assert.deepEqual(await worse.ended, { code: 1, signal: null });
   assert.equal(
     worse.output,
-    `wrong: --tls-key: there is no file ${join(directory, "none")}\nwrong: A restore into ${unfinished} did not end: run larder restore again, or empty the directory to start anew\n`,
+    `problem: --tls-key: there is no file ${join(directory, "none")}\nproblem: A restore into ${unfinished} did not finish: run larder restore again, or empty the directory to start over\n`,
   );
 
   const good = spawnProgram(["check", "--data-dir", join(directory, "none")]);
   assert.deepEqual(await good.ended, { code: 0, signal: null });
   assert.equal(
     good.output,
-    `configuration: good\ndata directory ${join(directory, "none")}: the first start makes it\n`,
+    `configuration: ok\ndata directory ${join(directory, "none")}: the first start creates it\n`,
   );
   assert.deepEqual(readdirSync(directory), ["larder.json", "unfinished"]);
 });

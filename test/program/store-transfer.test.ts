@@ -344,7 +344,7 @@ test("what a plain redis-server cannot hold goes into a second file, and comes b
   );
 
   await assert.rejects(larderCommand(["export", "store", path, "--database", "taken"]), {
-    message: `${path} is there already: name another file, or replace it with --replace`,
+    message: `${path} already exists: name another file, or replace it with --replace`,
   });
 });
 

@@ -61,7 +61,7 @@ test("a certificate alone, and files that are none, are refused in a sentence", 
   const { certificate } = certificateFiles(context);
   const half = spawnProgram(["dev", "--tls-cert", certificate]);
   assert.deepEqual(await half.ended, { code: 2, signal: null });
-  assert.equal(half.log, "larder: --tls-cert needs --tls-key as well: TLS takes a certificate and its key\n");
+  assert.equal(half.log, "larder: --tls-cert needs --tls-key as well: TLS needs a certificate and its key\n");
   const none = spawnProgram([
     "dev",
     "--tls-cert",

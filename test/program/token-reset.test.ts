@@ -29,7 +29,7 @@ async function reset(words: readonly string[], env: Readonly<Record<string, stri
   const program = spawnProgram(["token", "reset", ...words], { env });
   const end = await program.ended;
   const printed =
-    /^# new tokens of the database (\S+); those before are refused\nUPSTASH_REDIS_REST_TOKEN="(\w{43})"\nKV_REST_API_TOKEN="\2"\nKV_REST_API_READ_ONLY_TOKEN="(\w{43})"\n$/.exec(
+    /^# new tokens of the database (\S+); the old tokens are no longer valid\nUPSTASH_REDIS_REST_TOKEN="(\w{43})"\nKV_REST_API_TOKEN="\2"\nKV_REST_API_READ_ONLY_TOKEN="(\w{43})"\n$/.exec(
       program.output,
     );
   if (end.code === 0) assert.ok(printed !== null, program.output);
@@ -141,7 +141,7 @@ test("what cannot be reset is said in a sentence, with a server and without", { 
   assert.deepEqual(nowhere.end, { code: 1, signal: null });
   assert.equal(
     nowhere.log,
-    `larder: No larder has used the data directory ${none} yet: name its directory with --data-dir\n`,
+    `larder: No larder has used the data directory ${none} yet: name the right directory with --data-dir\n`,
   );
 
   const running = await startProgram("serve", { args, env: { LARDER_ADMIN_TOKEN: "the-admin" } });
@@ -151,9 +151,9 @@ test("what cannot be reset is said in a sentence, with a server and without", { 
   assert.deepEqual([wrong.end.code, absent.end.code, missing.end.code], [1, 1, 1]);
   assert.equal(
     wrong.log,
-    `larder: The larder at ${running.adminUrl} has another admin token: set LARDER_ADMIN_TOKEN to the one that it was started with\n`,
+    `larder: The larder at ${running.adminUrl} has another admin token: set LARDER_ADMIN_TOKEN to the admin token that it was started with\n`,
   );
-  assert.match(absent.log, /^larder: .*tokens\.json has no admin token: set LARDER_ADMIN_TOKEN to the one /);
+  assert.match(absent.log, /^larder: .*tokens\.json has no admin token: set LARDER_ADMIN_TOKEN to the admin token /);
   assert.equal(missing.log, "larder: There is no database nope\n");
   assert.equal(await status(running.storeUrl, running.storeToken), 200);
   await running.stop();

@@ -349,7 +349,7 @@ test("an export goes on behind what is in its file, and is the file that one run
 
   assert.equal(readFileSync(path, "utf8"), whole);
   assert.equal(report.total.state.count, SOURCE_COUNT);
-  await assert.rejects(exportVectors(wanted), { message: /resumed\.ndjson is there already: name another file/ });
+  await assert.rejects(exportVectors(wanted), { message: /resumed\.ndjson already exists: name another file/ });
 });
 
 test("an import goes on within a namespace of several pages, and does not send again what was taken", async () => {

@@ -1,13 +1,13 @@
 /**
- * `larder backup <file>`: everything that a data directory holds, in one file.
+ * `larder backup <file>`: the whole data directory in one file.
  *
- *     somebody has the directory locked    the server closes its segments and links them into a stage, goes on serving,
- *                                          and the file is made of the stage
- *     nobody has                           the file is made of the directory itself, under the lock
+ *     a server has the directory locked    the server closes its segments, links them into a stage and goes on serving;
+ *                                          the file is made from the stage
+ *     the directory is not in use          the file is made from the directory itself, under the lock
  *
- * `-` is the standard output; a pipe or a device is written to as it is.
- * Either way the file has everything that was acknowledged before the command,
- * each area at one moment of its own, and is durable when the command ends.
+ * `-` is standard output; a pipe or a device is written to, not replaced. In
+ * both cases the file has everything that was acknowledged before the command,
+ * each area at its own moment, and is durable when the command ends.
  */
 import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -50,16 +50,16 @@ interface Backup {
   readonly version: string;
 }
 
-export interface BackupWish {
-  /** As the user named it; `-`: the standard output. */
+export interface BackupOptions {
+  /** The user's name for it; `-`: standard output. */
   readonly file: string;
-  /** Whether a file that is there gives way. */
+  /** Whether an existing file is replaced. */
   readonly replaces: boolean;
   readonly version: string;
 }
 
-/** The lines to print. Throws a `StartRefusal`. */
-export async function backUp(run: RunSettings, { file, replaces, version }: BackupWish): Promise<readonly string[]> {
+/** Returns the lines to print. Throws a `StartRefusal`. */
+export async function backUp(run: RunSettings, { file, replaces, version }: BackupOptions): Promise<readonly string[]> {
   const directory = usedDirectory(run);
   const backup = { ...outputOf(file, { replaces, dataDirectory: directory }), replaces, version };
   try {
@@ -73,7 +73,7 @@ export async function backUp(run: RunSettings, { file, replaces, version }: Back
 interface BackupDone {
   readonly bytes: number;
   readonly areas: readonly BackedUpArea[];
-  /** What was damaged before, and is in the backup as it was. */
+  /** Earlier damage, which the backup has too. */
   readonly damage: readonly string[];
 }
 
@@ -97,9 +97,9 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
     }
     const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
     await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
-    const kept = await sourcesIn(directory, { areas: STORED_AREAS, isWanted: isKept });
+    const stored = await sourcesIn(directory, { areas: STORED_AREAS, isWanted: isBackedUpInPlace });
     const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
-    const done = await write(run, backup, { sources: [...kept, ...staged], areas, damage });
+    const done = await write(run, backup, { sources: [...stored, ...staged], areas, damage });
     noteFromCommandLine(run, "backup", basename(backup.path));
     return done;
   } finally {
@@ -108,8 +108,8 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
   }
 }
 
-/** Files that are taken as they lie in the data directory; the history is copied. */
-function isKept(path: string): boolean {
+/** Whether a file is read from the data directory itself; the history is copied first. */
+function isBackedUpInPlace(path: string): boolean {
   if (!isInArea(path)) return isEntryName(path);
   const name = basename(path);
   const isNumbered = (["segment", "snapshot"] as const).some((kind) => findFileNumber(kind, name) !== undefined);
@@ -150,7 +150,7 @@ async function write(
   return { bytes, ...done };
 }
 
-/** Where the file goes, absolute. Said before anything is asked of a server. */
+/** The absolute path of the output. Checked before a request to the server. */
 function outputOf(
   file: string,
   { replaces, dataDirectory }: { replaces: boolean; dataDirectory: string },
@@ -162,10 +162,12 @@ function outputOf(
   }
   const parent = dirname(path);
   if (statSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new StartRefusal(`There is no directory ${parent}: make it, or write the backup elsewhere`);
+    throw new StartRefusal(`Directory ${parent} does not exist: create it, or write the backup elsewhere`);
   }
   if (parent === dataDirectory || parent.startsWith(`${dataDirectory}/`)) {
-    throw new StartRefusal(`${path} is inside the data directory: write the backup elsewhere, best to another disk`);
+    throw new StartRefusal(
+      `${path} is inside the data directory: write the backup elsewhere, preferably to another disk`,
+    );
   }
   return { path, kind: outputKindOf(path, { replaces }) };
 }
@@ -174,16 +176,16 @@ function backupRefusal(fault: unknown, path: string): unknown {
   switch (codeOf(fault)) {
     case "ENOSPC":
     case "EDQUOT":
-      return new StartRefusal(`No space is left for the backup ${path}: make room, or write it elsewhere`);
+      return new StartRefusal(`No space left for the backup ${path}: free some space, or write it elsewhere`);
     case "EACCES":
     case "EPERM":
       return new StartRefusal(
         `No permission to write the backup ${path}: change the owner of its directory, or write it elsewhere`,
       );
     case "EEXIST":
-      return new StartRefusal(`${path} is there already: name another file, or replace it with --replace`);
+      return new StartRefusal(`${path} already exists: name another file, or replace it with --replace`);
     case "EPIPE":
-      return new StartRefusal("The program that reads the backup has ended before the backup did");
+      return new StartRefusal("The program that reads the backup exited before the backup was complete");
     case "EROFS":
       return new StartRefusal(`The backup ${path} would be on a read-only file system: write it elsewhere`);
     default:
@@ -192,11 +194,11 @@ function backupRefusal(fault: unknown, path: string): unknown {
 }
 
 function describe({ path }: Backup, { bytes, areas, damage }: BackupDone): readonly string[] {
-  const name = path === STANDARD_OUTPUT ? "on the standard output" : path;
+  const name = path === STANDARD_OUTPUT ? "on standard output" : path;
   const positions = areas.map(({ name, position }) => `${name} to position ${position}`);
   return [
     `backup ${name}: ${bytes} bytes; ${positions.join(", ")}`,
-    "it holds tokens and keys: keep it as private as the data directory",
+    "it contains tokens and keys: keep it as private as the data directory",
     ...damage,
   ];
 }

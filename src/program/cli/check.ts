@@ -1,7 +1,7 @@
 /**
- * `larder check`: reads what a start of `larder serve` would read and says what
- * is wrong, each thing in a line. Changes nothing. Settings that are refused
- * never get here: they are named by every command.
+ * `larder check`: reads everything that `larder serve` reads at a start, and
+ * prints each problem on a line. Changes nothing. Invalid settings never get
+ * here, because every command reports them.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -20,7 +20,7 @@ import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { resolveTenants } from "../tenants/tokens.ts";
 import { reportBytes } from "./progress.ts";
 
-/** Prints what is found and returns the exit code: 0 when a start would succeed as far as can be told. */
+/** Prints the findings and returns the exit code: 0 if a start should succeed. */
 export async function check(run: RunSettings, print: (line: string) => void): Promise<0 | 1> {
   const { settings, origins } = run;
   const problems: string[] = [];
@@ -37,15 +37,15 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     }
   };
 
-  const kept = await attempt((): StoredTokens => {
+  const stored = await attempt((): StoredTokens => {
     return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
   });
-  problems.push(...resolveTenants(run, kept ?? {}).problems);
+  problems.push(...resolveTenants(run, stored ?? {}).problems);
   for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
     if (tls !== undefined) await attempt(() => readCertificate(tls));
   }
-  if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by others: chmod 600 it`);
-  if (problems.length === 0) print("configuration: good");
+  if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by other users: run chmod 600 on it`);
+  if (problems.length === 0) print("configuration: ok");
 
   if (existsSync(directory)) {
     await attempt(() => {
@@ -53,10 +53,10 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
       assertNotForeign(directory, readdirSync(directory), STORED_AREAS);
     });
   }
-  const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, STORED_AREAS)));
-  if (isThere === true) await checkAreas(directory, { run, print, problems, attempt });
-  else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
-  for (const problem of problems) print(`wrong: ${problem}`);
+  const isUsed = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, STORED_AREAS)));
+  if (isUsed === true) await checkAreas(directory, { run, print, problems, attempt });
+  else if (problems.length === 0) print(`data directory ${directory}: the first start creates it`);
+  for (const problem of problems) print(`problem: ${problem}`);
   return problems.length === 0 ? 0 : 1;
 }
 
@@ -106,7 +106,7 @@ export function describeArea({ area, covered, frames, position, segments, snapsh
     parts.push(`${covered.length} older segments of ${coveredBytes} bytes that are not replayed`);
   }
   if (tail !== undefined) {
-    parts.push(`a crash left ${tail.bytes} bytes behind the last whole frame, which the next start cuts off`);
+    parts.push(`a crash left ${tail.bytes} bytes after the last complete frame, which the next start removes`);
   }
   return `${area}: ${parts.join(", ")}`;
 }

@@ -1,10 +1,10 @@
-/** `larder …`: reads the arguments and does what they say. The exit code is 0, 1 (the machine) or 2 (the settings). */
+/** `larder …`: runs the command that the arguments name. The exit code is 0, 1 (the machine) or 2 (the settings). */
 import { readFileSync } from "node:fs";
 import { readVersion } from "../facts.ts";
 import { StartRefusal } from "../refusal.ts";
 import { readSettings } from "../settings/read-settings.ts";
 
-/** What main starts for a snapshot; not for people. */
+/** The command that main runs to write a snapshot; not for users. */
 const SNAPSHOT_ROLE = "internal-snapshot";
 
 export async function runCommandLine(words: readonly string[]): Promise<void> {

@@ -1,33 +1,33 @@
-/** The row of a command: its words, operands, options, and the function that does it. */
+/** The row of a command: its words, operands, options, and the function that runs it. */
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { Command } from "../settings/setting.ts";
 
 export interface CommandRow {
-  /** How it is called: `token reset`. */
+  /** The words that name it, such as `token reset`. */
   readonly words: string;
-  /** Behind the words, in their order: `<database>`; those in brackets, `[<file>]`, may be left out and come last. */
+  /** The operands after the words, in order: `<database>`; optional ones are in brackets, `[<file>]`, and come last. */
   readonly operands: readonly string[];
   readonly options: readonly CommandOption[];
   /** One sentence without a full stop. */
   readonly meaning: string;
-  /** Whose defaults the settings have. */
+  /** The command whose defaults the settings have. */
   readonly defaults: Command;
   /**
-   * Does it. Resolves with the exit code: 0, 1 (the machine), 2 (the settings); undefined: the process lives on. What is
-   * for people goes to stdout through `print`. A `StartRefusal` is told on stderr by whoever calls.
+   * Runs the command. Resolves with the exit code: 0, 1 (the machine), 2 (the settings); undefined: the process goes on.
+   * Output for people goes to stdout through `print`. The caller writes a `StartRefusal` to stderr.
    */
   readonly run: (call: CommandCall) => Promise<0 | 1 | 2 | undefined>;
 }
 
-/** What only one command takes, besides the settings. */
+/** An option of one command. */
 export interface CommandOption {
-  /** How `run` finds it. */
+  /** The key by which `run` finds it. */
   readonly name: string;
   /** A secret has no flag, because arguments are visible to every user of the machine. */
   readonly flag?: `--${string}`;
-  /** A variable; what it holds may also stand in a file whose path is in the variable with `_FILE` after its name. */
+  /** A variable; its value may also be in a file whose path is in the variable with `_FILE` appended to its name. */
   readonly environment?: `LARDER_${string}`;
-  /** How the help names the value; undefined: a switch, which is `on` when it is there. */
+  /** The name of the value in the help; undefined: a switch, which is `on` if present. */
   readonly argument?: string;
   readonly meaning: string;
 }
@@ -36,13 +36,13 @@ export interface CommandCall {
   readonly run: RunSettings;
   readonly version: string;
   readonly operands: readonly string[];
-  /** By the name of the option; those that nobody gave are not there. */
+  /** By the name of the option; options that were not given are absent. */
   readonly options: ReadonlyMap<string, string>;
   /** Writes a line to stdout. */
   readonly print: (line: string) => void;
 }
 
-/** How a command is called, for people: `larder token reset <database>`. */
+/** The form of a command for people: `larder token reset <database>`. */
 export function commandForm({ words, operands }: CommandRow): string {
   return ["larder", words, ...operands].join(" ");
 }

@@ -1,9 +1,8 @@
 /**
- * What the program can be told to do, one row each: the reading of arguments,
- * `larder --help` and the manual are made from this table. A row reads
- * settings like `larder serve`, and may have operands and options of its own.
+ * The commands of the program, one row each: argument parsing, `larder --help`
+ * and the manual use this table. Each command reads the settings of
+ * `larder serve`, and may have its own operands and options.
  */
-
 import { transferRows } from "../../transfer/command-rows.ts";
 import type { CommandCall, CommandRow } from "./command-row.ts";
 
@@ -12,7 +11,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "serve",
     operands: [],
     options: [],
-    meaning: "durable: keeps everything in a data directory, with tokens of its own",
+    meaning: "starts a server that stores everything in a data directory, with generated tokens",
     defaults: "serve",
     run: serve,
   },
@@ -20,7 +19,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "dev",
     operands: [],
     options: [],
-    meaning: "for development: keeps nothing unless --data-dir is given, well-known tokens",
+    meaning: "starts a server for development: stores nothing unless --data-dir is set, well-known tokens",
     defaults: "dev",
     run: serve,
   },
@@ -28,7 +27,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "check",
     operands: [],
     options: [],
-    meaning: "reads the configuration and the data directory, says what is wrong, and exits",
+    meaning: "checks the configuration and the data directory, prints each problem, and exits",
     defaults: "serve",
     async run({ run, print }) {
       const { check } = await import("./check.ts");
@@ -39,8 +38,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "token reset",
     operands: ["<database>"],
     options: [],
-    meaning:
-      "gives a database two new tokens and prints them; the old ones are refused, whether or not the server runs",
+    meaning: "replaces the two tokens of a database and prints the new ones, whether or not the server is running",
     defaults: "serve",
     async run({ run, operands: [database = ""], print }) {
       const { resetTokens } = await import("./token-reset.ts");
@@ -52,8 +50,8 @@ export const commandRows: readonly CommandRow[] = [
   {
     words: "stats",
     operands: [],
-    options: [{ name: "json", flag: "--json", meaning: "print one line of JSON, without rates" }],
-    meaning: "prints what the server that runs on the data directory has and does",
+    options: [{ name: "json", flag: "--json", meaning: "prints one line of JSON, without rates" }],
+    meaning: "prints statistics of the server that uses the data directory",
     defaults: "serve",
     async run({ run, options, print }) {
       const { statsLines } = await import("./print-stats.ts");
@@ -64,9 +62,9 @@ export const commandRows: readonly CommandRow[] = [
   {
     words: "backup",
     operands: ["<file>"],
-    options: [{ name: "replace", flag: "--replace", meaning: "replaces a file that is there" }],
+    options: [{ name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
     meaning:
-      "writes everything in the data directory to one file, or to the standard output for -, whether or not the server runs; it holds tokens and keys too",
+      "writes the whole data directory, with its tokens and keys, to one file, or to standard output for -, whether or not the server is running",
     defaults: "serve",
     async run({ run, version, operands: [file = ""], options, print }) {
       const { backUp } = await import("./backup.ts");
@@ -83,7 +81,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "verify",
     operands: ["<backup>"],
     options: [],
-    meaning: "says whether a backup, or a data directory that nobody uses, is whole, and what is damaged where",
+    meaning: "checks whether a backup, or a data directory that is not in use, is complete, and prints any damage",
     defaults: "serve",
     async run({ run, operands: [path = ""], print }) {
       const { verify } = await import("./verify.ts");
@@ -95,7 +93,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "restore",
     operands: ["<file>"],
     options: [],
-    meaning: "makes a new data directory of a backup, which is verified first; --data-dir names the directory",
+    meaning: "verifies a backup and makes a new data directory from it; --data-dir names the directory",
     defaults: "serve",
     async run({ run, operands: [file = ""], print }) {
       const { restore } = await import("./restore.ts");

@@ -26,7 +26,7 @@ const options: BlockOptions = {
   remarks: ["a remark"],
 };
 
-test("the first start prints everything, ready to be pasted", () => {
+test("the first start prints all variables, ready to be pasted", () => {
   assert.equal(
     printBlock(options),
     `# larder 1.2.3 running at http://s:1 (store), http://v:2 (vector), http://m:3 (messaging)
@@ -48,7 +48,7 @@ QSTASH_NEXT_SIGNING_KEY="sig_2"
   );
 });
 
-test("a later start says where the secrets are and shows none", () => {
+test("a later start prints where the secrets are, and no secret", () => {
   const text = printBlock({ ...options, isFirstStart: false });
 
   assert.doesNotMatch(text, /d-t|d-r|i-t|i-r|u-t|sig_\d|admin-t/);
@@ -57,7 +57,7 @@ test("a later start says where the secrets are and shows none", () => {
   assert.match(text, /^# admin: http:\/\/a:4 token in \/data\/tokens\.json$/m);
 });
 
-test("a secret that was given is never shown, a well-known one always", () => {
+test("a secret from the settings is never printed, a well-known secret always", () => {
   const given: Secret = { value: "given-secret", from: { kind: "given", place: "LARDER_STORE_TOKEN" } };
   const wellKnown: Secret = { value: "dev", from: { kind: "well-known" } };
   const text = printBlock({
@@ -84,7 +84,7 @@ test("an area without a tenant has no variables", () => {
   });
 });
 
-test("where the store speaks RESP, its address is one that Redis clients read, and the secret in it is kept as others are", () => {
+test("prints the RESP address as a URL for Redis clients, and hides its secret like others", () => {
   const addresses = { ...options.addresses, resp: { host: "[::1]:5", isEncrypted: true } };
   const text = printBlock({ ...options, addresses });
   assert.match(text, /^# larder .*, rediss:\/\/\[::1\]:5 \(store over RESP\)$/m);

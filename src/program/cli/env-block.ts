@@ -1,11 +1,11 @@
 /**
- * What `larder serve` and `larder dev` print on stdout: the variables that the
- * official clients read, ready to be pasted into a shell or an `.env` file.
- * Every other line is a comment, and one of them says `running at`, by which
+ * The output of `larder serve` and `larder dev` on stdout: the variables that
+ * the official clients read, ready to be pasted into a shell or an `.env` file.
+ * Every other line is a comment. One of them contains `running at`, from which
  * the official messaging client knows that a development server is up.
  *
- * A generated secret is printed once, at the start that generated it. One that
- * was given is never printed: its owner has it, and logs live long.
+ * A generated secret is printed once, at the start that generated it. A secret
+ * from the settings is never printed: its owner has it, and logs live long.
  */
 import type { Secret, Tenants } from "../tenants/tokens.ts";
 
@@ -15,7 +15,7 @@ export interface Addresses {
   readonly vector: string;
   readonly messaging: string;
   readonly admin: string;
-  /** Where the store speaks RESP: host and port. Absent: nowhere. */
+  /** Host and port of the RESP port; absent: the store does not speak RESP. */
   readonly resp?: { readonly host: string; readonly isEncrypted: boolean };
 }
 
@@ -37,11 +37,11 @@ export interface BlockOptions {
   readonly version: string;
   readonly addresses: Addresses;
   readonly tenants: Tenants;
-  /** Secrets of this kind were generated at this very start. */
+  /** Whether this start generated the secrets. */
   readonly isFirstStart: boolean;
-  /** Where the kept secrets are; undefined: nowhere, they are in memory only. */
+  /** The file of the stored secrets; undefined: they are only in memory. */
   readonly tokensPath: string | undefined;
-  /** Further facts, a line each. */
+  /** Further facts, one per line. */
   readonly remarks: readonly string[];
 }
 

@@ -10,17 +10,17 @@ import { settingList } from "../settings/settings.ts";
 import { BadValue } from "../settings/values.ts";
 import { helpText } from "./help.ts";
 
-test("the manual and the reference have the tables of the program: npm run manual", () => {
+test("the manual and the reference have the current tables of the program: npm run manual", () => {
   for (const [path, text] of manualPages()) assert.equal(readFileSync(path, "utf8"), text, path);
 });
 
-test("every page of the reference has tables of the program", () => {
+test("every page of the reference is generated from tables of the program", () => {
   const folder = new URL("../../../docs/reference/", import.meta.url);
   const written = [...manualPages().keys()].map((path) => basename(path));
   for (const file of readdirSync(folder)) assert.ok(written.includes(file), file);
 });
 
-test("every setting stands in the help and in the reference with all its names", () => {
+test("the help and the reference have every setting with all its names", () => {
   const help = helpText("0.0.0");
   const reference = [...manualPages().values()].join("\n");
   for (const [name, row] of settingList) {
@@ -36,7 +36,7 @@ test("no line of the help is wider than a terminal", () => {
   for (const line of helpText("0.0.0").split("\n")) assert.ok(line.length <= 100, line);
 });
 
-test("the manual's example of a configuration file is one", () => {
+test("the manual's example of a configuration file is valid", () => {
   const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
   let count = 0;
   const text = exampleConfiguration().replaceAll(`"…"`, () => `"token-${count++}"`);
@@ -44,14 +44,14 @@ test("the manual's example of a configuration file is one", () => {
   assert.ok(isInSchema(text));
 });
 
-/** A validator that is not ours. */
+/** An independent validator. */
 const schema = fromJSONSchema(JSON.parse(configSchemaText()));
 
 function isInSchema(text: string): boolean {
   return schema.safeParse(JSON.parse(text)).success;
 }
 
-test("the configuration of the example is in the schema", () => {
+test("the configuration of the example matches the schema", () => {
   const path = new URL("../../../examples/reading-list/larder.json", import.meta.url);
   assert.ok(isInSchema(readFileSync(path, "utf8")));
 });
@@ -77,7 +77,7 @@ const written: readonly (readonly [file: string, isRight: boolean])[] = [
 ];
 
 for (const [file, isRight] of written) {
-  test(`reader and schema ${isRight ? "take" : "refuse"} ${file}`, () => {
+  test(`reader and schema ${isRight ? "accept" : "reject"} ${file}`, () => {
     const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
     const { configuration, problems } = parseConfiguration(file, fileKeys);
     const isTaken = problems.length === 0 && isEverySettingRead(configuration.settings);

@@ -1,11 +1,10 @@
-/** `larder --help`, made from the settings table. */
-
+/** `larder --help`, generated from the tables of commands and settings. */
 import type { Group, Setting } from "../settings/setting.ts";
 import { settingList } from "../settings/settings.ts";
 import { type CommandOption, type CommandRow, commandForm } from "./command-row.ts";
 import { commandRows } from "./commands.ts";
 
-/** How each command is called, and what it does. */
+/** The form and the meaning of each command. */
 export const USAGE: readonly (readonly [form: string, meaning: string])[] = [
   ...commandRows.map((row) => [commandForm(row), row.meaning] as const),
   ["larder --version", "prints the version"],
@@ -23,8 +22,8 @@ export function helpText(version: string): string {
   lines.push(
     "",
     "A setting is a flag (--name value), an environment variable or a key of the configuration file;",
-    "a flag beats the environment, the environment beats the file. Secrets have no flag; each may be",
-    "given as a file whose path stands in the variable with _FILE after its name.",
+    "a flag overrides the environment, the environment overrides the file. Secrets have no flag; a",
+    "secret may be in a file: set the variable with _FILE appended to its name to the file's path.",
   );
   for (const [group, rows] of settingGroups()) {
     lines.push("", `${group}:`);
@@ -49,7 +48,7 @@ export function optionForm({ flag, argument, environment }: CommandOption): stri
   return [...call, ...(environment === undefined ? [] : [environment])].join("   ");
 }
 
-/** The rows of the table under their groups, in its order. */
+/** The rows by group, in the order of the table. */
 export function settingGroups(): ReadonlyMap<Group, readonly Setting<unknown>[]> {
   const groups = new Map<Group, Setting<unknown>[]>();
   for (const [, row] of settingList) {
@@ -65,7 +64,7 @@ export function defaultMeaning(row: Setting<unknown>): string {
 }
 
 const LINE_LENGTH_MAX = 100;
-/** Behind a longer form, the meaning begins in the next line. */
+/** After a longer form, the meaning begins on the next line. */
 const FORM_LENGTH_MAX = 18;
 
 function wrap(text: string, indent: number): readonly string[] {

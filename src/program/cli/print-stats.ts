@@ -1,4 +1,4 @@
-/** `larder stats`: what the server of a data directory has and does, for people or as JSON. */
+/** `larder stats`: statistics of the server that uses a data directory, for people or as JSON. */
 import { askForStats } from "../../edge/admin/client.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { isServerStats, printStats, type ServerStats } from "../metrics/stats.ts";
@@ -6,10 +6,10 @@ import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
 
-/** Between the two looks that rates are taken from. */
-const LOOK_MS = 1_000;
+/** Between the two samples that rates are computed from. */
+const SAMPLE_MS = 1_000;
 
-/** The lines to print. Throws a `StartRefusal`, also when no server runs. */
+/** Returns the lines to print. Throws a `StartRefusal`, also if no server is running. */
 export async function statsLines(run: RunSettings, isJson: boolean): Promise<readonly string[]> {
   const directory = usedDirectory(run);
   const { lockDirectory } = await import("../directory/directory-lock.ts");
@@ -18,18 +18,18 @@ export async function statsLines(run: RunSettings, isJson: boolean): Promise<rea
     (await lockDirectory(directory)).release();
   } catch (fault) {
     if (!(fault instanceof DirectoryInUse)) throw fault;
-    const look = async (): Promise<ServerStats> => readStats(await askServer(run, directory, askForStats));
-    const stats = await look();
+    const sample = async (): Promise<ServerStats> => readStats(await askServer(run, directory, askForStats));
+    const stats = await sample();
     if (isJson) return [JSON.stringify(stats)];
     const startMs = systemClock.monotonicMs();
-    await new Promise<void>((resolve) => void systemClock.after(LOOK_MS, resolve));
-    const later = await look();
+    await new Promise<void>((resolve) => void systemClock.after(SAMPLE_MS, resolve));
+    const later = await sample();
     return printStats(later, stats, (systemClock.monotonicMs() - startMs) / 1_000);
   }
-  throw new StartRefusal(`No larder runs on ${directory}: start it, or larder check tells what is in the directory`);
+  throw new StartRefusal(`No larder is running on ${directory}: start it, or inspect the directory with larder check`);
 }
 
 function readStats(value: unknown): ServerStats {
   if (isServerStats(value)) return value;
-  throw new StartRefusal("The larder that runs is of another version: use the command of that one");
+  throw new StartRefusal("The running larder has another version: use the larder command of that version");
 }

@@ -1,4 +1,4 @@
-/** What people see of a long command, by a clock that stands still. */
+/** The reported progress of a long command, with a virtual clock. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -25,7 +25,7 @@ function line(text: string): string {
   return `${WIPE}\u001b[?7l${text}\u001b[?7h`;
 }
 
-test("at a terminal one line is rewritten after the first second, at most five times a second, and wiped", () => {
+test("at a terminal, rewrites one line after the first second, at most five times a second, and clears it", () => {
   const { clock, texts, progress } = atTerminal({ unit: "keys" });
   progress.expect(1_000, 100);
 
@@ -44,7 +44,7 @@ test("at a terminal one line is rewritten after the first second, at most five t
   ]);
 });
 
-test("elsewhere there is a log line after the first second, every five seconds and at the end", () => {
+test("elsewhere, logs a line after the first second, every five seconds and at the end", () => {
   const { clock, lines, progress } = inLog("records");
 
   for (let i = 0; i < 14; i += 1) {
@@ -61,7 +61,7 @@ test("elsewhere there is a log line after the first second, every five seconds a
   ]);
 });
 
-test("what is over within a second tells nothing", () => {
+test("reports nothing about work that ends within a second", () => {
   const [shown, logged] = [atTerminal({ unit: "keys" }), inLog("keys")];
   for (const { clock, progress } of [shown, logged]) {
     progress.expect(3);
@@ -75,7 +75,7 @@ test("what is over within a second tells nothing", () => {
   assert.deepEqual([shown.texts, logged.lines], [[], []]);
 });
 
-test("bytes are told as megabytes, all of them at the end", () => {
+test("reports bytes as megabytes, and the total at the end", () => {
   const { clock, texts, progress } = atTerminal({ unit: "bytes of store", print: printMegabytes });
   progress.expect(466_000_000);
 

@@ -1,6 +1,6 @@
 /**
- * How far a long command is, on stderr: one line that is written again and
- * again at a terminal, log lines elsewhere. What is over within a second tells
+ * The progress of a long command, on stderr: one line that is rewritten at a
+ * terminal, log lines elsewhere. A command that ends within a second reports
  * nothing.
  *
  *     keys: 45 %, 120000 of 266667, 21000/s
@@ -13,17 +13,17 @@ import { formatFor, stderrLog, stderrTerminal } from "../stderr.ts";
 import { rewrite, type Terminal, WIPE } from "./terminal-line.ts";
 
 export interface ProgressOptions {
-  /** What is counted, in the plural: `keys`. */
+  /** The counted things, in the plural: `keys`. */
   readonly unit: string;
-  /** A count as people read it; absent: all its digits. */
+  /** Prints a count for people; absent: all its digits. */
   readonly print?: (count: number) => string;
   readonly clock: Clock;
-  /** Undefined: stderr is none, and `log` is used. */
+  /** Undefined: stderr is not a terminal, and `log` is used. */
   readonly terminal: Terminal | undefined;
   readonly log: Log;
 }
 
-/** What is over before this tells nothing. */
+/** No report before this. */
 export const SHORT_MS = 1_000;
 /** Between two texts at a terminal. */
 export const TERMINAL_PAUSE_MS = 200;
@@ -36,7 +36,7 @@ export class Progress {
   readonly #pauseMs: number;
   #nextMs: number;
   #done = 0;
-  /** What was done before this command, which does not count for the rate. */
+  /** Done before this command; not part of the rate. */
   #doneBefore = 0;
   #total: number | undefined;
   #isReported = false;
@@ -48,19 +48,19 @@ export class Progress {
     this.#nextMs = this.#startMs + SHORT_MS;
   }
 
-  /** How many there will be; undefined: nobody knows. `doneBefore`: how many an interrupted command had done. */
+  /** Sets the total; undefined: unknown. `doneBefore`: how many an interrupted command had done. */
   expect(total: number | undefined, doneBefore = 0): void {
     this.#total = total;
     this.#done = doneBefore;
     this.#doneBefore = doneBefore;
   }
 
-  /** So many more are done. */
+  /** Adds to the count. */
   add(count: number): void {
     this.reach(this.#done + count);
   }
 
-  /** So many are done altogether. */
+  /** Sets the count. */
   reach(done: number): void {
     this.#done = done;
     const nowMs = this.#options.clock.monotonicMs();
@@ -69,7 +69,7 @@ export class Progress {
     this.#report(nowMs);
   }
 
-  /** Wipes the line; the log gets how it ended, if it heard of it. */
+  /** Clears the line; the log gets a final line if it had one before. */
   end(): void {
     if (!this.#isReported) return;
     this.#isReported = false;
@@ -82,7 +82,7 @@ export class Progress {
     const { unit, terminal, log, print = String } = this.#options;
     const seconds = (nowMs - this.#startMs) / 1_000;
     const perSecond = seconds > 0 ? Math.round((this.#done - this.#doneBefore) / seconds) : 0;
-    // A total may be an estimate: what is under way is never all of it.
+    // A total may be an estimate, so the count may exceed it.
     const percent =
       this.#total === undefined || this.#total === 0
         ? undefined
@@ -98,14 +98,14 @@ export class Progress {
   }
 }
 
-/** Of a command, where its settings let it be told. */
+/** The progress of a command, reported where its log settings say. */
 export function progressOf(run: RunSettings, what: Pick<ProgressOptions, "unit" | "print">): Progress {
   const format = formatFor(run.settings.logFormat);
   const log = stderrLog(run.settings.logLevel, format);
   return new Progress({ ...what, clock: systemClock, terminal: stderrTerminal(format), log });
 }
 
-/** Does what reads or writes many bytes, and tells of one subject after the other. */
+/** Runs `work`, which reads or writes many bytes, and reports the progress of one subject after the other. */
 export async function reportBytes<Result>(
   run: RunSettings,
   work: (onBytes: OnBytes) => Promise<Result>,
@@ -115,7 +115,7 @@ export async function reportBytes<Result>(
     if (current?.subject !== subject) {
       current?.progress.end();
       current = { subject, progress: progressOf(run, { unit: `bytes of ${subject}`, print: printMegabytes }) };
-      // The first piece was done before the clock was looked at.
+      // The first piece was done before the clock started.
       current.progress.expect(total, done);
     }
     current.progress.reach(done);
@@ -129,7 +129,7 @@ export async function reportBytes<Result>(
 
 const MEGABYTE = 1_000_000;
 
-/** `210 MB`, and `1.4 MB` where a whole number would say little. */
+/** `210 MB`, with one decimal place for small numbers: `1.4 MB`. */
 export function printMegabytes(bytes: number): string {
   return `${(bytes / MEGABYTE).toFixed(bytes < 10 * MEGABYTE ? 1 : 0)} MB`;
 }

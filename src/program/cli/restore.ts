@@ -1,6 +1,6 @@
 /**
- * `larder restore <file>`: makes a data directory of a backup. The directory
- * must be new or empty: what is there is never mixed with what is restored.
+ * `larder restore <file>`: makes a data directory from a backup. The directory
+ * must be new or empty: restored data is never mixed with existing data.
  */
 import { accessSync, constants, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -23,17 +23,17 @@ import { backupFault } from "./verify.ts";
 
 const DIRECTORY_MODE = 0o700;
 
-/** What may lie in a directory that counts as empty: what locks it, and what file systems put there. */
+/** Files of a directory that counts as empty: its lock, and directories that file systems create. */
 const HARMLESS = new Set(["lock.sqlite", "lock.sqlite-journal", "lost+found"]);
 
-/** The lines to print. Throws a `StartRefusal`. */
+/** Returns the lines to print. Throws a `StartRefusal`. */
 export async function restore(run: RunSettings, file: string): Promise<readonly string[]> {
   const { settings, origins } = run;
   const directory = resolve(settings.dataDirectory ?? "");
   const { place } = origins.dataDirectory;
   const path = resolve(file);
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new StartRefusal(`There is no file ${path}: name a backup that larder backup has made`);
+    throw new StartRefusal(`File ${path} does not exist: name a file that larder backup wrote`);
   }
   let archive: Archive;
   try {
@@ -52,8 +52,8 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
     noteFromCommandLine(run, "restore", basename(path));
     return describe(path, directory, reports);
   } catch (fault) {
-    const told = backupFault(fault, path);
-    throw told === fault ? directoryRefusal(fault, directory, place) : told;
+    const refusal = backupFault(fault, path);
+    throw refusal === fault ? directoryRefusal(fault, directory, place) : refusal;
   } finally {
     lock?.release();
     await archive.close();
@@ -81,11 +81,11 @@ function assertEmpty(directory: string, place: string): void {
   const found = readdirSync(directory).find((name) => !HARMLESS.has(name) && !name.startsWith(RESTORING_PREFIX));
   if (found === undefined) return;
   throw new StartRefusal(
-    `${directory} is not empty (${found}): a backup is restored into a new directory, so name one with ${place}`,
+    `${directory} is not empty (${found}): restore the backup into a new directory, named with ${place}`,
   );
 }
 
-/** What an earlier restore did not end. */
+/** Removes the remains of an unfinished restore. */
 function removeInterrupted(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (name.startsWith(RESTORING_PREFIX)) rmSync(join(directory, name), { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * The server that uses a data directory, as commands ask it: its address and
- * the admin token lie in the directory.
+ * Requests of commands to the server that uses a data directory: its address and
+ * the admin token are in the directory.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,16 +12,16 @@ import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
 
 const UNAUTHORIZED_STATUS = 401;
 
-/** The data directory that is meant. Throws a `StartRefusal` when no server has ever used it: none is made here. */
+/** The data directory. Throws a `StartRefusal` if no server has ever used it; never creates one. */
 export function usedDirectory({ settings, origins }: RunSettings): string {
   const directory = resolve(settings.dataDirectory ?? "");
   if (isUsedDirectory(directory)) return directory;
   throw new StartRefusal(
-    `No larder has used the data directory ${directory} yet: name its directory with ${origins.dataDirectory.place}`,
+    `No larder has used the data directory ${directory} yet: name the right directory with ${origins.dataDirectory.place}`,
   );
 }
 
-/** Asks the server that has the directory locked. Throws a `StartRefusal`. */
+/** Calls the server that has the directory locked. Throws a `StartRefusal`. */
 export async function askServer<Value>(
   run: RunSettings,
   directory: string,
@@ -29,15 +29,15 @@ export async function askServer<Value>(
 ): Promise<Value> {
   const address = readAdminAddress(directory);
   if (address === undefined)
-    throw new StartRefusal(`A larder uses ${directory} and has no admin port yet: try again when it serves`);
+    throw new StartRefusal(`A larder uses ${directory}, but its admin port is not open yet: try again later`);
   const tokensPath = join(directory, TOKENS_FILE);
-  // Where the environment or the configuration gives every token, there is no file of them.
+  // If the environment or the configuration sets every token, the file does not exist.
   const hasFile = existsSync(tokensPath);
-  const kept = hasFile ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
-  const token = run.settings.adminToken ?? kept.adminToken;
-  const remedy = `set ${run.origins.adminToken.place} to the one that it was started with`;
+  const stored = hasFile ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
+  const token = run.settings.adminToken ?? stored.adminToken;
+  const remedy = `set ${run.origins.adminToken.place} to the admin token that it was started with`;
   if (token === undefined) {
-    const where = hasFile ? `${tokensPath} has no admin token` : `There is no ${tokensPath} with an admin token`;
+    const where = hasFile ? `${tokensPath} has no admin token` : `${tokensPath} does not exist`;
     throw new StartRefusal(`${where}: ${remedy}`);
   }
   const answer = await ask({ address, token });
@@ -52,7 +52,7 @@ export async function askServer<Value>(
       );
     case "unreachable":
       throw new StartRefusal(
-        `A larder uses ${directory}, and its admin port ${address} cannot be asked: ${answer.reason}`,
+        `A larder uses ${directory}, and its admin port ${address} cannot be reached: ${answer.reason}`,
       );
     default: {
       const never: never = answer;

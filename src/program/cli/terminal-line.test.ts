@@ -1,16 +1,16 @@
-/** What is left to be seen on a terminal of a few columns. */
+/** Texts that remain visible on a narrow terminal. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
-import { beside, rewrite, WIPE } from "./terminal-line.ts";
+import { lineWriter, rewrite, WIPE } from "./terminal-line.ts";
 
 const CLEAR_ROW = "\u001b[2K";
 const NO_WRAP = "\u001b[?7l";
 const WRAP = "\u001b[?7h";
 const SEQUENCES = [CLEAR_ROW, NO_WRAP, WRAP];
 
-/** Obeys what we send and nothing else; a text longer than a row goes on in the next one unless it is told not to. */
+/** Obeys only the sequences that larder sends; long texts wrap to the next row unless wrapping is off. */
 class Screen {
   readonly rows = [""];
   readonly #columns: number;
@@ -53,9 +53,9 @@ class Screen {
   }
 }
 
-test("log lines stand where the open line stood, and it comes again below them", () => {
+test("log lines replace the open line, which continues below them", () => {
   const screen = new Screen(80);
-  const log = createLog({ level: "info", format: "text", clock: new VirtualClock(0), sink: beside(screen.write) });
+  const log = createLog({ level: "info", format: "text", clock: new VirtualClock(0), sink: lineWriter(screen.write) });
 
   screen.write(rewrite("store: replaying 41 %"));
   log.info("recovered", { area: "vector" });
@@ -74,7 +74,7 @@ test("log lines stand where the open line stood, and it comes again below them",
   ]);
 });
 
-test("an open line longer than the terminal is wide takes one row, and nothing of it stays", () => {
+test("an open line wider than the terminal takes one row and is cleared completely", () => {
   const screen = new Screen(10);
 
   screen.write(rewrite("store: replaying 41 %, 210 MB/s"));

@@ -1,26 +1,25 @@
 /**
- * A line at a terminal that is written again and again, as ECMA-48 and the VT100
- * have it.
+ * A terminal line that is rewritten, with the control sequences of ECMA-48 and
+ * the VT100.
  *
- * (1) Whoever writes to the terminal first clears the line that the cursor is
- *     in. Each text is one write, so threads that know nothing of each other
- *     never write into the same line.
- * (2) The line never takes two rows, or only the second could be cleared: what
- *     does not fit is cut off by the terminal.
+ * (1) Every writer to the terminal first clears the line of the cursor. Each
+ *     text is one write, so independent threads never write into the same line.
+ * (2) The line never takes two rows, because only the second could be cleared:
+ *     the terminal cuts off the rest.
  */
 
-/** Goes back to the start of the line and clears it. */
+/** Moves the cursor to the start of the line and clears the line. */
 export const WIPE = "\r\u001b[2K";
 
-/** Takes a text for the terminal as it is. */
+/** Writes a text to the terminal unchanged. */
 export type Terminal = (text: string) => void;
 
-/** A writer of whole lines to the same terminal. */
-export function beside(terminal: Terminal): Terminal {
+/** A writer of full lines to a terminal that also has a rewritten line. */
+export function lineWriter(terminal: Terminal): Terminal {
   return (line) => terminal(`${WIPE}${line}`);
 }
 
-/** Puts `text` in place of what the line held; it stays open, and the next writer clears it. */
+/** Replaces the line with `text`; the line stays open, and the next writer clears it. */
 export function rewrite(text: string): string {
   return `${WIPE}\u001b[?7l${text}\u001b[?7h`;
 }

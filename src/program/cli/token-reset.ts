@@ -1,10 +1,11 @@
 /**
- * `larder token reset <database>`: two new default tokens for a database.
+ * `larder token reset <database>`: replaces the two default tokens of a database.
  *
- *     somebody has the data directory locked    asked through its admin port, so that the old tokens are refused at once
- *     nobody has                                tokens.json is replaced, under the lock, as the admin port would
+ *     a server has the data directory locked    it is called through its admin port, so that it refuses the old tokens
+ *                                               at once
+ *     the data directory is not in use          tokens.json is replaced under the lock, with the code of the admin port
  *
- * Either way the new tokens are durable before they are printed.
+ * In both cases the new tokens are durable before they are printed.
  */
 import { askForReset } from "../../edge/admin/client.ts";
 import type { TenantTokens } from "../../edge/admin/routes.ts";
@@ -18,7 +19,7 @@ import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants } from "../tenants/tokens.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
 
-/** The lines to print. Throws a `StartRefusal`. */
+/** Returns the lines to print. Throws a `StartRefusal`. */
 export async function resetTokens(run: RunSettings, database: string): Promise<readonly string[]> {
   try {
     const directory = usedDirectory(run);
@@ -40,18 +41,18 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
     const before = directory.readTokens();
     const { tenants, problems } = resolveTenants(run, before);
     if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
-    const isKept = before.databases?.some((each) => each.name === name && each.token !== undefined) === true;
+    const isStored = before.databases?.some((each) => each.name === name && each.token !== undefined) === true;
     const isGenerated = tenants.databases.some((each) => each.name === name && each.token.from.kind === "kept");
-    if (isGenerated && !isKept)
+    if (isGenerated && !isStored)
       throw new StartRefusal(
-        `${directory.tokensPath} has no token of the database ${name}: the environment or the configuration sets it, or no start has made it yet`,
+        `${directory.tokensPath} has no token of the database ${name}: the environment or the configuration sets it, or no start has created it yet`,
       );
-    const nobody = { setTokens: async () => {}, dropTenant: async () => {}, tenantNames: async () => [] };
+    const noArea = { setTokens: async () => {}, dropTenant: async () => {}, tenantNames: async () => [] };
     const administration = new TenantAdministration({
       tenants,
       stored: before,
-      store: (kept) => directory.storeTokens(kept),
-      areas: { databases: nobody, indexes: nobody, users: nobody },
+      store: (tokens) => directory.storeTokens(tokens),
+      areas: { databases: noArea, indexes: noArea, users: noArea },
       indexRules: indexRulesOf(run),
     });
     const tokens = await administration.resetPassword("databases", name);
@@ -66,10 +67,10 @@ function resetInServer(run: RunSettings, directory: string, name: string): Promi
   return askServer(run, directory, (call) => askForReset(call, { kind: "databases", name }));
 }
 
-/** The variables that the official clients read, as the start prints them. */
+/** The variables that the official clients read, in the form that a start prints. */
 function printTokens({ name, token, readOnlyToken }: TenantTokens): readonly string[] {
   return [
-    `# new tokens of the database ${name}; those before are refused`,
+    `# new tokens of the database ${name}; the old tokens are no longer valid`,
     `UPSTASH_REDIS_REST_TOKEN="${token}"`,
     `KV_REST_API_TOKEN="${token}"`,
     `KV_REST_API_READ_ONLY_TOKEN="${readOnlyToken}"`,

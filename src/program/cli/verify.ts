@@ -1,6 +1,6 @@
 /**
- * `larder verify <file|directory>`: whether a backup, or a data directory that
- * nobody uses, is whole: sums, and each area read as a start would read it.
+ * `larder verify <file|directory>`: checks a backup, or a data directory that is
+ * not in use: checksums, and each area as a start reads it.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -30,11 +30,11 @@ import { reportBytes } from "./progress.ts";
 
 const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
 
-/** The lines to print. Throws a `StartRefusal` that names file and place for what is not whole. */
+/** Returns the lines to print. Throws a `StartRefusal` that names the file and place of any damage. */
 export async function verify(run: RunSettings, path: string): Promise<readonly string[]> {
   const absolute = resolve(path);
   const facts = statSync(absolute, { throwIfNoEntry: false });
-  if (facts === undefined) throw new StartRefusal(`There is no ${absolute}: name a backup or a data directory`);
+  if (facts === undefined) throw new StartRefusal(`${absolute} does not exist: name a backup or a data directory`);
   try {
     const verifyIt = facts.isDirectory() ? verifyDirectory : verifyFile;
     return await reportBytes(run, (onBytes) => verifyIt(absolute, onBytes));
@@ -43,7 +43,7 @@ export async function verify(run: RunSettings, path: string): Promise<readonly s
   }
 }
 
-/** What persistence says of a backup in words for the operator, or the fault itself. */
+/** An error of persistence about a backup as a refusal for the operator, or the error itself. */
 export function backupFault(fault: unknown, path: string): unknown {
   if (fault instanceof Error && refusals.some((kind) => fault instanceof kind)) {
     return new StartRefusal(fault.message, 1, { cause: fault });
@@ -52,7 +52,7 @@ export function backupFault(fault: unknown, path: string): unknown {
   if (code === "EACCES" || code === "EPERM") {
     return new StartRefusal(`No permission to read ${path}: run this as its owner`, 1, { cause: fault });
   }
-  return code === "ENOENT" ? new StartRefusal(`There is no ${path}: name a backup`, 1, { cause: fault }) : fault;
+  return code === "ENOENT" ? new StartRefusal(`${path} does not exist: name a backup`, 1, { cause: fault }) : fault;
 }
 
 async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly string[]> {
@@ -65,7 +65,7 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
     assertUndamaged(reports);
     const { version, madeAtMs, files } = manifest;
     const madeAt = new Date(madeAtMs).toISOString();
-    return [`backup ${path}: good; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
+    return [`backup ${path}: ok; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
   } finally {
     await archive.close();
   }
@@ -73,12 +73,12 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
 
 async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
   if (!(await checkDataDirectory(fileDisk, directory, STORED_AREAS))) {
-    throw new StartRefusal(`${directory} is no data directory: it has no format file`);
+    throw new StartRefusal(`${directory} is not a data directory: it has no format file`);
   }
   const held = await lock(directory);
   try {
     const tokensPath = join(directory, TOKENS_FILE);
-    // Where the environment or the configuration gives every token, none was ever written.
+    // If the environment or the configuration sets every token, the file was never written.
     if (existsSync(tokensPath)) parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
     const reports: AreaReport[] = [];
     for (const area of STORED_AREAS) {
@@ -87,7 +87,7 @@ async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<rea
       reports.push(report);
     }
     assertUndamaged(reports);
-    return [`data directory ${directory}: good`, ...linesOf(reports)];
+    return [`data directory ${directory}: ok`, ...linesOf(reports)];
   } finally {
     held.release();
   }
@@ -99,7 +99,7 @@ async function lock(directory: string): Promise<DirectoryLock> {
   } catch (fault) {
     if (!(fault instanceof DirectoryInUse)) throw directoryRefusal(fault, directory, "--data-dir");
     throw new StartRefusal(
-      `A larder uses ${directory}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
+      `A larder uses ${directory}, so its files are changing: make a backup with larder backup, and verify the backup`,
     );
   }
 }

@@ -97,7 +97,7 @@ export function assertRestored(path: string): void {
   const names = readdirSync(path);
   if (names.includes("format") || !names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
   throw new StartRefusal(
-    `A restore into ${path} did not end: run larder restore again, or empty the directory to start anew`,
+    `A restore into ${path} did not finish: run larder restore again, or empty the directory to start over`,
   );
 }
 

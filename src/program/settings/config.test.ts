@@ -10,7 +10,7 @@ function problemsOf(value: unknown): readonly string[] {
 
 const USER_TOKEN = Buffer.from('{"UserID":"a","Password":"b"}').toString("base64");
 
-test("a whole file: settings as text, tenants with their place", () => {
+test("reads a full file: settings as text, tenants with their path", () => {
   const { configuration, problems } = parseConfiguration(
     JSON.stringify({
       host: "127.0.0.2",
@@ -79,10 +79,10 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
     "store.databases[0].maxmemoryPolicy is not one of volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
   ],
   ['{"__proto__": 1}', "__proto__ is not a known key"],
-  [{ host: { a: 1 } }, "host is not a text, a number, true, false or a list of texts"],
+  [{ host: { a: 1 } }, "host is not a string, a number, true, false or an array of strings"],
   [{ store: [] }, "store is not an object"],
   [{ store: { database: [] } }, "store.database is not a known key"],
-  [{ store: { databases: {} } }, "store.databases is not a list"],
+  [{ store: { databases: {} } }, "store.databases is not an array"],
   [{ store: { databases: ["main"] } }, "store.databases[0] is not an object"],
   [{ store: { databases: [{}] } }, "store.databases[0].name is missing"],
   [{ store: { databases: [{ name: "a", tokn: "x" }] } }, "store.databases[0].tokn is not a known key"],
@@ -91,7 +91,7 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
     { store: { databases: [{ name: "../x" }] } },
     "store.databases[0].name is not a name of 1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit",
   ],
-  [{ store: { databases: [{ name: "a", token: 7 }] } }, "store.databases[0].token is refused: it is not a text"],
+  [{ store: { databases: [{ name: "a", token: 7 }] } }, "store.databases[0].token is refused: it is not a string"],
   [
     { store: { databases: [{ name: "a", readOnlyToken: "secret canary" }] } },
     "store.databases[0].readOnlyToken is refused: the token is not 1 to 512 visible ASCII characters without a space",
@@ -151,7 +151,7 @@ for (const [input, problem] of refused) {
   });
 }
 
-test("every mistake of a row is reported, also of one without a name", () => {
+test("reports every mistake in a row, also in a row without a name", () => {
   const value = {
     store: { databases: [{ name: "-", token: 5, maxmemory: "zz", maxmemoryPolicy: "q" }] },
     vector: { indexes: [{ dimension: -1, similarity: "Q" }] },
@@ -160,18 +160,18 @@ test("every mistake of a row is reported, also of one without a name", () => {
   const rule = "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
   assert.deepEqual(problemsOf(value), [
     `store.databases[0].name is not a name of ${rule}`,
-    "store.databases[0].token is refused: it is not a text",
+    "store.databases[0].token is refused: it is not a string",
     "store.databases[0].maxmemoryPolicy is not one of volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
     'store.databases[0].maxmemory is refused: "zz" is not a size such as 100mb or 1gb, or 0 for no limit',
     "vector.indexes[0].name is missing",
     "vector.indexes[0].similarity is not one of COSINE, EUCLIDEAN, DOT_PRODUCT",
     'vector.indexes[0].dimension is neither a whole number from 1 to 65536 nor "auto"',
     `messaging.users[0].name is not a name of ${rule}`,
-    "messaging.users[0].currentSigningKey is refused: it is not a text",
-    "messaging.users[0].nextSigningKey is refused: it is not a text",
+    "messaging.users[0].currentSigningKey is refused: it is not a string",
+    "messaging.users[0].nextSigningKey is refused: it is not a string",
   ]);
 });
 
-test("S-09: no refusal shows a token", () => {
+test("S-09: no error text shows a token", () => {
   for (const [input] of refused) assert.doesNotMatch(problemsOf(input).join("\n"), /secret/);
 });

@@ -2,12 +2,12 @@
  * The configuration file: JSON with settings at its top (the `fileKey`s of the
  * settings table) and the databases, indexes and messaging users that exist.
  *
- * The rows of its fields are what it is read by, and what its JSON Schema and the
- * reference are made from (fields.ts).
+ * The rows of its fields define how it is read, its JSON Schema and the reference
+ * (fields.ts).
  *
- * Whatever does not belong is refused by its path, such as
- * `store.databases[0].token`; nothing is skipped in silence. Values of tokens
- * never stand in an error.
+ * Unknown and invalid fields are errors that name the path, such as
+ * `store.databases[0].token`; nothing is ignored silently. An error never contains
+ * the value of a token.
  */
 
 import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
@@ -35,7 +35,7 @@ import {
   parseToken,
 } from "./values.ts";
 
-/** What may name a database, an index or a user; also asked by the admin API. */
+/** The name of a database, an index or a user; the admin API checks it too. */
 export const TENANT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export const TENANT_NAME_RULE =
@@ -52,14 +52,14 @@ const nameField: Field<string> = {
   },
 };
 
-const GENERATED = "generated, and kept in the data directory";
+const GENERATED = "generated, and stored in the data directory";
 
-/** `parse` reads the tokens. */
+/** `parse` parses the tokens. */
 function tenantFieldsWith(parse: Parser<string>) {
   return {
     name: nameField,
-    token: textField(parse, { meaning: "The token that selects it", default: GENERATED }),
-    readOnlyToken: textField(parse, { meaning: "Its token for reading", default: GENERATED }),
+    token: textField(parse, { meaning: "Its token", default: GENERATED }),
+    readOnlyToken: textField(parse, { meaning: "Its read-only token", default: GENERATED }),
   };
 }
 
@@ -93,14 +93,14 @@ const storeFields = { databases: listField(databaseFields, "The databases of the
 const vectorFields = {
   indexes: listField(listedIndexFields, "The indexes of the vector index"),
   models: rawField(modelMap, {
-    meaning: "Who runs the models that indexes name, by the name of the model",
+    meaning: "Providers of the models that indexes name, by the name of the model",
     default: "none",
   }),
 };
 const messagingFields = { users: listField(userFields, "The users of messaging") };
 const adminFields = { token: textField(parseToken, { meaning: "Token of the admin port", default: GENERATED }) };
 
-/** The fields of the file, without the settings. */
+/** The fields of the file, except the settings. */
 export const configurationFields = {
   $schema: textField(parseText, {
     meaning: "Address of the JSON Schema of this file, for editors; larder ignores it",
@@ -115,7 +115,7 @@ export const configurationFields = {
 function listField(rows: FieldRows, meaning: string): Field<unknown> {
   return rawField(
     { container: "list", entriesMax: ENTRIES_MAX, forms: [{ rows }] },
-    { meaning, default: "one with the name main" },
+    { meaning, default: "one named main" },
   );
 }
 
@@ -123,15 +123,15 @@ function sectionField(rows: FieldRows, meaning: string): Field<unknown> {
   return rawField({ container: "object", forms: [{ rows }] }, { meaning });
 }
 
-/** Tokens that are left out are generated and kept in the data directory. */
+/** Missing tokens are generated and stored in the data directory. */
 export interface ListedTenant extends ValuesOf<typeof tenantFields> {
   readonly name: string;
-  /** Where it stands in the file, such as `store.databases[0]`. */
+  /** Its path in the file, such as `store.databases[0]`. */
   readonly path: string;
 }
 
 export interface ListedDatabase extends ListedTenant {
-  /** What is different from the settings for this one. */
+  /** Values that override the settings. */
   readonly memory?: Partial<Pick<MemorySettings, "bytesMax" | "policy">>;
 }
 
@@ -146,7 +146,7 @@ export interface Configuration {
   readonly settings: ReadonlyMap<string, string>;
   readonly databases: readonly ListedDatabase[];
   readonly indexes: readonly ListedIndex[];
-  /** Who runs the models that indexes may name. */
+  /** The providers of the models that indexes may name. */
   readonly models: Models;
   readonly users: readonly ListedUser[];
   readonly adminToken: string | undefined;
@@ -164,8 +164,8 @@ export const emptyConfiguration: Configuration = {
 /** Most databases, indexes or users that one file may list. */
 export const TENANTS_MAX: number = ENTRIES_MAX;
 
-/** Where nothing is to be found: for those who read a file without a machine around it. */
-const nowhere: ProviderEnvironment = {
+/** Without files, variables and packages, to check a file apart from its machine. */
+const emptyEnvironment: ProviderEnvironment = {
   readFile: (path) => {
     throw new BadValue(`there is no file ${path}`);
   },
@@ -174,13 +174,13 @@ const nowhere: ProviderEnvironment = {
 };
 
 /**
- * Reads the text of a configuration file. `fileKeys` are the settings it may hold. Every fault is one sentence in
- * `problems`; the configuration holds what was right.
+ * Reads the text of a configuration file. `fileKeys` are the settings that it may contain. Each problem is one sentence;
+ * the configuration has the valid parts.
  */
 export function parseConfiguration(
   text: string,
   fileKeys: ReadonlySet<string>,
-  environment: ProviderEnvironment = nowhere,
+  environment: ProviderEnvironment = emptyEnvironment,
 ): { configuration: Configuration; problems: readonly string[] } {
   const reader = new FieldReader();
   let root: unknown;
@@ -200,7 +200,7 @@ export function parseConfiguration(
   const section = (name: string, rows: FieldRows) => reader.object(top.get(name), name, Object.keys(rows));
   const vector = section("vector", vectorFields);
   const models = readModels(reader, vector.get("models"), { path: "vector.models", environment });
-  // What the settings say of dimensions is known later.
+  // The setting of the largest dimension is applied later.
   const rules = { models, environment, dimensionMax: DIMENSION_MAX };
   const configuration: Configuration = {
     settings,
@@ -253,7 +253,7 @@ interface TenantPlace {
   readonly rows?: typeof tenantFields;
 }
 
-/** Undefined without a name. Whoever calls reads the other fields all the same: every mistake of a row is reported. */
+/** Undefined without a name. Callers read the other fields anyway, so that every mistake in a row is reported. */
 function readTenant(reader: FieldReader, { fields, path, rows = tenantFields }: TenantPlace): ListedTenant | undefined {
   const read = fieldsAt(reader, rows, { fields, path });
   const name = read("name");
@@ -295,7 +295,7 @@ function readUser(reader: FieldReader, value: unknown, path: string): ListedUser
   return { ...tenant, ...(currentSigningKey && { currentSigningKey }), ...(nextSigningKey && { nextSigningKey }) };
 }
 
-/** The line and column of a syntax error. V8's whole text quotes what stands there, which may be a token. */
+/** The line and column of a syntax error. V8's full text quotes the file there, which may be a token. */
 function faultPlace(fault: unknown): string {
   const [, line, column] = /line (\d+) column (\d+)/.exec(fault instanceof Error ? fault.message : "") ?? [];
   return line === undefined ? "" : `: line ${line}, column ${column}`;

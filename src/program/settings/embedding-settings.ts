@@ -1,16 +1,16 @@
 /**
- * Which model turns the texts of an index into vectors, and who runs it: read
- * from JSON, by path.
+ * Reads from JSON which model turns the texts of an index into vectors, and
+ * which provider runs it.
  *
  *     "vector": { "models": { "BGE_M3": { "provider": "http", "url": "https://…/v1/embeddings", "apiKeyFile": "…" } },
  *                 "indexes": [{ "name": "docs", "embedding": { "model": "BGE_M3" } }] }
  *
  * (1) An index names a model of `models`, or describes a provider of its own.
- * (2) A key never stands in the file: it is read from another file or from the
+ * (2) A key is never in the file: it is read from another file or from the
  *     environment, and no problem shows it.
- * (3) At run time nobody may name a file, a variable or an address: whoever has
- *     the admin token could otherwise read what this machine's owner can read,
- *     and send it anywhere.
+ * (3) At run time, requests cannot name a file, a variable or an address: a
+ *     holder of the admin token could otherwise read any file that the server's
+ *     user can read, and send it anywhere.
  */
 import { join } from "node:path";
 import type { HttpProvider } from "../../edge/embedding/http.ts";
@@ -38,16 +38,16 @@ export type EmbeddingProvider =
   | { readonly provider: "hashing"; readonly dimension?: number };
 
 export interface EmbeddingPlan {
-  /** As `/info` shows it. */
+  /** The name that `/info` shows. */
   readonly model: string;
   readonly by: EmbeddingProvider;
-  /** The index describes the provider itself, instead of naming a model of the configuration. */
+  /** The index describes the provider itself instead of naming a model of the configuration. */
   readonly isInline: boolean;
 }
 
 export type Models = ReadonlyMap<string, EmbeddingProvider>;
 
-/** Where a provider may take a key from, and what is installed. */
+/** The sources of a provider's key, and the installed packages. */
 export interface ProviderEnvironment {
   /** Throws `BadValue`. */
   readonly readFile: (path: string) => string;
@@ -55,16 +55,16 @@ export interface ProviderEnvironment {
   readonly hasPackage: (name: string) => boolean;
 }
 
-/** What an index may refer to. */
+/** The models and the environment that an index may refer to. */
 export interface EmbeddingRules {
   readonly models: Models;
-  /** Undefined: what is read was said at run time (3). */
+  /** Undefined: the description came at run time (3). */
   readonly environment: ProviderEnvironment | undefined;
 }
 
 export const LOCAL_PACKAGE = "@huggingface/transformers";
 
-/** What the documented models are called where models are published. */
+/** The published names of the documented models. */
 const publishedNames: ReadonlyMap<string, string> = new Map([
   ["BGE_SMALL_EN_V1_5", "BAAI/bge-small-en-v1.5"],
   ["BGE_BASE_EN_V1_5", "BAAI/bge-base-en-v1.5"],
@@ -84,7 +84,7 @@ const MODEL = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
 type ProviderName = EmbeddingProvider["provider"];
 
-/** One thing that reads a provider: where its fields stand and for which model. */
+/** The arguments for reading a provider. */
 interface ProviderReading {
   readonly reader: FieldReader;
   readonly fields: Fields;
@@ -94,19 +94,19 @@ interface ProviderReading {
 }
 
 interface ProviderRow {
-  /** Its fields next to `provider`. */
+  /** Its fields beside `provider`. */
   readonly rows: FieldRows;
-  /** Whether it needs nothing of this machine, so that it may be described at run time. */
+  /** Whether it needs nothing from this machine, so that it may be described at run time. */
   readonly isHarmless: boolean;
   read(reading: ProviderReading): EmbeddingProvider | undefined;
 }
 
-/** Not shown: an address may have a secret in its query. */
+/** The text is not shown, because a URL may have a secret in its query. */
 const parseEndpoint: Parser<string> = parser({ type: "string", pattern: "^https?:" }, (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
   if (url === undefined || !isHttp || url.username !== "" || url.password !== "" || url.hash !== "") {
-    throw new BadValue("it is not an http or https address without a user, a password and a fragment");
+    throw new BadValue("it is not an http or https URL without user, password and fragment");
   }
   return url.href;
 });
@@ -129,15 +129,15 @@ const prefixFields = {
 const httpFields = {
   url: textField(parseEndpoint, {
     meaning:
-      'The full address of an OpenAI-style endpoint: larder sends {"model": …, "input": [texts]} there, and repeats requests that failed for a temporary reason for up to a minute',
-    missing: "is missing: it is the whole address of an endpoint",
+      'The full URL of an OpenAI-style endpoint: larder sends {"model": …, "input": [texts]} to it, and retries temporary failures for up to a minute',
+    missing: "is missing: set it to the full URL of an endpoint",
   }),
   modelName: textField(parseModelName, {
     meaning: "Name of the model at the endpoint",
     default: "the published name of a documented model, such as BAAI/bge-m3; else the name of the model",
   }),
   apiKeyFile: textField(parseText, {
-    meaning: "File with the key, which is sent as bearer token; or give apiKeyVariable",
+    meaning: "File with the key, which is sent as bearer token; apiKeyVariable is the alternative",
     default: "no key",
   }),
   apiKeyVariable: textField(parseText, { meaning: "Environment variable with the key", default: "no key" }),
@@ -151,21 +151,21 @@ const httpFields = {
   ),
   dimensions: countField(
     { min: 1, max: DIMENSION_MAX },
-    { meaning: "Dimension that the endpoint is asked for", default: "that of the model" },
+    { meaning: "Dimension requested from the endpoint", default: "that of the model" },
   ),
   ...prefixFields,
 };
 
 const localFields = {
   directory: textField(parseText, {
-    meaning: `Directory with the files of the model that the package ${LOCAL_PACKAGE} needs`,
-    missing: "is missing: it is the directory of a model",
+    meaning: `Directory with the files of the model, in the form that the package ${LOCAL_PACKAGE} reads`,
+    missing: "is missing: set it to the directory of a model",
   }),
   pooling: choiceField(poolings, {
-    meaning: "How the vectors of the words become that of a text",
+    meaning: "How the vectors of the words become the vector of a text",
     default: "cls for a documented model, else mean",
   }),
-  precision: choiceField(precisions, { meaning: "Which of the model's files is run", default: "fp32" }),
+  precision: choiceField(precisions, { meaning: "Which file of the model is run", default: "fp32" }),
   ...prefixFields,
 };
 
@@ -187,12 +187,12 @@ const providerNames = Object.keys(providerRows) as readonly ProviderName[];
 const providerFields = {
   provider: choiceField(providerNames, {
     meaning:
-      "What runs the model: an endpoint over HTTP, a package on this machine, or nothing (hashing: vectors of the letters of a text, for tests)",
-    missing: `is missing: it is one of ${providerNames.join(", ")}`,
+      "What runs the model: an HTTP endpoint, a package on this machine, or nothing (hashing: vectors made from the letters of a text, for tests)",
+    missing: `is missing: set it to one of ${providerNames.join(", ")}`,
   }),
 };
 
-/** How a provider is described: one form for each. */
+/** The description of a provider: one form for each. */
 const providerForms: readonly Form[] = providerNames.map((name) => ({
   title: ` with the provider ${name}`,
   rows: { provider: { ...providerFields.provider, values: { enum: [name] } }, ...providerRows[name].rows },
@@ -205,7 +205,7 @@ const embeddingFields = {
   } satisfies Field<string>,
 };
 
-/** An index names a model, or describes a provider next to it: keeps (1). */
+/** An index names a model, or also describes its provider: keeps (1). */
 export const embeddingForms: readonly Form[] = [
   { rows: embeddingFields },
   ...providerForms.map(({ rows }) => ({ rows: { ...embeddingFields, ...rows }, isShownElsewhere: true })),
@@ -214,7 +214,7 @@ export const embeddingForms: readonly Form[] = [
 /** `vector.models`: providers by the names of their models. */
 export const modelMap: Nested = { container: "map", entriesMax: MODELS_MAX, forms: providerForms };
 
-/** What stands below `vector.models`. */
+/** Reads `vector.models`. */
 export function readModels(
   reader: FieldReader,
   value: unknown,
@@ -262,7 +262,7 @@ export function readEmbedding(
   const by = rules.models.get(model);
   if (by !== undefined) return { model, by, isInline: false };
   const alternative = rules.environment === undefined ? "" : `, or give ${at(path, "provider")}`;
-  const remedy = `list ${model} below vector.models in the configuration file${alternative}`;
+  const remedy = `list ${model} under vector.models in the configuration file${alternative}`;
   reader.problem(at(path, "model"), `has no provider: ${remedy}`);
   return undefined;
 }
@@ -291,7 +291,7 @@ function readProvider(
   if (environment === undefined && !row.isHarmless) {
     reader.problem(
       at(path, "provider"),
-      `may be ${name} in the configuration file only: list the model below vector.models there, and name it here`,
+      `can be ${name} only in the configuration file: list the model under vector.models there, and name it here`,
     );
     return undefined;
   }
@@ -302,7 +302,7 @@ function readProvider(
 /** keeps (3) */
 const noEnvironment: ProviderEnvironment = {
   readFile: () => {
-    throw new BadValue("no file may be named here");
+    throw new BadValue("a file cannot be named here");
   },
   findVariable: () => undefined,
   hasPackage: () => false,
@@ -385,7 +385,7 @@ function readPrefixes(reading: ProviderReading): { queryPrefix: string; document
   return { queryPrefix: read("queryPrefix") ?? "", documentPrefix: read("documentPrefix") ?? "" };
 }
 
-/** What says how many dimensions vectors of this plan have; nothing: only the first vector tells. */
+/** The places that fix the dimension of this plan's vectors; if empty, the first vector fixes it. */
 export function dimensionsOf({ model, by }: EmbeddingPlan): readonly (readonly [dimension: number, place: string])[] {
   const places: (readonly [number, string])[] = [];
   const documented = findDenseModel(model);

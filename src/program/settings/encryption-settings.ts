@@ -1,8 +1,8 @@
-/** The settings of encrypted ports, one row each; they are part of the table in settings.ts. */
+/** Settings of encrypted ports, one row each; part of the table in settings.ts. */
 import type { Setting } from "./setting.ts";
 import { parsePath } from "./values.ts";
 
-/** Of the HTTP ports. */
+/** The HTTP ports. */
 export const tlsSettingRows = {
   tlsCertificatePath: {
     group: "Addresses",
@@ -11,7 +11,7 @@ export const tlsSettingRows = {
     fileKey: "tlsCert",
     argument: "<path>",
     meaning:
-      "Certificate in PEM, with those between it and its authority: the ports of the areas then speak HTTPS and nothing else, and so does the admin port unless its address is a loopback one; it is read again when the file changes",
+      "Certificate in PEM, with its intermediate certificates: the ports of the areas then speak only HTTPS, and so does the admin port unless its address is loopback; it is read again when the file changes",
     default: undefined,
     parse: parsePath,
   },
@@ -27,7 +27,7 @@ export const tlsSettingRows = {
   },
 } as const satisfies Record<string, Setting<unknown>>;
 
-/** Of the RESP port. */
+/** The RESP port. */
 export const respTlsSettingRows = {
   respCertificatePath: {
     group: "Addresses",
@@ -35,8 +35,7 @@ export const respTlsSettingRows = {
     environment: ["LARDER_RESP_TLS_CERT"],
     fileKey: "respTlsCert",
     argument: "<path>",
-    meaning:
-      "Certificate in PEM, with those between it and its authority: the RESP port then speaks TLS and nothing else",
+    meaning: "Certificate in PEM, with its intermediate certificates: the RESP port then speaks only TLS",
     default: undefined,
     parse: parsePath,
   },

@@ -1,7 +1,7 @@
 /**
- * Takes JSON values apart and notes what is wrong with them, by path, such as
- * `store.databases[0].token`. Whatever does not belong is refused; nothing is
- * skipped in silence. Values of secrets never stand in a problem.
+ * Reads JSON values and notes problems by path, such as
+ * `store.databases[0].token`. Unknown fields are problems too; nothing is
+ * ignored silently. A problem never contains the value of a secret.
  */
 import { BadValue } from "./values.ts";
 
@@ -17,7 +17,7 @@ export class FieldReader {
     this.problems.push(`${path} ${text}`);
   }
 
-  /** The fields of an object; one that is not in `keys` is refused. A value that is missing has no fields. */
+  /** The fields of an object; a field that is not in `keys` is a problem. A missing value has no fields. */
   object(value: unknown, path: string, keys: readonly string[]): Fields {
     if (value === undefined) return new Map();
     if (!isPlainObject(value)) {
@@ -32,7 +32,7 @@ export class FieldReader {
   array(value: unknown, path: string): readonly unknown[] {
     if (value === undefined) return [];
     if (!Array.isArray(value)) {
-      this.problem(path, "is not a list");
+      this.problem(path, "is not an array");
       return [];
     }
     if (value.length > ENTRIES_MAX) this.problem(path, `has more than ${ENTRIES_MAX} entries`);
@@ -45,11 +45,11 @@ export class FieldReader {
     return found;
   }
 
-  /** A text that `parse` takes; what it throws as `BadValue` is a problem. */
+  /** A string that `parse` accepts; a `BadValue` that it throws is a problem. */
   text(value: unknown, path: string, parse: (text: string) => string): string | undefined {
     if (value === undefined) return undefined;
     return this.attempt(path, () => {
-      if (typeof value !== "string") throw new BadValue("it is not a text");
+      if (typeof value !== "string") throw new BadValue("it is not a string");
       return parse(value);
     });
   }
@@ -62,13 +62,13 @@ export class FieldReader {
     return undefined;
   }
 
-  /** A value as the setting of its kind has it, such as a size or a time. */
+  /** A value in the form of a setting, such as a size or a time. */
   setting<Value>(value: unknown, path: string, parse: (text: string) => Value): Value | undefined {
     const text = value === undefined ? undefined : this.settingText(value, path);
     return text === undefined ? undefined : this.attempt(path, () => parse(text));
   }
 
-  /** What `step` returns; a `BadValue` that it throws is a problem. */
+  /** The result of `step`; a `BadValue` that it throws is a problem. */
   attempt<Value>(path: string, step: () => Value): Value | undefined {
     try {
       return step();
@@ -86,18 +86,18 @@ export class FieldReader {
     else seen.set(value, path);
   }
 
-  /** A setting's value as the text that its row parses: `true` is `on`, a list is joined by commas. */
+  /** A setting's value as the text that its row parses: `true` is `on`, an array is joined by commas. */
   settingText(value: unknown, path: string): string | undefined {
     if (typeof value === "string") return value;
     if (typeof value === "number") return String(value);
     if (typeof value === "boolean") return value ? "on" : "off";
     if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(",");
-    this.problem(path, "is not a text, a number, true, false or a list of texts");
+    this.problem(path, "is not a string, a number, true, false or an array of strings");
     return undefined;
   }
 }
 
-/** The path of a field; the fields of a whole have their names alone. */
+/** The path of a field; the path of a top-level field is its name. */
 export function at(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;
 }

@@ -1,8 +1,8 @@
 /**
- * The fields of the configuration file, one row each: what a field means, which
- * values it may have, and how it is read. Its reading, the JSON Schema
+ * The fields of the configuration file, one row each: meaning, allowed values
+ * and reader. The reader of the file, the JSON Schema
  * (`docs/reference/config.schema.json`), the reference and the types are all
- * made from these rows.
+ * generated from these rows.
  *
  * (1) A row reads its own field and nothing else. Rules about several fields,
  *     or about this machine, are in the reader of the object.
@@ -13,25 +13,25 @@ import type { Schema } from "../../edge/openapi/schema.ts";
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
 import type { Parser } from "./values.ts";
 
-/** What the reference and the schema say about a field. */
+/** The description of a field for the reference and the schema. */
 interface Facts {
   /** One sentence without a full stop. */
   readonly meaning: string;
-  /** What holds without the field. */
+  /** The default. */
   readonly default?: string;
-  /** The field is required, and this is the problem without it. */
+  /** The field is required, and this is the problem if it is missing. */
   readonly missing?: string;
 }
 
 export interface Field<Value> extends Facts {
   readonly values: Schema | Nested;
-  /** Undefined without the field, and where a problem was noted. */
+  /** Undefined if the field is missing, or if a problem was noted. */
   readonly read: (reader: FieldReader, value: unknown, path: string) => Value | undefined;
 }
 
-/** Objects with fields of their own. */
+/** An object with fields of its own. */
 export interface Nested {
-  /** One object, a list of them, or a map of them by names of somebody's choice. */
+  /** One object, a list of objects, or a map of objects by names that the user chooses. */
   readonly container: "object" | "list" | "map";
   readonly entriesMax?: number;
   readonly forms: readonly Form[];
@@ -39,9 +39,9 @@ export interface Nested {
 
 /** One form that such an object may have. */
 export interface Form {
-  /** What the reference adds to the path, such as ` with the provider http`. */
+  /** The reference appends this to the path, such as ` with the provider http`. */
   readonly title?: string;
-  /** The reference has the rows at another path already. */
+  /** The reference lists the rows at another path. */
   readonly isShownElsewhere?: boolean;
   readonly rows: FieldRows;
 }
@@ -59,8 +59,7 @@ interface Place {
 }
 
 /**
- * Reads the fields of an object by their rows. The caller asks for one after the other: that is the order in which
- * problems are noted.
+ * Reads the fields of an object by their rows. Problems are noted in the order in which the caller reads the fields.
  */
 export function fieldsAt<Values>(
   reader: FieldReader,
@@ -77,12 +76,12 @@ export function fieldsAt<Values>(
   };
 }
 
-/** A text that `parse` takes. */
+/** A string that `parse` accepts. */
 export function textField(parse: Parser<string>, facts: Facts): Field<string> {
   return { ...facts, values: parse.schema, read: (reader, value, path) => reader.text(value, path, parse) };
 }
 
-/** A value as the setting of its kind has it, such as a size or a time. */
+/** A value in the form of a setting, such as a size or a time. */
 export function settingField<Value>(parse: Parser<Value>, facts: Facts): Field<Value> {
   return { ...facts, values: parse.schema, read: (reader, value, path) => reader.setting(value, path, parse) };
 }
@@ -100,7 +99,7 @@ export function countField({ min, max }: { min: number; max: number }, facts: Fa
   };
 }
 
-/** A value that the reader of the object takes apart, because its rules need more than the value. */
+/** A value that the reader of the object parses, because its rules need more than the value. */
 export function rawField(values: Schema | Nested, facts: Facts): Field<unknown> {
   return { ...facts, values, read: (_reader, value) => value };
 }

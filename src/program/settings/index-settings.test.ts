@@ -89,12 +89,12 @@ for (const [given, wanted] of definitions) {
       path: "",
       rules: { models: parse(given).configuration.models, environment: undefined, dimensionMax: 65_536 },
     });
-    assert.deepEqual(reader.problems, [], "what is kept is read back");
+    assert.deepEqual(reader.problems, [], "the stored form is read back");
     assert.deepEqual(again.definition, plan.definition);
   });
 }
 
-test("an HTTP provider has the published name of the model and defaults, and its key from a file or a variable", () => {
+test("an HTTP provider has the model's published name and defaults, and its key from a file or a variable", () => {
   const provider = { provider: "http", url: "https://a.test/v1/embeddings?api-version=2", apiKeyFile: "/run/key" };
   const plan = planOf({
     index: { embedding: { model: "BGE_M3" } },
@@ -185,17 +185,17 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   ],
   [
     { index: { type: "HYBRID", sparseEmbedding: "BM25" } },
-    `${at}.embedding is missing: a HYBRID index embeds texts for both of its parts or for none`,
+    `${at}.embedding is missing: a HYBRID index embeds texts for both of its parts or for neither`,
   ],
   [{ index: { embedding: {} } }, `${at}.embedding.model is missing`],
   [{ index: { embedding: { model: "" } } }, `${at}.embedding.model is not a name of 1 to 128 visible ASCII characters`],
   [
     { index: { embedding: { model: "BGE_M3" } } },
-    `${at}.embedding.model has no provider: list BGE_M3 below vector.models in the configuration file, or give ${at}.embedding.provider`,
+    `${at}.embedding.model has no provider: list BGE_M3 under vector.models in the configuration file, or give ${at}.embedding.provider`,
   ],
   [
     { index: { embedding: { model: "m", url } } },
-    `${at}.embedding.provider is missing: it is one of http, local, hashing`,
+    `${at}.embedding.provider is missing: set it to one of http, local, hashing`,
   ],
   [
     { index: { embedding: { model: "m", provider: "grpc" } } },
@@ -203,30 +203,30 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   ],
   [
     { index: { embedding: { model: "m", provider: "hashing" } } },
-    `${at}.dimension is missing: hashing needs to know it`,
+    `${at}.dimension is missing: hashing needs a dimension`,
   ],
   [
     { index: { dimension: 9, embedding: { model: "m" } }, models: { m: hashing } },
-    `${at}.dimension is 9, and vectors of m have 8`,
+    `${at}.dimension is 9, but vectors of m have 8`,
   ],
   [
     { index: { embedding: { model: "BGE_M3", provider: "http", url, dimensions: 512 } } },
-    `${at}.embedding contradicts itself: its dimensions is 512, and BGE_M3 has 1024`,
+    `${at}.embedding has conflicting dimensions: its dimensions is 512, but BGE_M3 has 1024`,
   ],
   [
     { index: { embedding: { model: "m", provider: "hashing", dimension: 8, url } } },
     `${at}.embedding.url is not a known key`,
   ],
-  [{ models: { m: {} } }, "vector.models.m.provider is missing: it is one of http, local, hashing"],
+  [{ models: { m: {} } }, "vector.models.m.provider is missing: set it to one of http, local, hashing"],
   [{ models: { m: "http" } }, "vector.models.m is not an object"],
-  [{ models: { m: { provider: "http" } } }, "vector.models.m.url is missing: it is the whole address of an endpoint"],
+  [{ models: { m: { provider: "http" } } }, "vector.models.m.url is missing: set it to the full URL of an endpoint"],
   [
     { models: { m: { provider: "http", url: "ftp://a.test/" } } },
-    "vector.models.m.url is refused: it is not an http or https address without a user, a password and a fragment",
+    "vector.models.m.url is refused: it is not an http or https URL without user, password and fragment",
   ],
   [
     { models: { m: { provider: "http", url: "https://user:secret@a.test/" } } },
-    "vector.models.m.url is refused: it is not an http or https address without a user, a password and a fragment",
+    "vector.models.m.url is refused: it is not an http or https URL without user, password and fragment",
   ],
   [{ models: { m: { provider: "http", url, apiKey: "secret-canary" } } }, "vector.models.m.apiKey is not a known key"],
   [

@@ -1,15 +1,14 @@
 /**
- * What an index is, read from JSON and said in JSON. The configuration file,
- * the admin API and tokens.json all have the same form and the same rules:
+ * Reads and writes the JSON description of an index. The configuration file,
+ * the admin API and tokens.json use the same form and the same rules:
  *
  *     { "type": "HYBRID", "dimension": 1024, "similarity": "COSINE",
  *       "embedding": { "model": "BGE_M3" }, "sparseEmbedding": "BM25" }
  *
- * (1) What contradicts itself is refused by path: a dimension that the model
- *     does not have, dense vectors of a SPARSE index.
- * (2) What `describeIndex` says is read back as the same index.
+ * (1) Contradictions are refused by path: a dimension that differs from the
+ *     model's, dense vectors of a SPARSE index.
+ * (2) Reading the result of `describeIndex` gives the same index.
  */
-
 import {
   DIMENSION_MAX,
   findSparseModel,
@@ -30,17 +29,17 @@ import {
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
 import { choiceField, fieldsAt, rawField } from "./fields.ts";
 
-/** All that the vector area needs to know of an index. Plain data, so that it can be posted between threads. */
+/** The definition of an index for the vector area. Plain data, so that it can be posted between threads. */
 export interface IndexPlan {
   readonly definition: IndexDefinition;
-  /** What runs the definition's dense model. The sparse one is built in. */
+  /** The provider of the definition's dense model. The sparse model is built in. */
   readonly embedding: EmbeddingPlan | undefined;
 }
 
-/** An index as people read it, and as tokens.json keeps it. */
+/** An index in the form that people read and tokens.json stores. */
 export interface IndexDescription {
   readonly type: string;
-  /** `auto`: fixed by the first upsert. Absent, as the similarity, where there are no dense vectors. */
+  /** `auto`: fixed by the first upsert. Absent, like the similarity, if there are no dense vectors. */
   readonly dimension?: number | "auto";
   readonly similarity?: string;
   readonly embedding?: { readonly model: string; readonly provider?: string };
@@ -51,19 +50,19 @@ export interface IndexRules extends EmbeddingRules {
   readonly dimensionMax: number;
 }
 
-/** The models that turn texts into sparse vectors here. */
+/** The built-in models that turn texts into sparse vectors. */
 const servedSparseModels: readonly string[] = sparseModels
   .filter(({ embedder }) => embedder !== undefined)
   .map(({ name }) => name);
 
 export const indexFields = {
-  type: choiceField(indexTypes, { meaning: "Which vectors its records have", default: "DENSE" }),
+  type: choiceField(indexTypes, { meaning: "The kind of vectors of its records", default: "DENSE" }),
   dimension: rawField(
-    // 0 is said of a SPARSE index only.
+    // 0 is valid only for a SPARSE index.
     { anyOf: [{ enum: ["auto"] }, { type: "integer", minimum: 0, maximum: DIMENSION_MAX }] },
-    { meaning: "Of dense vectors; auto takes it from the model, or else from the first upsert", default: "auto" },
+    { meaning: "Dimension of dense vectors; auto takes it from the model, or from the first upsert", default: "auto" },
   ),
-  similarity: choiceField(similarities, { meaning: "Of dense vectors", default: "COSINE" }),
+  similarity: choiceField(similarities, { meaning: "Similarity of dense vectors", default: "COSINE" }),
   embedding: rawField(
     { container: "object", forms: embeddingForms },
     {
@@ -76,7 +75,7 @@ export const indexFields = {
     { enum: servedSparseModels },
     {
       meaning:
-        "The model that turns texts into sparse vectors; a HYBRID index has models for both of its parts or for neither",
+        "The model that turns texts into sparse vectors; a HYBRID index has models for both parts or for neither",
       default: "none",
     },
   ),
@@ -95,7 +94,7 @@ export const defaultIndex: IndexPlan = {
   embedding: undefined,
 };
 
-/** Reads the fields of an index. What it returns is good if the reader has noted no problem. */
+/** Reads the fields of an index. The result is valid if the reader has noted no problem. */
 export function readIndexPlan(
   reader: FieldReader,
   fields: Fields,
@@ -118,7 +117,7 @@ export function readIndexPlan(
   const sparseModel = readSparseModel(reader, read("sparseEmbedding"), at(path, "sparseEmbedding"));
   if (type === "HYBRID" && fields.has("embedding") !== fields.has("sparseEmbedding")) {
     const missing = fields.has("embedding") ? "sparseEmbedding" : "embedding";
-    reader.problem(at(path, missing), "is missing: a HYBRID index embeds texts for both of its parts or for none");
+    reader.problem(at(path, missing), "is missing: a HYBRID index embeds texts for both of its parts or for neither");
   }
   const given = readDimension(reader, read("dimension"), {
     path: at(path, "dimension"),
@@ -153,7 +152,7 @@ function readSparseModel(reader: FieldReader, value: unknown, path: string): str
   return undefined;
 }
 
-/** Undefined: nothing says it. With a `dimensionMax` of 0 there are no dense vectors. */
+/** Undefined: not given. If `dimensionMax` is 0, there are no dense vectors. */
 function readDimension(
   reader: FieldReader,
   value: unknown,
@@ -182,18 +181,18 @@ function settleDimension(
     if (first === undefined || dimension === first[0]) continue;
     reader.problem(
       at(path, "embedding"),
-      `contradicts itself: ${place} is ${dimension}, and ${first[1]} has ${first[0]}`,
+      `has conflicting dimensions: ${place} is ${dimension}, but ${first[1]} has ${first[0]}`,
     );
   }
   if (given !== undefined && first !== undefined && given !== first[0]) {
-    reader.problem(at(path, "dimension"), `is ${given}, and vectors of ${embedding.model} have ${first[0]}`);
+    reader.problem(at(path, "dimension"), `is ${given}, but vectors of ${embedding.model} have ${first[0]}`);
   }
   const dimension = given ?? first?.[0];
   if (dimension !== undefined && dimension > dimensionMax) {
-    reader.problem(at(path, "embedding"), `has ${dimension} dimensions, and an index may have ${dimensionMax}`);
+    reader.problem(at(path, "embedding"), `has ${dimension} dimensions, but an index may have at most ${dimensionMax}`);
   }
   if (dimension === undefined && embedding.by.provider === "hashing") {
-    reader.problem(at(path, "dimension"), "is missing: hashing needs to know it");
+    reader.problem(at(path, "dimension"), "is missing: hashing needs a dimension");
   }
   return dimension;
 }

@@ -1,4 +1,4 @@
-/** The rows of settings that divide the memory between the areas (area-memory.ts). */
+/** Rows of the settings that divide memory between the areas (area-memory.ts). */
 import type { Setting } from "./setting.ts";
 import { orAuto, parseSize } from "./values.ts";
 
@@ -7,7 +7,7 @@ const GB = 2 ** 30;
 
 /** What `auto` means for the memory of an area. */
 const SHARED_MEMORY =
-  "before it is used up, the tenant that has most of it may not grow; auto is its part of three quarters of the memory that the process may use";
+  "before it is used up, the tenant that uses the most may not grow; auto is its share of three quarters of the memory that the process may use";
 
 const parseAreaSize = orAuto(parseSize(64 * MB, 1024 * GB));
 
@@ -38,7 +38,7 @@ export const memorySettingRows = {
     environment: ["LARDER_MESSAGING_MEMORY"],
     fileKey: "messagingMemory",
     argument: "<size>|auto",
-    meaning: "The same of messaging: messages that wait, dead letters, runs",
+    meaning: "The same for messaging: waiting messages, dead letters, runs",
     default: "auto",
     parse: parseAreaSize,
   },
@@ -48,7 +48,7 @@ export const memorySettingRows = {
     environment: ["LARDER_VECTOR_MEMORY"],
     fileKey: "vectorMemory",
     argument: "<size>|auto",
-    meaning: "The same of the vector index: vectors, graphs, metadata",
+    meaning: "The same for the vector index: vectors, graphs, metadata",
     default: "auto",
     parse: parseAreaSize,
   },

@@ -1,4 +1,4 @@
-/** The settings of those who connect, one row each; they are part of the table in settings.ts. */
+/** Settings about connecting clients, one row each; part of the table in settings.ts. */
 import type { Setting } from "./setting.ts";
 import { orOff, parseCount, parseProxies, parseSize } from "./values.ts";
 
@@ -12,7 +12,7 @@ export const peerSettingRows = {
     fileKey: "trustedProxies",
     argument: "<cidr,…>",
     meaning:
-      "Addresses and networks of proxies whose X-Forwarded-For names the caller; it counts from the right, and not at all from others",
+      "Addresses and networks of proxies whose X-Forwarded-For names the client; it is read from the right, and ignored from other senders",
     default: "",
     defaultMeaning: "none",
     parse: parseProxies,
@@ -24,7 +24,7 @@ export const peerSettingRows = {
     fileKey: "maxConnectionsPerAddress",
     argument: "<count>|off",
     meaning:
-      "Most connections of one address (of one network of 64 bits of IPv6) to one port; loopback and --trusted-proxies may have any number",
+      "Most connections from one address (for IPv6, from one /64 network) to one port; loopback and --trusted-proxies have no limit",
     default: "5000",
     parse: orOff(parseCount(1, 1_000_000)),
   },
@@ -34,7 +34,7 @@ export const peerSettingRows = {
     environment: ["LARDER_MIN_BODY_RATE"],
     fileKey: "minBodyRate",
     argument: "<size>|off",
-    meaning: "Least bytes per second of a request's body on average, after the first ten seconds; slower ones get 408",
+    meaning: "Lowest average rate of a request body, per second, after the first ten seconds; slower requests get 408",
     default: "1kb",
     parse: orOff(parseSize(1, MB)),
   },

@@ -1,5 +1,4 @@
-/** From settings and tenants to the plan of each area. */
-
+/** Makes the plan of each area from settings and tenants. */
 import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
 import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
@@ -26,18 +25,18 @@ export interface PlanOptions {
   readonly tenants: Tenants;
   readonly logFormat: LogFormat;
   readonly version: string;
-  /** Messaging calls nobody, and no schedule fires. */
+  /** Messaging makes no deliveries, and no schedule fires. */
   readonly deliveriesDisabled: boolean;
-  /** Of the area. */
+  /** The memory limit of the area. */
   readonly memoryBytesMax: number;
 }
 
-/** The states of so many users fit beside each other when each takes all it may. */
+/** So many users can have script states at the same time if each uses its maximum. */
 const SCRIPT_STATES = 4;
-/** Deliveries of all users together, unless one user may have more. */
+/** Concurrent deliveries of all users together, unless one user may have more. */
 const PARALLELISM_MIN = 2_000;
 
-/** Whether pages of other origins may be let in at all (edge/messaging/area.ts says why not). */
+/** Whether pages of other origins can ever be allowed (edge/messaging/area.ts has the reason). */
 const isForPages: Readonly<Record<AreaName, boolean>> = { store: true, vector: true, messaging: false };
 
 const portSettings = {
@@ -55,7 +54,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
     resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
     directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
     freeDiskBytesMin: settings.freeDiskBytesMin,
-    // Messaging acknowledges only what is synced, whatever the store does.
+    // Messaging acknowledges only synced messages, whatever the setting of the store.
     fsync: area === "messaging" ? "always" : settings.fsync,
     tenants: tenantsOf(area, tenants).map(areaTenantOf),
     memoryBytesMax,
@@ -179,7 +178,7 @@ export function respPlan(run: RunSettings): RespPlan {
 
 type PortSetting = "storePort" | "messagingPort" | "vectorPort" | "port" | "respPort";
 
-/** Where a port is listened on: the host of the areas and the port of this setting. */
+/** The address of a listener: the host of the areas and the port of this setting. */
 export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
   return {
     host: run.settings.host,
@@ -191,8 +190,8 @@ export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
 }
 
 /**
- * The admin port speaks TLS where other machines may reach it. On a loopback address nobody listens in, and what runs
- * beside the server (health checks, Prometheus, `larder token reset`) need not know the certificate's name.
+ * The admin port speaks TLS if other machines may reach it. Nobody can eavesdrop on a loopback address, and local
+ * programs (health checks, Prometheus, `larder token reset`) need not know the certificate's name.
  */
 export function adminListenPlan(run: RunSettings): ListenPlan {
   const { settings, origins } = run;

@@ -34,7 +34,7 @@ function problems(given: Given): readonly string[] {
   return (reading as { problems: readonly string[] }).problems;
 }
 
-test("token reset names a database, and its settings are those of serve", () => {
+test("token reset takes a database, and has the settings of serve", () => {
   const reading = read({ words: "token reset main --data-dir /d", environment: { LARDER_ADMIN_TOKEN: "abc" } });
   assert.ok(reading.kind === "run");
   assert.deepEqual([reading.command.words, reading.operands], ["token reset", ["main"]]);
@@ -42,17 +42,17 @@ test("token reset names a database, and its settings are those of serve", () => 
   assert.deepEqual([command, settings.dataDirectory, settings.adminToken], ["serve", "/d", "abc"]);
 });
 
-test("a command without its words or operands is refused", () => {
+test("refuses a command without its words or operands", () => {
   for (const words of ["token", "token set main"])
-    assert.deepEqual(problems({ words }), ["Say the whole command: larder token reset <database>"], words);
+    assert.deepEqual(problems({ words }), ["Incomplete command: use larder token reset <database>"], words);
   for (const words of ["token reset", "token reset --data-dir /d"])
     assert.deepEqual(problems({ words }), ["<database> is missing: larder token reset <database>"], words);
   assert.deepEqual(problems({ words: "token reset main other" }), [
-    'Unknown argument "other": settings are given as --name value',
+    'Unknown argument "other": pass settings as --name value',
   ]);
 });
 
-test("H.ports: serve without anything: the defaults", () => {
+test("H.ports: serve without arguments has the defaults", () => {
   const { settings, command } = run({});
   assert.equal(command, "serve");
   assert.deepEqual(Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)), {
@@ -119,7 +119,7 @@ test("H.ports: serve without anything: the defaults", () => {
   });
 });
 
-test("dev keeps nothing, runs in one thread and may call any destination", () => {
+test("dev stores nothing, runs in one thread and may call any destination", () => {
   const { settings } = run({ words: "dev" });
   assert.equal(settings.dataDirectory, undefined);
   assert.equal(settings.threads, "one");
@@ -127,7 +127,7 @@ test("dev keeps nothing, runs in one thread and may call any destination", () =>
   assert.equal(settings.storePort, 8079);
 });
 
-test("a flag beats the environment, which beats the file, which beats the default", () => {
+test("a flag overrides the environment, which overrides the file, which overrides the default", () => {
   const files = { "l.json": '{"host":"10.0.0.3"}' };
   const environment = { LARDER_CONFIG: "l.json", LARDER_HOST: "10.0.0.2" };
 
@@ -146,7 +146,7 @@ test("a flag beats the environment, which beats the file, which beats the defaul
   assert.deepEqual(run({}).origins.host, { source: "default", place: "--host" });
 });
 
-test("every setting can be given by its flag or variable, and refuses nonsense by that name", () => {
+test("every setting can be set by its flag or variable, and a bad value is reported by that name", () => {
   const anyText = new Set([
     "config",
     "dataDirectory",
@@ -240,41 +240,41 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
   [
     "--resp-port 6379 --resp-tls-cert c.pem",
     "refused",
-    "--resp-tls-cert needs --resp-tls-key as well: TLS takes a certificate and its key",
+    "--resp-tls-cert needs --resp-tls-key as well: TLS needs a certificate and its key",
   ],
   [
     "--resp-port 6379 --resp-tls-key k.pem",
     "refused",
-    "--resp-tls-key needs --resp-tls-cert as well: TLS takes a certificate and its key",
+    "--resp-tls-key needs --resp-tls-cert as well: TLS needs a certificate and its key",
   ],
   [
     "--resp-tls-cert c.pem --resp-tls-key k.pem",
     "refused",
-    "--resp-tls-cert has an effect over RESP alone: set --resp-port as well, or leave it off",
+    "--resp-tls-cert has no effect without the RESP port: set --resp-port as well, or leave it out",
   ],
   [
     "--resp-port 6379 --redis-compat on --host 0.0.0.0",
     "refused",
-    "--redis-compat lets in whoever says nothing, and 0.0.0.0 may be reached from other machines: use --host 127.0.0.1, or leave it off",
+    "--redis-compat accepts clients without a password, and other machines may reach 0.0.0.0: set --host 127.0.0.1, or turn it off",
   ],
   ["--max-resp-connections 5", "respConnectionsMax", 5],
   [
     "--redis-compat on",
     "refused",
-    "--redis-compat has an effect over RESP alone: set --resp-port as well, or leave it off",
+    "--redis-compat has no effect without the RESP port: set --resp-port as well, or leave it out",
   ],
   ["--store-port", "refused", "--store-port needs a value: --store-port <port>"],
   ["--store-port --host ::1", "refused", "--store-port needs a value: --store-port <port>"],
   ["--host ::1 --host ::1", "refused", "--host is given twice"],
   ["--hots ::1", "refused", "Unknown flag --hots: larder --help lists the settings"],
   ["--store-token=canary", "refused", "Unknown flag --store-token: larder --help lists the settings"],
-  ["now", "refused", 'Unknown argument "now": settings are given as --name value'],
+  ["now", "refused", 'Unknown argument "now": pass settings as --name value'],
   [
     "--port 80 --threads per-area",
     "refused",
-    "--threads per-area and --port exclude each other: one port is served by one thread",
+    "--threads per-area and --port cannot both be set: one port is served by one thread",
   ],
-  ["--port 80 --store-port 81", "refused", "--port and --store-port exclude each other: one port serves all areas"],
+  ["--port 80 --store-port 81", "refused", "--port and --store-port cannot both be set: one port serves all areas"],
   [
     "--threads one --heap-limit 1gb",
     "refused",
@@ -293,7 +293,7 @@ const commands: readonly (readonly [words: string, kind: string, problem?: strin
   ["--help", "help"],
   ["serve -h", "help"],
   ["--version", "version"],
-  ["", "refused", "Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)"],
+  ["", "refused", "Missing command: use larder serve, larder dev or larder check (larder --help lists the commands)"],
   ["start", "refused", 'Unknown command "start": larder --help lists the commands'],
 ];
 
@@ -311,20 +311,20 @@ test("one port serves all areas in one thread", () => {
   assert.equal(run({ environment: { PORT: "1", LARDER_PORT: "2" } }).settings.port, 2);
 });
 
-test("an area's port that is given at a better place than the one port turns that form off", () => {
+test("an area's port from a source of higher precedence turns the single port off", () => {
   const { settings } = run({ words: "serve --store-port 81", environment: { PORT: "80" } });
   assert.equal(settings.port, undefined);
   assert.equal(settings.storePort, 81);
   assert.equal(settings.threads, "per-area");
 });
 
-test("an unknown variable is refused by name, and its value is not shown", () => {
+test("refuses an unknown variable by name, and does not show its value", () => {
   assert.deepEqual(problems({ environment: { LARDER_STORE_TOKN: "canary" } }), [
     "Unknown environment variable LARDER_STORE_TOKN: larder --help lists the settings",
   ]);
 });
 
-test("what Kubernetes sets for a service named larder is not taken for settings", () => {
+test("ignores the variables that Kubernetes sets for a service named larder", () => {
   const { settings } = run({
     environment: {
       LARDER_PORT: "tcp://10.0.0.1:8079",
@@ -339,11 +339,11 @@ test("what Kubernetes sets for a service named larder is not taken for settings"
   assert.equal(settings.port, undefined);
 });
 
-test("a variable that is set to nothing counts as not set", () => {
+test("an empty variable counts as not set", () => {
   assert.equal(run({ environment: { LARDER_HOST: "", PORT: "" } }).settings.host, "127.0.0.1");
 });
 
-test("a secret may be given as a file, without the line break at its end", () => {
+test("reads a secret from a file, without the line break at its end", () => {
   const { settings, origins } = run({
     environment: { LARDER_STORE_TOKEN_FILE: "/run/t", LARDER_ADMIN_TOKEN: "abc" },
     files: { "/run/t": "token-from-file\n" },
@@ -353,7 +353,7 @@ test("a secret may be given as a file, without the line break at its end", () =>
   assert.equal(settings.adminToken, "abc");
 });
 
-test("a secret that is given twice, or whose file is missing, is refused", () => {
+test("refuses a secret that is given twice, or whose file is missing", () => {
   assert.deepEqual(
     problems({
       environment: { LARDER_STORE_TOKEN: "a", LARDER_STORE_TOKEN_FILE: "t", LARDER_ADMIN_TOKEN_FILE: "/no" },
@@ -366,7 +366,7 @@ test("a secret that is given twice, or whose file is missing, is refused", () =>
   );
 });
 
-test("mistakes in the file are named with the file, all at once", () => {
+test("reports all mistakes in the file at once, with the file's name", () => {
   assert.deepEqual(
     problems({
       words: "serve --config l.json",
@@ -380,7 +380,7 @@ test("mistakes in the file are named with the file, all at once", () => {
   assert.deepEqual(problems({ words: "serve --config no.json" }), ["Configuration file: there is no file no.json"]);
 });
 
-test("mistakes of flags, variables, the file and combinations are told together", () => {
+test("reports mistakes in flags, variables, the file and combinations together", () => {
   assert.deepEqual(
     problems({
       words: "serve now --hots x --store-port abc --tls-cert c --redis-compat on --config l.json",
@@ -397,12 +397,12 @@ test("mistakes of flags, variables, the file and combinations are told together"
       "--store-port",
       "messagingPort in l.json",
       "--tls-cert needs --tls-key as well",
-      "--redis-compat has an effect over RESP alone",
+      "--redis-compat has no effect without the RESP port",
     ],
   );
 });
 
-test("nothing is concluded from a setting that is malformed, has no value or is in a file that cannot be read", () => {
+test("does not check combinations with a setting that is malformed, has no value or is in an unreadable file", () => {
   assert.deepEqual(problems({ words: "serve --redis-compat on --resp-port abc" }), [
     '--resp-port: "abc" is not a port from 0 to 65535',
   ]);
@@ -414,7 +414,7 @@ test("nothing is concluded from a setting that is malformed, has no value or is 
   ]);
 });
 
-test("the admin token may stand in the file", () => {
+test("the admin token may be in the file", () => {
   const { settings, origins } = run({
     words: "serve --config l.json",
     files: { "l.json": '{"admin":{"token":"abc"}}' },

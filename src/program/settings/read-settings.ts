@@ -1,11 +1,10 @@
 /**
- * From arguments, environment and configuration file to settings.
+ * Reads settings from arguments, environment and configuration file.
  *
- * A flag beats the environment, which beats the file, which beats the default.
- * Everything that is not understood is refused by name, all of it at once, so
- * that nobody has to start three times to find three mistakes.
+ * A flag overrides the environment, which overrides the file, which overrides
+ * the default. Every unknown or invalid value is reported by name, all at once,
+ * so that three mistakes do not take three starts to find.
  */
-
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
@@ -21,7 +20,7 @@ export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The whole text of a file; throws as `readFileSync` does. */
   readonly readFile: (path: string) => string;
-  /** Whether a package can be imported that larder only has when somebody installs it; left out: what is so. */
+  /** Whether an optional package can be imported; the default tries to resolve it. */
   readonly hasPackage?: (name: string) => boolean;
 }
 
@@ -36,7 +35,7 @@ export type SettingsReading =
     }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
-  /** One sentence for each thing that is wrong. */
+  /** One sentence for each problem. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export function readSettings(input: SettingsInput): SettingsReading {
@@ -44,7 +43,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
   if (words.includes("--help") || words.includes("-h")) return { kind: "help" };
   if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
   if (words[0] === undefined || words[0].startsWith("-"))
-    return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
+    return refused("Missing command: use larder serve, larder dev or larder check (larder --help lists the commands)");
   const command = findCommand(words);
   if (command === undefined) return refused(unknownCommand(words[0]));
   const rest = words.slice(command.words.split(" ").length);
@@ -56,7 +55,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
   return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
 }
 
-/** The row whose words come first, the longest of them. */
+/** The row with the longest words that the arguments begin with. */
 function findCommand(words: readonly string[]): CommandRow | undefined {
   const isCalled = ({ words: own }: CommandRow): boolean =>
     own.split(" ").every((word, index) => word === words[index]);
@@ -70,26 +69,26 @@ function findCommand(words: readonly string[]): CommandRow | undefined {
 
 function unknownCommand(word: string): string {
   const forms = commandRows.filter((row) => row.words.startsWith(`${word} `)).map(commandForm);
-  if (forms.length > 0) return `Say the whole command: ${forms.join(" or ")}`;
+  if (forms.length > 0) return `Incomplete command: use ${forms.join(" or ")}`;
   return `Unknown command ${JSON.stringify(word)}: larder --help lists the commands`;
 }
 
 function checkOperands(command: CommandRow, operands: readonly string[]): readonly string[] {
   const extra = operands[command.operands.length];
-  if (extra !== undefined) return [`Unknown argument ${JSON.stringify(extra)}: settings are given as --name value`];
+  if (extra !== undefined) return [`Unknown argument ${JSON.stringify(extra)}: pass settings as --name value`];
   const missing = command.operands[operands.length];
   if (missing === undefined || missing.startsWith("[")) return [];
   return [`${missing} is missing: ${commandForm(command)}`];
 }
 
-/** The texts that were given for each setting, best source first, and the configuration. */
+/** The text of each setting from its best source, and the configuration. */
 interface Found {
   readonly texts: Map<SettingName, GivenText>;
   readonly configuration: Configuration;
   /** By the name of the command's option. */
   readonly options: ReadonlyMap<string, string>;
   readonly problems: string[];
-  /** Settings of which nobody knows what was meant: nothing is concluded from their absence. */
+  /** Settings whose intended value is unknown: their absence proves nothing. */
   readonly spoilt: Set<SettingName>;
 }
 
@@ -123,7 +122,7 @@ function collect(input: SettingsInput, command: CommandRow, words: readonly stri
   return { texts, options, problems, spoilt, configuration };
 }
 
-/** What is read goes to the settings, or to the options of the command. */
+/** Values go to the settings, or to the options of the command. */
 interface Reading {
   readonly command: CommandRow;
   readonly options: Map<string, string>;
@@ -141,7 +140,7 @@ function readFlags(
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? "";
     if (!word.startsWith("--")) {
-      problems.push(`Unknown argument ${JSON.stringify(word)}: settings are given as --name value`);
+      problems.push(`Unknown argument ${JSON.stringify(word)}: pass settings as --name value`);
       continue;
     }
     const [flag = "", inline] = splitOnce(word, "=");
@@ -149,7 +148,7 @@ function readFlags(
     const option = optionsByFlag.get(flag as `--${string}`);
     if (name === undefined && option === undefined) {
       problems.push(unknownFlag(flag));
-      // What stands after an unknown flag is its value, not one more mistake.
+      // The word after an unknown flag is its value, not another mistake.
       if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
       continue;
     }
@@ -182,8 +181,8 @@ const PREFIX = "LARDER_";
 const FILE_SUFFIX = "_FILE";
 
 /**
- * What Kubernetes sets in every pod for a service whose name begins with `larder`. It would otherwise be taken for
- * misspelt settings, or for a bad value of `LARDER_PORT`.
+ * Variables that Kubernetes sets in every pod for a service whose name begins with `larder`. They would otherwise count
+ * as misspelt settings, or as a bad value of `LARDER_PORT`.
  */
 function isServiceLink(variable: string, value: string): boolean {
   return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)/.test(variable) || /^(tcp|udp):\/\//.test(value);
@@ -191,7 +190,7 @@ function isServiceLink(variable: string, value: string): boolean {
 
 function readEnvironment(input: SettingsInput, { command, options, problems }: Reading): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
-  // Those of other commands may stand in an environment that all of them share.
+  // All commands may share an environment, so it may have variables of other commands.
   const known = new Set(commandRows.flatMap((row) => row.options.flatMap(variablesOf)));
   for (const option of command.options) {
     const found = readVariable(input, option.environment, { isSecret: true, problems });
@@ -223,7 +222,7 @@ function variablesOf({
   return isSecret ? [environment, `${environment}${FILE_SUFFIX}`] : [environment];
 }
 
-/** What a variable says, itself or by the file whose path stands in its neighbour. */
+/** The value of a variable, or the content of the file that its `_FILE` variable names. */
 function readVariable(
   input: SettingsInput,
   variable: string | undefined,
@@ -239,7 +238,7 @@ function readVariable(
   return fileText === undefined ? undefined : { text: fileText, place: fileVariable };
 }
 
-/** A variable that is set to nothing counts as not set, as compose files and CI write it. */
+/** An empty variable counts as not set: compose files and CI write it that way. */
 function findVariable(input: SettingsInput, variable: string): string | undefined {
   const value = input.environment[variable];
   return value === undefined || value === "" || isServiceLink(variable, value) ? undefined : value;
@@ -271,7 +270,7 @@ function readConfigurationFile(input: SettingsInput, path: string, problems: str
   return configuration;
 }
 
-/** What the file may refer to: other files, variables, packages. */
+/** The things that the file may refer to: other files, variables, packages. */
 function providerEnvironment(input: SettingsInput): ProviderEnvironment {
   return {
     readFile: (path) => {
@@ -303,7 +302,7 @@ function describeFileFault(fault: unknown, path: string): string {
   return `${path} cannot be read (${String(code ?? fault)})`;
 }
 
-/** The settings, and what is wrong with them: where something is, they may not be used. */
+/** The settings and their problems. If there are problems, the settings must not be used. */
 function decide(command: Command, found: Found): { readonly run: RunSettings; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const values: [SettingName, unknown][] = [];
@@ -322,7 +321,7 @@ function decide(command: Command, found: Found): { readonly run: RunSettings; re
       spoilt.add(name);
     }
   }
-  // Each value was made by the parser of its own row.
+  // The parser of its row made each value.
   const run: RunSettings = {
     command,
     settings: Object.fromEntries(values) as unknown as Settings,
@@ -340,9 +339,9 @@ function defaultText(row: Setting<unknown>, command: Command): string | undefine
 
 const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 
-/** Settings that depend on one another. */
+/** A rule about settings that depend on one another. */
 interface Combination {
-  /** Where one of them is spoilt, nothing is said of the combination. */
+  /** If one of them is invalid, the combination is not checked. */
   readonly reads: readonly SettingName[];
   problemsOf(run: RunSettings): readonly string[];
 }
@@ -355,12 +354,12 @@ const combinations: readonly Combination[] = [
     problemsOf({ settings, origins }) {
       if (!settings.redisCompat || isLoopback(settings.host)) return [];
       return [
-        `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`,
+        `${origins.redisCompat.place} accepts clients without a password, and other machines may reach ${settings.host}: set ${origins.host.place} 127.0.0.1, or turn it off`,
       ];
     },
   },
   {
-    // What belongs to the RESP port has an effect with it alone.
+    // These settings only have an effect with the RESP port.
     reads: ["respPort", "redisCompat", "respCertificatePath"],
     problemsOf({ settings, origins }) {
       if (settings.respPort !== undefined) return [];
@@ -369,7 +368,7 @@ const combinations: readonly Combination[] = [
         ...(settings.respCertificatePath === undefined ? [] : [origins.respCertificatePath]),
       ];
       return idle.map(
-        ({ place }) => `${place} has an effect over RESP alone: set --resp-port as well, or leave it off`,
+        ({ place }) => `${place} has no effect without the RESP port: set --resp-port as well, or leave it out`,
       );
     },
   },
@@ -379,7 +378,7 @@ const combinations: readonly Combination[] = [
       const { origins } = run;
       if (onePortOf(run) === undefined) return [];
       return AREA_PORTS.filter((name) => origins[name].source === origins.port.source).map(
-        (name) => `${origins.port.place} and ${origins[name].place} exclude each other: one port serves all areas`,
+        (name) => `${origins.port.place} and ${origins[name].place} cannot both be set: one port serves all areas`,
       );
     },
   },
@@ -391,7 +390,7 @@ const combinations: readonly Combination[] = [
         onePortOf(run) !== undefined && settings.threads === "per-area" && origins.threads.source !== "default";
       if (!isRefused) return [];
       return [
-        `${origins.threads.place} per-area and ${origins.port.place} exclude each other: one port is served by one thread`,
+        `${origins.threads.place} per-area and ${origins.port.place} cannot both be set: one port is served by one thread`,
       ];
     },
   },
@@ -418,18 +417,18 @@ function pairOf(
     problemsOf({ settings, origins }) {
       if ((settings[certificate] === undefined) === (settings[key] === undefined)) return [];
       const [given, missing] = settings[key] === undefined ? [certificate, key] : [key, certificate];
-      return [`${origins[given].place} needs ${origins[missing].place} as well: TLS takes a certificate and its key`];
+      return [`${origins[given].place} needs ${origins[missing].place} as well: TLS needs a certificate and its key`];
     },
   };
 }
 
-/** `--port` replaces the three ports, unless one of those was given at a better place. */
+/** `--port` replaces the three ports, unless one of them comes from a source of higher precedence. */
 function onePortOf({ settings, origins }: RunSettings): number | undefined {
   const portRank = SOURCE_RANK[origins.port.source];
   return AREA_PORTS.some((name) => SOURCE_RANK[origins[name].source] > portRank) ? undefined : settings.port;
 }
 
-/** What follows from settings that go together. */
+/** Applies the settings that follow from others. */
 function settle(run: RunSettings): RunSettings {
   const port = onePortOf(run);
   return { ...run, settings: { ...run.settings, port, threads: port === undefined ? run.settings.threads : "one" } };

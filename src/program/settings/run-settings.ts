@@ -1,4 +1,4 @@
-/** What a command runs with: the value of every setting, where each came from, and the configuration file. */
+/** The settings of a command: the value of each setting, where it came from, and the configuration file. */
 import type { Configuration } from "./config.ts";
 import type { Command } from "./setting.ts";
 import type { SettingName, Settings } from "./settings.ts";
@@ -7,7 +7,7 @@ export type Source = "flag" | "environment" | "file" | "default";
 
 export interface Origin {
   readonly source: Source;
-  /** What to change: `--host`, `LARDER_HOST`, `host in larder.json`; for a default the flag or the variable. */
+  /** Where to change it: `--host`, `LARDER_HOST`, `host in larder.json`; for a default, the flag or the variable. */
   readonly place: string;
 }
 

@@ -1,7 +1,7 @@
-/** The row of a setting: what the table in settings.ts says about each. */
+/** The type of a row of the table in settings.ts. */
 import type { Parser } from "./values.ts";
 
-/** As what a server is started; other commands read the settings of `serve`. */
+/** The command that starts a server; other commands read the settings of `serve`. */
 export type Command = "serve" | "dev";
 
 export type Group =
@@ -16,9 +16,9 @@ export type Group =
 
 export interface Setting<Value> {
   readonly group: Group;
-  /** The flag's whole name; its value is the next argument or stands after `=`. */
+  /** The flag's full name; its value is the next argument or follows `=`. */
   readonly flag?: `--${string}`;
-  /** Environment variables, the first that is set wins. */
+  /** Environment variables; the first one that is set is used. */
   readonly environment: readonly string[];
   /** The key at the top of the configuration file. */
   readonly fileKey?: string;
@@ -26,9 +26,9 @@ export interface Setting<Value> {
   readonly argument: string;
   /** One sentence without a full stop. */
   readonly meaning: string;
-  /** What the setting is when nobody says, as text that `parse` reads; undefined: it has no value. */
+  /** The default, as text that `parse` reads; undefined: it has no value. */
   readonly default: string | undefined;
-  /** The same for `larder dev` where it differs. */
+  /** The default of `larder dev`, where it differs. */
   readonly devDefault?: string | undefined;
   /** What the help prints for a default that is not a fixed text. */
   readonly defaultMeaning?: string;

@@ -1,11 +1,11 @@
 /**
- * Every setting, one row each: how it is given, what it means, what it is when
- * nobody says, and how its text becomes a value. `--help`, the manual, the
- * configuration file's keys and the refusals are all made from this table.
+ * All settings, one row each: flag, variable and file key, meaning, default, and
+ * the parser of its value. `--help`, the manual, the configuration file's keys
+ * and the error texts are generated from this table.
  *
  * A secret has no flag, because arguments are visible to every user of the
- * machine; it may also be given as a file whose path stands in the variable
- * with `_FILE` after its name.
+ * machine; it may also be in a file whose path is in the variable with `_FILE`
+ * appended to its name.
  */
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
@@ -41,7 +41,7 @@ const MB = 2 ** 20;
 const GB = 2 ** 30;
 const DAY_MS = 86_400_000;
 
-/** Half of what the bodies of one thread's requests may take together (edge/http/listener.ts). */
+/** Half of the memory that all request bodies of one thread may use (edge/http/listener.ts). */
 const REQUEST_BYTES_MAX = 128 * MB;
 
 export const settingRows = {
@@ -61,10 +61,10 @@ export const settingRows = {
     environment: ["LARDER_DATA_DIR"],
     fileKey: "dataDir",
     argument: "<path>",
-    meaning: "Directory of everything that is kept; one process at a time may use it",
+    meaning: "Directory of all stored data; only one process at a time may use it",
     default: "./larder-data",
     devDefault: undefined,
-    defaultMeaning: "./larder-data; in dev none, nothing is kept",
+    defaultMeaning: "./larder-data; none in dev, which then stores nothing",
     parse: parsePath,
   },
   fsync: {
@@ -74,7 +74,7 @@ export const settingRows = {
     fileKey: "fsync",
     argument: "always|everysec|no",
     meaning:
-      "When a write of the store or the vectors is acknowledged: synced, written and synced each second, or written",
+      "When a write to the store or the vector index is acknowledged: after it is synced, after it is written (and synced each second), or after it is written",
     default: "everysec",
     parse: parseChoice(["always", "everysec", "no"]),
   },
@@ -84,7 +84,7 @@ export const settingRows = {
     environment: ["LARDER_SNAPSHOTS"],
     fileKey: "snapshots",
     argument: "on|off",
-    meaning: "Write snapshots in a process of their own, so that a start need not replay everything",
+    meaning: "Write snapshots in a separate process, so that a start need not replay the whole journal",
     default: "on",
     parse: parseSwitch,
   },
@@ -95,7 +95,7 @@ export const settingRows = {
     fileKey: "minFreeDisk",
     argument: "<size>|off",
     meaning:
-      "Refuse writes as on a full disk while less than this is free where the data directory lies; with off the disk may become full, which loses nothing either",
+      "Refuse writes, as on a full disk, while the disk of the data directory has less free space than this; off lets the disk become full, which loses no data either",
     default: "off",
     parse: orOff(parseSize(MB, 1024 * GB)),
   },
@@ -105,7 +105,7 @@ export const settingRows = {
     environment: ["LARDER_THREADS"],
     fileKey: "threads",
     argument: "one|per-area",
-    meaning: "Run all areas in one thread, or each in a thread of its own",
+    meaning: "Run all areas in one thread, or each area in its own thread",
     default: "per-area",
     devDefault: "one",
     defaultMeaning: "per-area; one in dev and with --port",
@@ -157,7 +157,7 @@ export const settingRows = {
     environment: ["LARDER_PORT", "PORT"],
     fileKey: "port",
     argument: "<port>",
-    meaning: "One port for all areas, below /store, /vector and /messaging, in place of the three",
+    meaning: "One port for all areas, under /store, /vector and /messaging, instead of the three ports",
     default: "off",
     parse: orOff(parsePort),
   },
@@ -180,7 +180,7 @@ export const settingRows = {
     fileKey: "redisCompat",
     argument: "on|off",
     meaning:
-      "Over RESP, also DEBUG and CONFIG SET of any name, and no password where there is one database, for the tests of Redis: whoever reaches the port can stop the store for seconds",
+      "For the tests of Redis: over RESP, allow DEBUG and CONFIG SET of any name, and need no password if there is only one database; any client of the port can block the store for seconds",
     default: "off",
     parse: parseSwitch,
   },
@@ -211,7 +211,7 @@ export const settingRows = {
     fileKey: "destinations",
     argument: "public|private|any",
     meaning:
-      "Which addresses messages may be delivered to: public ones, also private networks, or also loopback; link-local metadata addresses only when listed in --allow-destination",
+      "Addresses that messages may be delivered to: public, also private networks, or also loopback; link-local metadata addresses only if listed in --allow-destination",
     default: "public",
     devDefault: "any",
     defaultMeaning: "public; any in dev",
@@ -224,7 +224,7 @@ export const settingRows = {
     fileKey: "allowDestination",
     argument: "<cidr|host,…>",
     meaning:
-      "Addresses, networks, host names and *.suffix allowed besides; a metadata address needs itself or a narrow network around it listed, not its name",
+      "Additional allowed addresses, networks, host names and *.suffix; for a metadata address, list the address or a narrow network around it, not its name",
     default: "",
     defaultMeaning: "none",
     parse: parseDestinations,
@@ -235,7 +235,7 @@ export const settingRows = {
     environment: ["LARDER_OUTBOUND_MAP"],
     fileKey: "outboundMap",
     argument: "<host=address:port,…>",
-    meaning: "Connect somewhere else for a host or *.suffix; records and signatures keep the published URL",
+    meaning: "Connect to another address for a host or *.suffix; records and signatures keep the published URL",
     default: "",
     defaultMeaning: "none",
     parse: parseOutboundMap,
@@ -267,7 +267,7 @@ export const settingRows = {
     fileKey: "maxmemory",
     argument: "<size>",
     meaning:
-      "Most memory that the keys and values of a database may take, for each database on its own, spelled as in redis.conf: 100mb, 1gb; 0 is no limit",
+      "Most memory that the keys and values of each database may use, spelled as in redis.conf: 100mb, 1gb; 0 is no limit",
     default: "0",
     parse: parseMemory,
   },
@@ -277,7 +277,7 @@ export const settingRows = {
     environment: ["LARDER_MAXMEMORY_POLICY"],
     fileKey: "maxmemoryPolicy",
     argument: "<policy>",
-    meaning: `What happens to a database that takes more than that: ${evictionPolicies.map(({ name }) => name).join(", ")}`,
+    meaning: `What happens when a database exceeds --maxmemory: ${evictionPolicies.map(({ name }) => name).join(", ")}`,
     default: "noeviction",
     parse: parseChoice(evictionPolicies.map(({ name }) => name)),
   },
@@ -287,7 +287,7 @@ export const settingRows = {
     environment: ["LARDER_MAXMEMORY_SAMPLES"],
     fileKey: "maxmemorySamples",
     argument: "<count>",
-    meaning: "Keys that are looked at to find one to evict: more are slower and come closer to the policy",
+    meaning: "Keys sampled to find one to evict: more samples are slower and closer to the policy",
     default: "5",
     parse: parseCount(1, 64),
   },
@@ -298,7 +298,7 @@ export const settingRows = {
     fileKey: "scriptTimeLimit",
     argument: "<time>",
     meaning:
-      "How long a script or function may compute, with its compilation, before it is stopped; nobody else is served meanwhile",
+      "How long a script or function may run, including its compilation, before it is stopped; the store serves no other client meanwhile",
     default: "1s",
     parse: parseDurationMs(10, 60_000),
   },
@@ -309,7 +309,7 @@ export const settingRows = {
     fileKey: "scriptMemory",
     argument: "<size>",
     meaning:
-      "Most memory that the scripts of one user of a database may take; all users together take up to four times it",
+      "Most memory that the scripts of one user of a database may use; all users together use at most four times as much",
     default: "64mb",
     parse: parseSize(MB, 512 * MB),
   },
@@ -349,7 +349,7 @@ export const settingRows = {
     environment: ["LARDER_STREAM_LIMIT"],
     fileKey: "streamLimit",
     argument: "<count>",
-    meaning: "Most event streams of the store that one token may have open: subscriptions and monitors",
+    meaning: "Most event streams of the store (subscriptions and monitors) that one token may have open",
     default: "1000",
     parse: parseCount(1, 1_000_000),
   },
@@ -391,7 +391,7 @@ export const settingRows = {
     environment: ["LARDER_SHUTDOWN_GRACE"],
     fileKey: "shutdownGrace",
     argument: "<time>",
-    meaning: "How long a stop waits for requests that are being answered, and then for deliveries under way",
+    meaning: "How long a shutdown waits for requests in progress, and then for deliveries in progress",
     default: "10s",
     parse: parseDurationMs(0, 600_000),
   },
@@ -401,7 +401,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_RETRIES"],
     fileKey: "maxRetries",
     argument: "<count>",
-    meaning: "Most retries that a message may ask for",
+    meaning: "Most retries that a message may request",
     default: "1000",
     parse: parseCount(0, 1_000_000),
   },
@@ -411,7 +411,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_DELAY"],
     fileKey: "maxDelay",
     argument: "<time>",
-    meaning: "Longest delay that a message may ask for",
+    meaning: "Longest delay that a message may request",
     default: "1098d",
     parse: parseDurationMs(1_000, 36_600 * DAY_MS),
   },
@@ -421,7 +421,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_TIMEOUT"],
     fileKey: "maxTimeout",
     argument: "<time>",
-    meaning: "Longest time that a delivery may take, also of messages that name none",
+    meaning: "Longest time that a delivery may take, also for messages without a timeout",
     default: "2h",
     parse: parseDurationMs(1_000, DAY_MS),
   },
@@ -432,9 +432,9 @@ export const settingRows = {
     fileKey: "maxResponseSize",
     argument: "<size>",
     meaning:
-      "Longest answer of a destination that is kept for callbacks, workflow calls, logs and dead letters; of a longer one the start is kept, and its header Service-Body-Cut says so",
+      "Largest response of a destination that is stored for callbacks, workflow calls, logs and dead letters; a larger one is truncated and marked with the header Service-Body-Cut",
     default: undefined,
-    defaultMeaning: "as large as --max-request-size, and 100mb at most",
+    defaultMeaning: "as large as --max-request-size, but at most 100mb",
     parse: parseSize(KB, RESPONSE_BYTES_MAX),
   },
   messagesPerDayMax: {
@@ -473,7 +473,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_QUEUE_PARALLELISM"],
     fileKey: "maxQueueParallelism",
     argument: "<count>",
-    meaning: "Most messages of a queue that may be delivered at a time",
+    meaning: "Most messages of a queue that may be delivered at the same time",
     default: "1000",
     parse: parseCount(1, 1_000_000),
   },
@@ -504,7 +504,7 @@ export const settingRows = {
     environment: ["LARDER_USER_PARALLELISM"],
     fileKey: "userParallelism",
     argument: "<count>",
-    meaning: "Deliveries of one user under way at a time",
+    meaning: "Most concurrent deliveries of one user",
     default: "1000",
     parse: parseCount(1, 100_000),
   },
@@ -514,7 +514,7 @@ export const settingRows = {
     environment: ["LARDER_DESTINATION_PARALLELISM"],
     fileKey: "destinationParallelism",
     argument: "<count>",
-    meaning: "The same to one scheme, host and port, which is also the most connections to it",
+    meaning: "Most concurrent deliveries to one scheme, host and port, and most connections to it",
     default: "50",
     parse: parseCount(1, 10_000),
   },
@@ -524,7 +524,7 @@ export const settingRows = {
     environment: ["LARDER_DLQ_RETENTION"],
     fileKey: "dlqRetention",
     argument: "<time>",
-    meaning: "How long messages that failed are kept in the dead-letter queue",
+    meaning: "How long failed messages are kept in the dead-letter queue",
     default: "7d",
     parse: parseDurationMs(60_000, 36_600 * DAY_MS),
   },
@@ -544,7 +544,7 @@ export const settingRows = {
     environment: ["LARDER_DELIVERY_HEADERS"],
     fileKey: "deliveryHeaders",
     argument: "both|service|upstash",
-    meaning: "Prefixes of the headers that we add to deliveries",
+    meaning: "Prefixes of the headers that larder adds to deliveries",
     default: "both",
     parse: parseChoice(["both", "service", "upstash"]),
   },
@@ -554,7 +554,7 @@ export const settingRows = {
     environment: ["LARDER_REGION"],
     fileKey: "region",
     argument: "<name>",
-    meaning: "Region that deliveries name, by which some receivers choose their keys",
+    meaning: "Region named in deliveries; some receivers choose their signing keys by it",
     default: "US-EAST-1",
     parse: parseRegion,
   },
@@ -564,7 +564,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_TOP_K"],
     fileKey: "maxTopK",
     argument: "<count>",
-    meaning: "Most hits that a query may ask for, and records of one page of a range or of a fetch by prefix",
+    meaning: "Most hits that a query may request, and most records in one page of a range or of a fetch by prefix",
     default: "1000",
     parse: parseCount(1, 100_000),
   },
@@ -654,7 +654,7 @@ export const settingRows = {
     environment: ["LARDER_MAX_RESUMABLE_QUERIES"],
     fileKey: "maxResumableQueries",
     argument: "<count>",
-    meaning: "Most resumable queries of an index that are alive at a time",
+    meaning: "Most resumable queries of an index that are open at the same time",
     default: "1000",
     parse: parseCount(0, 100_000),
   },
@@ -674,7 +674,7 @@ export const settingRows = {
     environment: ["LARDER_DAILY_UPDATE_LIMIT"],
     fileKey: "dailyUpdateLimit",
     argument: "<count>|off",
-    meaning: "Most records that are changed per index and UTC day",
+    meaning: "Most records changed per index and UTC day",
     default: "off",
     parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
   },
@@ -684,7 +684,7 @@ export const settingRows = {
     environment: ["LARDER_LOG_LEVEL"],
     fileKey: "logLevel",
     argument: "debug|info|warn|error",
-    meaning: "Least severe lines that are logged",
+    meaning: "Lowest level that is logged",
     default: "info",
     parse: parseChoice(["debug", "info", "warn", "error"]),
   },
@@ -699,9 +699,9 @@ export const settingRows = {
     parse: parseChoice(["auto", "json", "text"]),
   },
   storeToken: secret("LARDER_STORE_TOKEN", "Token of the database main, for every command", parseToken),
-  storeReadOnlyToken: secret("LARDER_STORE_READ_ONLY_TOKEN", "Its token for reading", parseToken),
+  storeReadOnlyToken: secret("LARDER_STORE_READ_ONLY_TOKEN", "Its read-only token", parseToken),
   vectorToken: secret("LARDER_VECTOR_TOKEN", "Token of the index main (in dev: of the index dev)", parseToken),
-  vectorReadOnlyToken: secret("LARDER_VECTOR_READ_ONLY_TOKEN", "Its token for reading", parseToken),
+  vectorReadOnlyToken: secret("LARDER_VECTOR_READ_ONLY_TOKEN", "Its read-only token", parseToken),
   messagingToken: secret(
     "LARDER_MESSAGING_TOKEN",
     'Token of the messaging user main: base64 of {"UserID":"…","Password":"…"}',
@@ -709,7 +709,7 @@ export const settingRows = {
   ),
   messagingReadOnlyToken: secret(
     "LARDER_MESSAGING_READ_ONLY_TOKEN",
-    "Its token for reading, of the same form",
+    "Its read-only token, in the same form",
     parseMessagingToken,
   ),
   currentSigningKey: secret("LARDER_CURRENT_SIGNING_KEY", "Key that signs deliveries: sig_…", parseSigningKey),
@@ -724,12 +724,12 @@ export type Settings = {
   readonly [Name in SettingName]: ReturnType<(typeof settingRows)[Name]["parse"]> | Absent<Name>;
 };
 
-/** A row without a default in one of the forms may end up without a value. */
+/** A row without a default for `serve` or `dev` may end up without a value. */
 type Absent<Name extends SettingName> = (typeof settingRows)[Name] extends { default: string; devDefault?: string }
   ? never
   : undefined;
 
-/** The rows as a list, for those who treat all alike. */
+/** The rows as a list, for code that treats all settings alike. */
 export const settingList: readonly (readonly [SettingName, Setting<unknown>])[] = Object.entries(settingRows) as [
   SettingName,
   Setting<unknown>,

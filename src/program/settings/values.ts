@@ -1,9 +1,9 @@
 /**
- * How the text of a setting becomes a value: one small parser per kind of
- * value. Each throws a `BadValue` whose text ends the sentence
- * "<where>: <text>", names the value where that is safe, and says what is
- * allowed. Each also says as JSON Schema which values it takes in the
- * configuration file, so that the file's schema repeats no bound.
+ * Parsers of setting values: one small parser for each kind of value. A parser
+ * throws a `BadValue` whose text completes "<place>: <text>", names the value
+ * where that is safe, and says what is allowed. Its JSON Schema describes the
+ * values that it accepts in the configuration file, so that the file's schema
+ * repeats no bound.
  */
 import { isIP } from "node:net";
 import { parseTrustedProxies } from "../../edge/http/trusted-proxies.ts";
@@ -17,11 +17,11 @@ export class BadValue extends Error {
   override name = "BadValue";
 }
 
-/** Reads the text of a value. */
+/** Parses the text of a value. */
 export interface Parser<Value> {
   /** Throws `BadValue`. */
   (text: string): Value;
-  /** The values in the configuration file that it can take. A few of them it refuses all the same. */
+  /** The values that it may accept in the configuration file. It rejects a few of them. */
   readonly schema: Schema;
 }
 
@@ -36,20 +36,20 @@ export const PORT_MAX = 65_535;
 
 const DIGITS = /^\d{1,15}$/;
 
-/** A TCP port; 0 asks the system for any free one. */
+/** A TCP port; 0 means any free port. */
 export const parsePort: Parser<number> = parser(wholeNumberSchema(0, PORT_MAX), (text) => {
   const port = wholeNumber(text);
   if (port === undefined || port > PORT_MAX) throw new BadValue(`${quote(text)} is not a port from 0 to ${PORT_MAX}`);
   return port;
 });
 
-/** `off`, or what `parse` reads. */
+/** `off`, or a value that `parse` accepts. */
 export function orOff<Value>(parse: Parser<Value>): Parser<Value | undefined> {
   const schema = { anyOf: [parse.schema, { enum: ["off", false] }] };
   return parser(schema, (text) => (text === "off" ? undefined : parse(text)));
 }
 
-/** `auto`, or what `parse` reads. */
+/** `auto`, or a value that `parse` accepts. */
 export function orAuto<Value>(parse: Parser<Value>): Parser<Value | undefined> {
   const schema = { anyOf: [parse.schema, { enum: ["auto"] }] };
   return parser(schema, (text) => (text === "auto" ? undefined : parse(text)));
@@ -83,7 +83,7 @@ export function parseCount(min: number, max: number): Parser<number> {
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
 
-/** A number of bytes: digits and, if wanted, `kb`, `mb` or `gb` (powers of 1024). */
+/** A number of bytes: digits and, optionally, `kb`, `mb` or `gb` (powers of 1024). */
 export function parseSize(min: number, max: number): Parser<number> {
   const pattern = "^\\d{1,15}\\s*([kKmMgG]?[bB])?$";
   return parser({ type: ["integer", "string"], minimum: min, maximum: max, pattern }, (text) => {
@@ -108,7 +108,7 @@ export const parseMemory: Parser<number> = parser(
   },
 );
 
-/** The shortest of `10mb`, `512kb` and `100` that says it exactly. */
+/** The shortest exact form, such as `10mb`, `512kb` or `100`. */
 export function printSize(bytes: number): string {
   const found = ["gb", "mb", "kb"].find((unit) => bytes > 0 && bytes % (SIZE_UNITS[unit] ?? 1) === 0);
   return found === undefined ? String(bytes) : `${bytes / (SIZE_UNITS[found] ?? 1)}${found}`;
@@ -156,7 +156,7 @@ export const parsePath: Parser<string> = parser({ type: "string" }, (text) => {
   return text;
 });
 
-/** Texts in a list, or joined by commas. */
+/** Strings in an array, or joined by commas. */
 const TEXTS: Schema = { type: ["string", "array"], items: { type: "string" } };
 
 /** `CIDR|address|host|*.suffix,…` */
@@ -169,18 +169,18 @@ export const parseProxies: Parser<readonly string[]> = parser(TEXTS, (text) =>
   orBadValue(() => parseTrustedProxies(text)),
 );
 
-/** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */
+/** `host=address:port,*.suffix=address:port,…`; an IPv6 address is in brackets. */
 export const parseOutboundMap: Parser<OutboundMap> = parser(TEXTS, (text) => orBadValue(() => parseMap(text)));
 
 const REGION = /^[A-Za-z0-9-]{1,64}$/;
 
-/** The name of a region, as a header carries it. */
+/** The name of a region, sent in a header. */
 export const parseRegion: Parser<string> = parser({ type: "string", pattern: REGION.source }, (text) => {
   if (!REGION.test(text)) throw new BadValue(`${quote(text)} is not a name of letters, digits and hyphens`);
   return text;
 });
 
-/** Parsers of other rooms throw an `Error` whose text is fit for the sentence of a `BadValue`. */
+/** Parsers of other rooms throw an `Error` whose text is suitable for a `BadValue`. */
 function orBadValue<Value>(parse: () => Value): Value {
   try {
     return parse();
@@ -227,7 +227,7 @@ export const parseSigningKey: Parser<string> = parser({ type: "string", pattern:
   return text;
 });
 
-/** As a number, or as its digits. */
+/** A number, or a string of its digits. */
 function wholeNumberSchema(minimum: number, maximum: number): Schema {
   return { type: ["integer", "string"], minimum, maximum, pattern: DIGITS.source };
 }

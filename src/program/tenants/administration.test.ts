@@ -318,7 +318,7 @@ test("at run time nobody names an address or a file of this machine", async () =
   const embedding = { model: "x", provider: "http", url: "https://a.test/", apiKeyFile: "/etc/shadow" };
   assert.equal(
     await refusal(calls.createTenant("indexes", "docs", { embedding })),
-    "bad request: Invalid index: embedding.provider may be http in the configuration file only: list the model below vector.models there, and name it here",
+    "bad request: Invalid index: embedding.provider can be http only in the configuration file: list the model under vector.models there, and name it here",
   );
 });
 

@@ -88,7 +88,7 @@ const SECRET_FIELDS = ["token", "readOnlyToken", "currentSigningKey", "nextSigni
 function readList(value: Fields, list: string): Record<string, readonly (StoredUser & StoredIndex)[]> {
   const entries = value[list];
   if (entries === undefined) return {};
-  if (!Array.isArray(entries)) throw new DamagedTokens(`${list} is not a list`);
+  if (!Array.isArray(entries)) throw new DamagedTokens(`${list} is not an array`);
   return { [list]: entries.map((entry, index) => readEntry(entry, `${list}[${index}]`)) };
 }
 
@@ -114,7 +114,7 @@ type Fields = Readonly<Record<string, unknown>>;
 function readText(fields: Fields, key: string, path = ""): string {
   const text = fields[key];
   if (typeof text !== "string" || text === "")
-    throw new DamagedTokens(`${path === "" ? key : `${path}.${key}`} is not a text`);
+    throw new DamagedTokens(`${path === "" ? key : `${path}.${key}`} is not a string`);
   return text;
 }
 

@@ -178,7 +178,7 @@ test("a definition in tokens.json that is wrong, or whose model is gone, forbids
   assert.deepEqual(problems, [
     "The index a in tokens.json: definition.colour is not a known key",
     "The index a in tokens.json: definition.type is not one of DENSE, SPARSE, HYBRID",
-    "The index b in tokens.json: definition.embedding.model has no provider: list BGE_M3 below vector.models in the configuration file",
+    "The index b in tokens.json: definition.embedding.model has no provider: list BGE_M3 under vector.models in the configuration file",
   ]);
 });
 
@@ -274,12 +274,12 @@ const damaged: readonly (readonly [text: string, problem: string])[] = [
   ["[]", "it is not an object"],
   ["{}", "its format is not stated"],
   ['{"format":3}', "its format 3 is newer than format 2 of this version; use a newer larder"],
-  ['{"format":1,"databases":{}}', "databases is not a list"],
+  ['{"format":1,"databases":{}}', "databases is not an array"],
   ['{"format":1,"databases":[{"name":"a","madeBy":"me"}]}', "databases[0].madeBy is not start, admin or configuration"],
   ['{"format":1,"databases":[{"name":"../a","madeBy":"start"}]}', "databases[0].name is not a name"],
-  ['{"format":1,"users":[{"name":"a","madeBy":"start","token":7}]}', "users[0].token is not a text"],
+  ['{"format":1,"users":[{"name":"a","madeBy":"start","token":7}]}', "users[0].token is not a string"],
   ['{"format":2,"indexes":[{"name":"a","madeBy":"admin","definition":7}]}', "indexes[0].definition is not an object"],
-  ['{"format":1,"adminToken":""}', "adminToken is not a text"],
+  ['{"format":1,"adminToken":""}', "adminToken is not a string"],
 ];
 
 for (const [text, problem] of damaged) {

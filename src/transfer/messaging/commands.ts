@@ -43,7 +43,7 @@ export async function runMessagingExport({ run, version, operands, options, prin
     const now = await readListings(client, "the messaging user");
     const wrong = [...hiddenSetups(found)];
     if (digestOf(now.setups) !== digestOf(written.setups)) wrong.push("the setup changed during the export");
-    for (const each of wrong) print(`wrong: ${each}`);
+    for (const each of wrong) print(`problem: ${each}`);
     return wrong.length === 0 ? 0 : 1;
   } finally {
     await target.close();
@@ -62,7 +62,7 @@ export async function runMessagingImport(call: CommandCall): Promise<0 | 1> {
     for (const report of reports) print(reportLine(report));
     print(`imported from ${source.name}, digest ${digestOf(source.setups)}`);
     const wrong = reports.flatMap((report) => report.wrong.map((each) => `${report.kind.words}: ${each}`));
-    for (const each of wrong) print(`wrong: ${each}`);
+    for (const each of wrong) print(`problem: ${each}`);
     return wrong.length === 0 ? 0 : 1;
   } finally {
     await target.close();

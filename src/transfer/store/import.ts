@@ -125,7 +125,7 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
     print(
       `libraries of functions: ${functions.stored} stored, ${functions.kept} there before, ${functions.refused} refused`,
     );
-  for (const trouble of troubles) print(`wrong: ${trouble}`);
+  for (const trouble of troubles) print(`problem: ${trouble}`);
   const isRight = functions.refused + (sink.counts.get("refused") ?? 0) + (sink.counts.get("different") ?? 0) === 0;
   return isRight ? 0 : 1;
 }

@@ -93,6 +93,6 @@ function choicesOf({ options }: CommandCall): { namespace: string | undefined; r
 
 function told(report: TransferReport, done: string, { print }: CommandCall): 0 | 1 {
   for (const line of reportLines(report, done)) print(line);
-  for (const mismatch of report.mismatches) print(`wrong: ${mismatch}`);
+  for (const mismatch of report.mismatches) print(`problem: ${mismatch}`);
   return report.mismatches.length === 0 ? 0 : 1;
 }
