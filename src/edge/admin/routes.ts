@@ -45,8 +45,11 @@ export const tenantKinds = ["databases", "indexes", "users"] as const;
 
 export type TenantKind = (typeof tenantKinds)[number];
 
+/** `databases` to what one of them is called. */
+const oneOf = { databases: "Database", indexes: "Index", users: "User" } as const satisfies Record<TenantKind, string>;
+
 /** Whether more than a name may be said of a new one. */
-const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: false, indexes: true, users: false };
+export const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: false, indexes: true, users: false };
 
 export interface TenantFacts {
   readonly name: string;
@@ -111,133 +114,188 @@ export interface Administration {
 /** Bodies are names and descriptions; there is nothing large to send. */
 const ADMIN_BODY_BYTES_MAX = 16 * 1_024;
 
-const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
-
-export interface AdminRoute {
+export interface AdminRoute<Id extends string = string> {
+  /** The operation in the OpenAPI document, which has a description for each id (openapi/admin.ts). */
+  readonly id: Id;
   readonly method: "GET" | "POST" | "DELETE";
   /** A segment in angle brackets is a parameter. */
   readonly path: string;
+  readonly summary: string;
   /** Open routes tell nothing that a stranger may not know. */
   readonly access: "open" | "admin";
   /** What it changes, as the audit log calls it. */
   readonly changes?: string;
+  /** The status of success; 200 if absent. */
+  readonly status?: 201 | 202;
+  /** The status if the answer is no. */
+  readonly negativeStatus?: 503;
+  /** The type of the answer, whose value is then a string; JSON if absent. */
+  readonly contentType?: string;
   handle(call: { administration: Administration; name: string; body: unknown }): Promise<Answer> | Answer;
 }
 
 interface Answer {
-  readonly status: number;
-  readonly type?: string;
-  readonly body: string;
+  readonly value: unknown;
+  /** The answer is no. */
+  readonly isNegative?: boolean;
 }
 
-export const adminRoutes: readonly AdminRoute[] = [
-  { method: "GET", path: "/health/live", access: "open", handle: () => json(200, { status: "live" }) },
-  {
-    method: "GET",
-    path: "/health/ready",
-    access: "open",
-    handle({ administration }) {
-      const { isReady, areas, reasons } = administration.readiness();
-      return json(isReady ? 200 : 503, { status: isReady ? "ready" : "not ready", areas, reasons });
-    },
-  },
-  {
-    method: "GET",
-    path: "/health/startup",
-    access: "open",
-    handle({ administration }) {
-      const { hasStarted, areas } = administration.readiness();
-      return json(hasStarted ? 200 : 503, { status: hasStarted ? "started" : "starting", areas });
-    },
-  },
-  {
-    method: "GET",
-    path: "/version",
-    access: "open",
-    handle: ({ administration }) => json(200, administration.version),
-  },
-  {
-    method: "GET",
-    path: "/metrics",
-    access: "open",
-    handle: async ({ administration }) => ({ status: 200, type: TEXT_FORMAT, body: await administration.metrics() }),
-  },
-  ...tenantKinds.flatMap(tenantRoutes),
-  {
-    method: "GET",
-    path: "/v1/stats",
-    access: "admin",
-    handle: async ({ administration }) => json(200, await administration.stats()),
-  },
-  {
-    method: "POST",
-    path: "/v1/snapshot",
-    access: "admin",
-    changes: "snapshot",
-    handle({ administration }) {
-      if (!administration.snapshot()) throw nothingToBackUp;
-      return json(202, { status: "started" });
-    },
-  },
-  {
-    method: "POST",
-    path: "/v1/backup",
-    access: "admin",
-    changes: "backup",
-    async handle({ administration }) {
-      if (administration.backUp === undefined) throw nothingToBackUp;
-      return json(200, await administration.backUp());
-    },
-  },
-  {
-    method: "POST",
-    path: "/reset",
-    access: "admin",
-    changes: "reset",
-    async handle({ administration }) {
-      if (administration.reset === undefined) throw noSuchAdminPath;
-      await administration.reset();
-      return json(200, { status: "reset" });
-    },
-  },
-];
+/** Rows with their ids as types, so that an id without a description does not compile. */
+function adminRows<Id extends string>(rows: readonly AdminRoute<Id>[]): readonly AdminRoute<Id>[] {
+  return rows;
+}
 
-function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
-  return [
+export const adminRoutes = [
+  ...adminRows([
     {
+      id: "isLive",
       method: "GET",
-      path: `/v1/${kind}`,
-      access: "admin",
-      handle: async ({ administration }) => json(200, { [kind]: await administration.listTenants(kind) }),
+      path: "/health/live",
+      summary: "whether the process answers",
+      access: "open",
+      handle: () => ({ value: { status: "live" } }),
     },
     {
-      method: "POST",
-      path: `/v1/${kind}`,
-      access: "admin",
-      changes: `${kind}.create`,
-      async handle({ administration, body }) {
-        const { name, description } = readNew(body, kind);
-        return json(201, await administration.createTenant(kind, name, description));
+      id: "isReady",
+      method: "GET",
+      path: "/health/ready",
+      summary: "whether every area serves",
+      access: "open",
+      negativeStatus: 503,
+      handle({ administration }) {
+        const { isReady, areas, reasons } = administration.readiness();
+        return { value: { status: isReady ? "ready" : "not ready", areas, reasons }, isNegative: !isReady };
       },
     },
     {
+      id: "hasStarted",
+      method: "GET",
+      path: "/health/startup",
+      summary: "whether every area has served since the start",
+      access: "open",
+      negativeStatus: 503,
+      handle({ administration }) {
+        const { hasStarted, areas } = administration.readiness();
+        return { value: { status: hasStarted ? "started" : "starting", areas }, isNegative: !hasStarted };
+      },
+    },
+    {
+      id: "getVersion",
+      method: "GET",
+      path: "/version",
+      summary: "what runs",
+      access: "open",
+      handle: ({ administration }) => ({ value: administration.version }),
+    },
+    {
+      id: "getMetrics",
+      method: "GET",
+      path: "/metrics",
+      summary: "all figures, for Prometheus",
+      access: "open",
+      contentType: "text/plain; version=0.0.4; charset=utf-8",
+      handle: async ({ administration }) => ({ value: await administration.metrics() }),
+    },
+  ]),
+  ...tenantKinds.flatMap(tenantRoutes),
+  ...adminRows([
+    {
+      id: "getStats",
+      method: "GET",
+      path: "/v1/stats",
+      summary: "what the server has and does: the figures that somebody asks for first",
+      access: "admin",
+      handle: async ({ administration }) => ({ value: await administration.stats() }),
+    },
+    {
+      id: "makeSnapshot",
+      method: "POST",
+      path: "/v1/snapshot",
+      summary: "begins a snapshot of each area, which shortens the next start",
+      access: "admin",
+      changes: "snapshot",
+      status: 202,
+      handle({ administration }) {
+        if (!administration.snapshot()) throw nothingToBackUp;
+        return { value: { status: "started" } };
+      },
+    },
+    {
+      id: "makeBackup",
+      method: "POST",
+      path: "/v1/backup",
+      summary: "makes a directory of links inside the data directory, from which larder backup makes its file",
+      access: "admin",
+      changes: "backup",
+      async handle({ administration }) {
+        if (administration.backUp === undefined) throw nothingToBackUp;
+        return { value: await administration.backUp() };
+      },
+    },
+    {
+      id: "reset",
+      method: "POST",
+      path: "/reset",
+      summary: "empties every area; of a development server alone",
+      access: "admin",
+      changes: "reset",
+      async handle({ administration }) {
+        if (administration.reset === undefined) throw noSuchAdminPath;
+        await administration.reset();
+        return { value: { status: "reset" } };
+      },
+    },
+  ]),
+];
+
+export type AdminOperationId = (typeof adminRoutes)[number]["id"];
+
+function tenantRoutes(kind: TenantKind) {
+  const one = oneOf[kind];
+  return adminRows([
+    {
+      id: `list${one}s` as const,
+      method: "GET",
+      path: `/v1/${kind}`,
+      summary: `lists the ${kind}`,
+      access: "admin",
+      handle: async ({ administration }) => ({ value: { [kind]: await administration.listTenants(kind) } }),
+    },
+    {
+      id: `create${one}` as const,
+      method: "POST",
+      path: `/v1/${kind}`,
+      summary: `creates one of the ${kind}`,
+      access: "admin",
+      changes: `${kind}.create`,
+      status: 201,
+      async handle({ administration, body }) {
+        const { name, description } = readNew(body, kind);
+        return { value: await administration.createTenant(kind, name, description) };
+      },
+    },
+    {
+      id: `delete${one}` as const,
       method: "DELETE",
       path: `/v1/${kind}/<name>`,
+      summary: `deletes one of the ${kind} and all its data`,
       access: "admin",
       changes: `${kind}.delete`,
       async handle({ administration, name }) {
         await administration.deleteTenant(kind, name);
-        return json(200, { name });
+        return { value: { name } };
       },
     },
     {
+      id: `reset${one}Password` as const,
       method: "POST",
       path: `/v1/${kind}/<name>/reset-password`,
+      summary: "gives it new tokens and refuses the old ones",
       access: "admin",
       changes: `${kind}.reset-password`,
-      handle: async ({ administration, name }) => json(200, await administration.resetPassword(kind, name)),
+      handle: async ({ administration, name }) => ({ value: await administration.resetPassword(kind, name) }),
     },
-  ];
+  ]);
 }
 
 /** The admin port as an area of its own. `tokens` holds the admin token. */
@@ -255,8 +313,7 @@ export function adminArea(administration: Administration, tokens: TokenTable): H
         ) {
           throw unauthorized;
         }
-        const { status, type, body: text } = await handleRoute(found, request, administration);
-        return reply(status, type ?? "application/json", text, path);
+        return replyOf(found.route, await handleRoute(found, request, administration));
       } catch (failure) {
         if (failure instanceof RequestFailure) return { ...failureReply(failure, guardHeaders), route: path };
         administration.onFault(failure, request.id);
@@ -306,12 +363,14 @@ export const guardHeaders: readonly string[] = [
   "no-store",
 ];
 
-function reply(status: number, type: string, body: string, route: string): HttpReply {
-  return { status, headers: [...guardHeaders, "Content-Type", type], body, route };
-}
-
-function json(status: number, value: unknown): Answer {
-  return { status, body: JSON.stringify(value) };
+function replyOf(route: AdminRoute, { value, isNegative = false }: Answer): HttpReply {
+  const { path, status = 200, negativeStatus = status, contentType } = route;
+  return {
+    status: isNegative ? negativeStatus : status,
+    headers: [...guardHeaders, "Content-Type", contentType ?? "application/json"],
+    body: contentType === undefined ? JSON.stringify(value) : String(value),
+    route: path,
+  };
 }
 
 function findRoute(request: HttpRequest): { route: AdminRoute; name: string } {

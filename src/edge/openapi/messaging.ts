@@ -30,6 +30,7 @@ import {
   type AreaDescription,
   answer,
   bytesBody,
+  capitalized,
   jsonBody,
   namesIn,
   type Operation,
@@ -37,6 +38,7 @@ import {
   openApiPath,
   type Parameter,
   type RequestBody,
+  TRANSPORT,
 } from "./operation.ts";
 import {
   anyObject,
@@ -53,7 +55,6 @@ import {
   count as wholeNumber,
   words,
 } from "./schema.ts";
-import { TRANSPORT } from "./store.ts";
 
 interface Described {
   readonly parameters?: readonly Parameter[];
@@ -346,7 +347,7 @@ function operationsOf(route: Row): readonly Operation[] {
     rule,
     method,
     path,
-    summary: `${route.summary.charAt(0).toUpperCase()}${route.summary.slice(1)}`,
+    summary: capitalized(route.summary),
     parameters: [...names, ...parameters],
     ...(body !== undefined && { body }),
     answers: [...(done === undefined ? [] : answersOf(route, done)), ...refusalsOf(route, refusals)],

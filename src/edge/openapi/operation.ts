@@ -88,3 +88,12 @@ export function openApiPath(template: string, rest = "rest"): string {
 export function namesIn(path: string): readonly string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
 }
+
+/** The summary of a row as a sentence. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What any request to any area may be answered before it is looked at. */
+export const TRANSPORT =
+  "Before a request is looked at, it may be answered 400 (no HTTP, or a body that is too large), 405 (a method that the area does not know), 408 (not complete in time), 415 (a compressed body), 417, 431 (headers that are too large) or 503 (the area starts or stops).";

@@ -1,20 +1,23 @@
 /**
- * What the routes of the store take and answer, for its OpenAPI document: one
- * entry for each row of `storeRoutes`, by its template. A test holds that none
- * is missing.
+ * What the routes of the store take and answer, for its OpenAPI document: an
+ * entry for each row of `storeRoutes`, by its id.
  */
 import { commands, findCommand } from "../../store/mod.ts";
-import { storeRoutes } from "../store/routes.ts";
+import { type StoreOperationId, type StoreRoute, segmentOf, storeRoutes } from "../store/routes.ts";
 import {
   type Answer,
   type AreaDescription,
   answer,
   bytesBody,
+  capitalized,
   JSON_TYPE,
   jsonBody,
   type Operation,
   type OperationMethod,
+  openApiPath,
   type Parameter,
+  type RequestBody,
+  TRANSPORT,
 } from "./operation.ts";
 import {
   anything,
@@ -32,7 +35,7 @@ import {
   words,
 } from "./schema.ts";
 
-type Described = Omit<Operation, "rule" | "answers" | "token" | "isQueryTokenTaken"> & {
+type Described = Omit<Operation, "rule" | "summary" | "answers" | "token" | "isQueryTokenTaken"> & {
   readonly answers: readonly Answer[];
 };
 
@@ -104,16 +107,17 @@ const refused: Answer = {
   content: { [JSON_TYPE]: named("Error"), [RESP2]: anything },
 };
 
+/** The operations of one route. */
+type Describe = (row: StoreRoute) => readonly Described[];
+
 const pathMethods: readonly OperationMethod[] = ["get", "head", "post", "put"];
 
-/** A path command, with or without arguments. */
-function pathCommand(path: string, parameters: readonly Parameter[]): readonly Described[] {
-  const name = parameters.length === 1 ? "command" : "commandWithArguments";
+/** The operations of a path command, without arguments or with some. */
+function pathCommand(template: string, id: string, parameters: readonly Parameter[]): readonly Described[] {
   return pathMethods.map((method) => ({
-    id: `${method}${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    id: `${method}${id}`,
     method,
-    path,
-    summary: "Runs a command that the path spells",
+    path: openApiPath(template, firstArguments.name),
     parameters: [...parameters, ...storeHeaders],
     ...((method === "post" || method === "put") && {
       body: bytesBody("Becomes one argument more, as it is, behind those of the path"),
@@ -128,82 +132,50 @@ function pathCommand(path: string, parameters: readonly Parameter[]): readonly D
   }));
 }
 
-function batch(id: string, path: string, summary: string): readonly Described[] {
-  return [
-    {
-      id,
-      method: "post",
-      path,
-      summary,
-      parameters: storeHeaders,
-      body: {
-        ...jsonBody(list(oneCommand, { minItems: 1 })),
-        otherTypes: ["application/x-resp2"],
-        description: "Commands in JSON, or as they are sent over TCP",
-      },
-      answers: [results, refused],
-    },
+/** Commands in a body. */
+function bodyCommands(body: RequestBody, success: Answer): Describe {
+  return ({ id, template: path }) => [
+    { id, method: "post", path, parameters: storeHeaders, body, answers: [success, refused] },
   ];
 }
 
-function events(
-  id: string,
-  path: string,
-  facts: { readonly summary: string; readonly parameters: readonly Parameter[] },
-): readonly Described[] {
-  return (["post", "get"] as const).map((method) => ({
-    id: method === "post" ? id : `${id}ByGet`,
-    method,
-    path,
-    summary: facts.summary,
-    parameters: [...facts.parameters, accept],
-    answers: [stream, refused],
-  }));
+const batch = bodyCommands(
+  {
+    ...jsonBody(list(oneCommand, { minItems: 1 })),
+    otherTypes: ["application/x-resp2"],
+    description: "Commands in JSON, or as they are sent over TCP",
+  },
+  results,
+);
+
+function events(...parameters: readonly Parameter[]): Describe {
+  return ({ id, template }) =>
+    (["post", "get"] as const).map((method) => ({
+      id: method === "post" ? id : `${id}ByGet`,
+      method,
+      path: openApiPath(template, parameters[0]?.name),
+      parameters: [...parameters, accept],
+      answers: [stream, refused],
+    }));
 }
 
-/** By the template of the route. */
-export const storeDescriptions: ReadonlyMap<string, readonly Described[]> = new Map([
-  [
-    "/:command/*",
-    [...pathCommand("/{command}", [command]), ...pathCommand("/{command}/{arguments}", [command, firstArguments])],
+/** A route without a description does not compile, nor does a description without a route. */
+const descriptions: Readonly<Record<StoreOperationId, Describe>> = {
+  command: ({ template }) => [
+    ...pathCommand(template.replace("/*", ""), "Command", [command]),
+    ...pathCommand(template, "CommandWithArguments", [command, firstArguments]),
   ],
-  [
-    "/",
-    [
-      {
-        id: "runCommand",
-        method: "post",
-        path: "/",
-        summary: "Runs a command that the body spells",
-        parameters: storeHeaders,
-        body: jsonBody(oneCommand),
-        answers: [result, refused],
-      },
-    ],
-  ],
-  ["/pipeline", batch("runPipeline", "/pipeline", "Runs commands in their order; others may come in between")],
-  ["/multi-exec", batch("runTransaction", "/multi-exec", "Runs commands as one; one that could not run refuses all")],
-  [
-    "/monitor",
-    events("monitor", "/monitor", { summary: "Tells of every command that is run on the database", parameters: [] }),
-  ],
-  [
-    "/subscribe/*",
-    events("subscribe", "/subscribe/{channel}", {
-      summary: "Tells of every message of channels",
-      parameters: [channel],
-    }),
-  ],
-  [
-    "/psubscribe/*",
-    events("subscribeToPatterns", "/psubscribe/{pattern}", {
-      summary: "Tells of every message of the channels that match patterns",
-      parameters: [
-        { ...channel, name: "pattern", description: "A pattern; further ones follow as segments of their own" },
-      ],
-    }),
-  ],
-]);
+  runCommand: bodyCommands(jsonBody(oneCommand), result),
+  runPipeline: batch,
+  runTransaction: batch,
+  monitor: events(),
+  subscribe: events(channel),
+  subscribeToPatterns: events({
+    ...channel,
+    name: "pattern",
+    description: "A pattern; further ones follow as segments of their own",
+  }),
+};
 
 /** PUBLISH has a rule of its own (A7), but is a path command like any other. */
 const publish: Operation = {
@@ -228,19 +200,20 @@ function tokenOf(name: string | undefined): Operation["token"] {
   return command === undefined || command.isForReadOnlyToken ? "read-only" : "standard";
 }
 
+function operationsOf(row: StoreRoute<StoreOperationId>): readonly Operation[] {
+  const describe: Describe = descriptions[row.id];
+  return describe(row).map((described) => ({
+    ...described,
+    rule: row.rule,
+    summary: capitalized(row.summary),
+    answers: [...described.answers, ...refusals(described.method === "head")],
+    // A stream is the command of its name; a segment such as `pipeline` names none.
+    token: tokenOf(segmentOf(row)),
+    isQueryTokenTaken: true,
+  }));
+}
+
 export function describeStore(): AreaDescription {
-  const operations = storeRoutes.flatMap(({ rule, template, segment }) =>
-    (storeDescriptions.get(template) ?? []).map(
-      (described): Operation => ({
-        ...described,
-        rule,
-        answers: [...described.answers, ...refusals(described.method === "head")],
-        // A stream is the command of its name; a segment such as `pipeline` names none.
-        token: tokenOf(segment),
-        isQueryTokenTaken: true,
-      }),
-    ),
-  );
   return {
     title: "larder: the store",
     description: [
@@ -248,7 +221,7 @@ export function describeStore(): AreaDescription {
       "PUT is the same as POST everywhere.",
       TRANSPORT,
     ].join("\n\n"),
-    operations: [...operations, publish],
+    operations: [...storeRoutes.flatMap(operationsOf), publish],
     schemas: { Result: resultShape, Reply: reply, Error: errorShape },
     tokenParameter: "_token",
   };
@@ -271,7 +244,3 @@ function refusals(isHead = false): readonly Answer[] {
   ];
   return isHead ? all.map((each) => ({ ...each, content: {} })) : all;
 }
-
-/** What any request to any area may be answered before it is looked at. */
-export const TRANSPORT =
-  "Before a request is looked at, it may be answered 400 (no HTTP, or a body that is too large), 405 (a method that the area does not know), 408 (not complete in time), 415 (a compressed body), 417, 431 (headers that are too large) or 503 (the area starts or stops).";

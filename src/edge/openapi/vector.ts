@@ -1,20 +1,29 @@
 /**
  * What the routes of the vector index take and answer, for its OpenAPI
- * document: one entry for each row of `vectorRoutes`, by its command. A test
- * holds that none is missing.
+ * document: an entry for each row of `vectorRoutes`, by its command.
  */
-import { METADATA_DEPTH_MAX, RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K } from "../../vector/mod.ts";
+import {
+  indexTypes,
+  METADATA_DEPTH_MAX,
+  RESUMABLE_IDLE_SECONDS,
+  RESUMABLE_IDLE_SECONDS_MAX,
+  similarities,
+  TOP_K,
+} from "../../vector/mod.ts";
+import { fusions, metadataUpdateModes, queryModes, weightings } from "../vector/body.ts";
 import type { VectorRoute } from "../vector/route.ts";
-import { vectorRoutes } from "../vector/routes.ts";
+import { resetAll, type VectorCommand, vectorRoutes } from "../vector/routes.ts";
 import {
   type Answer,
   type AreaDescription,
   answer,
+  capitalized,
   jsonBody,
   type Operation,
   type OperationMethod,
   type Parameter,
   type RequestBody,
+  TRANSPORT,
 } from "./operation.ts";
 import {
   anyObject,
@@ -33,7 +42,6 @@ import {
   text,
   words,
 } from "./schema.ts";
-import { TRANSPORT } from "./store.ts";
 
 interface Described {
   /** Absent: a body means nothing. */
@@ -53,6 +61,10 @@ const sparse = object({ indices: list(integer), values: floats });
 const done = words("Success");
 const positive: Schema = { type: "integer", minimum: 1 };
 
+function wordsWithDefault(all: readonly string[]): Schema {
+  return { ...words(...all), default: all[0] };
+}
+
 /** What null says as well: that it is not there. */
 function optional(shapes: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, orNull(shape)]));
@@ -65,11 +77,11 @@ const options = {
   ...optional({
     topK: { ...positive, default: TOP_K },
     filter: described(text, "A metadata filter; an empty one is none"),
-    weightingStrategy: words("IDF"),
-    fusionAlgorithm: { ...words("RRF", "DBSF"), default: "RRF" },
+    weightingStrategy: words(...weightings),
+    fusionAlgorithm: wordsWithDefault(fusions),
   }),
 };
-const mode = optional({ queryMode: { ...words("HYBRID", "DENSE", "SPARSE"), default: "HYBRID" } });
+const mode = optional({ queryMode: wordsWithDefault(queryModes) });
 const idle = optional({
   maxIdle: { ...positive, maximum: RESUMABLE_IDLE_SECONDS_MAX, default: RESUMABLE_IDLE_SECONDS },
 });
@@ -87,124 +99,98 @@ const conflict = (meaning: string): Answer => answer(409, meaning, named("Error"
 const missing = (meaning: string): Answer => answer(404, meaning, named("Error"));
 const tooMany = answer(429, "More than an index may have at a time, or in a day or second", named("Error"));
 
-/** By the command of the route. */
-export const vectorDescriptions: ReadonlyMap<string, Described> = new Map<string, Described>([
-  ["upsert", { body: oneOrMore(record), result: done }],
-  ["upsert-data", { body: oneOrMore(textRecord), result: done }],
-  [
-    "update",
-    {
-      body: jsonBody(
-        object(
-          { id },
-          {
-            ...vectors,
-            ...optional({
-              metadata,
-              data: text,
-              metadataUpdateMode: { ...words("OVERWRITE", "PATCH"), default: "OVERWRITE" },
-            }),
-          },
-        ),
-      ),
-      result: object({ updated: { type: "integer", minimum: 0, maximum: 1 } }),
-    },
-  ],
-  [
-    "fetch",
-    {
-      body: jsonBody(
-        either(object({ ids }, { ...include, ...optional({ prefix: words("") }) }), object({ prefix: text }, include)),
-      ),
-      result: list(orNull(named("Record"))),
-    },
-  ],
-  [
-    "delete",
-    {
-      body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id), id)),
-      result: object({ deleted: count }),
-    },
-  ],
-  [
-    "range",
-    {
-      body: jsonBody(
-        object(
-          { limit: positive },
-          {
-            ...include,
-            ...optional({
-              cursor: described(
-                either(text, count),
-                "`nextCursor` of the page before; a number is an offset, and none is the start",
-              ),
-              prefix: text,
-            }),
-          },
-        ),
-      ),
-      result: object({ nextCursor: described(text, "Empty at the end"), vectors: list(named("Record")) }),
-    },
-  ],
-  ["random", { result: orNull(named("Record")) }],
-  ["query", { body: oneOrMore(query), result: described(scores, "A list for each query; a single one stands alone") }],
-  [
-    "query-data",
-    { body: oneOrMore(textQuery), result: described(scores, "A list for each query; a single one stands alone") },
-  ],
-  [
-    "resumable-query",
-    {
-      body: jsonBody(object({}, { ...vectors, ...options, ...idle })),
-      result: object({ uuid: text, scores: list(named("Scored")) }),
-    },
-  ],
-  [
-    "resumable-query-data",
-    {
-      body: jsonBody(object({ data: text }, { ...options, ...mode, ...idle })),
-      result: object({ uuid: text, scores: list(named("Scored")) }),
-    },
-  ],
-  [
-    "resumable-query-next",
-    {
-      body: jsonBody(object({ uuid: text, additionalK: positive })),
-      result: list(named("Scored")),
-      refusals: [missing("There is no such query any more")],
-    },
-  ],
-  [
-    "resumable-query-end",
-    { body: jsonBody(object({ uuid: text })), result: done, refusals: [missing("There is no such query any more")] },
-  ],
-  ["info", { result: named("Info") }],
-  [
-    "reset",
-    {
-      result: done,
-      parameters: [
+/** A route without a description does not compile, nor does a description without a route. */
+const descriptions: Readonly<Record<VectorCommand, Described>> = {
+  upsert: { body: oneOrMore(record), result: done },
+  "upsert-data": { body: oneOrMore(textRecord), result: done },
+  update: {
+    body: jsonBody(
+      object(
+        { id },
         {
-          name: "all",
-          in: "query",
-          schema: words("true", "false", ""),
-          description: "Without a value or `true`: every namespace is emptied, and the path names none",
+          ...vectors,
+          ...optional({
+            metadata,
+            data: text,
+            metadataUpdateMode: wordsWithDefault(metadataUpdateModes),
+          }),
         },
-      ],
-    },
-  ],
-  ["list-namespaces", { result: list(text) }],
-  ["delete-namespace", { result: done, refusals: [missing("There is no such namespace")], needsNamespace: true }],
-  [
-    "rename-namespace",
-    {
-      body: jsonBody(object({ namespace: text, newNamespace: text }, optional({ deleteExisting: flag }))),
-      result: object({ renamed: flag }),
-      refusals: [conflict("There is a namespace of the new name")],
-    },
-  ],
-]);
+      ),
+    ),
+    result: object({ updated: { type: "integer", minimum: 0, maximum: 1 } }),
+  },
+  fetch: {
+    body: jsonBody(
+      either(object({ ids }, { ...include, ...optional({ prefix: words("") }) }), object({ prefix: text }, include)),
+    ),
+    result: list(orNull(named("Record"))),
+  },
+  delete: {
+    body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id), id)),
+    result: object({ deleted: count }),
+  },
+  range: {
+    body: jsonBody(
+      object(
+        { limit: positive },
+        {
+          ...include,
+          ...optional({
+            cursor: described(
+              either(text, count),
+              "`nextCursor` of the page before; a number is an offset, and none is the start",
+            ),
+            prefix: text,
+          }),
+        },
+      ),
+    ),
+    result: object({ nextCursor: described(text, "Empty at the end"), vectors: list(named("Record")) }),
+  },
+  random: { result: orNull(named("Record")) },
+  query: { body: oneOrMore(query), result: described(scores, "A list for each query; a single one stands alone") },
+  "query-data": {
+    body: oneOrMore(textQuery),
+    result: described(scores, "A list for each query; a single one stands alone"),
+  },
+  "resumable-query": {
+    body: jsonBody(object({}, { ...vectors, ...options, ...idle })),
+    result: object({ uuid: text, scores: list(named("Scored")) }),
+  },
+  "resumable-query-data": {
+    body: jsonBody(object({ data: text }, { ...options, ...mode, ...idle })),
+    result: object({ uuid: text, scores: list(named("Scored")) }),
+  },
+  "resumable-query-next": {
+    body: jsonBody(object({ uuid: text, additionalK: positive })),
+    result: list(named("Scored")),
+    refusals: [missing("There is no such query any more")],
+  },
+  "resumable-query-end": {
+    body: jsonBody(object({ uuid: text })),
+    result: done,
+    refusals: [missing("There is no such query any more")],
+  },
+  info: { result: named("Info") },
+  reset: {
+    result: done,
+    parameters: [
+      {
+        name: resetAll.name,
+        in: "query",
+        schema: words(...resetAll.values),
+        description: "Without a value or `true`: every namespace is emptied, and the path names none",
+      },
+    ],
+  },
+  "list-namespaces": { result: list(text) },
+  "delete-namespace": { result: done, refusals: [missing("There is no such namespace")], needsNamespace: true },
+  "rename-namespace": {
+    body: jsonBody(object({ namespace: text, newNamespace: text }, optional({ deleteExisting: flag }))),
+    result: object({ renamed: flag }),
+    refusals: [conflict("There is a namespace of the new name")],
+  },
+};
 
 const namespace: Parameter = {
   name: "namespace",
@@ -232,10 +218,8 @@ export function describeVector(): AreaDescription {
   };
 }
 
-function operationsOf(route: VectorRoute): readonly Operation[] {
-  const facts = vectorDescriptions.get(route.command);
-  if (facts === undefined) return [];
-  const { body, parameters = [], result, refusals = [], needsNamespace } = facts;
+function operationsOf(route: VectorRoute<VectorCommand>): readonly Operation[] {
+  const { body, parameters = [], result, refusals = [], needsNamespace }: Described = descriptions[route.command];
   const places = [...(needsNamespace ? [] : [false]), ...(route.takesNamespace ? [true] : [])];
   const methods: readonly OperationMethod[] =
     body === undefined && route.access === "read" ? ["get", "post"] : ["post"];
@@ -246,7 +230,7 @@ function operationsOf(route: VectorRoute): readonly Operation[] {
         rule: route.rule,
         method,
         path: isNamed ? `/${route.command}/{namespace}` : `/${route.command}`,
-        summary: `${route.summary.charAt(0).toUpperCase()}${route.summary.slice(1)}`,
+        summary: capitalized(route.summary),
         parameters: [...(isNamed ? [namespace] : []), ...parameters],
         ...(body !== undefined && { body }),
         answers: [answer(200, "Done", object({ result })), ...common(route), ...refusals],
@@ -287,8 +271,8 @@ const info = object(
     pendingVectorCount: count,
     indexSize: count,
     dimension: count,
-    similarityFunction: words("COSINE", "EUCLIDEAN", "DOT_PRODUCT", ""),
-    indexType: words("DENSE", "SPARSE", "HYBRID"),
+    similarityFunction: words(...similarities, ""),
+    indexType: words(...indexTypes),
     namespaces: mapOf(named("Counts")),
   },
   {

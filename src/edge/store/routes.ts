@@ -88,26 +88,81 @@ interface Answer {
   readonly body: Bytes;
 }
 
-type StoreRoute = Route<StoreCall, Answer | OpenStream | Promise<Answer>> & {
-  /** The first segment that leads here; every other is the name of a command. */
-  readonly segment?: string;
+export type StoreRoute<Id extends string = string> = Route<StoreCall, Answer | OpenStream | Promise<Answer>> & {
+  /** The operation in the OpenAPI document, which has a description for each id (openapi/store.ts). */
+  readonly id: Id;
+  readonly summary: string;
 };
 
-const commandRoute: StoreRoute = { rule: "A1", template: "/:command/*", run: runPathCommand };
-const bodyRoute: StoreRoute = { rule: "A2", template: "/", run: runBodyCommand };
+/** A row with its id as a type, so that an id without a description does not compile. */
+function storeRoute<Id extends string>(row: StoreRoute<Id>): StoreRoute<Id> {
+  return row;
+}
 
-export const storeRoutes: readonly StoreRoute[] = [
+const commandRoute = storeRoute({
+  id: "command",
+  rule: "A1",
+  template: "/:command/*",
+  summary: "runs a command that the path spells",
+  run: runPathCommand,
+});
+const bodyRoute = storeRoute({
+  id: "runCommand",
+  rule: "A2",
+  template: "/",
+  summary: "runs a command that the body spells",
+  run: runBodyCommand,
+});
+
+export const storeRoutes = [
   commandRoute,
   bodyRoute,
-  { rule: "A3", template: "/pipeline", segment: "pipeline", run: runPipeline },
-  { rule: "A4", template: "/multi-exec", segment: "multi-exec", run: runTransaction },
-  { rule: "A5", template: "/monitor", segment: "monitor", run: monitorStream },
-  { rule: "A6", template: "/subscribe/*", segment: "subscribe", run: subscribeStream },
-  { rule: "A6", template: "/psubscribe/*", segment: "psubscribe", run: patternStream },
+  storeRoute({
+    id: "runPipeline",
+    rule: "A3",
+    template: "/pipeline",
+    summary: "runs commands in their order; others may come in between",
+    run: runPipeline,
+  }),
+  storeRoute({
+    id: "runTransaction",
+    rule: "A4",
+    template: "/multi-exec",
+    summary: "runs commands as one; one that could not run refuses all",
+    run: runTransaction,
+  }),
+  storeRoute({
+    id: "monitor",
+    rule: "A5",
+    template: "/monitor",
+    summary: "tells of every command that is run on the database",
+    run: monitorStream,
+  }),
+  storeRoute({
+    id: "subscribe",
+    rule: "A6",
+    template: "/subscribe/*",
+    summary: "tells of every message of channels",
+    run: subscribeStream,
+  }),
+  storeRoute({
+    id: "subscribeToPatterns",
+    rule: "A6",
+    template: "/psubscribe/*",
+    summary: "tells of every message of the channels that match patterns",
+    run: patternStream,
+  }),
 ];
 
-const routeBySegment = new Map(storeRoutes.map((route) => [route.segment, route]));
-const nameByRoute = new Map(storeRoutes.map((route) => [route, routeName(route)]));
+export type StoreOperationId = (typeof storeRoutes)[number]["id"];
+
+/** The fixed first segment of a route's path; any other first segment is the name of a command. */
+export function segmentOf({ template }: Pick<StoreRoute, "template">): string | undefined {
+  return /^\/([\w-]+)/.exec(template)?.[1];
+}
+
+const routeBySegment = new Map<string | undefined, StoreRoute>(storeRoutes.map((route) => [segmentOf(route), route]));
+const nameByRoute = new Map<StoreRoute, string>(storeRoutes.map((route) => [route, routeName(route)]));
 const REFUSED = "A refused";
 
 const methods: readonly string[] = ["POST", "GET", "PUT", "HEAD"];

@@ -64,7 +64,7 @@ const REFUSED = "B refused";
 const methods: readonly string[] = ["POST", "GET", "PUT", "DELETE", "HEAD"];
 const PREFLIGHT_METHODS = "GET, HEAD, POST, PUT, DELETE";
 
-const routeByCommand = new Map(vectorRoutes.map((route) => [route.command, route]));
+const routeByCommand = new Map<string, VectorRoute>(vectorRoutes.map((route) => [route.command, route]));
 const isCommand = (segment: string): boolean => routeByCommand.has(segment);
 const headers = new HeaderSet(["authorization", "origin"]);
 const NO_HEADERS: readonly string[] = [];

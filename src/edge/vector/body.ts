@@ -36,6 +36,12 @@ import {
 } from "./body-object.ts";
 import { fieldMissing, idsOrPrefix, idsPrefixOrFilter, namespaceInBody, wrongType } from "./failures.ts";
 
+/** The values of these fields. The first is the default, except of `weightings`, which have none. */
+export const metadataUpdateModes = ["OVERWRITE", "PATCH"] as const;
+export const queryModes = ["HYBRID", "DENSE", "SPARSE"] as const;
+export const weightings = ["IDF"] as const;
+export const fusions = ["RRF", "DBSF"] as const;
+
 /** An object or a list of objects. The engine checks which vectors a record needs: it knows the type of the index. */
 export function readUpsert(body: Buffer, limits: VectorLimits): NewRecord[] {
   return readRecords(body, limits).map((object) => ({
@@ -63,7 +69,7 @@ export function readUpdate(body: Buffer, limits: VectorLimits): RecordChange {
     sparseVector: object.sparseVector(),
     metadata: object.metadata(),
     data: object.data(),
-    metadataUpdateMode: object.word("metadataUpdateMode", ["OVERWRITE", "PATCH"]) ?? "OVERWRITE",
+    metadataUpdateMode: object.word("metadataUpdateMode", metadataUpdateModes) ?? metadataUpdateModes[0],
   };
 }
 
@@ -199,7 +205,7 @@ function readQuery(object: BodyObject, limits: VectorLimits): VectorQuery {
 function readTextQuery(object: BodyObject, limits: VectorLimits): TextQuery {
   return {
     data: required(object, "data", object.data()),
-    mode: object.word("queryMode", ["HYBRID", "DENSE", "SPARSE"]) ?? "HYBRID",
+    mode: object.word("queryMode", queryModes) ?? queryModes[0],
     ...readQueryOptions(object, limits),
   };
 }
@@ -209,8 +215,8 @@ function readQueryOptions(object: BodyObject, limits: VectorLimits) {
     topK: object.count("topK", limits.topKMax) ?? Math.min(TOP_K, limits.topKMax),
     include: readInclude(object),
     filter: object.text("filter") ?? "",
-    weighting: object.word("weightingStrategy", ["IDF"]),
-    fusion: object.word("fusionAlgorithm", ["RRF", "DBSF"]) ?? "RRF",
+    weighting: object.word("weightingStrategy", weightings),
+    fusion: object.word("fusionAlgorithm", fusions) ?? fusions[0],
   } as const;
 }
 

@@ -17,9 +17,9 @@ export interface VectorCall {
 }
 
 /** The rule is the number of the route in docs/interface, or `B` for one without a number. */
-export interface VectorRoute extends Route<VectorCall, Eventually<Buffer>> {
+export interface VectorRoute<Command extends string = string> extends Route<VectorCall, Eventually<Buffer>> {
   /** The segment of the path that leads here. */
-  readonly command: string;
+  readonly command: Command;
   readonly summary: string;
   /** Whether the command may be followed by a namespace. */
   readonly takesNamespace: boolean;
@@ -27,8 +27,8 @@ export interface VectorRoute extends Route<VectorCall, Eventually<Buffer>> {
   readonly access: "read" | "write";
 }
 
-/** `run` returns the whole body of the answer. */
-export function vectorRoute(row: Omit<VectorRoute, "template">): VectorRoute {
+/** `run` returns the whole body of the answer. The command is a type, so that a row without a description does not compile. */
+export function vectorRoute<Command extends string>(row: Omit<VectorRoute<Command>, "template">): VectorRoute<Command> {
   return { ...row, template: row.takesNamespace ? `/${row.command}/*` : `/${row.command}` };
 }
 

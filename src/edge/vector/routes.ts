@@ -22,12 +22,18 @@ import {
 } from "./body.ts";
 import { infoView } from "./info-view.ts";
 import { printRange, printRecord, printRecords, printResult, printResumable, printScores } from "./record-json.ts";
-import { type VectorCall, type VectorRoute, vectorRoute } from "./route.ts";
+import { type VectorCall, vectorRoute } from "./route.ts";
 
 /** What says no more than that it is done. */
 const success = printResult("Success");
 
-export const vectorRoutes: readonly VectorRoute[] = [
+/** The parameter of a reset. */
+export const resetAll: { readonly name: string; readonly values: readonly string[] } = {
+  name: "all",
+  values: ["true", "false", ""],
+};
+
+export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "upsert",
@@ -179,6 +185,8 @@ export const vectorRoutes: readonly VectorRoute[] = [
   }),
 ];
 
+export type VectorCommand = (typeof vectorRoutes)[number]["command"];
+
 function fetchRecords({ index, namespace, body, limits }: VectorCall): Buffer {
   const { selection, include } = readFetch(body, limits);
   return printRecords(index.fetch(namespace, selection, include));
@@ -208,10 +216,9 @@ function reset({ index, namespace, query }: VectorCall): Buffer {
 
 /** `?all` has no value, an empty one, or says true or false. Anything else is not taken for either: it cannot be undone. */
 function asksForAll(query: string): boolean {
-  const value = new URLSearchParams(query).get("all");
-  if (value === null || value === "false") return false;
-  if (value !== "" && value !== "true") throw resetAllMalformed;
-  return true;
+  const value = new URLSearchParams(query).get(resetAll.name) ?? "false";
+  if (!resetAll.values.includes(value)) throw resetAllMalformed;
+  return value !== "false";
 }
 
 function renameNamespace({ index, body, limits }: VectorCall): Buffer {
