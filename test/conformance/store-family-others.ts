@@ -183,7 +183,10 @@ export const otherFamilies = {
     ["LATENCY HISTORY command", "[]"],
     ["LATENCY RESET", "0"],
     ["LATENCY HISTOGRAM none", "[]"],
-    ["LATENCY DOCTOR", '"Nothing is watched. CONFIG SET latency-monitor-threshold <milliseconds> begins to.\\n"'],
+    [
+      "LATENCY DOCTOR",
+      '"Latency monitoring is disabled. CONFIG SET latency-monitor-threshold <milliseconds> enables it.\\n"',
+    ],
     ["FLUSHDB", '"OK"'],
     ["FLUSHALL ASYNC", '"OK"'],
     ["ACL WHOAMI", '"default"'],

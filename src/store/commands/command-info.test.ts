@@ -120,7 +120,7 @@ test("COMMAND DOCS describes commands, and omits unknown ones", () => {
         [
           "object|freq",
           map([
-            ["summary", "How often a key is used, from 0 to 255, where the policy counts that"],
+            ["summary", "Returns the access frequency of a key, from 0 to 255, with an LFU policy"],
             ["group", "generic"],
           ]),
         ],

@@ -1,4 +1,4 @@
-/** The JSON commands one by one: what is sent, and the literal reply. */
+/** The JSON commands: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -34,7 +34,7 @@ function sessionWith(document: string): Session {
   return session;
 }
 
-/** Rows on a document, and then what is left of it. */
+/** Commands on a document, and the resulting document. */
 function check(document: string, rows: readonly Row[], left?: string): void {
   const session = sessionWith(document);
   session.expect(rows);
@@ -72,7 +72,7 @@ test("JSON.SET stores documents, replaces values and adds members, one level at 
   );
 });
 
-test("JSON.SET sets only what is there, or only what is not", () => {
+test("JSON.SET with XX sets only existing values, with NX only missing ones", () => {
   check(
     '{"a":1}',
     [
@@ -91,7 +91,7 @@ test("JSON.SET sets only what is there, or only what is not", () => {
   );
 });
 
-test("a document keeps the expiry of its key, whatever is set in it", () => {
+test("a document keeps the expiry of its key, whatever part is set", () => {
   const session = sessionWith('{"a":1}');
   session.expect([
     ["EXPIRE d 100", 1],
@@ -107,7 +107,7 @@ test("a document keeps the expiry of its key, whatever is set in it", () => {
   ]);
 });
 
-test("JSON.GET answers all matches of a path with $, and one value of an old one", () => {
+test("JSON.GET returns all matches of a path with $, and one value of a legacy path", () => {
   check('{"a":2,"b":3,"nested":{"a":4,"b":null},"t":"x\\"y"}', [
     ["JSON.GET d $..b", "[null,3]"],
     ["JSON.GET d $..a", "[4,2]"],
@@ -131,7 +131,7 @@ test("JSON.GET answers all matches of a path with $, and one value of an old one
   ]);
 });
 
-test("JSON.GET lays out text as asked", () => {
+test("JSON.GET formats text as requested", () => {
   check('{"a":[1,{}],"b":{"c":null}}', [
     [
       'JSON.GET d INDENT "  " NEWLINE "\\n" SPACE " "',
@@ -142,7 +142,7 @@ test("JSON.GET lays out text as asked", () => {
   ]);
 });
 
-test("JSON.MGET answers for each key, and nil for what is no document", () => {
+test("JSON.MGET returns a value for each key, and nil for a key that is not a document", () => {
   const session = sessionWith('{"a":1,"nested":{"a":3}}');
   session.expect([
     ['JSON.SET e $ \'{"a":4,"nested":{"a":6}}\'', ok],
@@ -154,7 +154,7 @@ test("JSON.MGET answers for each key, and nil for what is no document", () => {
   ]);
 });
 
-test("JSON.MSET sets all or nothing, and later ones see earlier ones", () => {
+test("JSON.MSET sets all or nothing, and later values see earlier ones", () => {
   const session = sessionWith('{"a":1}');
   session.expect([
     ["JSON.MSET d $.a 2 e $ '[1]' e $[0] 5", ok],
@@ -199,7 +199,7 @@ test("JSON.MERGE follows RFC 7396", () => {
   }
 });
 
-test("JSON.MERGE merges at paths, adds members, and makes documents", () => {
+test("JSON.MERGE merges at paths, adds members, and creates documents", () => {
   check(
     '{"a":{"x":{"v":1}},"b":{"x":{"v":2}}}',
     [
@@ -218,7 +218,7 @@ test("JSON.MERGE merges at paths, adds members, and makes documents", () => {
   );
 });
 
-test("JSON.DEL and JSON.FORGET remove values, what is inside them uncounted, and the key with the root", () => {
+test("JSON.DEL and JSON.FORGET remove values and do not count values inside them; the key goes with the root", () => {
   check('{"a":1,"nested":{"a":2,"b":3}}', [["JSON.DEL d $..a", 2]], '{"nested":{"b":3}}');
   check('{"a":{"a":2,"b":3},"b":["a"]}', [["JSON.DEL d $..a", 1]], '{"b":["a"]}');
   check("[[1],[1,2,3]]", [["JSON.DEL d $..[0]", 2]], "[[2,3]]");
@@ -242,7 +242,7 @@ test("JSON.DEL and JSON.FORGET remove values, what is inside them uncounted, and
   ]);
 });
 
-test("JSON.CLEAR empties containers and sets numbers to 0, and counts what it changed", () => {
+test("JSON.CLEAR empties containers and sets numbers to 0, and counts its changes", () => {
   check(
     '{"obj":{"a":1,"b":2},"arr":[1,2,3],"str":"foo","bool":true,"int":42,"float":3.14}',
     [
@@ -261,7 +261,7 @@ test("JSON.CLEAR empties containers and sets numbers to 0, and counts what it ch
   check('{"a":1}', [["JSON.CLEAR d", 1]], "{}");
 });
 
-test("JSON.NUMINCRBY and JSON.NUMMULTBY answer JSON text, with null for what is no number", () => {
+test("JSON.NUMINCRBY and JSON.NUMMULTBY return JSON text, with null for values that are not numbers", () => {
   check(
     '{"a":"b","b":[{"a":2},{"a":5.0},{"a":"c"}],"n":1}',
     [
@@ -319,7 +319,7 @@ test("JSON.STRAPPEND and JSON.STRLEN count bytes", () => {
   ]);
 });
 
-test("JSON.TOGGLE turns booleans around", () => {
+test("JSON.TOGGLE toggles booleans", () => {
   check(
     '{"a":["foo"],"b":{"a":false},"c":{"a":31},"e":{"a":true},"t":true}',
     [
@@ -337,7 +337,7 @@ test("JSON.TOGGLE turns booleans around", () => {
   );
 });
 
-test("A.particulars.json-numbers: JSON.TYPE tells integers from other numbers", () => {
+test("A.particulars.json-numbers: JSON.TYPE distinguishes integers from other numbers", () => {
   check('[null,false,42,1.2,1.0,"str",{},[]]', [
     ["JSON.TYPE d $[*]", ["null", "boolean", "integer", "number", "number", "string", "object", "array"]],
     ["JSON.TYPE d", "array"],
@@ -399,7 +399,7 @@ test("JSON.ARRAPPEND and JSON.ARRLEN", () => {
   );
 });
 
-test("JSON.ARRINSERT inserts in front of an index that the array has", () => {
+test("JSON.ARRINSERT inserts before an existing index", () => {
   check(
     "[]",
     [
@@ -418,11 +418,11 @@ test("JSON.ARRINSERT inserts in front of an index that the array has", () => {
     ],
     "[3,5,6,2,1,4]",
   );
-  // One array that is too short refuses all.
+  // One array that is too short refuses the whole command.
   check('{"a":[1,2],"b":[]}', [["JSON.ARRINSERT d $.* 1 9", error("ERR index out of bounds")]], '{"a":[1,2],"b":[]}');
 });
 
-test("JSON.ARRPOP takes an element out, the nearest one for an index out of reach", () => {
+test("JSON.ARRPOP removes an element, the nearest one for an index out of range", () => {
   check(
     "[1,2,3,4,5,6,7,8,9]",
     [
@@ -453,7 +453,7 @@ test("JSON.ARRPOP takes an element out, the nearest one for an index out of reac
   );
 });
 
-test("JSON.ARRTRIM keeps a range, both ends included", () => {
+test("JSON.ARRTRIM trims to a range, both ends included", () => {
   const rows: readonly (readonly [range: string, left: string])[] = [
     ["1 -2", "[1,2,3,2,1]"],
     ["0 99", "[0,1,2,3,2,1,0]"],
@@ -480,7 +480,7 @@ test("JSON.ARRTRIM keeps a range, both ends included", () => {
   );
 });
 
-test("JSON.ARRINDEX finds the first equal element of a range, 1 and 1.0 told apart", () => {
+test("JSON.ARRINDEX finds the first equal element of a range, and 1 differs from 1.0", () => {
   const document = '{"arr":[0,1,3.0,3,2,1,0,{"v":4},{"v":9},[3,4],["a","b"],null],"n":5}';
   const rows: readonly (readonly [question: string, index: number])[] = [
     ["0", 0],
@@ -519,7 +519,7 @@ test("JSON.ARRINDEX finds the first equal element of a range, 1 and 1.0 told apa
   check("[]", [["JSON.ARRINDEX d . 1", -1]]);
 });
 
-test("JSON.RESP answers documents as replies", () => {
+test("JSON.RESP returns documents as replies", () => {
   check('{"a":[1,2.5,null,true,"x",9007199254740993],"b":{"c":{}}}', [
     [
       "JSON.RESP d",
@@ -535,7 +535,7 @@ test("JSON.RESP answers documents as replies", () => {
   ]);
 });
 
-test("JSON.DEBUG MEMORY tells what values take, and HELP what there is", () => {
+test("JSON.DEBUG MEMORY returns the size of values, and HELP lists subcommands", () => {
   check('{"a":[1,2,3],"b":"0123456789","c":true}', [
     ["JSON.DEBUG MEMORY d .c", 0],
     ["JSON.DEBUG MEMORY d $.*", [72, 32, 0]],
@@ -549,7 +549,7 @@ test("JSON.DEBUG MEMORY tells what values take, and HELP what there is", () => {
   assert.ok(Array.isArray(help) && help.length === 5);
 });
 
-test("a document is a value like any other", () => {
+test("commands for all types work on documents", () => {
   const session = sessionWith('{"a":[1,2]}');
   session.expect([
     ["TYPE d", simple("ReJSON-RL")],
@@ -570,7 +570,7 @@ test("a document is a value like any other", () => {
   ]);
 });
 
-test("the journal has what a change made of a place, however long the document is", () => {
+test("the journal records the change of one location, however long the document is", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.call("JSON.SET", "d", "$", `[${Array.from({ length: 10_000 }, (_, i) => `{"n":${i}}`).join()}]`);
@@ -596,7 +596,7 @@ test("the journal has what a change made of a place, however long the document i
   assert.deepEqual(rebuilt.command(testCaller, ["JSON.GET", "d"]), session.run("JSON.GET d"));
 });
 
-test("A-08: what one command may do to documents is bounded", () => {
+test("A-08: limits what one command may do to documents", () => {
   const session = sessionWith(`[${Array.from({ length: 2_000 }, () => "[]").join()}]`);
   const long = `"${"x".repeat(100_000)}"`;
   const tooMuch = error("ERR command would add too much to the JSON document");
@@ -610,7 +610,7 @@ test("A-08: what one command may do to documents is bounded", () => {
     assert.deepEqual(session.call(...words), tooMuch, words.join(" ").slice(0, 30));
   assert.deepEqual(session.call("JSON.ARRLEN", "d", "$[0]"), [0]);
 
-  // Each of many changes is recorded with its key and the names on the way.
+  // Each of many changes is recorded with its key and the names on its path.
   const key = "k".repeat(30_000);
   const elements = Array.from({ length: 3_000 }, () => "true").join();
   for (const [name, where] of [

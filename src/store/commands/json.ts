@@ -1,10 +1,10 @@
 /**
- * JSON commands. A key holds a document, of which a path names parts: `$.a[0]`
- * answers all that it leads to, the old syntax `.a[0]` one value
- * (`json-target.ts`). Without a path it is the root, in the old syntax.
+ * JSON commands. A key holds a document, and a path names parts of it: `$.a[0]`
+ * returns all matches, the legacy syntax `.a[0]` one value (`json-target.ts`).
+ * Without a path it is the root, in the legacy syntax.
  *
- * Changing a document leaves the expiry of its key alone, also JSON.SET of the
- * whole. Lengths of strings are in bytes of UTF-8.
+ * Changing a document preserves the expiry of its key, even JSON.SET of the root.
+ * Lengths of strings are in bytes of UTF-8.
  */
 import { type Call, family, firstKey, noKeys, secondKey } from "../command.ts";
 import type { KeyPositions } from "../command-facts.ts";
@@ -28,13 +28,13 @@ const everyThird: KeyPositions = { first: 1, last: -1, step: 3 };
 const debugHelp: readonly string[] = [
   "JSON.DEBUG <subcommand> [<arg> ...]. Subcommands are:",
   "MEMORY <key> [<path>]",
-  "    About how many bytes the values at a path take.",
+  "    Return the approximate size in bytes of the values at a path.",
 ];
 
 export const jsonCommands = family("json", [
   {
     name: "JSON.ARRAPPEND",
-    summary: "Appends values to arrays and answers their new lengths",
+    summary: "Appends values to arrays and returns their new lengths",
     arity: -4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -43,7 +43,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.ARRINDEX",
-    summary: "Where in arrays a value is first found, -1 for nowhere",
+    summary: "Returns the index of the first equal value in arrays, -1 if not found",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -51,7 +51,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.ARRINSERT",
-    summary: "Inserts values into arrays in front of an index",
+    summary: "Inserts values into arrays before an index",
     arity: -5,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -60,7 +60,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.ARRLEN",
-    summary: "Lengths of arrays",
+    summary: "Returns the lengths of arrays",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -68,7 +68,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.ARRPOP",
-    summary: "Takes an element out of arrays, the last one unless an index is given",
+    summary: "Removes and returns an element of arrays, by default the last one",
     arity: -2,
     flags: ["write"],
     keys: firstKey,
@@ -77,7 +77,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.ARRTRIM",
-    summary: "Keeps the elements of arrays from one index to another, both kept",
+    summary: "Trims arrays to the elements between two indexes, both included",
     arity: 5,
     flags: ["write"],
     keys: firstKey,
@@ -95,7 +95,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.DEBUG",
-    summary: "Commands that tell how documents are kept",
+    summary: "Commands for debugging documents",
     arity: -2,
     flags: [],
     keys: noKeys,
@@ -103,7 +103,7 @@ export const jsonCommands = family("json", [
       helpRow(debugHelp),
       {
         name: "MEMORY",
-        summary: "About how many bytes the values at a path take",
+        summary: "Returns the approximate size in bytes of the values at a path",
         arity: -3,
         flags: ["readonly", "powerful"],
         keys: secondKey,
@@ -114,7 +114,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.DEL",
-    summary: "Removes values and answers how many; the key goes with the root",
+    summary: "Removes values and returns the number removed; the key goes with the root",
     arity: -2,
     flags: ["write"],
     keys: firstKey,
@@ -123,7 +123,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.FORGET",
-    summary: "The same as JSON.DEL",
+    summary: "An alias of JSON.DEL",
     arity: -2,
     flags: ["write"],
     keys: firstKey,
@@ -132,7 +132,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.GET",
-    summary: "Values as JSON text, laid out as asked",
+    summary: "Returns values as JSON text, optionally formatted",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -149,7 +149,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.MGET",
-    summary: "The values at a path in many documents, as JSON text",
+    summary: "Returns the values at a path in many documents, as JSON text",
     arity: -3,
     flags: ["readonly"],
     keys: allButLast,
@@ -166,7 +166,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.NUMINCRBY",
-    summary: "Adds to numbers and answers the sums as JSON text",
+    summary: "Adds to numbers and returns the sums as JSON text",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -174,7 +174,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.NUMMULTBY",
-    summary: "Multiplies numbers and answers the products as JSON text",
+    summary: "Multiplies numbers and returns the products as JSON text",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -182,7 +182,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.OBJKEYS",
-    summary: "Names of the members of objects",
+    summary: "Returns the names of the members of objects",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -190,7 +190,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.OBJLEN",
-    summary: "How many members objects have",
+    summary: "Returns the numbers of members of objects",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -198,7 +198,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.RESP",
-    summary: "Values as replies: arrays begin with [ and objects with {",
+    summary: "Returns values as replies: arrays begin with [ and objects with {",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -215,7 +215,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.STRAPPEND",
-    summary: "Appends to strings and answers their new lengths",
+    summary: "Appends to strings and returns their new lengths",
     arity: -3,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -224,7 +224,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.STRLEN",
-    summary: "Lengths of strings in bytes",
+    summary: "Returns the lengths of strings in bytes",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -232,7 +232,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.TOGGLE",
-    summary: "Turns booleans around and answers what they are then",
+    summary: "Toggles booleans and returns their new values",
     arity: -2,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -240,7 +240,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.TYPE",
-    summary: "Types of values, integers told from other numbers",
+    summary: "Returns the types of values; integers differ from other numbers",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -259,7 +259,7 @@ function memory(call: Call): Reply {
     matches: matchesIn(document, path),
     answer: (node) => {
       const bytes = nodeBytesOf(node);
-      // A node is counted again with each one that is around it.
+      // A node is counted again for each matching node that contains it.
       budget.spend(bytes >>> 8);
       return bytes;
     },

@@ -1,17 +1,17 @@
-/** LATENCY: what took longer than the threshold, and how times are spread. DEBUG SLEEP takes as long as it says. */
+/** LATENCY: events above the threshold, and the distribution of run times. DEBUG SLEEP takes the requested time. */
 import { test } from "node:test";
 import { error, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { map, verbatim } from "../reply/reply.ts";
 import { RedisCompat } from "./redis-compat.ts";
 
-/** Commands over TCP; time passes where the command says so. */
+/** Commands over TCP; DEBUG SLEEP advances the clock. */
 function startSlow() {
   const clock = new VirtualClock(1_700_000_000_000);
   return startSession({ clock, compat: new RedisCompat((ms) => clock.advance(ms)) });
 }
 
-test("nothing is an event until a threshold is set", () => {
+test("records no events until a threshold is set", () => {
   startSlow().expect([
     ["DEBUG SLEEP 3", ok],
     ["LATENCY LATEST", []],
@@ -19,14 +19,14 @@ test("nothing is an event until a threshold is set", () => {
     ["LATENCY GRAPH command", error("ERR No samples available for event 'command'")],
     [
       "LATENCY DOCTOR",
-      verbatim("Nothing is watched. CONFIG SET latency-monitor-threshold <milliseconds> begins to.\n"),
+      verbatim("Latency monitoring is disabled. CONFIG SET latency-monitor-threshold <milliseconds> enables it.\n"),
     ],
     ["CONFIG SET latency-monitor-threshold 100", ok],
-    ["LATENCY DOCTOR", verbatim("Nothing has taken longer than the threshold.\n")],
+    ["LATENCY DOCTOR", verbatim("No event took longer than the threshold.\n")],
   ]);
 });
 
-test("an event has a sample for each second, the longest, and the worst that it had", () => {
+test("an event has the longest sample of each second, and its longest one of all time", () => {
   startSlow().expect([
     ["CONFIG SET latency-monitor-threshold 100 slowlog-log-slower-than -1", ok],
     ["DEBUG SLEEP 0.099", ok],
@@ -52,7 +52,7 @@ test("an event has a sample for each second, the longest, and the worst that it 
     [
       "LATENCY DOCTOR",
       verbatim(
-        "1. command: 2 latency spikes (average 1075ms, mean deviation 925ms, period 1.42 sec). Worst all time event 2000ms.\n\ncommand: SLOWLOG GET names the commands. Those that go through whole collections have to be split or bounded.\n",
+        "1. command: 2 latency spikes (average 1075ms, mean deviation 925ms, period 1.42 sec). Worst all time event 2000ms.\n\ncommand: SLOWLOG GET lists the slow commands. Split or limit those that read whole collections.\n",
       ),
     ],
     ["SLOWLOG LEN", 0],
@@ -62,7 +62,7 @@ test("an event has a sample for each second, the longest, and the worst that it 
   ]);
 });
 
-test("LATENCY HISTOGRAM counts runs within powers of two of microseconds", () => {
+test("LATENCY HISTOGRAM counts runs by powers of two microseconds", () => {
   const session = startSlow();
   session.expect([
     ["GET k", null],

@@ -1,7 +1,7 @@
 /**
- * LATENCY: what held the engine up for longer than `latency-monitor-threshold`,
- * and how the times of each command are spread. Reports are texts for people,
- * in words of our own.
+ * LATENCY: events that took longer than `latency-monitor-threshold`, and the
+ * distribution of the run times of each command. Reports are texts for people,
+ * in our own words.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
@@ -15,36 +15,42 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DOCTOR",
-  "    A report on all events, in words.",
+  "    Return a report on all events.",
   "GRAPH <event>",
-  "    The samples of an event as bars.",
+  "    Draw the samples of an event as bars.",
   "HISTOGRAM [<command> ...]",
-  "    How long runs took of these commands, or of all: how many ended within each power of two of microseconds.",
+  "    Return the run times of these commands, or of all: how many runs ended within each power of two microseconds.",
   "HISTORY <event>",
-  "    The samples of an event: seconds and milliseconds.",
+  "    Return the samples of an event: seconds and milliseconds.",
   "LATEST",
-  "    The last sample of each event, and the worst.",
+  "    Return the latest and the longest sample of each event.",
   "RESET [<event> ...]",
-  "    Forgets these events, or all of them, and tells how many there were.",
+  "    Reset these events, or all of them, and return how many existed.",
 ];
 
 const facts = { flags: ["admin", "noscript", "loading", "stale"], categories: [], keys: noKeys } as const;
 
 export const latencyRow: Row = {
   name: "LATENCY",
-  summary: "What held the engine up",
+  summary: "Commands for latency events",
   arity: -2,
   flags: [],
   categories: [],
   keys: noKeys,
   subcommands: [
-    { ...facts, name: "DOCTOR", summary: "A report on what held the engine up", arity: 2, run: doctor },
-    { ...facts, name: "GRAPH", summary: "The samples of an event as bars", arity: 3, run: graph },
+    { ...facts, name: "DOCTOR", summary: "Returns a report on latency events", arity: 2, run: doctor },
+    { ...facts, name: "GRAPH", summary: "Draws the samples of an event as bars", arity: 3, run: graph },
     helpRow(helpLines, { categories: [] }),
-    { ...facts, name: "HISTOGRAM", summary: "How the times of commands are spread", arity: -2, run: histogram },
-    { ...facts, name: "HISTORY", summary: "The samples of an event", arity: 3, run: history },
-    { ...facts, name: "LATEST", summary: "The last sample of each event", arity: 2, run: latest },
-    { ...facts, name: "RESET", summary: "Forgets events and tells how many", arity: -2, run: reset },
+    {
+      ...facts,
+      name: "HISTOGRAM",
+      summary: "Returns the distribution of the run times of commands",
+      arity: -2,
+      run: histogram,
+    },
+    { ...facts, name: "HISTORY", summary: "Returns the samples of an event", arity: 3, run: history },
+    { ...facts, name: "LATEST", summary: "Returns the latest sample of each event", arity: 2, run: latest },
+    { ...facts, name: "RESET", summary: "Resets events and returns how many existed", arity: -2, run: reset },
   ],
   run: () => nil,
 };
@@ -70,7 +76,7 @@ function reset({ database, argCount, argsFrom }: Call): Reply {
 const GRAPH_LINES_MAX = 40;
 const BAR_LENGTH = 50;
 
-/** A line for each of the newest samples, the newest last. */
+/** One line for each of the latest samples, the newest last. */
 function graph({ database, arg, nowMs }: Call): Reply {
   const event = database.slowRuns.events.find(arg(2));
   if (event === undefined) throw noLatencySamples(arg(2));
@@ -95,18 +101,19 @@ function age(nowMs: number, atSeconds: number): string {
 }
 
 const advice: Readonly<Record<LatencyEvent["name"], string>> = {
-  command: "SLOWLOG GET names the commands. Those that go through whole collections have to be split or bounded",
-  "fast-command":
-    "Where short commands take long, the process had to wait: for the collector of memory, or the machine",
-  "expire-cycle": "Many keys are over at the same moment; give them times that differ",
+  command: "SLOWLOG GET lists the slow commands. Split or limit those that read whole collections",
+  "fast-command": "If short commands are slow, the process was stalled: by garbage collection, or by the machine",
+  "expire-cycle": "Many keys expire at the same time; vary their expiry times",
 };
 
 function doctor({ database, nowMs }: Call): Reply {
   const { events, settings } = database.slowRuns;
   const found = events.all();
   if (settings.latencyThresholdMs === 0 && found.length === 0)
-    return verbatim("Nothing is watched. CONFIG SET latency-monitor-threshold <milliseconds> begins to.\n");
-  if (found.length === 0) return verbatim("Nothing has taken longer than the threshold.\n");
+    return verbatim(
+      "Latency monitoring is disabled. CONFIG SET latency-monitor-threshold <milliseconds> enables it.\n",
+    );
+  if (found.length === 0) return verbatim("No event took longer than the threshold.\n");
   const lines = found.map((event, index) => `${index + 1}. ${reportOf(event, nowMs)}`);
   return verbatim(`${[...lines, "", ...found.map(({ name }) => `${name}: ${advice[name]}.`)].join("\n")}\n`);
 }
@@ -121,7 +128,7 @@ function reportOf({ name, samples, worstMs }: LatencyEvent, nowMs: number): stri
   return `${name}: ${count} latency spikes (${facts}, ${period}). Worst all time event ${worstMs}ms.`;
 }
 
-/** A name that is not known, or of a command that was never run, is left out. */
+/** Skips unknown commands and commands that never ran. */
 function histogram({ database, argCount, argsFrom }: Call): Reply {
   const wanted =
     argCount === 2 ? database.commands : argsFrom(2).flatMap((name) => database.findByFullName(name) ?? []);

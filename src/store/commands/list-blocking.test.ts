@@ -1,4 +1,4 @@
-/** List commands that wait: what is asked, what is answered at once, and what is told later. */
+/** Blocking list commands: the input, the immediate reply, and the reply that comes later. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
@@ -14,9 +14,9 @@ function notAvailable(name: string): Reply {
   return error(`ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`);
 }
 
-/** Lines of one connection that need not wait. */
+/** Commands of one connection that do not need to wait. */
 const tables: Readonly<Record<string, readonly Row[]>> = {
-  "Where there are elements, the first list with any answers at once": [
+  "the first list with elements is used at once": [
     ["RPUSH b 1 2 3", 3],
     ["RPUSH c 4", 1],
     ["BLPOP a b c 0", ["b", "1"]],
@@ -25,7 +25,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["BLMPOP 0 2 a c RIGHT", ["c", ["4"]]],
     ["DBSIZE", 0],
   ],
-  "BLMOVE and BRPOPLPUSH move at once": [
+  "BLMOVE and BRPOPLPUSH move an available element at once": [
     ["RPUSH a 1 2 3", 3],
     ["BLMOVE a b LEFT RIGHT 0", "1"],
     ["BRPOPLPUSH a b 0", "3"],
@@ -33,16 +33,16 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["BLMOVE b b left right 0", "3"],
     ["LRANGE b 0 -1", ["1", "3"]],
   ],
-  "The time is seconds with a fraction": [
+  "the timeout is in seconds with a fraction": [
     ...["nan", "abc", " 1", "1 ", "1s"].map((time): Row => [`BLPOP k "${time}"`, NOT_FLOAT]),
     ['BLPOP k ""', NOT_FLOAT],
-    // Redis counts ms in 64 bits, and what is beyond comes out negative.
+    // Redis counts ms in 64 bits, and larger values become negative.
     ...["-1", "-0.001", "inf", "-inf", "1e30", "9223372036854776"].map((time): Row => [`BLPOP k ${time}`, NEGATIVE]),
     ["BRPOPLPUSH k l x", NOT_FLOAT],
     ["BLMOVE k l LEFT RIGHT x", NOT_FLOAT],
     ["BLMPOP x 1 k LEFT", NOT_FLOAT],
   ],
-  "Other words are looked at as in the commands that do not wait": [
+  "other arguments are checked as in the commands that do not block": [
     ["BLMOVE k l UP RIGHT x", SYNTAX],
     ["BLMOVE k l LEFT 0", error("ERR wrong number of arguments for 'blmove' command")],
     ["BLMPOP x 0 k LEFT", error("ERR numkeys should be greater than 0")],
@@ -52,7 +52,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["BLMPOP x 1 k LEFT COUNT 1 COUNT 2", SYNTAX],
     ["BLPOP k", error("ERR wrong number of arguments for 'blpop' command")],
   ],
-  "Another type is refused, if no list comes before it": [
+  "refuses another type unless a list comes before it": [
     ["SET s v", ok],
     ["BLPOP none s l 0", WRONG_TYPE],
     ["BLMOVE s l LEFT LEFT 0", WRONG_TYPE],
@@ -62,7 +62,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["BLMOVE l s LEFT LEFT 0", WRONG_TYPE],
     ["LLEN l", 1],
   ],
-  "COMMAND tells of keys": [
+  "COMMAND GETKEYS finds the keys": [
     ["COMMAND GETKEYS BLPOP a b 0", ["a", "b"]],
     ["COMMAND GETKEYS BLMPOP 0 2 a b LEFT", ["a", "b"]],
     ["COMMAND GETKEYS BLMOVE a b LEFT LEFT 0", ["a", "b"]],
@@ -77,13 +77,13 @@ for (const [name, rows] of Object.entries(tables)) {
   });
 }
 
-test("Over HTTP these commands are not there", () => {
+test("blocking commands are not available over HTTP", () => {
   const session = startSession();
   for (const name of ["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP"])
     assert.deepEqual(session.run(`${name} a b c d 0`), notAvailable(name));
 });
 
-test("Who cannot wait has its answer at once", () => {
+test("a caller that cannot wait gets its reply at once", () => {
   const session = startSession();
   assert.deepEqual(
     transact(session, ["BLPOP k 0", "BRPOP k 0", "BLMPOP 0 1 k LEFT", "BLMOVE k l LEFT LEFT 0", "BRPOPLPUSH k l 0"]),
@@ -91,8 +91,8 @@ test("Who cannot wait has its answer at once", () => {
   );
 });
 
-/** What one who waits is told when something is pushed, and what is left. */
-const served: readonly (readonly [line: string, push: string, told: Reply, left: readonly string[]])[] = [
+/** The reply that a waiting client receives after a push, and the remaining elements. */
+const served: readonly (readonly [line: string, push: string, reply: Reply, left: readonly string[]])[] = [
   ["BLPOP x k 0", "RPUSH k 1 2 3", ["k", "1"], ["2", "3"]],
   ["BRPOP k x 0", "RPUSH k 1 2 3", ["k", "3"], ["1", "2"]],
   ["BLMPOP 0 2 x k LEFT COUNT 2", "RPUSH k 1 2 3", ["k", ["1", "2"]], ["3"]],
@@ -102,18 +102,18 @@ const served: readonly (readonly [line: string, push: string, told: Reply, left:
   ["BRPOPLPUSH k k 0", "RPUSH k 1", "1", ["1"]],
 ];
 
-for (const [line, push, told, left] of served) {
-  test(`${line} is told ${JSON.stringify(told)} after ${push}`, () => {
+for (const [line, push, reply, left] of served) {
+  test(`${line} receives ${JSON.stringify(reply)} after ${push}`, () => {
     const session = startSession();
     const waiting = connect(session);
     assert.equal(waiting.run(line), later);
     assert.equal(session.run(push), 3 - (push.length < "RPUSH k 1 2".length ? 2 : 0));
-    assert.deepEqual(waiting.received, [told]);
+    assert.deepEqual(waiting.received, [reply]);
     assert.deepEqual(session.run("LRANGE k 0 -1"), left);
   });
 }
 
-test("A list that is renamed, copied, restored or moved to a key serves who waits for it", () => {
+test("a list that is renamed, copied, restored or moved to a key serves the clients that wait for it", () => {
   for (const line of ["RENAME other k", "COPY other k", "LMOVE other k LEFT LEFT", "SORT other ALPHA STORE k"]) {
     const session = startSession();
     const waiting = connect(session);
@@ -131,7 +131,7 @@ test("A list that is renamed, copied, restored or moved to a key serves who wait
   assert.deepEqual(waiting.received, [["k", "a"]]);
 });
 
-test("Events tell of the push first, then of what serving did", () => {
+test("keyspace events report the push first, then the effects of serving", () => {
   const session = startSession();
   const heard: string[] = [];
   const subscriber = session.database.pubsub.open({

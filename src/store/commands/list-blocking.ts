@@ -1,7 +1,7 @@
 /**
- * List commands that wait until a list has an element: as their namesakes
- * without B where there is one. All who wait for a list stand in one line: each
- * takes something if there is anything.
+ * Blocking list commands: like their namesakes without B if a list has an
+ * element, otherwise they wait for one. All clients that wait for a list form one
+ * queue: each is served while elements remain.
  */
 import { type Call, family, firstTwoKeys } from "../command.ts";
 import { nil, nilArray, type Reply } from "../reply/reply.ts";
@@ -27,7 +27,7 @@ const lists: Awaited<ListValue> = {
 export const listBlockingCommands = family("list", [
   {
     name: "BLMOVE",
-    summary: "As LMOVE, and waits until there is an element",
+    summary: "Like LMOVE, but blocks until an element is available",
     arity: 6,
     flags: ["write", "denyoom", "noscript", "blocking", "tcp-only"],
     keys: firstTwoKeys,
@@ -40,7 +40,7 @@ export const listBlockingCommands = family("list", [
   },
   {
     name: "BLMPOP",
-    summary: "As LMPOP, and waits until one of the lists has an element",
+    summary: "Like LMPOP, but blocks until one of the lists has an element",
     arity: -5,
     flags: ["write", "blocking", "movablekeys", "tcp-only"],
     keys: keysAfterTimeout,
@@ -56,7 +56,7 @@ export const listBlockingCommands = family("list", [
   },
   {
     name: "BLPOP",
-    summary: "Takes the first element of a list, and waits until one of the lists has any",
+    summary: "Removes and returns the first element of a list; blocks until one of the lists has any",
     arity: -3,
     flags: ["write", "noscript", "blocking", "tcp-only"],
     keys: keysThenTimeout,
@@ -65,7 +65,7 @@ export const listBlockingCommands = family("list", [
   },
   {
     name: "BRPOP",
-    summary: "Takes the last element of a list, and waits until one of the lists has any",
+    summary: "Removes and returns the last element of a list; blocks until one of the lists has any",
     arity: -3,
     flags: ["write", "noscript", "blocking", "tcp-only"],
     keys: keysThenTimeout,
@@ -74,7 +74,7 @@ export const listBlockingCommands = family("list", [
   },
   {
     name: "BRPOPLPUSH",
-    summary: "As RPOPLPUSH, and waits until there is an element",
+    summary: "Like RPOPLPUSH, but blocks until an element is available",
     arity: 4,
     flags: ["write", "denyoom", "noscript", "blocking", "tcp-only"],
     keys: firstTwoKeys,

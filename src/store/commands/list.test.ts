@@ -1,4 +1,4 @@
-/** List commands one by one. */
+/** The list commands: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -9,7 +9,7 @@ const NOT_INTEGER = error("ERR value is not an integer or out of range");
 const SYNTAX = error("ERR syntax error");
 
 const tables: Record<string, readonly Row[]> = {
-  "pushes answer the new length, one element after the other": [
+  "pushes add one element after the other and return the new length": [
     ["RPUSH k a b c", 3],
     ["LPUSH k x y", 5],
     ["LRANGE k 0 -1", ["y", "x", "a", "b", "c"]],
@@ -27,7 +27,7 @@ const tables: Record<string, readonly Row[]> = {
     ["RPUSHX s v", WRONG_TYPE],
     ["LPUSH k", error("ERR wrong number of arguments for 'lpush' command")],
   ],
-  "pops take from the ends, and the key with the last element": [
+  "pops remove from the ends, and the key goes with its last element": [
     ["RPUSH k a b c d e", 5],
     ["LPOP k", "a"],
     ["RPOP k", "e"],
@@ -43,7 +43,7 @@ const tables: Record<string, readonly Row[]> = {
     ["SET s v", ok],
     ["RPOP s", WRONG_TYPE],
   ],
-  "LMPOP takes from the first list that has any": [
+  "LMPOP pops from the first list that is not empty": [
     ["RPUSH b 1 2 3 4", 4],
     ["LMPOP 2 a b LEFT", ["b", ["1"]]],
     ["LMPOP 2 a b right COUNT 2", ["b", ["4", "3"]]],
@@ -97,7 +97,7 @@ const tables: Record<string, readonly Row[]> = {
     ["LREM all 0 v", 3],
     ["EXISTS all", 0],
   ],
-  "LTRIM keeps a stretch": [
+  "LTRIM keeps a range": [
     ["RPUSH k a b c d e", 5],
     ["LTRIM k 1 -2", ok],
     ["LRANGE k 0 -1", ["b", "c", "d"]],
@@ -106,7 +106,7 @@ const tables: Record<string, readonly Row[]> = {
     ["LTRIM none 0 x", NOT_INTEGER],
     ["LTRIM none 0 1", ok],
   ],
-  "LPOS finds ranks, counts and no more than MAXLEN": [
+  "LPOS applies RANK, COUNT and MAXLEN": [
     ["RPUSH k a b c 1 2 3 c c", 8],
     ["LPOS k c", 2],
     ["LPOS k c RANK 2", 6],
@@ -154,7 +154,7 @@ const tables: Record<string, readonly Row[]> = {
 
 for (const [fact, rows] of Object.entries(tables)) test(fact, () => startSession().expect(rows));
 
-test("a list is copied, renamed, dumped and restored", () => {
+test("COPY, RENAME, DUMP and RESTORE work on lists", () => {
   const session = startSession();
   const elements = Array.from({ length: 1_000 }, (_, i) => `element ${i}`);
   session.call("RPUSH", "k", ...elements);
@@ -171,7 +171,7 @@ test("a list is copied, renamed, dumped and restored", () => {
   assert.deepEqual(session.call("LRANGE", "again", "0", "-1"), elements);
 });
 
-test("a whole push, and a move, is one record: journal and snapshot rebuild a long list", () => {
+test("a push and a move are one record each: journal and snapshot rebuild a long list", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   const before = journal.frames.length;
@@ -189,7 +189,7 @@ test("a whole push, and a move, is one record: journal and snapshot rebuild a lo
   assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store));
 });
 
-test("A-15: a reply beyond its bound is refused, and LPOP then takes nothing", () => {
+test("A-15: refuses a reply beyond its bound, and LPOP then removes nothing", () => {
   const session = startSession();
   const megabyte = "m".repeat(1024 * 1024);
   for (let i = 0; i < 130; i += 1) session.call("RPUSH", "k", megabyte);
@@ -202,7 +202,7 @@ test("A-15: a reply beyond its bound is refused, and LPOP then takes nothing", (
   ]);
 });
 
-test("the work of commands at the ends and of looks does not grow with the length", () => {
+test("the work of commands at the ends and of lookups does not grow with the length", () => {
   for (const length of [1_000, 100_000]) {
     const session = startSession();
     for (let i = 0; i < length; i += 1_000)

@@ -1,6 +1,6 @@
 /**
- * List commands. A list has an order and two ends, and exists as long as it
- * has an element. An index counts from 0 at the left, from -1 at the right.
+ * List commands. A list has an order and two ends, and exists while it has an
+ * element. Indexes count from 0 at the left and from -1 at the right.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, countedKeys, family, firstKey, firstTwoKeys } from "../command.ts";
@@ -37,13 +37,13 @@ import { countFromZeroOr, readPopWords } from "./pop-words.ts";
 export const listCommands = family("list", [
   {
     name: "LINDEX",
-    summary: "The element at an index",
+    summary: "Returns the element at an index",
     arity: 3,
     flags: ["readonly"],
     keys: firstKey,
     run: ({ keyspace, arg, count }) => {
       const list = keyspace.readList(arg(1));
-      // As Redis: where there is no list, the index is not looked at.
+      // As Redis: if the key does not exist, the index is not checked.
       if (list === undefined) return nil;
       const index = placeOf(list, count(2));
       return index >= 0 && index < list.length ? bulk(list.at(index)) : nil;
@@ -51,7 +51,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LINSERT",
-    summary: "Puts an element before or behind another and answers the new length",
+    summary: "Inserts an element before or after another and returns the new length",
     arity: 5,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -60,7 +60,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LLEN",
-    summary: "How many elements there are",
+    summary: "Returns the number of elements",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -82,7 +82,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LMPOP",
-    summary: "Takes elements from the first of several lists that has any",
+    summary: "Removes and returns elements of the first list that is not empty",
     arity: -4,
     flags: ["write", "movablekeys"],
     keys: countedKeys,
@@ -91,7 +91,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LPOP",
-    summary: "Takes elements from the left",
+    summary: "Removes and returns elements from the left",
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -100,7 +100,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LPOS",
-    summary: "Where elements are that equal one",
+    summary: "Returns the indexes of equal elements",
     arity: -3,
     flags: ["readonly"],
     keys: firstKey,
@@ -108,7 +108,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LPUSH",
-    summary: "Puts elements to the left, one after the other, and answers the new length",
+    summary: "Prepends elements, one after the other, and returns the new length",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -117,7 +117,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LPUSHX",
-    summary: "As LPUSH, but only to a list that exists",
+    summary: "Like LPUSH, but only if the list exists",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -126,7 +126,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LRANGE",
-    summary: "The elements from one index to another",
+    summary: "Returns the elements between two indexes",
     arity: 4,
     flags: ["readonly"],
     keys: firstKey,
@@ -134,7 +134,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LREM",
-    summary: "Removes elements that equal one and answers how many there were",
+    summary: "Removes equal elements and returns the number removed",
     arity: 4,
     flags: ["write"],
     keys: firstKey,
@@ -143,7 +143,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LSET",
-    summary: "Puts an element in place of the one at an index",
+    summary: "Replaces the element at an index",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -161,7 +161,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LTRIM",
-    summary: "Keeps the elements from one index to another and removes the others",
+    summary: "Removes all elements outside of a range",
     arity: 4,
     flags: ["write"],
     keys: firstKey,
@@ -180,7 +180,7 @@ export const listCommands = family("list", [
   },
   {
     name: "RPOP",
-    summary: "Takes elements from the right",
+    summary: "Removes and returns elements from the right",
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -198,7 +198,7 @@ export const listCommands = family("list", [
   },
   {
     name: "RPUSH",
-    summary: "Puts elements to the right, one after the other, and answers the new length",
+    summary: "Appends elements and returns the new length",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -207,7 +207,7 @@ export const listCommands = family("list", [
   },
   {
     name: "RPUSHX",
-    summary: "As RPUSH, but only to a list that exists",
+    summary: "Like RPUSH, but only if the list exists",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -216,7 +216,7 @@ export const listCommands = family("list", [
   },
 ]);
 
-/** What a change at an end is called. */
+/** The event of a push at each end. */
 const pushed = { left: events.lpush, right: events.rpush };
 const popped = { left: events.lpop, right: events.rpop };
 
@@ -249,10 +249,10 @@ function move({ keyspace, arg }: Call, ends: Ends): Reply {
   return keyspace.readList(from) === undefined ? nil : moveOne(keyspace, { from, to: arg(2), ...ends });
 }
 
-/** Moves an element of a list that there is. Throws `wrongType` where it cannot go. */
+/** Moves an element of an existing list. Throws `wrongType` if the target has another type. */
 export function moveOne(keyspace: Keyspace, move: Ends & { readonly from: Bytes; readonly to: Bytes }): Reply {
   const { from, to } = move;
-  // Refuses another type.
+  // Refuses other types.
   keyspace.readList(to);
   const element = moveElement(keyspace, move);
   keyspace.notify(pushed[move.toEnd], to);
@@ -283,14 +283,14 @@ function pop(call: Call, end: End): Reply {
   return count === 0 ? emptyArray : popSome(keyspace, key, { list, end, count });
 }
 
-/** Takes the element at an end of a list that there is. */
+/** Removes the element at an end of an existing list. */
 export function popOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
   const element = popElement(keyspace, key, end);
   keyspace.notifyTaken(popped[end], key);
   return element;
 }
 
-/** Takes elements, after a look whether the reply may hold them all. */
+/** Removes elements, after checking that the reply can contain them all. */
 export function popSome(
   keyspace: Keyspace,
   key: Bytes,
@@ -335,7 +335,7 @@ function lpos(call: Call): Reply {
   if (list === undefined) return count === undefined ? nil : emptyArray;
   const element = arg(2);
   const backwards = rank < 0;
-  // As Redis: the smallest integer has no positive counterpart, and every match is beyond it.
+  // As Redis: the smallest integer has no positive counterpart, and skips every match.
   let skips = rank === INTEGER_MIN ? 0 : Math.abs(Number(rank)) - 1;
   const wanted = count === undefined ? 1 : count === 0 ? Number.POSITIVE_INFINITY : count;
   const looks = looksMax === 0 ? list.length : Math.min(looksMax, list.length);
@@ -356,7 +356,7 @@ function lpos(call: Call): Reply {
 
 function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
   const key = arg(1);
-  // Refuses another type.
+  // Refuses other types.
   keyspace.readList(key);
   return pushAndNotify(keyspace, key, { end, elements: argsFrom(2) });
 }
@@ -402,12 +402,12 @@ function lrem(call: Call): Reply {
   return removed;
 }
 
-/** An index as a count from the left; outside of the list if there is nothing. */
+/** An index counted from the left; it may be out of range. */
 function placeOf(list: ListValue, index: number): number {
   return index < 0 ? list.length + index : index;
 }
 
-/** What lies between two indexes, both included. */
+/** The range between two indexes, both included. */
 function rangeOf(list: ListValue, start: number, end: number): { from: number; to: number } {
   const from = Math.max(0, placeOf(list, start));
   const to = Math.min(list.length, placeOf(list, end) + 1);

@@ -1,4 +1,4 @@
-/** LOLWUT: a maze of slashes, as the computers of 1982 drew it in one line of BASIC, and the version. */
+/** LOLWUT: a maze of slashes, as computers of 1982 drew it with one line of BASIC, and the version. */
 import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { REDIS_VERSION } from "../command-facts.ts";
@@ -12,7 +12,7 @@ const SIZE_MAX = 200;
 
 export const lolwutRow: Row = {
   name: "LOLWUT",
-  summary: "A small drawing and the version",
+  summary: "Draws a small picture and prints the version",
   arity: -1,
   flags: ["readonly", "fast"],
   categories: [],
@@ -20,7 +20,7 @@ export const lolwutRow: Row = {
   run: lolwut,
 };
 
-/** Versions whose drawings Redis has, and how many sizes each looks at: one that is no number is refused then. */
+/** The versions that Redis draws, and how many sizes each of them reads and refuses if invalid. */
 const SIZES_OF_VERSION: ReadonlyMap<number | bigint, number> = new Map([
   [5, 3],
   [6, 2],
@@ -29,10 +29,10 @@ const SIZES_OF_VERSION: ReadonlyMap<number | bigint, number> = new Map([
 /** `LOLWUT [VERSION <n>] [<columns> [<lines>]]`; all versions look the same. */
 function lolwut({ database, random, arg, argsFrom, argCount, word }: Call): Reply {
   const start = argCount > 2 && word(1) === "VERSION" ? 2 : 1;
-  const asked = start === 2 ? parseInteger(arg(2)) : 0;
-  if (asked === undefined) throw notInteger;
+  const drawnVersion = start === 2 ? parseInteger(arg(2)) : 0;
+  if (drawnVersion === undefined) throw notInteger;
   const sizes = argsFrom(start === 2 ? 3 : 1).map(readSize);
-  if (sizes.slice(0, SIZES_OF_VERSION.get(asked) ?? 0).includes(undefined)) throw notInteger;
+  if (sizes.slice(0, SIZES_OF_VERSION.get(drawnVersion) ?? 0).includes(undefined)) throw notInteger;
   const [columns = COLUMNS, lines = LINES] = sizes;
   const rows = Array.from({ length: lines }, () =>
     Array.from({ length: columns }, () => (random.below(2) === 0 ? "\u2571" : "\u2572")).join(""),

@@ -1,10 +1,10 @@
-/** MEMORY: what USAGE takes for arguments, that it grows with what is stored, and what is told of the whole. */
+/** MEMORY: the arguments of USAGE, that it grows with the stored data, and the reports on the database. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { double, map, verbatim } from "../reply/reply.ts";
 
-test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
+test("MEMORY USAGE returns bytes, nil for a missing key, and accepts SAMPLES", () => {
   startSession().expect([
     ["MEMORY USAGE k", nil],
     ["SET k v", ok],
@@ -20,7 +20,7 @@ test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
   ]);
 });
 
-test("a value takes at least its bytes, and gives them back", () => {
+test("a value uses at least its bytes, and releases them", () => {
   const session = startSession();
   const usage = (): number => Number(session.run("MEMORY USAGE h"));
   session.call("HSET", "h", "first", "v");
@@ -31,7 +31,7 @@ test("a value takes at least its bytes, and gives them back", () => {
   assert.ok(usage() < small + 2_000);
 });
 
-test("MEMORY STATS tells what the database takes, by the names of Redis", () => {
+test("MEMORY STATS reports the memory of the database, by the names of Redis", () => {
   startSession().expect([
     ["SET k v EX 100", ok],
     ["SET l v", ok],
@@ -63,7 +63,7 @@ test("MEMORY STATS tells what the database takes, by the names of Redis", () => 
   ]);
 });
 
-test("MEMORY DOCTOR says when little is left, and MALLOC-STATS and PURGE that there is nothing to do", () => {
+test("MEMORY DOCTOR reports a nearly full database; MALLOC-STATS and PURGE do nothing", () => {
   startSession().expect([
     ["MEMORY DOCTOR", verbatim("Nothing is wrong with the memory of this database.\n")],
     ["CONFIG SET maxmemory 1328", ok],

@@ -1,7 +1,7 @@
 /**
- * MEMORY: what a key takes, and a database. Sizes are counted, not asked of an
- * allocator (memory-meter.ts); figures of Redis' allocator that have no
- * counterpart here are left out.
+ * MEMORY: the memory of a key and of a database. Sizes are counted, not read
+ * from an allocator (memory-meter.ts); figures of Redis' allocator that have no
+ * counterpart here are omitted.
  */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { syntaxError } from "../errors.ts";
@@ -12,15 +12,15 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DOCTOR",
-  "    A report on what this database takes, in words.",
+  "    Return a report on the memory of this database.",
   "MALLOC-STATS",
-  "    That the allocator has nothing to tell.",
+  "    Report that allocator statistics are not supported.",
   "PURGE",
-  "    Changes nothing: memory is given back by the collector of the process.",
+  "    Changes nothing: the garbage collector of the process releases memory.",
   "STATS",
-  "    What this database takes, and the process around it.",
+  "    Return the memory usage of this database and of its process.",
   "USAGE <key> [SAMPLES <count>]",
-  "    About how many bytes the key and its value take. All elements are always counted, so SAMPLES changes nothing.",
+  "    Return the approximate bytes of the key and its value. All elements are counted, so SAMPLES changes nothing.",
 ];
 
 const facts = { flags: [], categories: [], keys: noKeys } as const;
@@ -28,15 +28,15 @@ const facts = { flags: [], categories: [], keys: noKeys } as const;
 export const memoryRow: Row = {
   ...facts,
   name: "MEMORY",
-  summary: "Commands that tell how much memory is used",
+  summary: "Commands for memory usage",
   arity: -2,
   subcommands: [
-    { ...facts, name: "DOCTOR", summary: "A report on the memory of the database", arity: 2, run: doctor },
+    { ...facts, name: "DOCTOR", summary: "Returns a report on the memory of the database", arity: 2, run: doctor },
     helpRow(helpLines),
     {
       ...facts,
       name: "MALLOC-STATS",
-      summary: "That the allocator has nothing to tell",
+      summary: "Reports that allocator statistics are not supported",
       arity: 2,
       // As Redis without jemalloc.
       run: () => verbatim("Stats not supported for the current allocator"),
@@ -44,14 +44,20 @@ export const memoryRow: Row = {
     {
       ...facts,
       name: "PURGE",
-      summary: "Changes nothing: memory is given back by itself",
+      summary: "Changes nothing: memory is released automatically",
       arity: 2,
       run: () => ok,
     },
-    { ...facts, name: "STATS", summary: "What the database takes, and the process around it", arity: 2, run: stats },
+    {
+      ...facts,
+      name: "STATS",
+      summary: "Returns the memory usage of the database and of its process",
+      arity: 2,
+      run: stats,
+    },
     {
       name: "USAGE",
-      summary: "About how many bytes a key and its value take",
+      summary: "Returns the approximate bytes of a key and its value",
       arity: -3,
       flags: ["readonly", "powerful"],
       categories: [],
@@ -63,7 +69,7 @@ export const memoryRow: Row = {
   run: () => nil,
 };
 
-/** In the order of Redis, by its names. */
+/** The names of Redis, in its order. */
 function stats({ database }: Call): Reply {
   const { keyspace, sessions, scripts, context } = database;
   const { usedBytes, tableBytes, meter, entries, expiries } = keyspace;
@@ -89,7 +95,7 @@ function stats({ database }: Call): Reply {
     ["keys.bytes-per-key", entries.size === 0 ? 0 : Math.floor(usedBytes / entries.size)],
     ["dataset.bytes", meter.totalBytes],
     ["dataset.percentage", double(usedBytes === 0 ? 0 : (meter.totalBytes / usedBytes) * 100)],
-    // Of the process, which has other databases too.
+    // Of the process, which serves other databases too.
     ...(figures === undefined
       ? []
       : ([
@@ -99,7 +105,7 @@ function stats({ database }: Call): Reply {
   ]);
 }
 
-/** From so large a share of its limit on a database is said to be nearly full. */
+/** The share of its limit from which a database is reported as nearly full. */
 const NEARLY_FULL = 0.9;
 
 function doctor({ keyspace }: Call): Reply {
@@ -111,7 +117,7 @@ function doctor({ keyspace }: Call): Reply {
     found.push(
       policy === "noeviction"
         ? `${percent} % of maxmemory is used, and the policy is noeviction: writes that take memory will be refused.`
-        : `${percent} % of maxmemory is used: keys are evicted, by the policy ${policy}.`,
+        : `${percent} % of maxmemory is used: keys are evicted by the policy ${policy}.`,
     );
   }
   if (evictedCount > 0) found.push(`${evictedCount} keys were evicted since the start.`);

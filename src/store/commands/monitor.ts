@@ -5,7 +5,7 @@ import { ok } from "../reply/reply.ts";
 
 export const monitorRow: Row = {
   name: "MONITOR",
-  summary: "Tells every command that is run from now on",
+  summary: "Streams all commands that run from now on",
   arity: 1,
   flags: ["admin", "noscript", "loading", "stale", "tcp-only"],
   categories: [],
@@ -13,7 +13,7 @@ export const monitorRow: Row = {
   run: () => ok,
   runInSession: (session) => {
     if (session.isExecuting) throw monitorInTransaction;
-    // As Redis, which answers only once.
+    // As Redis, which replies only once.
     if (session.listening.isMonitor) return undefined;
     session.listening.monitor();
     session.modeChanged();

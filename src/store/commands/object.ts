@@ -1,4 +1,4 @@
-/** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
+/** OBJECT: how a value is stored. It does not count as a use of the key. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { frequencyNotTracked, idleTimeNotTracked } from "../errors.ts";
 import { integer, nil, one, type Reply } from "../reply/reply.ts";
@@ -9,18 +9,18 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "ENCODING <key>",
-  "    The encoding that Redis would keep the value of the key in.",
+  "    Return the encoding in which Redis would store the value of the key.",
   "FREQ <key>",
-  "    How often the key is used. Kept while a policy is selected that evicts by it.",
+  "    Return the access frequency of the key. Counted while an LFU policy is selected.",
   "IDLETIME <key>",
-  "    Seconds since the key was last used. Not kept while it is counted how often.",
+  "    Return the seconds since the key was last used. Not available while an LFU policy is selected.",
   "REFCOUNT <key>",
-  "    References to the value of the key: always 1.",
+  "    Return the number of references to the value of the key: always 1.",
 ];
 
 export const objectRow: Row = {
   name: "OBJECT",
-  summary: "Commands that tell how a value is kept",
+  summary: "Commands for the storage of a value",
   arity: -2,
   flags: [],
   categories: [],
@@ -28,7 +28,7 @@ export const objectRow: Row = {
   subcommands: [
     {
       name: "ENCODING",
-      summary: "The encoding that Redis would keep the value in",
+      summary: "Returns the encoding in which Redis would store the value",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
@@ -37,7 +37,7 @@ export const objectRow: Row = {
     },
     {
       name: "FREQ",
-      summary: "How often a key is used, from 0 to 255, where the policy counts that",
+      summary: "Returns the access frequency of a key, from 0 to 255, with an LFU policy",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
@@ -51,7 +51,7 @@ export const objectRow: Row = {
     helpRow(helpLines),
     {
       name: "IDLETIME",
-      summary: "Seconds since a key was last used, unless the policy counts uses",
+      summary: "Returns the seconds since a key was last used, unless the policy is LFU",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
@@ -64,7 +64,7 @@ export const objectRow: Row = {
     },
     {
       name: "REFCOUNT",
-      summary: "References to a value: always one",
+      summary: "Returns the number of references to a value: always 1",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,

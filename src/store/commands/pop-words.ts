@@ -1,17 +1,17 @@
-/** The words that LMPOP and ZMPOP have in common, and counts that are refused with an error of their own. */
+/** The shared arguments of LMPOP and ZMPOP, and counts that are refused with an error of their own. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { type CommandError, countNotPositive, keyCountNotPositive, syntaxError } from "../errors.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 
-/** How many elements to take from one end of the first of these keys that has any. */
+/** The number of elements to remove from one end of the first of these keys that is not empty. */
 export interface PopWords<End> {
   readonly keys: readonly Bytes[];
   readonly end: End;
   readonly count: number;
 }
 
-/** Reads `numkeys key … end [COUNT count]`, of which the first word is at `countAt`. Throws CommandError. */
+/** Reads `numkeys key … end [COUNT count]`, with the first word at `countAt`. Throws CommandError. */
 export function readPopWords<End>(
   call: Call,
   countAt: number,
@@ -32,14 +32,14 @@ export function readPopWords<End>(
   return { keys, end, count: count ?? 1 };
 }
 
-/** A count, or this error for whatever is not an integer from 0. */
+/** A count from 0. Throws this error for anything else. */
 export function countFromZeroOr(call: Call, index: number, error: CommandError): number {
   const count = countOr(call, index, error);
   if (count < 0) throw error;
   return count;
 }
 
-/** A count, or this error for whatever is not an integer from 1. */
+/** A count from 1. Throws this error for anything else. */
 function positiveCount(call: Call, index: number, error: CommandError): number {
   const count = countOr(call, index, error);
   if (count < 1) throw error;

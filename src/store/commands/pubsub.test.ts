@@ -5,7 +5,7 @@ import { error, startSession, testCaller } from "../../../test/harness/store-har
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { push, type Reply, simple } from "../reply/reply.ts";
 
-test("PUBSUB tells channels, their subscribers, and patterns", () => {
+test("PUBSUB returns channels, their subscribers, and patterns", () => {
   const session = startSession();
   const { pubsub } = session.database;
   const one = pubsub.open({ receive: () => {}, drop: () => {} });
@@ -29,7 +29,7 @@ test("PUBSUB tells channels, their subscribers, and patterns", () => {
   ]);
 });
 
-test("PUBSUB refuses words that it has no use for", () => {
+test("PUBSUB rejects extra arguments", () => {
   startSession().expect([
     ["PUBSUB", error("ERR wrong number of arguments for 'pubsub' command")],
     ["PUBSUB NOPE", error("ERR unknown subcommand 'NOPE'. Try PUBSUB HELP.")],
@@ -45,13 +45,13 @@ test("PUBSUB refuses words that it has no use for", () => {
   ]);
 });
 
-test("PUBSUB HELP names every subcommand", () => {
+test("PUBSUB HELP lists every subcommand", () => {
   const lines = startSession().run("PUBSUB HELP");
   const text = JSON.stringify(lines);
   for (const name of ["CHANNELS", "NUMPAT", "NUMSUB", "SHARDCHANNELS", "SHARDNUMSUB"]) assert.ok(text.includes(name));
 });
 
-test("a read-only token may ask for subscribers of channels it knows, and nothing else", () => {
+test("a read-only token may query the subscribers of known channels, and nothing else", () => {
   const { database } = startSession();
   const caller = { ...testCaller, user: readOnlyUser } as const;
   assert.deepEqual(database.command(caller, ["PUBSUB", "NUMSUB", "a"]), ["a", 0]);
@@ -63,7 +63,7 @@ test("a read-only token may ask for subscribers of channels it knows, and nothin
     assert.match(JSON.stringify(database.command(caller, words)), /NOPERM/);
 });
 
-test("over TCP a session subscribes, is told, and leaves", () => {
+test("over TCP a session subscribes, receives messages, and unsubscribes", () => {
   const { connect } = startSessions();
   const listener = connect();
   const one = connect();
@@ -98,7 +98,7 @@ test("over TCP a session subscribes, is told, and leaves", () => {
   assert.equal(listener.session.isListening, false);
 });
 
-test("MONITOR over TCP tells what others run, without secrets and without what administers", () => {
+test("MONITOR over TCP shows commands of others, without secrets and administrative commands", () => {
   const { clock, connect, connectStranger } = startSessions();
   clock.advance(1_721_284_005_242 - clock.nowMs());
   const monitor = connect();
@@ -143,7 +143,7 @@ test("MONITOR over TCP tells what others run, without secrets and without what a
   assert.deepEqual(monitor.listen(), []);
 });
 
-test("A-06: the listeners of one database hear nothing of another", () => {
+test("A-06: subscribers of one database receive nothing from another", () => {
   const { store, connect } = startSessions();
   const other = { database: store.database("other") };
   const listener = connect(other);

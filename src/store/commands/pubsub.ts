@@ -1,6 +1,6 @@
 /**
- * Publish and subscribe: sending, telling who listens, and listening. Over HTTP
- * one listens by an event stream, which is no command.
+ * Publish and subscribe: publishing, subscribing, and PUBSUB. Over HTTP clients
+ * subscribe with an event stream, which is not a command.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, noKeys, type Row } from "../command.ts";
@@ -15,15 +15,15 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CHANNELS [<pattern>]",
-  "    The channels that somebody listens to by name, or those that match.",
+  "    List the channels with subscribers by name, or those that match the pattern.",
   "NUMPAT",
-  "    How many patterns somebody listens to.",
+  "    Return the number of patterns with subscribers.",
   "NUMSUB [<channel> ...]",
-  "    The channels that are named, each with how many listen to it by name.",
+  "    Return these channels, each with its number of subscribers by name.",
   "SHARDCHANNELS [<pattern>]",
-  "    Nothing: there are no shards.",
+  "    Return nothing: sharded channels do not exist.",
   "SHARDNUMSUB [<channel> ...]",
-  "    The channels that are named, each with 0: there are no shards.",
+  "    Return these channels, each with 0: sharded channels do not exist.",
 ];
 
 const listenerFacts: Pick<Row, "flags" | "keys" | "run"> = {
@@ -36,7 +36,7 @@ const FLAGS = ["pubsub", "loading", "stale"] as const;
 
 const pubsubRow: Row = {
   name: "PUBSUB",
-  summary: "Commands that tell who listens",
+  summary: "Commands for channels and subscribers",
   arity: -2,
   flags: [],
   categories: [],
@@ -44,7 +44,7 @@ const pubsubRow: Row = {
   subcommands: [
     {
       name: "CHANNELS",
-      summary: "The channels that somebody listens to by name",
+      summary: "Lists the channels with subscribers by name",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
@@ -53,7 +53,7 @@ const pubsubRow: Row = {
     helpRow(helpLines, { categories: [] }),
     {
       name: "NUMPAT",
-      summary: "How many patterns somebody listens to",
+      summary: "Returns the number of patterns with subscribers",
       arity: 2,
       flags: FLAGS,
       keys: noKeys,
@@ -61,7 +61,7 @@ const pubsubRow: Row = {
     },
     {
       name: "NUMSUB",
-      summary: "How many listen to each of some channels by name",
+      summary: "Returns the numbers of subscribers of channels by name",
       arity: -2,
       flags: [...FLAGS, "public"],
       keys: noKeys,
@@ -69,7 +69,7 @@ const pubsubRow: Row = {
     },
     {
       name: "SHARDCHANNELS",
-      summary: "Nothing: there are no shards",
+      summary: "Returns nothing: sharded channels do not exist",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
@@ -80,7 +80,7 @@ const pubsubRow: Row = {
     },
     {
       name: "SHARDNUMSUB",
-      summary: "Each of some channels with 0: there are no shards",
+      summary: "Returns 0 for each channel: sharded channels do not exist",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
@@ -93,10 +93,10 @@ const pubsubRow: Row = {
 export const pubsubCommands = family("pubsub", [
   {
     name: "PUBLISH",
-    summary: "Sends a message to the subscribers of a channel and answers how many there were",
+    summary: "Sends a message to the subscribers of a channel and returns their number",
     arity: 3,
     flags: ["may-replicate", "pubsub", "loading", "stale", "fast"],
-    // There may be many who listen.
+    // A channel may have many subscribers.
     isQuick: false,
     keys: noKeys,
     channels: { first: 1, last: 1, arePatterns: false },
@@ -106,7 +106,7 @@ export const pubsubCommands = family("pubsub", [
   {
     ...listenerFacts,
     name: "PSUBSCRIBE",
-    summary: "Listens to the channels that match patterns",
+    summary: "Subscribes to channels that match patterns",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: true },
     runInSession: (session, words) => subscribe(session, words, { name: "psubscribe", isPattern: true }),
@@ -114,14 +114,14 @@ export const pubsubCommands = family("pubsub", [
   {
     ...listenerFacts,
     name: "PUNSUBSCRIBE",
-    summary: "Listens to patterns no more, or to none",
+    summary: "Unsubscribes from patterns, by default from all",
     arity: -1,
     runInSession: (session, words) => unsubscribe(session, words, { name: "punsubscribe", isPattern: true }),
   },
   {
     ...listenerFacts,
     name: "SUBSCRIBE",
-    summary: "Listens to channels",
+    summary: "Subscribes to channels",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: false },
     runInSession: (session, words) => subscribe(session, words, { name: "subscribe", isPattern: false }),
@@ -129,13 +129,13 @@ export const pubsubCommands = family("pubsub", [
   {
     ...listenerFacts,
     name: "UNSUBSCRIBE",
-    summary: "Listens to channels no more, or to none",
+    summary: "Unsubscribes from channels, by default from all",
     arity: -1,
     runInSession: (session, words) => unsubscribe(session, words, { name: "unsubscribe", isPattern: false }),
   },
 ]);
 
-/** Each channel is confirmed by a reply of its own; the last one is the reply of the command. */
+/** Each channel is confirmed by its own reply; the last one is the reply of the command. */
 function subscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply {
   try {
     return confirm(session, words.slice(1), (name) => session.listening.subscribe(name, turn));
@@ -147,7 +147,7 @@ function subscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply
 function unsubscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply {
   const named = words.length > 1 ? words.slice(1) : session.listening.names(turn.isPattern);
   try {
-    // To leave nothing is confirmed too.
+    // Unsubscribing from nothing is confirmed too.
     return confirm(session, named.length === 0 ? [null] : named, (name) => session.listening.unsubscribe(name, turn));
   } finally {
     session.modeChanged();
@@ -175,7 +175,7 @@ function channels({ database, arg, argCount }: Call): Reply {
   return found;
 }
 
-/** Each channel that is named, and its count behind it. */
+/** Each channel, followed by its count. */
 function counted({ argsFrom }: Call, count: (channel: Bytes) => number): Reply {
   return argsFrom(2).flatMap((channel) => [channel, count(channel)]);
 }

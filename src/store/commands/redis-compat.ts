@@ -1,17 +1,16 @@
 /**
- * What the tests of Redis ask of a server besides its commands, and what nobody
- * else should: DEBUG, and CONFIG SET of whatever name. It exists over TCP, in a
- * store that was started with `--redis-compat`.
+ * Features that only the tests of Redis need: DEBUG, and CONFIG SET of any name.
+ * They exist over TCP, in a store that was started with `--redis-compat`.
  */
 
 export class RedisCompat {
-  /** False while DEBUG SET-ACTIVE-EXPIRE 0 holds: what is expired stays until somebody asks for it. */
+  /** False after DEBUG SET-ACTIVE-EXPIRE 0: expired keys stay until they are accessed. */
   isSweeping = true;
-  /** What CONFIG SET was told for parameters that are facts here, or nothing: only CONFIG GET knows of it. */
+  /** Values that CONFIG SET has set for unknown or fixed parameters: only CONFIG GET reads them. */
   readonly parameters = new Map<string, string>();
   readonly #pause: (ms: number) => void;
 
-  /** `pause` stops the thread of the store, and so everybody, for some time; tests give another one. */
+  /** `pause` blocks the thread of the store, and so all its clients, for some time; tests pass another function. */
   constructor(pause = pauseThread) {
     this.#pause = pause;
   }
@@ -22,8 +21,8 @@ export class RedisCompat {
 }
 
 /**
- * Stops this thread for some milliseconds, and everything that it would do. Nothing that serves may call it: it is there for
- * DEBUG SLEEP, by which tests of Redis see what happens while a server does not answer.
+ * Blocks this thread, and all its work, for some milliseconds. Only for DEBUG SLEEP, with which tests of Redis see
+ * what happens while a server does not respond.
  */
 export function pauseThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -1,4 +1,4 @@
-/** SCAN: its options, and its guarantee while keys come and go. */
+/** SCAN: its options, and its guarantee while keys are added and removed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
@@ -33,7 +33,7 @@ function fill(session: Session, count: number): string[] {
   });
 }
 
-test("SCAN takes MATCH, COUNT, TYPE and WITHTYPE in any order and case", () => {
+test("SCAN accepts MATCH, COUNT, TYPE and WITHTYPE in any order and case", () => {
   const session = startSession();
   session.run("SET s text");
   session.run("HSET h f v");
@@ -63,7 +63,7 @@ test("SCAN takes MATCH, COUNT, TYPE and WITHTYPE in any order and case", () => {
   assert.equal((session.run("SCAN -1") as Reply[]).length, 2);
 });
 
-test("SCAN finds every key exactly once while nothing changes, whatever the COUNT", () => {
+test("SCAN finds every key exactly once while nothing changes, for any COUNT", () => {
   const session = startSession();
   const keys = fill(session, 1_000).sort();
   for (const count of ["1", "7", "100", "999999999999"])
@@ -80,7 +80,7 @@ test("one SCAN does a bounded amount of work, however large the COUNT", () => {
   assert.ok(elements.length >= 10_000 && elements.length < 10_100, `${elements.length} elements`);
 });
 
-test("SCAN leaves out, and removes, what is past its time", () => {
+test("SCAN omits and removes expired keys", () => {
   const session = startSession();
   fill(session, 50);
   for (let i = 0; i < 25; i += 1) session.call("PEXPIRE", `key:${i}`, "5");
@@ -92,7 +92,7 @@ test("SCAN leaves out, and removes, what is past its time", () => {
   session.expect([["DBSIZE", 25]]);
 });
 
-test("A-07: a glob made of stars costs SCAN at most pattern times subject", () => {
+test("A-07: a glob of stars costs SCAN at most pattern times subject", () => {
   const session = startSession();
   session.call("SET", "a".repeat(100), "v");
   const before = globWork.steps;
@@ -104,7 +104,7 @@ test("A-07: a glob made of stars costs SCAN at most pattern times subject", () =
   assert.ok(globWork.steps - before <= 2 * 61 * 100, `${globWork.steps - before} steps`);
 });
 
-/** Scans while others write: whatever stays from beginning to end must be found. */
+/** Scans during writes: elements that are present from beginning to end must be found. */
 function checkGuarantee(
   seed: number,
   target: { scan: string[]; put: (i: number) => void; drop: (i: number) => void },
@@ -132,10 +132,10 @@ function checkGuarantee(
     }),
   );
 
-  for (const key of kept) assert.ok(found.has(key), `seed ${seed}: ${key} was there all the time and was not found`);
+  for (const key of kept) assert.ok(found.has(key), `seed ${seed}: ${key} was present all the time and was not found`);
 }
 
-test("SCAN finds what stays while keys are added and removed and the table grows and shrinks", () => {
+test("SCAN finds the keys that stay while others are added and removed and the table grows and shrinks", () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const session = startSession();
     checkGuarantee(
@@ -150,7 +150,7 @@ test("SCAN finds what stays while keys are added and removed and the table grows
   }
 });
 
-test("SSCAN finds what stays while members are added and removed", () => {
+test("SSCAN finds the members that stay while others are added and removed", () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const session = startSession();
     checkGuarantee(
@@ -165,7 +165,7 @@ test("SSCAN finds what stays while members are added and removed", () => {
   }
 });
 
-test("HSCAN finds what stays while fields are added and removed", () => {
+test("HSCAN finds the fields that stay while others are added and removed", () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const session = startSession();
     checkGuarantee(

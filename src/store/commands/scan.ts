@@ -1,10 +1,10 @@
 /**
- * SCAN and what HSCAN, SSCAN and ZSCAN share with it.
+ * SCAN, and the code that HSCAN, SSCAN and ZSCAN share with it.
  *
- * A scan that is driven from cursor 0 until the cursor is 0 again returns every
- * element that was there all the time, at least once, whatever else is added
- * or removed meanwhile; the dictionary sees to that. A call does a bounded
- * amount of work, however large the COUNT it is given.
+ * A full iteration, from cursor 0 until the cursor is 0 again, returns every
+ * element that was present the whole time, at least once, whatever else is added
+ * or removed; the dictionary guarantees that. The work of a call is bounded,
+ * however large its COUNT is.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
@@ -15,16 +15,16 @@ import { matchesGlob } from "../structures/glob.ts";
 import { typeOf } from "../values/table.ts";
 
 const COUNT_DEFAULT = 10;
-/** Elements that one call returns at most, beside those of the bucket it ends in. */
+/** The most elements that one call returns, not counting the rest of its last bucket. */
 const COUNT_MAX = 10_000;
-/** A call gives up after so many buckets per wanted element, as Redis does: a sparse table has many empty ones. */
+/** A call ends after this many buckets per requested element, as in Redis: a sparse table has many empty ones. */
 const STEPS_PER_ELEMENT = 10;
 
 export interface ScanOptions {
   readonly count: number;
-  /** True for an element that MATCH lets through. */
+  /** True for an element that matches MATCH. */
   readonly matches: (element: Bytes) => boolean;
-  /** SCAN only: the type that TYPE asks for, in lower case. */
+  /** SCAN only: the operand of TYPE, in lower case. */
   readonly typeName: string | undefined;
   /** SCAN only. */
   readonly withTypes: boolean;
@@ -32,12 +32,12 @@ export interface ScanOptions {
   readonly withValues: boolean;
 }
 
-/** The option words beyond MATCH and COUNT that a scan command takes. */
+/** The options of a scan command other than MATCH and COUNT. */
 export type ScanWord = "TYPE" | "WITHTYPE" | "NOVALUES";
 
 export const scanRow: Row = {
   name: "SCAN",
-  summary: "Walks through the keys, some at a time",
+  summary: "Iterates over the keys",
   arity: -2,
   flags: ["readonly", "powerful"],
   keys: noKeys,
@@ -57,13 +57,13 @@ function scan(call: Call): Reply {
   const budget = new ReplyBudget();
   const elements: Reply[] = [];
   const { typeName, withTypes } = options;
-  // A key that cannot be past its time, and whose type nobody asks for, need not be looked up again.
+  // A key that cannot be expired need not be looked up again, unless its type is needed.
   const isLookedUp = keyspace.hasExpiries || typeName !== undefined || withTypes;
   for (const key of found) {
     if (!options.matches(key)) continue;
     let name: string | undefined;
     if (isLookedUp) {
-      // Only now: it may remove the key, and the table must not change while it is walked.
+      // Only now: it may remove the key, and the table must not change during the scan.
       const value = keyspace.peek(key);
       if (value === undefined) continue;
       name = typeOf(value).name;
@@ -121,15 +121,15 @@ export function readScanOptions(call: Call, index: number, words: readonly ScanW
   return { count, matches: matcherOf(pattern), typeName, withTypes, withValues };
 }
 
-/** What a pattern lets through; a lone star and no pattern let through all, the empty name too. */
+/** Whether an element matches the pattern; a lone star and no pattern match all, the empty name too. */
 export function matcherOf(pattern: Bytes | undefined): (element: Bytes) => boolean {
   if (pattern === undefined || pattern === "*") return () => true;
   return (element) => matchesGlob(pattern, element);
 }
 
 /**
- * Makes as many steps of a scan as one call may make: until `count` elements were visited, or too many buckets were
- * empty. Returns the next cursor.
+ * The steps of one call of a scan: until `count` elements were visited, or too many buckets were empty. Returns the
+ * next cursor.
  */
 export function scanSome(
   cursor: number,

@@ -1,4 +1,4 @@
-/** What EVAL and FCALL have in common: their words, and what the flags of a script allow. */
+/** The shared code of EVAL and FCALL: their arguments, and what the flags of a script allow. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { Flag, KeyPositions } from "../command-facts.ts";
@@ -8,12 +8,12 @@ import { findError, type Reply } from "../reply/reply.ts";
 import { keyCountNegative } from "../scripting/script-errors.ts";
 import type { ScriptFlag } from "../scripting/script-header.ts";
 
-/** Behind the script or the name of a function stands how many of the words that follow are keys. */
+/** The word after the script or the name of a function is the number of keys that follow. */
 export const scriptKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
-/** They show themselves to monitors, in front of the commands that they run. */
+/** Monitors see the script itself, before the commands that it runs. */
 const flagsOfAll: readonly Flag[] = ["noscript", "stale", "skip_monitor", "no_mandatory_keys", "movablekeys"];
 export const scriptFlags: readonly Flag[] = [...flagsOfAll, "may-replicate"];
-/** `powerful`: a token that only reads may not run them (A.read-only-token). */
+/** `powerful`: a read-only token may not run them (A.read-only-token). */
 export const readOnlyScriptFlags: readonly Flag[] = ["readonly", ...flagsOfAll, "powerful"];
 
 export interface KeysAndArguments {
@@ -21,7 +21,7 @@ export interface KeysAndArguments {
   readonly args: readonly Bytes[];
 }
 
-/** The words behind the second one. Throws `notNumber` for a count that is none. */
+/** The words after the second one. Throws `notNumber` for an invalid count. */
 export function readKeysAndArguments(call: Call, notNumber: CommandError): KeysAndArguments {
   const { argCount, argsFrom } = call;
   let count: number;
@@ -38,16 +38,16 @@ export function readKeysAndArguments(call: Call, notNumber: CommandError): KeysA
 }
 
 export interface FlaggedScript {
-  /** Undefined: the script says nothing, and is held to each of its commands alone, as before there were flags. */
+  /** Undefined: a script without flags, for which each command is checked alone, as before flags existed. */
   readonly flags: readonly ScriptFlag[] | undefined;
-  /** Run by a command that lets nothing be written. */
+  /** True if a read-only command runs the script. */
   readonly isReadOnly: boolean;
   readonly keys: readonly Bytes[];
 }
 
 /**
- * Runs a script by its flags. Throws CommandError for what they do not allow now, and for an error of the script that none of
- * its commands has answered, so that each error is counted once.
+ * Runs a script by its flags. Throws CommandError if they do not allow it now, and for an error that the script itself
+ * raised, not one of its commands, so that each error is counted once.
  */
 export function runScript(call: Call, script: FlaggedScript, run: (commands: CommandsOfScript) => Reply): Reply {
   const { database, caller } = call;

@@ -1,4 +1,4 @@
-/** EVAL and its like, SCRIPT, and the rows of functions, which have a file of their own. */
+/** EVAL and its variants, SCRIPT, and the rows of functions, which have their own file. */
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
 import { ok, type Reply } from "../reply/reply.ts";
@@ -19,20 +19,20 @@ import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scri
 const helpLines: readonly string[] = [
   "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DEBUG (YES|SYNC|NO)",
-  "    There is no debugger: only NO is accepted.",
+  "    Accepts only NO: a debugger does not exist.",
   "EXISTS <sha1> [<sha1> ...]",
-  "    Which of these scripts are remembered.",
+  "    Return whether each of these scripts is cached.",
   "FLUSH [ASYNC|SYNC]",
-  "    Forgets all scripts of this database.",
+  "    Remove all scripts of this database from the cache.",
   "KILL",
-  "    A script is never running when a command comes, so there is nothing to end.",
+  "    Does nothing: no script runs while another command is read.",
   "LOAD <script>",
-  "    Remembers a script without running it, and answers its digest.",
+  "    Cache a script without running it, and return its digest.",
 ];
 
 const scriptRow: Row = {
   name: "SCRIPT",
-  summary: "Commands on the scripts that are remembered",
+  summary: "Commands for cached scripts",
   arity: -2,
   flags: [],
   categories: [],
@@ -40,7 +40,7 @@ const scriptRow: Row = {
   subcommands: [
     {
       name: "DEBUG",
-      summary: "Refused: there is no debugger",
+      summary: "Accepts only NO: a debugger does not exist",
       arity: 3,
       flags: ["noscript"],
       keys: noKeys,
@@ -52,7 +52,7 @@ const scriptRow: Row = {
     },
     {
       name: "EXISTS",
-      summary: "Which scripts are remembered",
+      summary: "Returns which scripts are cached",
       arity: -3,
       flags: ["noscript"],
       keys: noKeys,
@@ -60,7 +60,7 @@ const scriptRow: Row = {
     },
     {
       name: "FLUSH",
-      summary: "Forgets all scripts of this database",
+      summary: "Removes all scripts of this database from the cache",
       arity: -2,
       flags: ["noscript"],
       keys: noKeys,
@@ -74,7 +74,7 @@ const scriptRow: Row = {
     helpRow(helpLines),
     {
       name: "KILL",
-      summary: "Ends the running script; there never is one when a command comes",
+      summary: "Does nothing: no script runs while another command is read",
       arity: 2,
       flags: ["noscript", "allow_busy"],
       keys: noKeys,
@@ -84,7 +84,7 @@ const scriptRow: Row = {
     },
     {
       name: "LOAD",
-      summary: "Remembers a script without running it",
+      summary: "Caches a script without running it",
       arity: 3,
       flags: ["noscript", "stale"],
       keys: noKeys,
@@ -105,7 +105,7 @@ export const scriptingCommands = family("scripting", [
   },
   {
     name: "EVALSHA",
-    summary: "Runs a Lua script that is remembered",
+    summary: "Runs a cached Lua script",
     arity: -3,
     flags: scriptFlags,
     keys: scriptKeys,
@@ -113,7 +113,7 @@ export const scriptingCommands = family("scripting", [
   },
   {
     name: "EVALSHA_RO",
-    summary: "Runs a Lua script that is remembered and does not write",
+    summary: "Runs a cached Lua script that does not write",
     arity: -3,
     flags: readOnlyScriptFlags,
     keys: scriptKeys,

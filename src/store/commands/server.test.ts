@@ -1,4 +1,4 @@
-/** The commands on a database as a whole: what is sent, and the literal reply. */
+/** The commands on a whole database: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
@@ -9,7 +9,7 @@ function arity(name: string): Reply {
   return error(`ERR wrong number of arguments for '${name}' command`);
 }
 
-test("DBSIZE counts the keys, FLUSHDB and FLUSHALL remove them with all that expires", () => {
+test("DBSIZE counts the keys, FLUSHDB and FLUSHALL remove them and their expiries", () => {
   for (const line of ["FLUSHDB", "FLUSHALL", "FLUSHDB ASYNC", "flushall sync"]) {
     const session = startSession();
     session.expect([
@@ -29,7 +29,7 @@ test("DBSIZE counts the keys, FLUSHDB and FLUSHALL remove them with all that exp
   }
 });
 
-test("FLUSHDB and FLUSHALL take SYNC or ASYNC and nothing else", () => {
+test("FLUSHDB and FLUSHALL accept SYNC or ASYNC and nothing else", () => {
   startSession().expect([
     ["SET a 1", ok],
     ["FLUSHALL now", error("ERR syntax error")],
@@ -39,14 +39,14 @@ test("FLUSHDB and FLUSHALL take SYNC or ASYNC and nothing else", () => {
   ]);
 });
 
-test("TIME answers seconds and microseconds of the unit of work it runs in", () => {
+test("TIME returns seconds and microseconds of its unit of work", () => {
   startSession({ clock: new VirtualClock(1_700_000_000_042) }).expect([
     ["TIME", ["1700000000", "42000"]],
     ["TIME x", arity("time")],
   ]);
 });
 
-test("LOLWUT draws as large as it is asked to, within bounds, and ends with the version", () => {
+test("LOLWUT draws in the requested size, within bounds, and ends with the version", () => {
   const session = startSession();
   const drawn = (line: string): string[] => {
     const reply = session.run(line);

@@ -1,4 +1,4 @@
-/** Commands on a database as a whole. The containers and INFO have files of their own. */
+/** Commands on a whole database. The containers and INFO have files of their own. */
 import { type Call, family, noKeys } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { clearKeyspace } from "../mutations/generic.ts";
@@ -19,7 +19,7 @@ export const serverCommands = family("server", [
   configRow,
   {
     name: "DBSIZE",
-    summary: "How many keys there are",
+    summary: "Returns the number of keys",
     arity: 1,
     flags: ["readonly", "fast"],
     categories: ["keyspace"],
@@ -52,7 +52,7 @@ export const serverCommands = family("server", [
   slowlogRow,
   {
     name: "TIME",
-    summary: "The time of the server in seconds and microseconds",
+    summary: "Returns the time of the server in seconds and microseconds",
     arity: 1,
     flags: ["loading", "stale", "fast", "public"],
     keys: noKeys,
@@ -60,7 +60,7 @@ export const serverCommands = family("server", [
   },
 ]);
 
-/** Dropping everything is one step here, so SYNC and ASYNC are the same. */
+/** Removing everything is one step here, so SYNC and ASYNC are the same. */
 function flush({ keyspace, argCount, word }: Call): Reply {
   if (argCount > 2 || (argCount === 2 && word(1) !== "SYNC" && word(1) !== "ASYNC")) throw syntaxError;
   clearKeyspace(keyspace);

@@ -1,4 +1,4 @@
-/** Unions, intersections and differences: literal replies as of Redis 7.0.15, random sets beside the obvious way. */
+/** Unions, intersections and differences: literal replies of Redis 7.0.15, random sets beside a plain version. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ test("SUNION, SINTER and SDIFF", () => {
   ]);
 });
 
-test("a value of another type is refused wherever it stands, even behind an absent key", () => {
+test("refuses a value of another type in any position, even after a missing key", () => {
   const session = sessionWithSets();
   for (const name of ["SUNION", "SINTER", "SDIFF"])
     session.expect([
@@ -62,7 +62,7 @@ test("a value of another type is refused wherever it stands, even behind an abse
   ]);
 });
 
-test("the STORE forms replace what the target held, and remove it when nothing comes out", () => {
+test("the STORE forms replace the target, and remove it if the result is empty", () => {
   sessionWithSets().expect([
     ["SUNIONSTORE s k l", 5],
     ["SMEMBERS s", set(["a", "b", "c", "d", "e"])],
@@ -80,7 +80,7 @@ test("the STORE forms replace what the target held, and remove it when nothing c
   ]);
 });
 
-test("what is stored is not the set it came from", () => {
+test("a stored result is a copy of its source", () => {
   sessionWithSets().expect([
     ["SUNIONSTORE t k", 4],
     ["SADD t z", 1],
@@ -90,7 +90,7 @@ test("what is stored is not the set it came from", () => {
   ]);
 });
 
-test("what is stored is kept as Redis keeps it", () => {
+test("a stored result has the encoding of Redis", () => {
   sessionWithSets().expect([
     ["SADD n 1 2 3", 3],
     ["SADD o 1 x", 2],
@@ -100,12 +100,12 @@ test("what is stored is kept as Redis keeps it", () => {
     ["OBJECT ENCODING t", "intset"],
     ["SUNIONSTORE t n o", 4],
     ["OBJECT ENCODING t", "hashtable"],
-    // Looked up one by one: only what stays is added.
+    // Looked up one by one: only the remaining members are added.
     ["SDIFFSTORE t o k", 2],
     ["SADD x x", 1],
     ["SDIFFSTORE t o x", 1],
     ["OBJECT ENCODING t", "intset"],
-    // Copied, then taken away: it was a table when `x` was still in it.
+    // Copied, then removed: it became a table while `x` was still in it.
     ["SADD many 1 2 3 4 5 6 7 8 x", 9],
     ["SDIFFSTORE t many x x x", 8],
     ["OBJECT ENCODING t", "hashtable"],
@@ -138,7 +138,7 @@ test("SINTERCARD counts up to a limit", () => {
   ]);
 });
 
-test("random sets: every operation gives what the obvious one gives, and is journaled and stored so", () => {
+test("random sets: every operation equals the plain implementation, and is journaled and stored", () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const random = seededRandom(seed);
     const journal = new RecordingJournal();
@@ -185,7 +185,7 @@ test("random sets: every operation gives what the obvious one gives, and is jour
   }
 });
 
-test("a STORE form leaves one record, in which the key is named once", () => {
+test("a STORE form writes one record, which names the key once", () => {
   const journal = new RecordingJournal();
   const session = sessionWithSets({ journal });
   const before = journal.frames.length;
@@ -198,7 +198,7 @@ test("a STORE form leaves one record, in which the key is named once", () => {
   );
 });
 
-test("a command that changes nothing leaves no record", () => {
+test("a command that changes nothing writes no record", () => {
   const journal = new RecordingJournal();
   const session = sessionWithSets({ journal });
   const before = journal.frames.length;

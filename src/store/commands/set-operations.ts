@@ -1,10 +1,10 @@
 /**
- * Unions, intersections and differences of sets, answered, counted or stored.
+ * Unions, intersections and differences of sets, returned, counted or stored.
  *
- * A key named many times counts once, so the work is bounded by what the
- * database holds, however long the command is. An intersection walks through
- * the smallest set; a difference goes the cheaper of two ways, as in Redis.
- * What is answered is bounded by a `ReplyBudget` while it is found.
+ * A key named many times counts once, so the size of the database bounds the
+ * work, however long the command is. An intersection visits the smallest set; a
+ * difference uses the cheaper of two methods, as in Redis. A `ReplyBudget`
+ * bounds the reply while members are found.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, countedKeys, type Row } from "../command.ts";
@@ -20,26 +20,26 @@ import { parseInteger } from "../structures/numbers/number-text.ts";
 import { SetValue } from "../values/set.ts";
 import { overwritten, read, updated } from "./command-keys.ts";
 
-/** Called with each member that comes out, once; false ends the walk. */
+/** Called once with each member of the result; false ends the visit. */
 type Visit = (member: Bytes) => boolean;
 
-/** The sets at the keys of a command, undefined where there is none. */
+/** The sets at the keys of a command, undefined for missing keys. */
 type Sets = readonly (SetValue | undefined)[];
 
 interface Means {
-  /** The key of the hash of the table that comes out. */
+  /** The hash seed of the resulting table. */
   readonly seed: Uint8Array;
-  /** Where the result is an answer: what it may hold. */
+  /** The limit of the reply, if the result is returned. */
   readonly budget?: ReplyBudget;
 }
 
-/** A new set of the members that an operation comes to. */
+/** Returns a new set with the members of the result. */
 type Operation = (sets: Sets, means: Means) => SetValue;
 
 export const setOperationRows: readonly Row[] = [
   {
     name: "SDIFF",
-    summary: "The members of the first set that no other one has",
+    summary: "Returns the members of the first set that no other set has",
     arity: -2,
     flags: ["readonly"],
     keys: allKeys,
@@ -47,7 +47,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SDIFFSTORE",
-    summary: "Stores the members of a set that no other one has, and answers how many",
+    summary: "Stores the members of the first set that no other set has, and returns their number",
     arity: -3,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -57,7 +57,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SINTER",
-    summary: "The members that all of the sets have",
+    summary: "Returns the members that all of the sets have",
     arity: -2,
     flags: ["readonly"],
     keys: allKeys,
@@ -65,7 +65,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SINTERCARD",
-    summary: "How many members all of the sets have, counted up to a limit",
+    summary: "Returns how many members all of the sets have, counted up to a limit",
     arity: -3,
     flags: ["readonly", "movablekeys"],
     keys: countedKeys,
@@ -73,7 +73,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SINTERSTORE",
-    summary: "Stores the members that all of the sets have, and answers how many",
+    summary: "Stores the members that all of the sets have, and returns their number",
     arity: -3,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -83,7 +83,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SUNION",
-    summary: "The members that any of the sets has",
+    summary: "Returns the members that any of the sets has",
     arity: -2,
     flags: ["readonly"],
     keys: allKeys,
@@ -91,7 +91,7 @@ export const setOperationRows: readonly Row[] = [
   },
   {
     name: "SUNIONSTORE",
-    summary: "Stores the members that any of the sets has, and answers how many",
+    summary: "Stores the members that any of the sets has, and returns their number",
     arity: -3,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -138,7 +138,7 @@ function sinterCard({ keyspace, arg, word, argCount }: Call): Reply {
   return count;
 }
 
-/** The count that the word spells, or undefined. One that no set reaches is as good as any other such. */
+/** The count in the word, or undefined. Counts larger than any set need not be exact. */
 function countAt(text: Bytes): number | undefined {
   const value = parseInteger(text);
   return value === undefined ? undefined : Number(value);
@@ -175,12 +175,12 @@ function store({ keyspace, argCount, arg }: Call, operation: Operation, event: K
   return result.size === 0 ? zero : result.size;
 }
 
-/** The sets at some keys, undefined where there is none. Throws `wrongType`, even where the answer is known before. */
+/** The sets at some keys, undefined for missing keys. Throws `wrongType`, even if the result is already known. */
 function readSets(keyspace: Keyspace, count: number, keyAt: (index: number) => Bytes): Sets {
   return Array.from({ length: count }, (_, index) => keyspace.readSet(keyAt(index)));
 }
 
-/** The different ones among the sets, without those that are not there. */
+/** The distinct sets, without missing ones. */
 function differentOnes(sets: Sets): SetValue[] {
   return [...new Set(sets)].filter((one) => one !== undefined);
 }
@@ -218,7 +218,7 @@ function difference(sets: Sets, { seed, budget }: Means): SetValue {
   if (first === undefined || rest.includes(first)) return result;
   const others = differentOnes(rest);
   if (isLookingUpCheaper(first, rest)) {
-    // The largest first: it is the most likely one to have a member.
+    // The largest first: it most likely has the member.
     others.sort((one, other) => other.size - one.size);
     visitSifted(first, { others, wanted: false }, (member) => {
       budget?.take(member.length);
@@ -236,8 +236,8 @@ function difference(sets: Sets, { seed, budget }: Means): SetValue {
 
 /**
  * True if a difference should look up each member of the first set in all others, rather than copy it and remove the
- * members of all others. It is Redis' estimate to the letter, since what is copied may leave another encoding behind: a
- * look-up counts half, for the first one often ends it, and a set that is named twice counts twice.
+ * members of all others. This is exactly Redis' estimate, because a copy may leave another encoding: a lookup counts
+ * half, since the first one often ends it, and a set that is named twice counts twice.
  */
 function isLookingUpCheaper(first: SetValue, rest: Sets): boolean {
   let lookUps = first.size;
@@ -250,7 +250,7 @@ function isLookingUpCheaper(first: SetValue, rest: Sets): boolean {
   return Math.floor(lookUps / 2) <= copies;
 }
 
-/** Visits the members of a set that all others have, or that none of them has. */
+/** Visits the members of a set that all others have (`wanted`), or that none of them has. */
 function visitSifted(
   set: SetValue,
   { others, wanted }: { others: readonly SetValue[]; wanted: boolean },
