@@ -330,7 +330,7 @@ export class Engine {
 
   /** Makes a large call, which may have waited, unless the message was cancelled or its run has ended meanwhile. */
   #startLarge(message: Message, roomBytes: number): void {
-    if (message.state !== messageState.cancelRequested && message.run?.hasLeftBehind(message) !== true) {
+    if (message.state !== messageState.cancelRequested && message.run?.ignoresOutcomeOf(message) !== true) {
       this.#load(message, roomBytes);
       return;
     }

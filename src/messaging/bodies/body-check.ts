@@ -1,6 +1,6 @@
 /**
- * Which bodies of a segment are damaged: asked when a check of the segment has
- * found something wrong with it, or it is missing.
+ * Finds the damaged bodies of a segment, when a check found the segment damaged or
+ * missing.
  */
 import { nextTurn } from "../../kernel/turn.ts";
 import { deadLetterIdText } from "../state/dead-letters.ts";
@@ -9,16 +9,16 @@ import { type Body, loadUndamaged } from "./body.ts";
 
 export interface DamagedBody {
   readonly user: string;
-  /** Whose body it is: `message msg_…`, `dead letter 1-0`, `response of the dead letter 1-0`, `run wfr_…`. */
+  /** The owner: `message msg_…`, `dead letter 1-0`, `response of the dead letter 1-0`, `run wfr_…`. */
   readonly owner: string;
 }
 
-/** Others get a turn after so many bodies that were looked at. */
-const LOOK_COUNT = 20_000;
+/** Other work gets a turn after this many bodies. */
+const VISIT_COUNT = 20_000;
 
 /**
- * Reads every body that lies in these segments; those that are damaged are known to `Bodies` afterwards. Resolves with
- * whose they are. Rejects with the system's error.
+ * Reads every body in these segments, and marks damaged ones in `Bodies`. Resolves with the owners of damaged bodies.
+ * Rejects with the system's error.
  */
 export async function findDamagedBodies(
   state: MessagingState,
@@ -26,10 +26,10 @@ export async function findDamagedBodies(
 ): Promise<readonly DamagedBody[]> {
   const { bodies } = state;
   const damaged: DamagedBody[] = [];
-  let looked = 0;
+  let visited = 0;
   for (const { user, body, owner } of ownedBodies(state)) {
-    looked += 1;
-    if (looked % LOOK_COUNT === 0) await nextTurn();
+    visited += 1;
+    if (visited % VISIT_COUNT === 0) await nextTurn();
     if (!body.isWanted || body.length === 0 || !segments.has(body.segment)) continue;
     const bytes = await loadUndamaged(bodies, body);
     if (bytes === undefined && body.isWanted) damaged.push({ user, owner: owner() });

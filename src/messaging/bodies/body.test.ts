@@ -5,7 +5,7 @@ import { Bodies, Body, type BodySource } from "./body.ts";
 const HELLO = Buffer.from("hello");
 const BATCH = { start: 0, end: 1, segment: 3, offset: 1_000 };
 
-/** A source that holds `bytes` at one place and has nothing elsewhere. */
+/** A source that has `bytes` at one location only. */
 function sourceWith(segment: number, offset: number, bytes: Buffer): BodySource {
   return {
     read: async (wantedSegment, wantedOffset, length) => {
@@ -15,7 +15,7 @@ function sourceWith(segment: number, offset: number, bytes: Buffer): BodySource 
   };
 }
 
-/** A body whose frame was appended with its payload at 50 of its batch, the body at 7 of the frame. */
+/** A body at offset 7 of its frame, whose payload is at offset 50 of its batch. */
 function appended(bodies: Bodies, isNeededSoon: boolean): Body {
   const body = Body.of(HELLO, isNeededSoon);
   bodies.note(body, 7);
@@ -23,7 +23,7 @@ function appended(bodies: Bodies, isNeededSoon: boolean): Body {
   return body;
 }
 
-test("a body that is not needed soon leaves memory when its batch is written, and is read from its place", async () => {
+test("a body that is not needed soon leaves memory when its batch is written, and is read from its location", async () => {
   const bodies = new Bodies();
   bodies.open(sourceWith(3, 1_057, HELLO));
   const body = appended(bodies, false);
@@ -49,14 +49,14 @@ test("a body that is needed soon stays in memory until it is set aside", () => {
   assert.equal(body.bytes, undefined);
 });
 
-test("without a source bodies stay in memory, because nothing else has them", () => {
+test("without a source bodies stay in memory", () => {
   const bodies = new Bodies();
   const body = appended(bodies, false);
   bodies.written(BATCH);
   assert.equal(bodies.load(body), body.bytes);
 });
 
-test("a segment is free when its last body is freed or moved", () => {
+test("a segment has no live bytes after its last body is freed or moved", () => {
   const bodies = new Bodies();
   bodies.open(sourceWith(3, 1_057, HELLO));
   const freed = appended(bodies, false);
@@ -71,7 +71,7 @@ test("a segment is free when its last body is freed or moved", () => {
   assert.deepEqual([...bodies.liveBytes], [[4, 5]]);
 });
 
-test("a body that nobody wants when its batch is written keeps no segment", () => {
+test("a body that is freed before its batch is written does not hold a segment", () => {
   const bodies = new Bodies();
   bodies.open(sourceWith(3, 1_057, HELLO));
   const body = appended(bodies, false);
@@ -80,7 +80,7 @@ test("a body that nobody wants when its batch is written keeps no segment", () =
   assert.deepEqual([...bodies.liveBytes], []);
 });
 
-test("other bytes at the place are refused", async () => {
+test("rejects other bytes at the location", async () => {
   const bodies = new Bodies();
   bodies.open(sourceWith(3, 1_057, Buffer.from("jello")));
   const body = appended(bodies, false);
@@ -88,7 +88,7 @@ test("other bytes at the place are refused", async () => {
   await assert.rejects(Promise.resolve(bodies.load(body)), { name: "BodyDamaged" });
 });
 
-test("a body that is moved while it is read is read at its new place", async () => {
+test("a body that is moved during the read is read at its new location", async () => {
   const bodies = new Bodies();
   bodies.open(sourceWith(4, 20, HELLO));
   const body = appended(bodies, false);

@@ -1,32 +1,32 @@
 /**
- * Bodies: of messages, and of responses that dead letters keep. Bytes are in
- * memory, in the journal, or both.
+ * Bodies of messages, and of responses of dead letters. The bytes of a body are
+ * in memory, in the journal, or both.
  *
  *     in memory only ──(its batch is written)──> in both ──> in the journal only
  *
- * (1) A body leaves memory only when its place in the journal is known.
- * (2) `liveBytes` of a segment is the sum of the bodies that lie in it and are
- *     still wanted; a segment with any must not be removed.
- * (3) What is read back is checked before anybody sees it.
+ * (1) A body leaves memory only when its location in the journal is known.
+ * (2) `liveBytes` of a segment is the sum of its bodies that are in use; a segment
+ *     with such bodies must not be removed.
+ * (3) Bytes that are read back are checked before they are used.
  */
 import { crc32 } from "node:zlib";
 import { assert } from "../../kernel/assert.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 
-const GONE = -1;
+const FREED = -1;
 
 export class Body {
   bytes: Buffer | undefined;
-  /** Whom its bytes in memory count for. */
+  /** The account that counts its bytes while they are in memory. */
   account: MemoryAccount | undefined;
   readonly length: number;
   /** As a signed number, which takes no object of its own on the heap: there are millions of bodies. */
   readonly #checksum: number;
-  /** Of the journal; 0: not known, GONE: nobody wants the body any more. */
+  /** Of the journal; 0: not known, FREED: the body is not used any more. */
   segment = 0;
   /** In the segment's file. */
   offset = 0;
-  /** Whether it is needed soon, so that it is better kept in memory. */
+  /** True if it is needed soon, so that it should stay in memory. */
   isNeededSoon: boolean;
 
   constructor(
@@ -41,9 +41,9 @@ export class Body {
     this.isNeededSoon = isNeededSoon;
   }
 
-  /** Somebody may still ask for it. */
+  /** False after it was freed. */
   get isWanted(): boolean {
-    return this.segment !== GONE;
+    return this.segment !== FREED;
   }
 
   /** CRC-32 of the bytes. */
@@ -56,9 +56,9 @@ export class Body {
   }
 }
 
-/** Where a batch of the journal lies. */
+/** The location of a batch of the journal. */
 export interface WrittenBatch {
-  /** Position in front of its first frame. */
+  /** Position before its first frame. */
   readonly start: number;
   /** Position after its last frame. */
   readonly end: number;
@@ -68,21 +68,21 @@ export interface WrittenBatch {
 }
 
 export interface BodySource {
-  /** Reads bytes of a segment of the journal. Rejects with `BodyDamaged` when they are not there any more. */
+  /** Reads bytes of a segment of the journal. Rejects with `BodyDamaged` if they do not exist any more. */
   read(segment: number, offset: number, length: number): Promise<Buffer>;
 }
 
-/** Longer ones leave memory as soon as they are written. */
-const KEPT_LENGTH_MAX = 64 * 1024;
-/** Together, bodies that are needed soon take so much memory at most. */
-const KEPT_BYTES_MAX = 128 * 1024 * 1024;
+/** Longer bodies leave memory as soon as they are written. */
+const MEMORY_LENGTH_MAX = 64 * 1024;
+/** The most memory that all bodies that are needed soon may take. */
+const MEMORY_BYTES_MAX = 128 * 1024 * 1024;
 
-/** Not what was written, or not there any more. Its text is for the log: it may name files. */
+/** The bytes differ from those written, or do not exist any more. The text is for the log: it may name files. */
 export class BodyDamaged extends Error {
   override name = "BodyDamaged";
 }
 
-/** What is said of it to those who ask over HTTP. */
+/** The text for HTTP clients. */
 export const BODY_DAMAGED = "The body is damaged on the disk of the server and cannot be read";
 
 interface Unplaced {
@@ -94,15 +94,15 @@ interface Unplaced {
 
 export class Bodies {
   #source: BodySource | undefined;
-  /** In the frame that is being made: body, offset in the frame. */
+  /** Bodies of the current frame, with their offset in the frame. */
   #noted: { body: Body; offset: number }[] = [];
   #unplaced: Unplaced[] = [];
   readonly #liveBytes = new Map<number, number>();
   #memoryBytes = 0;
-  /** Those that could not be read back, as far as anybody has tried. */
+  /** Bodies that a read found damaged. */
   readonly #damaged = new Set<Body>();
 
-  /** From here on bodies can be read back. Without a source they stay in memory. */
+  /** From now on bodies can be read back. Without a source they stay in memory. */
   open(source: BodySource): void {
     this.#source = source;
   }
@@ -112,36 +112,36 @@ export class Bodies {
     return this.#memoryBytes;
   }
 
-  /** Segments that bodies lie in, with their bytes. */
+  /** Segments with bodies in use, and the bytes of those. */
   get liveBytes(): ReadonlyMap<number, number> {
     return this.#liveBytes;
   }
 
-  /** How many wanted bodies are known to be damaged. */
+  /** Count of bodies in use that are known to be damaged. */
   get damagedCount(): number {
     return this.#damaged.size;
   }
 
-  /** True once it could not be read back. */
+  /** True if a read found it damaged. */
   isDamaged(body: Body): boolean {
     return this.#damaged.has(body);
   }
 
-  /** A body was put into the frame that is being made, `offset` bytes after its start. */
+  /** A body was put into the current frame, `offset` bytes after its start. */
   note(body: Body, offset: number, account?: MemoryAccount): void {
-    // One that is moved has a place, and was counted when it was new.
+    // A moved body has a location, and was counted when it was new.
     if (body.bytes !== undefined && body.segment === 0) this.keep(body, account);
     this.#noted.push({ body, offset });
   }
 
-  /** The bytes of a body are in memory from here on, and count for its user. */
+  /** The bytes of a body are in memory from now on, and count for its user. */
   keep(body: Body, account?: MemoryAccount): void {
     this.#memoryBytes += body.length;
     body.account = account;
     account?.add(body.length);
   }
 
-  /** The frame was appended: it ends at `position`, and its payload lies `offset` bytes after the start of its batch. */
+  /** The frame was appended: it ends at `position`, and its payload begins at `offset` of its batch. */
   appended(position: number, offset: number): void {
     if (this.#noted.length === 0) return;
     if (this.#source !== undefined) {
@@ -159,13 +159,13 @@ export class Bodies {
       if (position > end) break;
       count += 1;
       this.place(body, segment, offset + inBatch);
-      const isKept = body.isNeededSoon && body.length <= KEPT_LENGTH_MAX && this.#memoryBytes <= KEPT_BYTES_MAX;
-      if (!isKept) this.#dropBytes(body);
+      const stays = body.isNeededSoon && body.length <= MEMORY_LENGTH_MAX && this.#memoryBytes <= MEMORY_BYTES_MAX;
+      if (!stays) this.#dropBytes(body);
     }
     if (count > 0) this.#unplaced = this.#unplaced.slice(count);
   }
 
-  /** States where a body lies: known from its batch, or from a recovery. */
+  /** Sets the location of a body, known from its batch or from a recovery. */
   place(body: Body, segment: number, offset: number): void {
     if (!body.isWanted) return;
     this.#countOut(body);
@@ -181,22 +181,22 @@ export class Bodies {
     return this.#read(body);
   }
 
-  /** Nobody is likely to ask for it soon: it leaves memory when its place is known. */
+  /** The body is not needed soon: it leaves memory when its location is known. */
   setAside(body: Body): void {
     body.isNeededSoon = false;
     if (body.segment > 0) this.#dropBytes(body);
   }
 
-  /** Nobody wants it any more. */
+  /** The body is not used any more. */
   free(body: Body): void {
     if (!body.isWanted) return;
     this.#countOut(body);
     this.#damaged.delete(body);
-    body.segment = GONE;
+    body.segment = FREED;
     this.#dropBytes(body);
   }
 
-  /** A body that is moved while it is read is read again at its new place. */
+  /** A body that is moved during the read is read again at its new location. */
   async #read(body: Body): Promise<Buffer> {
     const { segment } = body;
     try {
@@ -210,7 +210,7 @@ export class Bodies {
   }
 
   async #readPlace(body: Body): Promise<Buffer> {
-    assert(this.#source !== undefined && body.segment > 0, "a body that is not in memory has a place");
+    assert(this.#source !== undefined && body.segment > 0, "a body that is not in memory has a location");
     const bytes = await this.#source.read(body.segment, body.offset, body.length);
     if (bytes.length !== body.length || crc32(bytes) !== body.checksum) {
       throw new BodyDamaged(`The body at ${body.offset} of segment ${body.segment} is not what was written`); // keeps (3)

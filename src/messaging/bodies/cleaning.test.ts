@@ -1,4 +1,4 @@
-/** Bodies that are moved out of old segments, while other things happen to their messages. */
+/** Bodies that are moved out of old segments while their messages change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
@@ -7,7 +7,7 @@ import { replayFrame } from "../records/replay.ts";
 import { MessagingState } from "../state/messaging-state.ts";
 import { moveBodies } from "./cleaning.ts";
 
-test("the body of a message that fails while it is read is not recorded as a message's", async () => {
+test("the body of a message that fails during the read is not recorded as a message's", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
   const { bodies } = harness.messaging.engine.state;

@@ -1,8 +1,8 @@
 /**
- * Bodies that keep old segments of the journal: when less than half of a
- * segment is bodies that are still wanted, they are written once more at the
- * end of the journal, and the segment can go. So the journal is at most about
- * twice as long as what is in it.
+ * Moves bodies out of old segments of the journal: when bodies in use are less
+ * than half of a segment, they are written again at the end of the journal, and
+ * the segment can be removed. So the journal is at most about twice as long as
+ * its contents.
  */
 import { nextTurn } from "../../kernel/turn.ts";
 import type { BodyOwner, RunBodyKind } from "../records/body-records.ts";
@@ -12,43 +12,43 @@ import type { Run } from "../state/run.ts";
 import type { User } from "../state/user.ts";
 import { type Bodies, type Body, loadUndamaged } from "./body.ts";
 
-/** A segment with a larger share of live bodies is left alone. */
+/** A segment with a larger share of live bodies is not cleaned. */
 const LIVE_SHARE_MAX = 0.5;
-/** Others get a turn after so many bytes. */
+/** Other work gets a turn after this many bytes. */
 const PAUSE_BYTES = 1024 * 1024;
-/** Messages or runs that are looked at between two turns of the event loop. */
-const LOOK_COUNT = 20_000;
+/** Messages or runs that are visited between two turns of the event loop. */
+const VISIT_COUNT = 20_000;
 
 export interface OldSegment {
   readonly number: number;
   readonly bytes: number;
 }
 
-/** What bodies are moved in. */
+/** The state whose bodies are moved, and its recorder. */
 export interface Cleaned {
   readonly state: MessagingState;
   readonly recorder: Recorder;
 }
 
-/** Moves bodies out of the segments that are worth it. Resolves with the count of bodies moved, appended but not synced. */
+/** Moves bodies out of segments with few live bodies. Resolves with the count of moved bodies, not synced yet. */
 export async function moveBodies({ state, recorder }: Cleaned, segments: readonly OldSegment[]): Promise<number> {
   const { bodies } = state;
-  const worthIt = segments.filter(({ number, bytes }) => {
+  const chosen = segments.filter(({ number, bytes }) => {
     const live = bodies.liveBytes.get(number) ?? 0;
     return live > 0 && live < bytes * LIVE_SHARE_MAX;
   });
-  if (worthIt.length === 0) return 0;
-  const numbers = new Set(worthIt.map(({ number }) => number));
+  if (chosen.length === 0) return 0;
+  const numbers = new Set(chosen.map(({ number }) => number));
   const isOld = (body: Body): boolean =>
     body.isWanted && body.length > 0 && numbers.has(body.segment) && !bodies.isDamaged(body);
   const mover = new Mover(bodies, recorder);
-  let looked = 0;
+  let visited = 0;
   for (const { user, sequence, body } of state.messages) {
-    looked += 1;
-    if (looked % LOOK_COUNT === 0) await nextTurn();
+    visited += 1;
+    if (visited % VISIT_COUNT === 0) await nextTurn();
     if (!isOld(body)) continue;
     await mover.move(user, body, () => {
-      // One that failed meanwhile is a dead letter now, which may come below.
+      // A message that failed meanwhile is now a dead letter, which may come below.
       return state.messages.get(sequence)?.body === body ? { kind: "message", sequence } : undefined;
     });
   }
@@ -59,10 +59,10 @@ export async function moveBodies({ state, recorder }: Cleaned, segments: readonl
     }
   }
   for (const user of [...state.users]) {
-    // Not a copy: there may be very many. Runs that come meanwhile have new bodies.
+    // Not a copy, because there may be very many runs. Runs that are added meanwhile have new bodies.
     for (const run of user.runs.values()) {
-      looked += 1;
-      if (looked % LOOK_COUNT === 0) await nextTurn();
+      visited += 1;
+      if (visited % VISIT_COUNT === 0) await nextTurn();
       for (const { kind, index, body } of bodiesOf(run)) {
         if (isOld(body)) await mover.move(user, body, () => ({ kind, runId: run.id, index }));
       }
@@ -88,11 +88,11 @@ class Mover {
     this.#recorder = recorder;
   }
 
-  /** Reads a body and records it again, unless nobody wants it any more by then: then it has no owner either. */
+  /** Reads a body and records it again, unless it was freed meanwhile: then it has no owner either. */
   async move(user: User, body: Body, ownerNow: () => BodyOwner | undefined): Promise<void> {
     const { segment, checksum } = body;
     const bytes = await loadUndamaged(this.#bodies, body);
-    if (bytes === undefined) return; // Whoever asks for it gets an error, and the others continue.
+    if (bytes === undefined) return; // A damaged body stays: reading it is an error, and the others are moved.
     if (!body.isWanted || body.segment !== segment || user.isDropped) return;
     const owner = ownerNow();
     if (owner === undefined) return;

@@ -1,9 +1,9 @@
-/** Long messages and long answers on an engine: what is under way at once, and what waits. */
+/** Long messages and long answers on an engine: limits of calls and of recorded answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
 
-test("long bodies are sent as far as there is room for them, one user's in half of it; short ones wait for nothing", async () => {
+test("long bodies are sent within the limit, one user's within half of it; short ones do not wait", async () => {
   const MB = 1024 * 1024;
   const harness = await MessagingHarness.start({ largeCallsBytesMax: 8 * MB });
   harness.destination = () => "later";
@@ -15,7 +15,7 @@ test("long bodies are sent as far as there is room for them, one user's in half 
   const called = () => harness.calls.map(({ url, body }) => `${new URL(url).pathname} ${body.length}`);
   assert.deepEqual(called(), ["/ 1572864", "/ 1572864", "/short 5"]);
 
-  // One that waits is cancelled, and is never sent.
+  // A waiting call is cancelled, and is never sent.
   assert.equal(await harness.user.cancel(ids[2] ?? ""), true);
   harness.calls[0]?.answer(answered(200));
   await harness.settle();
@@ -27,7 +27,7 @@ test("long bodies are sent as far as there is room for them, one user's in half 
   assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
-test("large answers are recorded one after the other, each when the one before is on the disk", async () => {
+test("large answers are recorded one after the other, each when the previous one is on the disk", async () => {
   const harness = await MessagingHarness.start();
   const answer = answered(200, [], "x".repeat(2 * 1024 * 1024));
   harness.destination = ({ url }) => (url.endsWith("/callback") ? answered(200) : "later");

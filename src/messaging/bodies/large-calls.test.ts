@@ -6,7 +6,7 @@ import { LargeCalls } from "./large-calls.ts";
 const a = { name: "a" } as User;
 const b = { name: "b" } as User;
 
-test("one user's calls have half of the room, in their order, and another user has the other half", () => {
+test("one user's calls take half of the limit, in their order, and another user's the other half", () => {
   const calls = new LargeCalls(100);
   const started: string[] = [];
   const enter = (user: User, bytes: number): void =>
@@ -28,7 +28,7 @@ test("one user's calls have half of the room, in their order, and another user h
   assert.deepEqual([calls.bytes, calls.waitingCount], [0, 0]);
 });
 
-test("where the room of all is full, who came first starts first", () => {
+test("when the common limit is reached, the first call starts first", () => {
   const calls = new LargeCalls(100);
   const started: string[] = [];
   const enter = (user: User, bytes: number): void =>
@@ -44,7 +44,7 @@ test("where the room of all is full, who came first starts first", () => {
   assert.deepEqual(started, ["a50", "b45", "c20", "b5"]);
 });
 
-test("a call that is longer than all starts when it is alone", () => {
+test("a call that exceeds the limit starts when no other call is under way", () => {
   const calls = new LargeCalls(100);
   const started: number[] = [];
   calls.enter(a, 10, () => started.push(10));

@@ -1,12 +1,11 @@
 /**
- * Memory for calls with large bodies: so many bytes of them are under way at
- * once, all users together, and of one user half. What was answered to a message
- * may be several times longer than messages are, and comes back as the body of
- * its callbacks.
+ * Limits the memory of calls with large bodies: their bytes under way are bounded
+ * for all users together, and for one user by half of that. Bodies of callbacks may
+ * be several times longer than messages, because they contain answers.
  *
- * (1) A call that is alone may be longer than all of it.
- * (2) Calls of one user start in the order in which they came, and where the
- *     room of all is full, those of all users.
+ * (1) A single call may exceed the limit.
+ * (2) Calls of one user start in order of arrival; when the common limit is
+ *     reached, calls of all users do.
  */
 import type { User } from "../state/user.ts";
 
@@ -22,14 +21,14 @@ interface Waiting {
 export class LargeCalls {
   readonly #bytesMax: number;
   #bytes = 0;
-  readonly #ofUsers = new Map<User, number>();
+  readonly #bytesByUser = new Map<User, number>();
   #waiting: Waiting[] = [];
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Of calls under way. */
+  /** Bytes of calls under way. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -38,7 +37,7 @@ export class LargeCalls {
     return this.#waiting.length;
   }
 
-  /** Calls `start` now or when there is room. The caller calls `leave` afterwards. */
+  /** Calls `start` now or when the limits allow it. The caller calls `leave` afterwards. */
   enter(user: User, bytes: number, start: () => void): void {
     this.#waiting.push({ user, bytes, start });
     this.#startAll();
@@ -46,9 +45,9 @@ export class LargeCalls {
 
   leave(user: User, bytes: number): void {
     this.#bytes -= bytes;
-    const rest = (this.#ofUsers.get(user) ?? 0) - bytes;
-    if (rest > 0) this.#ofUsers.set(user, rest);
-    else this.#ofUsers.delete(user);
+    const rest = (this.#bytesByUser.get(user) ?? 0) - bytes;
+    if (rest > 0) this.#bytesByUser.set(user, rest);
+    else this.#bytesByUser.delete(user);
     this.#startAll();
   }
 
@@ -66,7 +65,7 @@ export class LargeCalls {
       isFull = !this.#hasRoomOfAll(call.bytes);
       if (isFull) return true;
       this.#bytes += call.bytes;
-      this.#ofUsers.set(call.user, (this.#ofUsers.get(call.user) ?? 0) + call.bytes);
+      this.#bytesByUser.set(call.user, (this.#bytesByUser.get(call.user) ?? 0) + call.bytes);
       starting.push(call);
       return false;
     });
@@ -80,7 +79,7 @@ export class LargeCalls {
 
   /** keeps (1) */
   #hasRoomOfUser(user: User, bytes: number): boolean {
-    const taken = this.#ofUsers.get(user) ?? 0;
+    const taken = this.#bytesByUser.get(user) ?? 0;
     return taken === 0 || taken + bytes <= this.#bytesMax / 2;
   }
 }

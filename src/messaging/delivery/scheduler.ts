@@ -147,7 +147,7 @@ export class Scheduler {
     for (const message of this.#state.messages) {
       const { sequence } = message;
       // A call for a run that has ended meanwhile is not repeated.
-      if (message.run?.hasLeftBehind(message) === true && message.state !== messageState.cancelRequested) {
+      if (message.run?.ignoresOutcomeOf(message) === true && message.state !== messageState.cancelRequested) {
         this.#recorder.apply(message.user, "cancelRequested", { sequence, atMs: now.wallMs });
       }
       if (message.state !== messageState.cancelRequested) continue;

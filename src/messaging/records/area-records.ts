@@ -1,4 +1,4 @@
-/** Records of the area itself: its users, and the numbers that were given out. They stand under the tenant number 0. */
+/** Records of the area itself: its users, and the last numbers in use. Their tenant number is 0. */
 import type { SigningKeys, User } from "../state/user.ts";
 import { readJson, readText, writeJson, writeText } from "./fields.ts";
 import { NO_EVENT, type RecordRows } from "./row.ts";
@@ -8,9 +8,9 @@ export const AREA = 0;
 
 export interface AreaKinds {
   userCreated(fields: { readonly number: number; readonly name: string; readonly keys: SigningKeys }): User;
-  /** With everything it has. */
+  /** Drops a user with all its state. */
   userDropped(fields: { readonly number: number }): void;
-  /** Snapshots: the numbers that were given out last. */
+  /** Snapshots: the last numbers in use. */
   numbersGiven(fields: { readonly userNumber: number; readonly sequence: number }): void;
 }
 

@@ -1,4 +1,4 @@
-/** The record of a body that was written once more, so that the segment in which it lay can go (bodies/cleaning.ts). */
+/** The record of a body that was written again, so that its old segment can be removed (bodies/cleaning.ts). */
 import { assert } from "../../kernel/assert.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Body } from "../bodies/body.ts";
@@ -16,7 +16,7 @@ import {
 } from "./fields.ts";
 import { NO_EVENT, type RecordRows } from "./row.ts";
 
-/** Whose body it is. `index` is that of an entry in its run, else 0. */
+/** The owner of a body. `index` is that of an entry in its run, otherwise 0. */
 export type BodyOwner =
   | { readonly kind: "message"; readonly sequence: number }
   | { readonly kind: "deadLetter" | "response"; readonly id: DeadLetterId }

@@ -47,7 +47,7 @@ export interface DeadLetterKinds {
   deadLetterRemoved(fields: { readonly id: DeadLetterId }): void;
   /** Snapshots. */
   deadLetterStored(fields: StoredDeadLetterFields): void;
-  /** Snapshots: messages of the day, the last id of a dead letter. */
+  /** Snapshots: count of messages of the day, the last id of a dead letter. */
   countersStored(fields: { readonly day: number; readonly dayCount: number; readonly lastId: DeadLetterId }): void;
 }
 
@@ -124,7 +124,7 @@ export const deadLetterRecords: RecordRows<User, DeadLetterKinds> = {
   },
 };
 
-/** A failure in the form of a retry: the same fields, and no next time. */
+/** A failure in the form of a retry: the same fields, without a next time. */
 function failureDetail({ responseBody, ...fields }: FailedFields): Uint8Array {
   const frame = new FrameWriter();
   messageRecords.retryPlanned.write(frame, { ...fields, dueMs: 0, responseBytes: responseBody.bytes ?? NO_BYTES });

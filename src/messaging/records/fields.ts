@@ -1,11 +1,10 @@
 /**
- * Fields of records: how parts that several kinds of records have are written
- * and read. Fields that are read rarely are one JSON text. Varint fields hold
- * the rest.
+ * Writes and reads the fields that several kinds of records have. Fields that are
+ * read rarely are one JSON text. The others are varints.
  *
  *     new body       checksum | bytes                      always the last field of its record
  *     stored body    segment > 0 | offset | length | checksum
- *                    segment = 0 | checksum | bytes        in snapshots: it lies nowhere else
+ *                    segment = 0 | checksum | bytes        a body that is only in the snapshot
  */
 import { assert } from "../../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../../kernel/bytes.ts";
@@ -27,7 +26,7 @@ export function writeJson(frame: FrameWriter, value: unknown): void {
   writeText(frame, JSON.stringify(value));
 }
 
-/** A record's own JSON, which we wrote ourselves. */
+/** Reads JSON that `writeJson` wrote. */
 export function readJson<Value>(reader: FrameReader): Value {
   return JSON.parse(readText(reader)) as Value;
 }
@@ -51,7 +50,7 @@ export function readMessageFacts(reader: FrameReader): MessageFacts {
   };
 }
 
-/** An envelope that messages share already and that counts this use, or the text of one that was read. */
+/** A shared envelope that counts this use already, or the text of an envelope that was read. */
 export type EnvelopeField = Envelope | EnvelopeText;
 
 export interface EnvelopeText {
@@ -66,17 +65,17 @@ export function readEnvelope(reader: FrameReader): EnvelopeText {
   return { text: readText(reader) };
 }
 
-/** The shared envelope, counted as used once more. */
+/** The shared envelope, with this use counted. */
 export function sharedEnvelope(envelopes: Envelopes, field: EnvelopeField): Envelope {
   return field instanceof Envelope ? field : envelopes.shareText(field.text);
 }
 
-/** A body as its record brings it: a new one with its bytes in memory, or what was read of it. */
+/** A body in a record: a new one with its bytes in memory, or the fields that were read. */
 export type BodyField = Body | BodyRead;
 
 export interface BodyRead {
   readonly checksum: number;
-  /** Valid as long as the frame: copy what is kept. */
+  /** A view of the frame: copy it to store it. */
   readonly bytes: Buffer;
   /** In the frame. */
   readonly offset: number;
@@ -93,16 +92,16 @@ export function readBody(reader: FrameReader): BodyRead {
   return { checksum, bytes, offset: reader.offset - bytes.length };
 }
 
-/** A body as a snapshot has it: its place, or itself. */
+/** A body in a snapshot: its location, or its bytes. */
 export type StoredBody =
   | { readonly segment: number; readonly offset: number; readonly length: number; readonly checksum: number }
   | BodyRead;
 
-/** For bodies that stand elsewhere in the snapshot. */
+/** In place of bodies that are elsewhere in the snapshot. */
 export const EMPTY_BODY = Body.of(Buffer.alloc(0), false);
 
 export function storedBody(body: Body): StoredBody {
-  // Nobody reads a body any more whose run has ended.
+  // The body of an ended run is not read any more.
   const { segment, offset, length, checksum, bytes } = body.isWanted ? body : EMPTY_BODY;
   if (segment > 0) return { segment, offset, length, checksum };
   return { checksum, bytes: bytes ?? Buffer.alloc(0), offset: 0 };

@@ -31,25 +31,25 @@ import { type EventList, NO_EVENT, type RecordRows } from "./row.ts";
 export interface NewMessageFields {
   readonly facts: MessageFacts;
   readonly envelope: EnvelopeField;
-  /** Empty: nothing is compared with it. */
+  /** Empty: no deduplication. */
   readonly deduplicationKey: string;
   readonly body: BodyField;
 }
 
-/** What happened to a message, and when. */
+/** A message, and the time of its change. */
 export interface MessageMove {
   readonly sequence: number;
   readonly atMs: number;
 }
 
 export interface AttemptFields extends MessageMove {
-  /** The same moment as time that has passed (moment.ts). It is not recorded. */
+  /** The same time in passed time (moment.ts). It is not recorded. */
   readonly passedMs: number;
 }
 
-/** An attempt that was not the last one, or the last one of a message that leaves no dead letter. */
+/** A failed attempt that was not the last one, or the last one of a message that leaves no dead letter. */
 export interface FailedAttemptFields extends MessageMove {
-  /** Of the next attempt; 0: there is none. */
+  /** When the next attempt is due; 0: none follows. */
   readonly dueMs: number;
   readonly response: ResponseFacts;
   readonly responseBytes: Buffer;
@@ -74,7 +74,7 @@ export interface MessageKinds {
   retryPlanned(fields: FailedAttemptFields): void;
   cancelRequested(fields: MessageMove): void;
   cancelled(fields: MessageMove): void;
-  /** A message ends without a dead letter: its run has it, or continues. */
+  /** A message fails without a dead letter: its run has the failure as a result, or continues. */
   failedInRun(fields: FailedAttemptFields): void;
   /** Snapshots. */
   deduplicationStored(fields: {
@@ -139,7 +139,7 @@ export const messageRecords: RecordRows<User, MessageKinds> = {
     },
     apply({ state, isReplay }, fields) {
       const message = state.messageOf(fields.sequence);
-      // A crash hid how the attempt before ended, and the start after it made this one in its place.
+      // The result of the previous attempt was lost in a crash, and the next start repeated it.
       if (isReplay && message.state === messageState.active) message.reopen();
       state.startAttempt(message, fields);
     },
@@ -203,7 +203,7 @@ export const messageRecords: RecordRows<User, MessageKinds> = {
   },
 };
 
-/** What the history says of a message that was accepted; of an entry that was copied too. */
+/** The event of an accepted message or of a copied entry. */
 export function addAccepted(
   events: EventList,
   { facts, envelope }: Pick<NewMessageFields, "facts" | "envelope">,

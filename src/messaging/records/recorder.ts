@@ -1,7 +1,7 @@
 /**
  * The only way to change the state: a change is written into the frame and then
- * applied, so that nothing can be done without a record. A frame is what one
- * decision did to one user; `commit` appends it.
+ * applied, so no change is without a record. A frame has the changes of one
+ * decision to one user; `commit` appends it.
  */
 import { assert } from "../../kernel/assert.ts";
 import { FrameWriter } from "../../kernel/frame.ts";
@@ -29,7 +29,7 @@ export class Recorder {
   readonly #state: MessagingState;
   readonly #journal: Journal;
   readonly #bodies: NewBodies;
-  /** Of the user of the frame: most frames follow one of the same user. */
+  /** The last context, reused because most frames follow one of the same user. */
   #context: ApplyContext<User> | undefined;
 
   constructor(state: MessagingState, journal: Journal) {
@@ -38,10 +38,10 @@ export class Recorder {
     this.#bodies = new NewBodies(this.#frame, state);
   }
 
-  /** Changes what a user has, in the frame that is being made. */
+  /** Makes a change of a user, in the current frame. */
   apply<Kind extends UserKind>(user: User, kind: Kind, fields: UserFields<Kind>): UserResult<Kind> {
     const frame = this.#frame;
-    assert(!user.isDropped, "nothing is recorded of a dropped user");
+    assert(!user.isDropped, "a dropped user is not changed");
     assert(frame.isEmpty || frame.tenantNumber === user.number, "a frame belongs to one user");
     const row = userRecords[kind];
     row.write(frame.record(user.number, row.code), fields);
@@ -51,17 +51,17 @@ export class Recorder {
     return row.apply(this.#context, fields);
   }
 
-  /** A change that is a frame of its own. */
+  /** Makes a change of a user as a frame of its own. */
   append<Kind extends UserKind>(user: User, kind: Kind, fields: UserFields<Kind>): UserResult<Kind> {
-    assert(this.#frame.isEmpty, "no other frame is being made");
+    assert(this.#frame.isEmpty, "no other frame is open");
     const result = this.apply(user, kind, fields);
     this.commit();
     return result;
   }
 
-  /** Changes the users of the area. It is a frame of its own. */
+  /** Makes a change of the area as a frame of its own. */
   appendToArea<Kind extends AreaKind>(kind: Kind, fields: AreaFields<Kind>): AreaResult<Kind> {
-    assert(this.#frame.isEmpty, "no other frame is being made");
+    assert(this.#frame.isEmpty, "no other frame is open");
     const row = areaRecords[kind];
     row.write(this.#frame.record(AREA, row.code), fields);
     const result = row.apply({ state: this.#state, user: undefined, bodies: this.#bodies, isReplay: false }, fields);
@@ -69,7 +69,7 @@ export class Recorder {
     return result;
   }
 
-  /** Appends what was done since the last commit, if anything was. Returns the end of the journal. */
+  /** Appends the changes since the last commit, if there are any. Returns the end of the journal. */
   commit(): number {
     if (this.#frame.isEmpty) return this.#journal.end;
     const owner = this.#state.findUserByNumber(this.#frame.tenantNumber);
@@ -79,7 +79,7 @@ export class Recorder {
   }
 }
 
-/** Bodies of the frame that is being made: where they lie is known when it is written. */
+/** Bodies of the current frame: their location is known when it is written. */
 class NewBodies implements BodyPlacer {
   readonly #frame: FrameWriter;
   readonly #state: MessagingState;
@@ -90,7 +90,7 @@ class NewBodies implements BodyPlacer {
   }
 
   place(field: BodyField, account: MemoryAccount): Body {
-    assert(field instanceof Body, "a change brings a body with its bytes");
+    assert(field instanceof Body, "a change has a body with its bytes");
     this.#state.bodies.note(field, this.#frame.byteCount - field.length, account);
     return field;
   }

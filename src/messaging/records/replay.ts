@@ -1,4 +1,4 @@
-/** Applies frames of a journal or a snapshot to the state: what `Recorder` and `snapshot.ts` wrote. */
+/** Applies frames of a journal or a snapshot to the state: those of `Recorder` and `snapshot.ts`. */
 import { crc32 } from "node:zlib";
 import { assert } from "../../kernel/assert.ts";
 import { FrameReader } from "../../kernel/frame.ts";
@@ -11,7 +11,7 @@ import type { BodyField, StoredBody } from "./fields.ts";
 import type { ApplyContext, BodyPlacer } from "./row.ts";
 import { type AreaKind, areaKindOf, areaRecords, type UserKind, userKindOf, userRecords } from "./table.ts";
 
-/** Where the payload of a frame lies; undefined for a frame of a snapshot. */
+/** The location of the payload of a frame; undefined for a frame of a snapshot. */
 export interface JournalLocation {
   readonly segment: number;
   readonly offset: number;
@@ -44,7 +44,7 @@ function replayUserRecord<Kind extends UserKind>(context: ApplyContext<User>, re
   row.apply(context, row.read(reader));
 }
 
-/** A body of the journal stays there until it is asked for; one of a snapshot that lies nowhere else is taken along. */
+/** A body of the journal is read when it is needed; a body that is only in the snapshot is copied into memory. */
 class ReplayedBodies implements BodyPlacer {
   readonly #state: MessagingState;
   readonly #location: JournalLocation | undefined;
@@ -76,7 +76,7 @@ class ReplayedBodies implements BodyPlacer {
   }
 
   #take(checksum: number, bytes: Buffer, account: MemoryAccount): Body {
-    assert(crc32(bytes) === checksum, "a body in a frame is what was written");
+    assert(crc32(bytes) === checksum, "a body in a frame has its checksum");
     const body = new Body(Buffer.from(bytes), { length: bytes.length, checksum }, false);
     this.#state.bodies.keep(body, account);
     return body;

@@ -1,4 +1,4 @@
-/** Records of what a user sets up: queues, schedules, URL groups, flow-control keys, signing keys. */
+/** Records of the resources of a user: queues, schedules, URL groups, flow-control keys, signing keys. */
 import type { FlowKey, FlowKeyRecord } from "../state/flow-key.ts";
 import type { Queue, QueueRecord } from "../state/queue.ts";
 import type { Schedule, ScheduleRecord } from "../state/schedule.ts";
@@ -13,7 +13,7 @@ interface Named {
 
 interface SigningKeysFields {
   readonly keys: SigningKeys;
-  /** As the operator gave them. */
+  /** The keys that the operator configured. */
   readonly given: SigningKeys;
 }
 
@@ -22,13 +22,13 @@ export interface ResourceKinds {
   queueRemoved(fields: Named): void;
   schedulePut(fields: { readonly record: ScheduleRecord; readonly body: Buffer }): Schedule;
   scheduleRemoved(fields: { readonly id: string }): void;
-  /** Its body stays. */
+  /** Does not change the body. */
   scheduleChanged(fields: { readonly id: string; readonly change: Partial<ScheduleRecord> }): void;
   groupPut(fields: { readonly group: UrlGroup }): void;
   groupRemoved(fields: Named): void;
   flowKeyPut(fields: { readonly record: FlowKeyRecord }): FlowKey;
   signingKeysPut(fields: SigningKeysFields): void;
-  /** A key without messages is forgotten. */
+  /** An unused key is removed. */
   flowKeyRemoved(fields: { readonly key: string }): void;
 }
 

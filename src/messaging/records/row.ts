@@ -1,16 +1,15 @@
 /**
- * What a kind of record is: one row with its code, how its fields are written
- * and read, how it changes the state, and what the history says of it. A row
- * without one of these does not compile, so no part can know a record that
- * another does not.
+ * A kind of record is one row: its code, how its fields are written and read, how
+ * it changes the state, and its events in the history. A row without one of these
+ * does not compile, so a record that one part handles is handled by all parts.
  *
- *     now        Recorder     write, then apply
+ *     request    Recorder     write, then apply
  *     start      replay.ts    read, then apply
  *     snapshot   snapshot.ts  write
- *     history    history-events.ts   read, then event
+ *     history    ../history.ts       read, then event
  *
- * A row may get more: how its change is undone, or facts about the shards of a
- * server. Such a property belongs here, required if every row must answer it.
+ * Further properties, such as how a change is undone, or facts about the shards of
+ * a server, belong here; a property that every row needs is required.
  */
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
@@ -21,23 +20,23 @@ import type { BodyField, StoredBody } from "./fields.ts";
 
 /** `Owner` is the user of the record, or undefined for records of the area itself. */
 export interface RecordRow<Owner, Fields, Result> {
-  /** In the journal. A code keeps its meaning permanently. */
+  /** In the journal. The meaning of a code never changes. */
   readonly code: number;
   /** Everything after the code. */
   write(frame: FrameWriter, fields: Fields): void;
-  /** What `write` wrote. Buffers are views of the frame. */
+  /** Reads the fields that `write` wrote. Buffers are views of the frame. */
   read(reader: FrameReader): Fields;
   apply(context: ApplyContext<Owner>, fields: Fields): Result;
   readonly event: EventOf<Fields> | typeof NO_EVENT;
 }
 
-/** The history says nothing of the record. */
+/** The record has no event in the history. */
 export const NO_EVENT = "no event";
 
-/** Adds what the history says of a record. */
+/** Adds the events of a record to the history. */
 export type EventOf<Fields> = (events: EventList, fields: Fields) => void;
 
-/** The kinds of a subject: each with its fields, and with what applying it returns. */
+/** The kinds of a subject: each with its fields and the result of applying it. */
 type Kinds<Subject> = { readonly [Kind in keyof Subject]: (fields: never) => unknown };
 
 export type FieldsOf<Signature> = Signature extends (fields: infer Fields) => unknown ? Fields : never;
@@ -52,15 +51,15 @@ export interface ApplyContext<Owner> {
   readonly state: MessagingState;
   readonly user: Owner;
   readonly bodies: BodyPlacer;
-  /** The record was written in an earlier life. */
+  /** True in a replay: the record was written before this start. */
   readonly isReplay: boolean;
 }
 
-/** Knows where the frame of the record lies, and so where its bodies do. */
+/** Sets the locations of bodies, which follow from the location of their frame. */
 export interface BodyPlacer {
-  /** A body that came with the record. Its bytes count for the account while they are in memory. */
+  /** A body of the record. Its bytes count for the account while they are in memory. */
   place(field: BodyField, account: MemoryAccount): Body;
-  /** A body that was written once more. */
+  /** A body that was written again. */
   move(body: Body, field: Pick<BodyField, "checksum" | "bytes">): void;
   /** A body of a snapshot. */
   restore(field: StoredBody, account: MemoryAccount): Body;
@@ -77,7 +76,7 @@ export interface MessageEvent {
   readonly detail: Uint8Array;
 }
 
-/** A state that a message came to. */
+/** A new state of a message. */
 export interface StateEvent {
   readonly message: number;
   readonly timeMs: number;
@@ -91,10 +90,10 @@ export interface HistoryEvents {
   readonly droppedUsers: number[];
 }
 
-/** What the history says of a frame, while its records are read. */
+/** Collects the events of a frame while its records are read. */
 export interface EventList extends HistoryEvents {
   /** Number of the user. */
   readonly user: number;
-  /** A copy of the fields of the record that was read last. */
+  /** A copy of the encoded fields of the last record. */
   detail(): Uint8Array;
 }

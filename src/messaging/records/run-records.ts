@@ -1,6 +1,6 @@
 /**
  * Records of workflow runs. The entries of a run come with its messages: the
- * acceptance of a message is also what puts an entry at the end.
+ * record of an accepted message also adds its entry.
  */
 import type { MessageFacts } from "../state/message.ts";
 import type {
@@ -43,7 +43,7 @@ interface OfRun {
 export interface RunEndedFields extends OfRun {
   readonly state: RunState;
   readonly atMs: number;
-  /** What its function returned; undefined if it did not. */
+  /** The return value of its function; undefined if it did not return. */
   readonly result: BodyField | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface StoredEntryFields extends OfRun {
 
 export interface RunKinds {
   runCreated(fields: { readonly record: RunRecord }): Run;
-  /** Its entries and its config are replaced by those of another start. */
+  /** Another start replaces its entries and its config. */
   runRestarted(fields: OfRun & { readonly config: RunConfig }): void;
   runEnded(fields: RunEndedFields): void;
   runForgotten(fields: OfRun): void;
@@ -77,11 +77,11 @@ export interface RunKinds {
   waiterAdded(fields: { readonly record: WaiterRecord }): Waiter;
   waiterRemoved(fields: { readonly number: number }): void;
   eventSaved(fields: OfRun & { readonly eventId: string; readonly data: Buffer }): void;
-  /** The oldest saved event of this id leaves. */
+  /** Removes the oldest saved event of this id. */
   eventTaken(fields: OfRun & { readonly eventId: string }): void;
-  /** Undefined: the endpoint has none. */
+  /** Undefined: the endpoint has no failure function. */
   failureFunctionPut(fields: OfRun & { readonly failureFunction: FailureFunction | undefined }): void;
-  /** The same with a long answer to its call, which lies in the journal. */
+  /** The same with a long answer to its call, which is stored as a body. */
   failureFunctionAnswered(
     fields: OfRun & { readonly failureFunction: FailureFunction; readonly answer: BodyField },
   ): void;
@@ -140,7 +140,7 @@ export const runRecords: RecordRows<User, RunKinds> = {
   },
   entryCopied: {
     code: 54,
-    // As the record of an accepted message, without a deduplication key.
+    // Like the record of an accepted message, without a deduplication key.
     write(frame, { facts, envelope, body }) {
       writeMessageFacts(frame, facts);
       writeEnvelope(frame, envelope);

@@ -1,4 +1,4 @@
-/** What a snapshot says of messages. */
+/** Messages in snapshots. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
@@ -12,7 +12,7 @@ function restored(harness: MessagingHarness): MessagingState {
   return state;
 }
 
-test("a callback holds its queue over a snapshot, but not a new queue of the same name", async () => {
+test("a callback holds its queue after a snapshot, but not a new queue of the same name", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = ({ url }) => (url === "https://callback.test/" ? "later" : answered(200));
   const callback = { url: "https://callback.test/", given: [] };

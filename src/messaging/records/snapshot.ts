@@ -1,4 +1,4 @@
-/** The frames of a snapshot, which `replay.ts` reads. Of a body in the journal they say where it lies. */
+/** Writes the frames of a snapshot, which `replay.ts` reads. For a body in the journal they have its location. */
 import { FrameWriter } from "../../kernel/frame.ts";
 import type { Message, MessageFacts } from "../state/message.ts";
 import type { MessagingState } from "../state/messaging-state.ts";
@@ -8,10 +8,10 @@ import { AREA } from "./area-records.ts";
 import { EMPTY_BODY, storedBody } from "./fields.ts";
 import { type AreaFields, type AreaKind, areaRecords, type UserChange, type UserKind, userRecords } from "./table.ts";
 
-/** Frames are ended at the first record after so many bytes. */
+/** A frame ends at the first record after this many bytes. */
 const FRAME_BYTES = 256 * 1024;
 
-/** A frame is valid until the next one is asked for. */
+/** A frame is valid until the next one is requested. */
 export function* snapshotFrames(state: MessagingState): Generator<Uint8Array> {
   const frame = new FrameWriter();
   for (const { number, name, givenKeys: keys } of state.users) {
@@ -51,7 +51,7 @@ function writeUserRecord<Kind extends UserKind>(
   row.write(frame.record(userNumber, row.code), fields);
 }
 
-/** Messages come later: they name queues and keys. */
+/** Without messages, which come later because they refer to queues and keys. */
 function* changesOfUser(user: User): Generator<UserChange> {
   const { signingKeys: keys, givenKeys: given } = user;
   yield { kind: "signingKeysPut", fields: { keys, given } };
@@ -92,7 +92,7 @@ function* changesOfRun(run: Run): Generator<UserChange> {
 
 function changeOfMessage(state: MessagingState, message: Message): UserChange<"messageStored"> {
   const { envelope, retried, dueMs } = message;
-  // A callback of a queue that was deleted holds up nothing, least of all a new queue of that name.
+  // A callback of a deleted queue does not hold up a new queue of the same name.
   const isHolding = state.heldQueueOf(message)?.hasSlot(message.slotOwner) === true;
   return {
     kind: "messageStored",

@@ -1,4 +1,4 @@
-/** Every kind of record: its code, and that what is written is read, by a replay and by the history alike. */
+/** Every kind of record: its code, and that replay and history read the fields that were written. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
@@ -49,7 +49,7 @@ const waiter = {
 };
 const failureFunction = { state: "CALLBACK_FAIL", messageId: "msg_1", url: "https://a.test", retriesMax: 3 } as const;
 
-/** A body as a reader finds it whose bytes begin at `offset`. */
+/** The fields that a reader finds for a body whose bytes begin at `offset`. */
 function bodyAt(offset: number, text = "the body"): BodyRead {
   const bytes = Buffer.from(text);
   return { checksum: crc32(bytes), bytes, offset };
@@ -61,7 +61,7 @@ const areaExamples: { readonly [Kind in AreaKind]: readonly [code: number, field
   numbersGiven: [3, { userNumber: 7, sequence: 2 ** 40 }],
 };
 
-/** The type asks for an example of each kind. */
+/** The type requires an example of each kind. */
 const userExamples: { readonly [Kind in UserKind]: readonly [code: number, fields: UserFields<Kind>] } = {
   messageAccepted: [10, { facts, envelope, deduplicationKey: "id", body: bodyAt(106) }],
   messageStored: [11, { facts, state: 2, retried: 1, dueMs: 3_000, turn: 1, envelope, body: stored }],
@@ -136,7 +136,7 @@ function checkUser<Kind extends UserKind>(kind: Kind): void {
   assert.equal(reader.isAtEnd, true);
 }
 
-test("the history finds the record after one of any kind", () => {
+test("the history reads the record after a record of any kind", () => {
   for (const kind of Object.keys(userExamples) as UserKind[]) {
     const { entries } = historyEventsOf(frameOf(kind));
     assert.deepEqual(entries.at(-1), { message: 301, timeMs: 5, state: 7, detail: undefined }, kind);
@@ -152,12 +152,12 @@ function frameOf<Kind extends UserKind>(kind: Kind): Buffer {
   return Buffer.from(frame.take());
 }
 
-test("a code that no kind has is an error, and not guessed", () => {
+test("an unknown code fails an assertion", () => {
   const frame = Buffer.from(new FrameWriter().record(USER, 99).bytes("what is it").take());
   assert.throws(() => historyEventsOf(frame), /messaging record code 99 is known to this version/);
 });
 
-/** States of the history: created 0, active 1, retry 2, error 3, delivered 4, failed 5, cancel requested 6, cancelled 7. */
+/** History states: created 0, active 1, retry 2, error 3, delivered 4, failed 5, cancel requested 6, cancelled 7. */
 const events: readonly (readonly [kind: UserKind, states: readonly number[]])[] = [
   ["messageAccepted", [0]],
   ["attemptStarted", [1]],
@@ -175,7 +175,7 @@ const events: readonly (readonly [kind: UserKind, states: readonly number[]])[] 
 ];
 
 for (const [kind, states] of events) {
-  test(`the history says of ${kind}: ${states.join(" ") || "nothing"}`, () => {
+  test(`the history events of ${kind}: ${states.join(" ") || "nothing"}`, () => {
     const { entries } = historyEventsOf(frameOf(kind));
     assert.deepEqual(
       entries.slice(0, -1).map(({ state }) => state),

@@ -1,7 +1,6 @@
 /**
- * All records of messaging in the journal, by the name of their kind. To add
- * one, add its signature and its row to the file of its subject; nothing else
- * knows kinds one by one.
+ * All records of messaging in the journal, by kind. To add one, add its signature
+ * and its row to the file of its subject; no other code lists the kinds.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { User } from "../state/user.ts";
@@ -23,7 +22,7 @@ export type UserFields<Kind extends UserKind> = FieldsOf<UserKinds[Kind]>;
 export type AreaResult<Kind extends AreaKind> = ResultOf<AreaKinds[Kind]>;
 export type UserResult<Kind extends UserKind> = ResultOf<UserKinds[Kind]>;
 
-/** A change of one user: what a record of it says. */
+/** A change of one user: the kind and the fields of its record. */
 export type UserChange<Kind extends UserKind = UserKind> = {
   [Each in Kind]: { readonly kind: Each; readonly fields: UserFields<Each> };
 }[Kind];
@@ -46,7 +45,7 @@ export function areaKindOf(code: number): AreaKind {
   return getKind(areaKinds, code);
 }
 
-/** The same for a record of a user. */
+/** The kind of a record of a user. Throws for a code that this version does not know. */
 export function userKindOf(code: number): UserKind {
   return getKind(userKinds, code);
 }

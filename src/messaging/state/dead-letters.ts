@@ -1,19 +1,19 @@
 /**
- * Dead letters: messages whose delivery failed for good, kept with their last
- * response until somebody retries or deletes them, or their time is over.
+ * Dead letters: messages whose delivery failed permanently, stored with their
+ * last response until they are retried, deleted, or expire.
  *
  * Ids look like those of a stream, `<milliseconds>-<number>`, and grow.
  */
 import type { Body } from "../bodies/body.ts";
 import type { Envelope } from "../options/envelope.ts";
 
-/** What came back from the last attempt. */
+/** The response of the last attempt. */
 export interface ResponseFacts {
   /** 0: no answer came. */
   readonly status: number;
   /** name, value, name, value, … */
   readonly headers: readonly string[];
-  /** Why there is no answer, or what is wrong with it; empty: nothing to say. */
+  /** Why no answer came, or what is wrong with it; empty without an error. */
   readonly error: string;
 }
 
@@ -39,7 +39,7 @@ export function deadLetterIdText({ ms, number }: DeadLetterId): string {
   return `${ms}-${number}`;
 }
 
-/** A moment in ms has 15 digits at most, and so has a number. */
+/** A time in ms has at most 15 digits, and so has a number. */
 const ID_PATTERN = /^(0|[1-9]\d{0,14})-(0|[1-9]\d{0,14})$/;
 
 export function parseDeadLetterId(text: string): DeadLetterId | undefined {
@@ -56,7 +56,7 @@ export class DeadLetters {
     return this.#byId.size;
   }
 
-  /** The id after all that were given out, at this moment. */
+  /** The id of the next dead letter at this time. */
   nextId(nowMs: number): DeadLetterId {
     const { ms, number } = this.#last;
     return nowMs > ms ? { ms: nowMs, number: 0 } : { ms, number: number + 1 };
@@ -85,7 +85,7 @@ export class DeadLetters {
     return this.#byId.values();
   }
 
-  /** The last id given out, for snapshots. */
+  /** The last id, for snapshots. */
   get lastId(): DeadLetterId {
     return this.#last;
   }

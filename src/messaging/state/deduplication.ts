@@ -1,10 +1,10 @@
 /**
- * Which messages were accepted lately, by what makes two of them the same
- * (C.deduplication). An entry lives for the window
- * after the acceptance and then no later than the next look at it.
+ * Recently accepted messages by deduplication key (C.deduplication). An entry is
+ * valid for the window after the acceptance, and is removed by a later call of
+ * `forget`.
  *
- * Entries are added in the order of time, so those past their time are at the
- * front; a `Map` keeps that order.
+ * Entries are added in the order of time, so expired ones are at the front; a
+ * `Map` keeps that order.
  */
 
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
@@ -33,12 +33,12 @@ export class Deduplication {
   find(key: string, nowMs: number): Accepted | undefined {
     const found = this.#byKey.get(key);
     if (found === undefined) return undefined;
-    // What a clock that was far ahead put into the future suppresses nothing until then.
+    // An entry in the future, from a clock that was far ahead, suppresses nothing.
     const isNear = Math.abs(nowMs - found.atMs) < this.#windowMs;
     return isNear ? found : undefined;
   }
 
-  /** Also forgets what is past its time at this moment. */
+  /** Also removes entries that have expired at this time. */
   add(key: string, accepted: Accepted): void {
     this.forget(accepted.atMs);
     if (!this.#byKey.delete(key)) this.#memory?.add(deduplicationBytes(key));

@@ -1,10 +1,10 @@
-/** Numbers that are drawn, not counted: nonces of messages, and ids of schedules, runs and the tokens of signatures. */
+/** Random numbers and ids: nonces of messages, ids of schedules, runs and signature tokens. */
 import type { Random } from "../../kernel/random.ts";
 import type { MessageFacts } from "./message.ts";
 import { type IdPrefix, idText } from "./message-id.ts";
 import type { MessagingState } from "./messaging-state.ts";
 
-/** A number that nobody can guess: 0 to 2^53 - 1. */
+/** A number that cannot be guessed: 0 to 2^53 - 1. */
 export function drawNonce(random: Random): number {
   return Math.floor(random.unit() * 2 ** 53);
 }

@@ -9,7 +9,7 @@ function drain(heap: DueHeap): number[] {
   return sequences;
 }
 
-test("an empty heap has nothing due", () => {
+test("an empty heap has no due time", () => {
   const heap = new DueHeap();
   assert.equal(heap.size, 0);
   assert.equal(heap.peekDueMs(), undefined);
@@ -35,11 +35,11 @@ test("entries come out by due time, then by sequence", () => {
   assert.deepEqual(drain(heap), [9, 3, 4, 5, 2, 1, 0]);
 });
 
-test("a due time that is no number is a bug", () => {
+test("a due time that is not a number fails an assertion", () => {
   assert.throws(() => new DueHeap().push(Number.NaN, 1), /a due time is a number/);
 });
 
-test("retain keeps what it is told to, in order, and the heap goes on", () => {
+test("retain removes the other entries and preserves the order, and the heap remains usable", () => {
   const heap = new DueHeap();
   for (let sequence = 0; sequence < 10; sequence += 1) heap.push(100 - sequence, sequence);
   heap.retain((sequence, dueMs) => sequence % 2 === 0 && dueMs > 92);
@@ -51,7 +51,7 @@ test("retain keeps what it is told to, in order, and the heap goes on", () => {
   assert.equal(heap.peekDueMs(), undefined);
 });
 
-test("a hundred thousand entries, grown and shrunk, come out in order", () => {
+test("a hundred thousand entries come out in order after the heap has grown and shrunk", () => {
   const heap = new DueHeap();
   for (let sequence = 0; sequence < 100_000; sequence += 1) heap.push((sequence * 7_919) % 1_000, sequence);
   heap.retain((sequence) => sequence % 100 === 0);
@@ -62,7 +62,7 @@ test("a hundred thousand entries, grown and shrunk, come out in order", () => {
   assert.ok(rest.slice(1_000).every((sequence, index) => sequence === 100_000 + index));
 });
 
-/** What happens to a heap: a push of a due time, a pop, or a retain of the sequences that a number does not divide. */
+/** Operations on a heap: a push of a due time, a pop, or a retain of the sequences that a number does not divide. */
 type Step = { readonly pushMs: number } | { readonly pop: true } | { readonly dropMultiplesOf: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -71,12 +71,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ dropMultiplesOf: fc.integer({ min: 1, max: 4 }) }) },
 );
 
-test("a heap does what a sorted array does", () => {
+test("a heap behaves as a sorted array does", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400, size: "max" }), (steps) => {
       const heap = new DueHeap();
       let plain: { dueMs: number; sequence: number }[] = [];
-      // Sequences go down as often as up, so that ties are not in the order of pushing.
+      // Sequences fall as often as they rise, so that ties are not in the order of pushing.
       let pushed = 0;
       for (const taken of steps) {
         if ("pushMs" in taken) {

@@ -1,16 +1,16 @@
 /**
- * What is due when: a heap of (due time, sequence) pairs.
+ * A heap of (due time, sequence) pairs.
  *
- * The pairs lie in two typed arrays: a million of them take 16 MB, no object is made per entry, and the collector of
- * garbage never looks at them. Each node has four children. With a million entries in random order a push takes 0.02 us and
- * a pop 0.28; with two children a push took 0.04 and a pop the same.
+ * The pairs are in two typed arrays: a million pairs take 16 MB, without an object per entry, and the garbage collector
+ * never visits them. Each node has four children. With a million entries in random order a push takes 0.02 us and a pop
+ * 0.28; with two children a push took 0.04 and a pop the same.
  *
- * (1) No child is before its parent. "Before" is the earlier due time, then the lower sequence, so what is due at the same
- *     time comes out in order of acceptance.
- * (2) Slots beyond `size` hold nothing of meaning.
+ * (1) No child is before its parent. "Before" is the earlier due time, then the lower sequence, so entries that are due
+ *     at the same time come out in order of acceptance.
+ * (2) Values beyond `size` have no meaning.
  *
- * An entry cannot be removed from the middle. Whoever cancels one forgets it elsewhere, skips it when it comes out, and
- * calls `retain` when too many are dead.
+ * An entry cannot be removed from the middle. A caller that cancels one skips it when it comes out, and calls `retain`
+ * when too many entries are obsolete.
  */
 import { assert } from "../../kernel/assert.ts";
 
@@ -27,12 +27,12 @@ export class DueHeap {
     return this.#size;
   }
 
-  /** The due time of the first entry, or undefined if there is none. */
+  /** The due time of the first entry, or undefined if the heap is empty. */
   peekDueMs(): number | undefined {
     return this.#size === 0 ? undefined : this.#due[0];
   }
 
-  /** The sequence of the first entry, or undefined if there is none. */
+  /** The sequence of the first entry, or undefined if the heap is empty. */
   peekSequence(): number | undefined {
     return this.#size === 0 ? undefined : this.#sequence[0];
   }
@@ -45,9 +45,9 @@ export class DueHeap {
     this.#siftUp(this.#size - 1, dueMs, sequence);
   }
 
-  /** Takes the first entry out and answers its sequence. There must be one. */
+  /** Removes the first entry and returns its sequence. The heap must not be empty. */
   pop(): number {
-    assert(this.#size > 0, "only an entry that is there can come out");
+    assert(this.#size > 0, "pop needs an entry");
     const first = this.#sequence[0] as number;
     this.#size -= 1;
     const last = this.#size;
@@ -55,22 +55,22 @@ export class DueHeap {
     return first;
   }
 
-  /** Keeps the entries for which `isKept` answers true, in one pass over all, and gives memory back if few are left. */
-  retain(isKept: (sequence: number, dueMs: number) => boolean): void {
+  /** Removes the entries for which `isValid` returns false, in one pass, and releases memory if few are left. */
+  retain(isValid: (sequence: number, dueMs: number) => boolean): void {
     const due = this.#due;
     const sequence = this.#sequence;
-    let kept = 0;
+    let count = 0;
     for (let at = 0; at < this.#size; at += 1) {
-      if (!isKept(sequence[at] as number, due[at] as number)) continue;
-      due[kept] = due[at] as number;
-      sequence[kept] = sequence[at] as number;
-      kept += 1;
+      if (!isValid(sequence[at] as number, due[at] as number)) continue;
+      due[count] = due[at] as number;
+      sequence[count] = sequence[at] as number;
+      count += 1;
     }
-    this.#size = kept;
-    // From the last parent to the root: keeps (1) in time proportional to what was kept.
-    for (let at = Math.floor((kept - 2) / CHILDREN); at >= 0; at -= 1)
+    this.#size = count;
+    // From the last parent to the root: keeps (1) in time proportional to the remaining entries.
+    for (let at = Math.floor((count - 2) / CHILDREN); at >= 0; at -= 1)
       this.#siftDown(at, due[at] as number, sequence[at] as number);
-    if (due.length > CAPACITY_MIN && kept < due.length / 4) this.#resize(Math.max(CAPACITY_MIN, kept * 2));
+    if (due.length > CAPACITY_MIN && count < due.length / 4) this.#resize(Math.max(CAPACITY_MIN, count * 2));
   }
 
   /** Puts the pair at `at` or at an ancestor of it. */

@@ -3,13 +3,13 @@
  * and how many may start in a window (rate and period). The window begins with
  * the first call in it and has a fixed length (C.flow-control.rate).
  *
- * (1) Every attempt passes through, retries too.
+ * (1) Every attempt counts, retries too.
  * (2) The count of a window comes from the records of attempts that started,
  *     so a restart does not open a new window.
- * (3) Windows go by passed time (moment.ts), and their records by the wall clock.
- *     If that was set back before the start of a window while the program was
- *     down, the window begins again at the start of the program with its count:
- *     no call more, and no wait beyond one period.
+ * (3) Windows use passed time (moment.ts), and their records the wall clock. If the
+ *     clock was set back before the start of a window while the program was down,
+ *     the window begins again at the start of the program with its count: it
+ *     allows no further call, and no message waits longer than one period.
  */
 import type { FlowControl } from "../options/envelope.ts";
 import { MessageList } from "./message-list.ts";
@@ -17,10 +17,10 @@ import type { Moment } from "./moment.ts";
 
 export const PERIOD_MS_DEFAULT = 1_000;
 
-/** A key that nobody has used for so long is not listed any more. */
+/** A key that was not used for this long is removed. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** What is in the journal and in snapshots. */
+/** The fields in the journal and in snapshots. */
 export interface FlowKeyRecord {
   readonly key: string;
   readonly parallelism?: number | undefined;
@@ -35,7 +35,7 @@ export interface FlowKeyRecord {
 
 export class FlowKey {
   readonly key: string;
-  /** Of the timers of windows. */
+  /** Identifies the key in the heap of window ends. */
   readonly number: number;
   parallelism: number | undefined;
   rate: number | undefined;
@@ -48,10 +48,10 @@ export class FlowKey {
   /** Calls under way, by the sequence number of their message. */
   readonly inFlight = new Set<number>();
   readonly waiting = new MessageList("the flow-control key");
-  /** Unfinished messages that name it. */
+  /** Unfinished messages with this key. */
   messageCount = 0;
   lastUsedMs = 0;
-  /** When a timer for the end of the window is set, its moment. */
+  /** The time of the timer for the end of the window, if one is set. */
   timerMs: number | undefined;
 
   constructor(key: string, number: number) {
@@ -59,14 +59,14 @@ export class FlowKey {
     this.number = number;
   }
 
-  /** True if nothing would change if it were forgotten and named again. */
+  /** True if removing the key and creating it again would change nothing. */
   isForgettable({ wallMs, passedMs }: Moment): boolean {
     const isConfigured = this.isPaused || this.isPinnedParallelism || this.isPinnedRate;
     const isUsed = this.messageCount > 0 || this.inFlight.size > 0 || this.countAt(passedMs) > 0;
     return !isConfigured && !isUsed && wallMs - this.lastUsedMs > FORGOTTEN_AFTER_MS;
   }
 
-  /** A newer message's values replace those of the key, but for what is pinned. */
+  /** The values of a newer message replace those of the key, except pinned ones. */
   adopt({ parallelism, rate, periodMs }: FlowControl): void {
     if (!this.isPinnedParallelism) this.parallelism = parallelism;
     if (this.isPinnedRate) return;
@@ -80,23 +80,23 @@ export class FlowKey {
     return this.rate === undefined || this.countAt(passedMs) < this.rate;
   }
 
-  /** When a call that only the rate refuses may start; undefined if something else refuses it, or nothing. */
+  /** When a call may start that only the rate refuses; undefined if another limit refuses it, or none does. */
   nextRoomMs(passedMs: number): number | undefined {
     return this.hasRoom(passedMs) ? undefined : this.nextWindowMs(passedMs);
   }
 
-  /** When the calls of this window are forgotten; undefined if it has had none, or if a pause or the parallelism refuses. */
+  /** When this window ends; undefined if it has had no calls, or if a pause or the parallelism refuses. */
   nextWindowMs(passedMs: number): number | undefined {
     if (this.isPaused || this.#isParallelismUsed || this.rate === undefined) return undefined;
     return this.countAt(passedMs) === 0 ? undefined : this.#startAt(passedMs) + this.periodMs;
   }
 
-  /** Calls that started in the window of this moment. */
+  /** Calls that started in the current window. */
   countAt(passedMs: number): number {
     return passedMs >= this.#startAt(passedMs) + this.periodMs ? 0 : this.windowCount;
   }
 
-  /** Counts a call that starts now. Also what a replay does with the record of an attempt. */
+  /** Counts a call that starts now. A replay calls it for the record of an attempt. */
   count(passedMs: number): void {
     const startMs = this.#startAt(passedMs);
     if (this.windowCount === 0 || passedMs >= startMs + this.periodMs) {
@@ -135,7 +135,7 @@ export class FlowKey {
     return this.parallelism !== undefined && this.inFlight.size >= this.parallelism;
   }
 
-  /** keeps (3): a start that lies ahead is moved, once, or the end of the window would move along with the clock. */
+  /** keeps (3): a start in the future is moved to now once, or the end of the window would move with the clock. */
   #startAt(passedMs: number): number {
     this.windowStartMs = Math.min(this.windowStartMs, passedMs);
     return this.windowStartMs;

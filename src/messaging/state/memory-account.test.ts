@@ -1,4 +1,4 @@
-/** What a user's account says, and what a user without room may do. */
+/** The memory account of a user, and the operations of a user that may not grow. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness, request, USER } from "../../../test/harness/messaging-harness.ts";
@@ -10,7 +10,7 @@ function bytesOf(harness: MessagingHarness): number {
 
 const HOUR_MS = 3_600_000;
 
-test("messages that wait count with their bodies and envelopes, and no more when they are delivered", async () => {
+test("waiting messages count with their bodies and envelopes until they are delivered", async () => {
   const harness = await MessagingHarness.start();
   assert.equal(bytesOf(harness), 0);
   for (let i = 0; i < 10; i += 1) await harness.publish("https://a.test/", { delayMs: HOUR_MS }, "x".repeat(1_000));
@@ -52,7 +52,7 @@ test("schedules, queues, URL groups and flow keys count until they are removed",
   assert.equal(bytesOf(harness), 0);
 });
 
-test("A-16: the user that has most may publish no more when memory is nearly used up; others may, and all may delete", async () => {
+test("A-16: when memory is nearly used up, the largest user may not publish; others may, and all may delete", async () => {
   const harness = await MessagingHarness.start();
   const { state } = harness.messaging.engine;
   await harness.messaging.createUser("other");

@@ -1,11 +1,11 @@
 /**
- * About what the things of a user take in memory, so that its account can follow
- * them (`kernel/memory-guard.ts`). Fixed parts are estimates; the bytes of a
- * caller are counted. Each function is asked when a thing comes and again when
- * it goes, so it depends on nothing that changes in between.
+ * Estimates of the memory that the objects of a user take, for its account
+ * (`kernel/memory-guard.ts`). Fixed parts are estimates; the bytes of a caller are
+ * counted. Each function is called when an object is added and again when it is
+ * removed, so it depends on nothing that changes in between.
  */
 
-/** With its body's object and its places in tables and lists. */
+/** Includes the object of its body and its entries in tables and lists. */
 export const MESSAGE_BYTES = 400;
 export const ENTRY_BYTES = 300;
 export const QUEUE_BYTES = 1_000;
@@ -60,7 +60,7 @@ export function waiterBytes({ eventId, headers, timeoutHeaders, timeoutBody = ""
   return WAITER_BYTES + eventId.length + lengthOf(headers) + lengthOf(timeoutHeaders) + timeoutBody.length + stepBytes;
 }
 
-/** Beside its body, whose bytes are kept. */
+/** Includes the body, which stays in memory. */
 export function scheduleBytes(body: Buffer): number {
   return SCHEDULE_BYTES + body.length;
 }

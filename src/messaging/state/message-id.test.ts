@@ -5,7 +5,7 @@ import { idText, messageId, parseId, parseMessageId } from "./message-id.ts";
 
 const LAST = 9_007_199_254_740_991;
 
-test("C.ids: a prefix, nine digits of the sequence, nine of the nonce", () => {
+test("C.ids: an id is a prefix, nine digits of the sequence and nine of the nonce", () => {
   const table: [number, number, string][] = [
     [0, 0, "msg_000000000000000000"],
     [1, 61, "msg_00000000100000000z"],
@@ -21,7 +21,7 @@ test("C.ids: a prefix, nine digits of the sequence, nine of the nonce", () => {
   assert.deepEqual(parseId("jwt_", "jwt_000000001000000002"), { sequence: 1, nonce: 2 });
 });
 
-test("any other text is no id", () => {
+test("any other text is not an id", () => {
   const table = [
     "",
     "msg_",
@@ -43,14 +43,14 @@ test("any other text is no id", () => {
   assert.equal(parseId("scd_", "msg_000000000000000000"), undefined);
 });
 
-test("numbers that do not fit are a bug", () => {
+test("numbers that do not fit fail an assertion", () => {
   for (const bad of [-1, 0.5, LAST + 1, Number.NaN]) {
     assert.throws(() => messageId(bad, 0), /whole numbers/);
     assert.throws(() => messageId(0, bad), /whole numbers/);
   }
 });
 
-test("ids read back, and sort as their sequences", () => {
+test("ids are parsed to their numbers, and sort as their sequences", () => {
   const number = fc.oneof(
     fc.maxSafeNat(),
     fc.nat(5_000),
@@ -67,7 +67,7 @@ test("ids read back, and sort as their sequences", () => {
   );
 });
 
-test("a text that is accepted is the text of its numbers", () => {
+test("an accepted text is the text of its numbers", () => {
   const digits = fc.stringMatching(/^[0-9A-Za-z]{18}$/);
   fc.assert(
     fc.property(fc.oneof(digits, fc.string({ maxLength: 10_000 })), (text) => {

@@ -3,10 +3,10 @@
  *
  *     msg_0000000Bq0Zk3d8Tq2n9        prefix, then 18 digits to base 62: nine for the sequence, nine for the nonce
  *
- * (1) Ids of one prefix sort as text in the order of their sequence, because digits have a fixed number of places and stand
- *     in the order of ASCII.
- * (2) Each pair of numbers has one text, and each text that is accepted is the text of its pair.
- * (3) The nonce is random, so that nobody can guess another message's id from his own.
+ * (1) Ids of one prefix sort as text in the order of their sequence, because the number of digits is fixed and the
+ *     digits are in the order of ASCII.
+ * (2) Each pair of numbers has one text, and each accepted text is the text of its pair.
+ * (3) The nonce is random, so the id of another message cannot be guessed from a known one.
  */
 import { assert } from "../../kernel/assert.ts";
 
@@ -17,7 +17,7 @@ export interface IdNumbers {
   readonly nonce: number;
 }
 
-/** With the underscore. Other kinds of ids are made elsewhere or given by callers. */
+/** With the underscore. Other kinds of ids are created elsewhere or chosen by callers. */
 export type IdPrefix = "msg_" | "scd_" | "jwt_" | "wfr_";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -51,7 +51,7 @@ export function idText(prefix: IdPrefix, { sequence, nonce }: IdNumbers): string
   return prefix + digitsOf(sequence) + digitsOf(nonce);
 }
 
-/** The numbers of an id with this prefix, or undefined for any other text: also for one that `idText` would not write. */
+/** The numbers of an id with this prefix; undefined for any text that `idText` would not write. */
 export function parseId(prefix: IdPrefix, text: string): IdNumbers | undefined {
   if (text.length !== TEXT_LENGTH || !text.startsWith(prefix)) return undefined;
   const sequence = valueAt(text, PREFIX_LENGTH);
@@ -78,6 +78,6 @@ function valueAt(text: string, start: number): number | undefined {
     if (digit < 0) return undefined;
     value = value * BASE + digit;
   }
-  // Only the last step can leave the whole numbers, and then the result is 2^53 at least: keeps (2).
+  // Only the last step can exceed the safe integers, and then the result is at least 2^53: keeps (2).
   return value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * Messages in the order in which they continue: doubly linked through the
- * messages themselves, so that one may leave from the middle (a cancel) at once.
- * A message is in one list at most.
+ * Waiting messages in the order in which they continue: doubly linked through the
+ * messages themselves, so that a cancel removes one from the middle at once. A
+ * message is in one list at most.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Message } from "./message.ts";
 
-/** What a list makes its messages wait for. */
+/** What the messages of a list wait for. */
 export type WaitReason =
   | "a free delivery slot"
   | "the destination's parallelism"

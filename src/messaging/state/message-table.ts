@@ -1,8 +1,8 @@
 /**
- * All unfinished messages by their sequence number. Numbers are given out
- * ascending, so the table is pages of neighbours: finding one costs two looks,
- * nothing is ever rehashed, and a page goes with its last message. (A `Map`
- * stops everybody for 0.3 s when it grows beyond 3 M entries.)
+ * All unfinished messages by sequence number. Sequence numbers ascend, so the
+ * table consists of pages of consecutive numbers: a lookup takes two steps, the
+ * table is never rehashed, and a page is removed with its last message. (A `Map`
+ * blocks for 0.3 s when it grows beyond 3 M entries.)
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Message } from "./message.ts";
@@ -43,14 +43,14 @@ export class MessageTable {
   remove({ sequence }: Message): void {
     const number = Math.floor(sequence / PAGE_MESSAGES);
     const page = this.#pages.get(number);
-    assert(page?.messages[sequence % PAGE_MESSAGES] !== undefined, "a message that is removed is there");
+    assert(page?.messages[sequence % PAGE_MESSAGES] !== undefined, "a message exists when it is removed");
     page.messages[sequence % PAGE_MESSAGES] = undefined;
     page.count -= 1;
     this.#size -= 1;
     if (page.count === 0) this.#pages.delete(number);
   }
 
-  /** In the order of acceptance. Messages may be removed meanwhile; those added meanwhile may come or not. */
+  /** In the order of acceptance. Messages may be removed during the iteration; added ones may be skipped. */
   *[Symbol.iterator](): Generator<Message> {
     for (const number of [...this.#pages.keys()].sort((a, b) => a - b)) {
       for (const message of this.#pages.get(number)?.messages ?? []) if (message !== undefined) yield message;

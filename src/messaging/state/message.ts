@@ -1,9 +1,9 @@
 /**
  * A message that is not finished: accepted, and neither delivered nor failed
- * nor cancelled. Finished messages are in the history alone.
+ * nor cancelled. Finished messages are only in the history.
  *
- * What is written in the journal is `sequence` to `retried`; where the message
- * waits is worked out again after a restart.
+ * The journal has the fields from `sequence` to `retried`; the list in which the
+ * message waits is derived again after a restart.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Body } from "../bodies/body.ts";
@@ -33,7 +33,7 @@ export class Message {
   readonly envelope: Envelope;
   readonly body: Body;
   readonly createdAtMs: number;
-  /** Between the two moments: mostly a small number, which takes no memory of its own. */
+  /** From `createdAtMs` to `notBeforeMs`: mostly a small integer, which takes no memory of its own. */
   readonly #delayMs: number;
   readonly slotOwner: number;
   /** The workflow run that it belongs to. */
@@ -42,16 +42,16 @@ export class Message {
   state: MessageState = messageState.created;
   /** Attempts that have ended. */
   retried = 0;
-  /** When it is to be retried; undefined: it has not failed, and is due when it may be delivered. */
+  /** When the next attempt is due; undefined: `notBeforeMs`. */
   #retryAtMs: number | undefined = undefined;
 
-  /** The list in which it waits. In none: it waits for its time, or for the disk, or is called. */
+  /** The list in which it waits; undefined if it waits for its due time or the disk, or its call is under way. */
   list: MessageList | undefined = undefined;
   previous: Message | undefined = undefined;
   next: Message | undefined = undefined;
   /** Since when it waits in that list, in real time. */
   waitsSinceMs = 0;
-  /** It stands in the heap of due times. */
+  /** True while it waits in the heap of due times. */
   isTimed = false;
 
   constructor(user: User, envelope: Envelope, body: Body, facts: MessageFacts) {
@@ -70,17 +70,17 @@ export class Message {
     return this.createdAtMs + this.#delayMs;
   }
 
-  /** The next attempt starts no sooner. */
+  /** The next attempt does not start before this. */
   get dueMs(): number {
     return this.#retryAtMs ?? this.notBeforeMs;
   }
 
   set dueMs(dueMs: number) {
-    // Each number of its own takes 16 bytes, and there are millions of messages.
+    // A stored number would take 16 bytes, and there are millions of messages.
     this.#retryAtMs = dueMs === this.notBeforeMs ? undefined : dueMs;
   }
 
-  /** It is due at a moment, and not after a span: it was published for it. */
+  /** True if it is due at a time of the wall clock, and not after a delay. */
   get isDueByWall(): boolean {
     return this.#retryAtMs === undefined && this.envelope.fields.isForMoment === true;
   }
@@ -90,8 +90,8 @@ export class Message {
   }
 
   /**
-   * It is part of a workflow run. A run ends as a whole, because without one of its steps it would wait permanently: what is
-   * done to many messages at once spares those of runs.
+   * True if it is part of a workflow run. Bulk operations skip messages of runs, because a run that loses one of its
+   * steps would wait permanently.
    */
   get isInRun(): boolean {
     return this.run !== undefined;
@@ -103,9 +103,9 @@ export class Message {
     this.state = next;
   }
 
-  /** The process that called it is gone, and nobody knows the outcome: it waits again, with the attempt not counted. */
+  /** After a crash during its call the outcome is unknown: it waits again, and the attempt does not count. */
   reopen(): void {
-    assert(this.state === messageState.active, "only a message that was called is opened again");
+    assert(this.state === messageState.active, "only an active message is opened again");
     this.state = this.retried === 0 ? messageState.created : messageState.retry;
   }
 }

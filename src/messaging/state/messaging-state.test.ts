@@ -1,4 +1,4 @@
-/** The ways in which the state changes, each asked of the state alone. */
+/** The changes of the state, tested without an engine. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Body } from "../bodies/body.ts";
@@ -39,7 +39,7 @@ function accept(
   return state.addMessage(user, state.envelopes.share(all), body, facts, deduplicationKey);
 }
 
-test("a message is there until it is delivered, and its envelope as long as a message has it", () => {
+test("a message exists until it is delivered, and its envelope while a message uses it", () => {
   const { state, user } = stateWithUser();
   const first = accept(state, user, { sequence: 1 });
   const second = accept(state, user, { sequence: 2 });
@@ -52,7 +52,7 @@ test("a message is there until it is delivered, and its envelope as long as a me
   assert.deepEqual([state.messages.size, state.envelopes.size, user.memory.bytes], [0, 0, 0]);
 });
 
-test("a retry counts the attempt and moves the moment", () => {
+test("a retry counts the attempt and moves the due time", () => {
   const { state, user } = stateWithUser();
   const message = accept(state, user, { sequence: 1 });
   state.startAttempt(message, AT);
@@ -60,7 +60,7 @@ test("a retry counts the attempt and moves the moment", () => {
   assert.deepEqual([message.state, message.retried, message.dueMs], [messageState.retry, 1, 500]);
 });
 
-test("a dead letter takes over the body, and gives it back when it is removed", () => {
+test("a dead letter takes over the body, and frees it when it is removed", () => {
   const { state, user } = stateWithUser();
   const message = accept(state, user, { sequence: 1 });
   state.startAttempt(message, AT);
@@ -105,7 +105,7 @@ test("a callback keeps the slot of the message that it reports", () => {
   assert.deepEqual(queue.slotOwners, []);
 });
 
-test("messages outlive their queue without one, and a new queue of its name is another", () => {
+test("messages of a removed queue continue without it, and do not join a new queue of the same name", () => {
   const { state, user } = stateWithUser();
   state.putQueue(user, newQueue("q", 1));
   const message = accept(state, user, { sequence: 1 }, { queueName: "q" });
@@ -115,7 +115,7 @@ test("messages outlive their queue without one, and a new queue of its name is a
   assert.equal(state.turnOf(message), queueTurn.noQueue);
 });
 
-test("naming a flow-control key creates it, and later values replace those of before", () => {
+test("the first message with a flow-control key creates it, and later values replace earlier ones", () => {
   const { state, user } = stateWithUser();
   const message = accept(state, user, { sequence: 1 }, { flowControl: { key: "k", parallelism: 5 } });
   accept(state, user, { sequence: 2 }, { flowControl: { key: "k", rate: 3, periodMs: 2_000 } });
@@ -134,7 +134,7 @@ test("a duplicate is found by its key within the window", () => {
   assert.equal(user.deduplication.find("id", 601_000), undefined);
 });
 
-test("messages of a day are counted, and a message of a day before is not", () => {
+test("counts the messages of a day, but no message of an earlier day", () => {
   const { state, user } = stateWithUser();
   accept(state, user, { sequence: 1, createdAtMs: 5 * DAY_MS });
   accept(state, user, { sequence: 2, createdAtMs: 5 * DAY_MS + 1 });
@@ -144,7 +144,7 @@ test("messages of a day are counted, and a message of a day before is not", () =
   assert.deepEqual([user.countedDay, user.dayCount], [6, 1]);
 });
 
-test("a schedule notes the outcomes of the messages of its last firing", () => {
+test("a schedule stores the outcomes of the messages of its last firing", () => {
   const { state, user } = stateWithUser();
   const record = {
     ...{
@@ -178,7 +178,7 @@ const waiter = {
   ...{ headers: [], timeoutUrl: "https://a.test/", timeoutHeaders: [], step: { stepId: 1 } },
 };
 
-test("a message of a run is an entry of it, which outlives the message", () => {
+test("a message of a run is an entry of the run, which remains after the message", () => {
   const { state, user } = stateWithUser();
   const run = state.createRun(user, record);
   const message = accept(state, user, { sequence: 1 }, step);
@@ -189,7 +189,7 @@ test("a message of a run is an entry of it, which outlives the message", () => {
   assert.deepEqual([run.entries[0]?.isDelivered, message.body.isWanted, run.messages.size], [true, true, 1]);
 });
 
-test("the end of a run takes its entries, waiters and saved events; a failed run keeps its entries", () => {
+test("the end of a run removes its entries, waiters and saved events; a failed run keeps its entries", () => {
   for (const [ended, entryCount] of [
     [runState.success, 0],
     [runState.failed, 1],
@@ -207,7 +207,7 @@ test("the end of a run takes its entries, waiters and saved events; a failed run
   }
 });
 
-test("saved events leave in the order in which they came", () => {
+test("saved events are taken in the order in which they came", () => {
   const { state, user } = stateWithUser();
   const run = state.createRun(user, record);
   state.saveEvent(run, "e", Buffer.from("first"));
@@ -219,7 +219,7 @@ test("saved events leave in the order in which they came", () => {
   assert.throws(() => state.takeEvent(run, "e"), /an event that is taken was saved/);
 });
 
-test("a user that is dropped leaves nothing", () => {
+test("a dropped user leaves no state", () => {
   const { state, user } = stateWithUser();
   const other = state.createUser(2, "other", { current: "a", next: "b" });
   accept(state, other, { sequence: 1 });

@@ -1,10 +1,10 @@
 /**
  * The state of messaging: all users and all unfinished messages. Its methods
- * are the ways in which it changes; each is called both when something happens
- * and when the journal is replayed, reads no clock, and decides nothing.
+ * make all changes; each is called both by live requests and by replay of the
+ * journal, reads no clock, and decides nothing.
  *
- * Where messages wait (timers, slots, lists) is not in here: `scheduler.ts`
- * works that out again after each start.
+ * Timers, slots and lists of waiting messages are not part of it: `scheduler.ts`
+ * derives them again after each start.
  */
 import { assert } from "../../kernel/assert.ts";
 import { MemoryAccount, type MemoryGuard } from "../../kernel/memory-guard.ts";
@@ -45,7 +45,7 @@ import { type SigningKeys, User } from "./user.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The numbers stand in snapshots: they never change. */
+/** Snapshots store these numbers: they never change. */
 export const queueTurn = { none: 0, slot: 1, noQueue: 2 } as const;
 
 export type QueueTurn = (typeof queueTurn)[keyof typeof queueTurn];
@@ -63,7 +63,7 @@ export class MessagingState {
   readonly #usersByNumber = new Map<number, User>();
   #userNumberMax = 0;
   #sequenceMax = 0;
-  /** Numbers of flow keys and schedules: of this process only. */
+  /** Of flow keys and schedules; valid in this process only. */
   #numberMax = 0;
   #waiterNumberMax = 0;
 
@@ -80,7 +80,7 @@ export class MessagingState {
     return this.#userNumberMax;
   }
 
-  /** The last sequence number that was given out. */
+  /** The last sequence number in use. */
   get sequenceMax(): number {
     return this.#sequenceMax;
   }
@@ -97,7 +97,7 @@ export class MessagingState {
     return this.#usersByName.get(name);
   }
 
-  /** Undefined for the number of the area itself, and of a user that is gone. */
+  /** Undefined for the number of the area itself, and for a removed user. */
   findUserByNumber(number: number): User | undefined {
     return this.#usersByNumber.get(number);
   }
@@ -138,7 +138,7 @@ export class MessagingState {
 
   // Messages.
 
-  /** `envelope` is counted as used already. */
+  /** The use of `envelope` is counted already. */
   addMessage(user: User, envelope: Envelope, body: Body, facts: MessageFacts, deduplicationKey: string): Message {
     const { sequence, nonce, createdAtMs } = facts;
     const message = this.#add(user, envelope, body, facts);
@@ -157,7 +157,7 @@ export class MessagingState {
     return message;
   }
 
-  /** A message of a snapshot. */
+  /** Restores a message of a snapshot. */
   restoreMessage(
     user: User,
     envelope: Envelope,
@@ -166,7 +166,7 @@ export class MessagingState {
   ): void {
     const { facts, turn } = stored;
     if (turn === queueTurn.noQueue) user.unqueued.add(facts.sequence);
-    // An entry has the body already.
+    // The body of an entry was restored with the run.
     const entry = this.#runOf(user, envelope)?.entryOf(facts.sequence);
     const message = this.#add(user, envelope, entry?.body ?? body, facts);
     message.state = stored.state;
@@ -249,7 +249,7 @@ export class MessagingState {
     user.deadLetters.add(entry === undefined ? deadLetter : { ...deadLetter, body: entry.body });
   }
 
-  /** A message that ends without a dead letter. */
+  /** Fails a message without a dead letter. */
   failInRun(message: Message): void {
     message.moveTo(messageState.error);
     message.moveTo(messageState.failed);
@@ -280,7 +280,7 @@ export class MessagingState {
     return run;
   }
 
-  /** After a recovery: a snapshot has runs in the order of their start. */
+  /** Call after a recovery: a snapshot has runs in the order of their start. */
   orderEndedRuns(): void {
     for (const { endedRuns } of this.users) {
       const ordered = [...endedRuns].sort((one, other) => one.endedAtMs - other.endedAtMs);
@@ -295,7 +295,7 @@ export class MessagingState {
     return run;
   }
 
-  /** The entries so far make room for those of another start. */
+  /** Removes the entries of the first start. */
   restartRun(run: Run, config: RunConfig): void {
     run.record = { ...run.record, config, isStartedTwice: undefined };
     this.#dropEntries(run);
@@ -316,7 +316,7 @@ export class MessagingState {
       return { eventId, createdAtMs, deadlineMs, timeout, step };
     });
     run.waiters.clear();
-    // A run that failed can be resumed as long as its dead letter is there.
+    // A failed run can be resumed until its dead letter is removed.
     if (ended.state !== runState.failed) this.#dropEntries(run);
   }
 
@@ -330,7 +330,7 @@ export class MessagingState {
     run.user.endedRuns.delete(run);
   }
 
-  /** `envelope` is counted as used already. */
+  /** The use of `envelope` is counted already. */
   copyEntry(user: User, envelope: Envelope, body: Body, facts: MessageFacts): void {
     this.raiseSequence(facts.sequence);
     const run = this.#runOf(user, envelope);
@@ -339,7 +339,7 @@ export class MessagingState {
     run.addEntry(envelope, body, { ...facts, isDelivered: true });
   }
 
-  /** An entry of a snapshot. `envelope` is counted as used already. */
+  /** Restores an entry of a snapshot. The use of `envelope` is counted already. */
   restoreEntry(run: Run, envelope: Envelope, body: Body, facts: MessageFacts & Pick<Entry, "isDelivered">): void {
     this.envelopes.charge(envelope, run.user.memory);
     run.addEntry(envelope, body, facts);
@@ -374,7 +374,7 @@ export class MessagingState {
     else saved.push(data);
   }
 
-  /** The oldest saved event leaves. */
+  /** Removes the oldest saved event. */
   takeEvent(run: Run, eventId: string): void {
     const saved = run.savedEvents.get(eventId);
     assert(saved !== undefined && saved.length > 0, "an event that is taken was saved");
@@ -425,7 +425,7 @@ export class MessagingState {
     }
   }
 
-  /** Messages accepted on a day (days since the epoch, UTC). */
+  /** Counts messages accepted on a day (days since the epoch, UTC). */
   countDay(user: User, day: number, count: number): void {
     if (day > user.countedDay) {
       user.countedDay = day;
@@ -434,7 +434,7 @@ export class MessagingState {
     if (day === user.countedDay) user.dayCount += count;
   }
 
-  // What a message belongs to.
+  // Queue and flow-control key of a message.
 
   queueOf({ user, envelope, sequence }: Message): Queue | undefined {
     const { queueName } = envelope.fields;
@@ -442,7 +442,7 @@ export class MessagingState {
     return user.queues.get(queueName);
   }
 
-  /** What a snapshot says of a message and its queue. */
+  /** The turn of a message in its queue, for a snapshot. */
   turnOf(message: Message): QueueTurn {
     if (message.user.unqueued.has(message.sequence)) return queueTurn.noQueue;
     return this.queueOf(message)?.hasSlot(message.sequence) === true ? queueTurn.slot : queueTurn.none;
@@ -459,7 +459,7 @@ export class MessagingState {
     return flowControl === undefined ? undefined : user.flowKeys.get(flowControl.key);
   }
 
-  // What a user has.
+  // Resources of a user.
 
   putQueue(user: User, record: QueueRecord): Queue {
     let queue = user.queues.get(record.name);
@@ -518,7 +518,7 @@ export class MessagingState {
     return schedule;
   }
 
-  /** Changes facts of a schedule, and leaves its body. */
+  /** Changes fields of a schedule, but not its body. */
   changeSchedule(user: User, id: string, change: Partial<ScheduleRecord>): void {
     const schedule = user.schedules.get(id);
     assert(schedule !== undefined, `schedule ${id} exists when it changes`);
@@ -546,7 +546,7 @@ export class MessagingState {
     user.memory.add(-groupBytes(known));
   }
 
-  /** `given` are the keys that the operator gave. */
+  /** `given` are the keys that the operator configured. */
   putSigningKeys(user: User, keys: SigningKeys, given: SigningKeys): void {
     user.signingKeys = keys;
     user.givenKeys = given;
@@ -567,7 +567,7 @@ export class MessagingState {
     return message;
   }
 
-  /** Keeps what came of the last firing of a schedule. */
+  /** Stores the outcome of a message of the last firing of a schedule. */
   #noteOutcome({ user, sequence, envelope }: Message, outcome: "SUCCESS" | "FAIL"): void {
     const { scheduleId } = envelope.fields;
     const schedule = scheduleId === undefined ? undefined : user.schedules.get(scheduleId);
@@ -581,12 +581,12 @@ export class MessagingState {
 
   #remove(message: Message): void {
     this.#detach(message);
-    // The body of an entry is the run's.
+    // The run owns the body of an entry.
     if (message.run?.entryOf(message.sequence) === undefined) this.bodies.free(message.body);
     this.envelopes.release(message.envelope);
   }
 
-  /** Out of all tables; its body and envelope stay. */
+  /** Removes a message from all tables, but does not free its body and envelope. */
   #detach(message: Message): void {
     this.messages.remove(message);
     message.user.memory.add(-MESSAGE_BYTES);
@@ -600,7 +600,7 @@ export class MessagingState {
     if (key !== undefined) key.messageCount -= 1;
   }
 
-  /** The body of a dead letter of a run is an entry of it, which goes with the dead letter. */
+  /** The body of a run's dead letter belongs to an entry of the run, which is removed with the dead letter. */
   #releaseDeadLetter({ envelope, body, responseBody }: DeadLetter): void {
     this.envelopes.release(envelope);
     this.bodies.free(body);

@@ -1,4 +1,4 @@
-/** What goes by the wall clock and what by the time that has passed, when the clock is set (threats C-25). */
+/** Wall clock and passed time when the clock is set (threats C-25). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, type Call, MessagingHarness, request } from "../../../test/harness/messaging-harness.ts";
@@ -16,7 +16,7 @@ for (const [what, stepMs] of [
   ["forward", 24 * HOUR_MS],
 ] as const) {
   // C.clock
-  test(`C-25: delays, retries and windows of rates take their time, though the clock is set ${what}`, async () => {
+  test(`C-25: delays, retries and windows of rates do not change when the clock is set ${what}`, async () => {
     const harness = await MessagingHarness.start();
     harness.destination = ({ url }) => answered(url.endsWith("/retried") ? 500 : 200);
     const flowControl = { key: "k", rate: 1, periodMs: 10_000 };
@@ -42,7 +42,7 @@ for (const [what, stepMs] of [
 }
 
 // C.clock
-test("C-25: a message for a moment is called when the clock shows that moment, wherever it was set", async () => {
+test("C-25: a message for a time is called when the clock shows that time, also after it was set", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { notBeforeMs: START_MS + HOUR_MS });
   await harness.advance(HOUR_MS - 1);
@@ -58,7 +58,7 @@ test("C-25: a message for a moment is called when the clock shows that moment, w
   assert.equal(harness.calls.length, 2);
 });
 
-test("C-25: a restart measures by the clock how long a delay still lasts", async () => {
+test("C-25: a restart computes the rest of a delay by the clock", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { delayMs: 10_000 });
   harness.clock.stepWallClock(4_000);
@@ -69,7 +69,7 @@ test("C-25: a restart measures by the clock how long a delay still lasts", async
   assert.equal(harness.calls.length, 1);
 });
 
-test("C-25: a delay counts from its acceptance, though the clock is set before that is on the disk", async () => {
+test("C-25: a delay counts from its acceptance, even if the clock is set before the acceptance is on the disk", async () => {
   const harness = await MessagingHarness.start();
   harness.journal.hold();
   void harness.publish("https://a.test/", { delayMs: 5_000 });
@@ -82,7 +82,7 @@ test("C-25: a delay counts from its acceptance, though the clock is set before t
   assert.equal(harness.calls.length, 1);
 });
 
-test("C-25: the start of a flow-control window is shown by the clock as it is set now", async () => {
+test("C-25: the start of a flow-control window is shown by the current wall clock", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { flowControl: { key: "k", rate: 1, periodMs: HOUR_MS } });
   await harness.settle();
@@ -92,7 +92,7 @@ test("C-25: the start of a flow-control window is shown by the clock as it is se
   assert.equal(harness.user.flowKey("k")?.windowStartMs, START_MS - 24 * HOUR_MS);
 });
 
-/** A schedule that a clock which is `aheadMs` ahead has put, and the calls until an hour after it is right again. */
+/** Creates a schedule with a clock that is `aheadMs` ahead; returns the calls until an hour after the correction. */
 async function firingsAfterWrongClock(
   cron: string,
   { aheadMs, isRestarted }: { aheadMs: number; isRestarted: boolean },
@@ -112,7 +112,7 @@ async function firingsAfterWrongClock(
   return harness.calls.map(({ atMs }) => (atMs - START_MS) / 60_000);
 }
 
-test("C-25: schedules do not stand still after a clock that was ahead, neither after a restart nor without one", async () => {
+test("C-25: schedules fire after a clock that was ahead is corrected, with or without a restart", async () => {
   const aheadMs = 40 * 24 * HOUR_MS;
   for (const isRestarted of [true, false]) {
     const everyQuarter = await firingsAfterWrongClock("*/15 * * * *", { aheadMs, isRestarted });
@@ -122,14 +122,14 @@ test("C-25: schedules do not stand still after a clock that was ahead, neither a
   }
 });
 
-test("C-25: a moment that has fired does not fire again when the clock is set back by less than a period", async () => {
+test("C-25: a time that has fired does not fire again when the clock is set back by less than a period", async () => {
   for (const isRestarted of [true, false]) {
-    // Put at 00:50, fired at 01:00, and at 00:10 the clock is right.
+    // Created at 00:50, fired at 01:00, and the corrected clock shows 00:10.
     assert.deepEqual(await firingsAfterWrongClock("0 * * * *", { aheadMs: 50 * 60_000, isRestarted }), []);
   }
 });
 
-test("C-25: what a clock that was far ahead accepted suppresses no duplicate after it was set right", async () => {
+test("C-25: a message accepted by a clock that was far ahead suppresses no duplicate after the correction", async () => {
   const harness = await MessagingHarness.start({}, START_MS + 24 * HOUR_MS);
   const ahead = await harness.publish("https://a.test/", { deduplicationId: "d" });
   harness.clock.stepWallClock(-24 * HOUR_MS);

@@ -1,18 +1,18 @@
 /**
- * A moment by the clocks that messaging goes by (threats C-25).
+ * The current time by the clocks that messaging uses (threats C-25).
  *
- * (1) Schedules, `Not-Before` and what users are shown go by the wall clock,
+ * (1) Schedules, `Not-Before` and the times that users see use the wall clock,
  *     which an operator or NTP may set.
- * (2) Spans go by the time that has passed: delays, times until a retry, time-outs
- *     of waits, windows of rates. Setting the wall clock changes none of them.
- * (3) Records have moments of the wall clock alone. So each start measures again
- *     how long a span still lasts, by the wall clock.
+ * (2) Durations use passed time: delays, times until a retry, time-outs of waits,
+ *     windows of rates. Setting the wall clock does not change them.
+ * (3) Records have times of the wall clock only. So each start computes the rest of
+ *     a duration by the wall clock.
  *
- * (4) How long calls take, and how far calling lags behind, is measured by real
- *     time: where time travels, both of the others jump.
+ * (4) The durations of calls and the lag of calls are measured in real time: with
+ *     time travel, the other two clocks jump.
  *
- * The passed time begins as the wall clock, so that both may be compared with
- * what a replay has found, and is not set with it.
+ * The passed time begins at the wall clock, so that both can be compared with the
+ * times of a replay, and does not follow it when it is set.
  */
 import type { Clock } from "../../kernel/clock.ts";
 
@@ -32,7 +32,7 @@ export class Clocks {
     this.begin();
   }
 
-  /** From here on, the passed time is not set any more: keeps (3). */
+  /** From now on, the passed time is independent of the wall clock: keeps (3). */
   begin(): void {
     this.#startMs = this.#clock.nowMs() - this.#clock.monotonicMs();
   }
@@ -47,7 +47,7 @@ export class Clocks {
   }
 }
 
-/** How far the passed time is before the wall clock, which was set back; below zero: it was set forward. */
+/** How far the passed time is ahead of the wall clock, which was set back; negative if it was set forward. */
 export function driftOf({ wallMs, passedMs }: Omit<Moment, "realMs">): number {
   return passedMs - wallMs;
 }

@@ -2,21 +2,20 @@
  * A queue: its messages start in the order of their acceptance, `parallelism`
  * at a time (C.queue-order).
  *
- * A message takes a slot when it is first let through and keeps it over all its
+ * A message takes a slot when its turn comes and keeps it during all its
  * retries. With parallelism 1 the slot then passes on to its callbacks, so that
- * the next message starts when those are done too.
+ * the next message starts after them.
  *
  * (1) Slots are sets of sequence numbers, so that releasing one twice, or after
- *     a restart, releases nothing.
- * (2) A slot gives its message its turn, and not always a call: when the
- *     parallelism is lowered, more messages have slots than may be called. Only
- *     so many are called as the parallelism says, the oldest first, and a call
- *     that is under way ends.
+ *     a restart, has no effect.
+ * (2) A slot is a turn, and not always a call: when the parallelism is lowered,
+ *     more messages have slots than may be called. Only as many are called as the
+ *     parallelism allows, the oldest first; calls under way end normally.
  */
 import type { Message } from "./message.ts";
 import { MessageList } from "./message-list.ts";
 
-/** What is in the journal. */
+/** The fields in the journal. */
 export interface QueueRecord {
   readonly name: string;
   readonly parallelism: number;
@@ -25,22 +24,22 @@ export interface QueueRecord {
   readonly updatedAtMs: number;
 }
 
-/** A queue that was only named: one message at a time. */
+/** A queue that a message creates by its name: one message at a time. */
 export function newQueue(name: string, nowMs: number): QueueRecord {
   return { name, parallelism: 1, isPaused: false, createdAtMs: nowMs, updatedAtMs: nowMs };
 }
 
 export class Queue {
   record: QueueRecord;
-  /** Its turn has not come. */
+  /** Messages whose turn has not come. */
   readonly waiting = new MessageList("the queue");
-  /** Has a slot, and could be called if the queue were not paused. */
+  /** Messages that have a slot, and wait only because the queue is paused. */
   readonly held = new MessageList("the paused queue");
-  /** Has a slot, and waits for others that have one: the parallelism was lowered (2). */
+  /** Messages that have a slot, and wait because the parallelism was lowered (2). */
   readonly excess = new MessageList("the queue");
   /** All unfinished messages of the queue, whatever they wait for. */
   readonly members = new Set<Message>();
-  /** Who has a slot, and the messages that keep it: the owner itself, then its callbacks. */
+  /** Owners of slots, and the messages that keep the slot: the owner itself, then its callbacks. */
   readonly #slots = new Map<number, Set<number>>();
 
   constructor(record: QueueRecord) {
@@ -78,12 +77,12 @@ export class Queue {
     return this.#slots.size > this.record.parallelism;
   }
 
-  /** Who of those that have slots may be called now: keeps (2). `isCalled` is told owners that wait. */
+  /** The owners of slots that may be called now: keeps (2). `isCalled` is true for owners with a call under way. */
   callable(isCalled: (owner: number) => boolean): ReadonlySet<number> {
     let room = this.record.parallelism;
     const waiting: number[] = [];
     for (const [owner, keepers] of this.#slots) {
-      // An owner that is done has callbacks, which hold its slot until they are done too.
+      // The callbacks of a finished owner hold its slot.
       if (!keepers.has(owner) || isCalled(owner)) room -= 1;
       else waiting.push(owner);
     }

@@ -1,4 +1,4 @@
-/** Runs in the order of their start, beside a plain sorted list. */
+/** Runs in the order of their start, compared with a sorted list. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, systemRandom } from "../../kernel/random.ts";
@@ -12,7 +12,7 @@ function run(id: string, createdAtMs: number): Run {
   return new Run(user, { id, url: "https://a.test", createdAtMs, callerIp: "::1", config: { headers: [] }, depth: 0 });
 }
 
-test("runs of one moment stay in the order in which they came", () => {
+test("runs of the same time stay in the order in which they were added", () => {
   const order = new RunOrder<Run>();
   for (const id of ["a", "b", "c"]) order.add(run(id, 5));
   assert.deepEqual(
@@ -25,7 +25,7 @@ test("runs of one moment stay in the order in which they came", () => {
   );
 });
 
-test("a start after the clock was set back stands among those of its time", () => {
+test("a run that starts after the clock was set back is among those of its time", () => {
   const order = new RunOrder<Run>();
   for (const [id, ms] of [
     ["a", 5],
@@ -43,7 +43,7 @@ test("a start after the clock was set back stands among those of its time", () =
   );
 });
 
-test("random runs that come and go are in the order of a sorted list, from any place", () => {
+test("random adds and removes leave the order of a sorted list, from any place", () => {
   const seed = systemRandom.below(2 ** 31);
   const random = seededRandom(seed);
   const order = new RunOrder<Run>();

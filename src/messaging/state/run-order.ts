@@ -1,9 +1,9 @@
 /**
- * The runs of a user in the order of their start, so that a page of them costs
- * what it holds, from either end and from any moment on.
+ * The runs of a user in the order of their start, so that the cost of a page
+ * depends on its length only, in both directions and from any start time.
  *
- * (1) Order is by moment, then by number, which grows with each run that comes.
- *     A clock that was set back puts runs among older ones.
+ * (1) Order is by start time, then by number, which grows with each new run. A
+ *     clock that was set back puts runs among older ones.
  * (2) No block is empty, and none has more than BLOCK_RUNS_MAX runs.
  */
 
@@ -33,7 +33,7 @@ export class RunOrder<Run extends NumberedRun> {
     if (block.length === 0) this.#blocks.splice(at, 1); // keeps (2)
   }
 
-  /** Earliest first, from a moment on. Runs that come or go meanwhile may be missed. */
+  /** Earliest first, from a start time. Runs that are added or removed meanwhile may be missed. */
   *earliestFirst(fromMs = 0): Generator<Run> {
     const from = { record: { createdAtMs: fromMs }, number: 0 };
     let index = Math.max(0, this.#blockOf(from));
@@ -45,7 +45,7 @@ export class RunOrder<Run extends NumberedRun> {
     }
   }
 
-  /** Latest first, after this place. Runs that come or go meanwhile may be missed. */
+  /** Latest first, before this place. Runs that are added or removed meanwhile may be missed. */
   *latestFirst(before: RunPlace = END): Generator<Run> {
     let index = this.#blockOf(before);
     let offset = countBefore(this.#blocks[index] ?? [], before);
@@ -57,7 +57,7 @@ export class RunOrder<Run extends NumberedRun> {
     }
   }
 
-  /** Index of the last block that begins at or before this place; -1: there is none. */
+  /** Index of the last block that begins at or before this place; -1 if none does. */
   #blockOf(place: RunPlace): number {
     let low = 0;
     let high = this.#blocks.length;
@@ -72,7 +72,7 @@ export class RunOrder<Run extends NumberedRun> {
 
   #addToFull(at: number, block: Run[], run: Run): void {
     const index = countBefore(block, run);
-    // After all of them a new block begins, so that blocks fill up where runs come in order.
+    // A run after all others begins a new block, so that blocks fill up when runs come in order.
     if (index === block.length) {
       this.#blocks.splice(at + 1, 0, [run]);
       return;
@@ -84,13 +84,13 @@ export class RunOrder<Run extends NumberedRun> {
   }
 }
 
-/** A moment among runs: before a run of the same moment whose number is not smaller. */
+/** A place among runs: before a run of the same start time whose number is not smaller. */
 export interface RunPlace {
   readonly record: { readonly createdAtMs: number };
   readonly number: number;
 }
 
-/** A run, as far as its place among others goes. */
+/** The fields of a run that determine its place. */
 interface NumberedRun extends RunPlace {
   number: number;
 }

@@ -1,17 +1,17 @@
 /**
- * A workflow run: an ordered list of entries that is all the memory its
- * functions have (W.run). Each entry came with a message, and what
- * that message delivers is the list up to its entry.
+ * A workflow run: an ordered list of entries, which is the whole state of its
+ * function (W.run). Each entry came with a message, and that message delivers the
+ * list up to its entry.
  *
  *     RUN_STARTED ──> RUN_SUCCESS | RUN_FAILED | RUN_CANCELED
  *
- * (1) Entries are only ever put at the end, in the frame that accepts their
- *     message. The one exception is the second start of a run whose client was
- *     not known: it puts one entry in the place of the first.
+ * (1) Entries are only added at the end, in the frame that accepts their message.
+ *     The only exception is the second start of a run whose client was not known:
+ *     its entry replaces the first.
  * (2) A run owns the bodies and envelopes of its entries; a message of the run
- *     shares them. They go when the run ends; those of a failed run when its
- *     dead letter goes, because it can be resumed until then.
- * (3) What waits for a run (waiters, saved events, messages) goes with its end.
+ *     shares them. They are removed when the run ends; those of a failed run when
+ *     its dead letter is removed, because it can be resumed until then.
+ * (3) The waiters, saved events and waiting messages of a run are removed at its end.
  */
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Body } from "../bodies/body.ts";
@@ -26,10 +26,10 @@ export const runState = { started: 0, success: 1, failed: 2, canceled: 3 } as co
 
 export type RunState = (typeof runState)[keyof typeof runState];
 
-/** As logs and filters spell them. */
+/** The spelling in logs and filters. */
 export const runStateNames: readonly string[] = ["RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED"];
 
-/** What the first message says for all later ones: those carry none of it. */
+/** Options of the first message that apply to all later ones, which do not carry them. */
 export interface RunConfig {
   /** To the endpoint: name, value, … `Content-Type` first if there is one. */
   readonly headers: readonly string[];
@@ -39,7 +39,7 @@ export interface RunConfig {
   readonly failureCallback?: CallbackPlan | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly redact?: Redaction | undefined;
-  /** Of the request that started it. */
+  /** Of the request that started the run. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface Invoker {
   readonly createdAtMs: number;
   /** Of the message that reports its end: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
-  /** Fields of the step that the end is the result of. */
+  /** Fields of the step whose result the end is. */
   readonly step: Readonly<Record<string, unknown>>;
 }
 
-/** What is known of a run from its start. In the journal as JSON. */
+/** The facts of a run that its start sets. In the journal as JSON. */
 export interface RunRecord {
   readonly id: string;
   readonly url: string;
@@ -62,11 +62,11 @@ export interface RunRecord {
   readonly callerIp: string;
   readonly config: RunConfig;
   readonly invoker?: Invoker | undefined;
-  /** How many runs invoked one another down to this one; 0: a client started it. */
+  /** Length of the chain of runs that invoked one another up to this one; 0: a client started it. */
   readonly depth: number;
-  /** Its endpoint starts it a second time, with headers of its own. */
+  /** Its endpoint starts it a second time, with its own headers. */
   readonly isStartedTwice?: true | undefined;
-  /** Started by a plain request: the endpoint has to show that it is one for workflows. */
+  /** Started by a plain request: the endpoint must prove that it is a workflow endpoint. */
   readonly isPlainTrigger?: true | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface Entry {
   isDelivered: boolean;
 }
 
-/** In an entry of the list, beside its body. */
+/** Of an entry of the list without its body. */
 const ENTRY_BYTES = 80;
 
 export type FailureFunctionState = "CALLBACK_INPROGRESS" | "CALLBACK_SUCCESS" | "CALLBACK_FAIL" | "CALLBACK_CANCELED";
@@ -97,44 +97,44 @@ export interface FailureFunction {
   readonly retriesMax: number;
   readonly status?: number;
   readonly headers?: readonly string[];
-  /** What it was answered, or why it was not. A long answer lies elsewhere (`Run.failureAnswer`). */
+  /** The answer to the call, or why none came. A long answer is stored separately (`Run.failureAnswer`). */
   readonly body?: string;
 }
 
 /** A wait of a run for an event (W.wait). In the journal as JSON. */
 export interface WaiterRecord {
-  /** Of this waiter among all of the server; it grows. */
+  /** Unique among all waiters of the server; it grows. */
   readonly number: number;
   readonly eventId: string;
   readonly runId: string;
   readonly createdAtMs: number;
-  /** When it has waited long enough. */
+  /** When the wait times out. */
   readonly deadlineMs: number;
-  /** How long that is, as given: `7d`. */
+  /** The time-out as given: `7d`. */
   readonly timeout: string;
   readonly url: string;
   /** Of the message that reports its outcome: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   readonly timeoutUrl: string;
-  /** The same for the message that reports a time-out; after `header:` are others that it is sent with. */
+  /** The same for the message that reports a time-out; names with `header:` are further headers of its delivery. */
   readonly timeoutHeaders: readonly string[];
-  /** Sent to `timeoutUrl` in place of the entries. */
+  /** The body sent to `timeoutUrl`, in place of the entries. */
   readonly timeoutBody?: string | undefined;
-  /** Fields of the step that the event is the result of. */
+  /** Fields of the step whose result the event is. */
   readonly step: Readonly<Record<string, unknown>>;
 }
 
 export type Waiter = WaiterRecord;
 
-/** A wait that its run did not see the end of: its log shows it. */
+/** A wait that was open when its run ended: the log of the run shows it. */
 export type LeftWait = Pick<WaiterRecord, "eventId" | "createdAtMs" | "deadlineMs" | "timeout" | "step">;
 
-/** What a snapshot holds of a run beside its record, its result and its entries. */
+/** The fields of a run in a snapshot, without its record, result and entries. */
 export interface RunFacts {
   readonly state: RunState;
   readonly endedAtMs: number;
   readonly firstMessageId: string;
-  /** Of the dead letter; the name is that in snapshots. */
+  /** Id of the dead letter; the field has this name in snapshots. */
   readonly letterId?: string | undefined;
   readonly failureFunction?: FailureFunction | undefined;
   readonly savedEvents: readonly (readonly [eventId: string, data: readonly string[]])[];
@@ -142,49 +142,49 @@ export interface RunFacts {
   readonly leftWaits?: readonly LeftWait[] | undefined;
 }
 
-/** What was written of the entries of a run as its deliveries carry them. */
+/** The list of entries of a run as its deliveries carry it, as far as it was written. */
 export interface StepsPayload {
   /** Entries that are in it. */
   readonly count: number;
-  /** The entries go. Deliveries under way have their bytes. */
+  /** Call when the entries are removed. Deliveries under way keep their bytes. */
   release(): void;
 }
 
 export class Run {
   readonly user: User;
   record: RunRecord;
-  /** Among the runs of its user, in the order in which they came. */
+  /** Order of creation among the runs of its user. */
   number = 0;
   state: RunState = runState.started;
   /** 0: it has not ended. */
   endedAtMs = 0;
-  /** What its function returned. */
+  /** The return value of its function. */
   result: Body | undefined = undefined;
-  /** Of its first entry, kept when the entries are gone. */
+  /** Id of the message of its first entry; remains when the entries are removed. */
   firstMessageId = "";
   entryBytes = 0;
-  /** Of the failed message. */
+  /** Dead letter of the failed message. */
   deadLetterId: string | undefined = undefined;
   failureFunction: FailureFunction | undefined = undefined;
   /** The answer to the call that reported the failure, if that is long. */
   failureAnswer: Body | undefined = undefined;
   readonly savedEvents = new Map<string, Buffer[]>();
   readonly waiters = new Set<Waiter>();
-  /** What it waited for when it ended. */
+  /** The waits that were open when it ended. */
   leftWaits: readonly LeftWait[] = [];
   /** Unfinished messages. */
   readonly messages = new Set<Message>();
   /** Deliveries to its endpoint under way. */
   readonly inFlight = new Set<number>();
-  /** Its steps as deliveries carry them, as far as they were written and as long as that is stored (workflow/list-cache.ts). */
+  /** Its cached list of entries for deliveries, if there is one (workflow/steps-payload.ts). */
   stepsPayload: StepsPayload | undefined = undefined;
-  /** Runs that it invoked, ended ones too until they are forgotten. */
+  /** Runs that it invoked, including ended ones until they are forgotten. */
   readonly children = new Set<Run>();
   #entries: Entry[] = [];
   readonly #bySequence = new Map<number, Entry>();
-  /** Steps that waited and have their results among the entries. */
+  /** Waiting steps whose results are among the entries. */
   readonly #waitedSteps = new Set<number>();
-  /** What its record counts in the account of its user. */
+  /** The bytes of its record in the account of its user. */
   #memoryBytes: number;
 
   constructor(user: User, record: RunRecord) {
@@ -194,7 +194,7 @@ export class Run {
     user.memory.add(this.#memoryBytes);
   }
 
-  /** It is forgotten. */
+  /** Call when the run is forgotten. */
   releaseMemory(): void {
     this.user.memory.add(-this.#memoryBytes);
     this.#memoryBytes = 0;
@@ -212,12 +212,12 @@ export class Run {
     return this.#entries;
   }
 
-  /** The entry that came with a message; undefined when it is gone, or never was one. */
+  /** The entry of a message; undefined if it was removed or the message is not an entry. */
   entryOf(sequence: number): Entry | undefined {
     return this.#bySequence.get(sequence);
   }
 
-  /** Whether the result of a wait of this step is among the entries. */
+  /** True if the result of a wait of this step is among the entries. */
   hasWaited(stepId: unknown): boolean {
     return typeof stepId === "number" && this.#waitedSteps.has(stepId);
   }
@@ -238,7 +238,7 @@ export class Run {
     if (this.firstMessageId === "") this.firstMessageId = messageId(sequence, nonce);
   }
 
-  /** Takes all entries out. Whoever calls this frees their bodies and envelopes. */
+  /** Removes all entries. The caller frees their bodies and envelopes. */
   takeEntries(): readonly Entry[] {
     this.stepsPayload?.release();
     const taken = this.#entries;
@@ -251,10 +251,10 @@ export class Run {
   }
 
   /**
-   * True for a message whose outcome means nothing to the run any more: the run has ended, or another start took the
-   * place of this one. The call that reports a failure is not one of these.
+   * True for a message whose outcome no longer matters to the run: the run has ended, or another start has replaced the
+   * one of the message. The call that reports a failure always matters.
    */
-  hasLeftBehind({ sequence, envelope }: Message): boolean {
+  ignoresOutcomeOf({ sequence, envelope }: Message): boolean {
     const { workflow } = envelope.fields;
     if (workflow?.callType === "failureCall") return false;
     if (workflow?.isBodyOwn === true) return !this.isStarted;

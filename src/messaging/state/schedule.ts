@@ -1,7 +1,7 @@
-/** A schedule: a message that is published again and again, whenever its cron expression says. */
+/** A schedule: a message that is published at each time of its cron expression. */
 import type { PublishOptions } from "../options/publish-request.ts";
 
-/** What is in the journal, beside the body. */
+/** The fields in the journal, without the body. */
 export interface ScheduleRecord {
   readonly id: string;
   /** Trimmed, as given. */
@@ -12,13 +12,13 @@ export interface ScheduleRecord {
   readonly callerIp: string;
   readonly createdAtMs: number;
   readonly isPaused: boolean;
-  /** The last moment for which it fired; 0: never. */
+  /** The last time for which it fired; 0: never. */
   readonly lastFireMs: number;
-  /** The next moment; 0: never again. */
+  /** The next time; 0: never again. */
   readonly nextFireMs: number;
   /** Messages of the last firing. */
   readonly lastMessages: readonly FiredMessage[];
-  /** Why the last firing published nothing; empty: it did. */
+  /** Why the last firing published nothing; empty if it published. */
   readonly error: string;
 }
 
@@ -33,7 +33,7 @@ export class Schedule {
   record: ScheduleRecord;
   /** Bodies of schedules stay in memory. */
   body: Buffer;
-  /** Of its timer. */
+  /** Identifies it in the heap of next times. */
   readonly number: number;
 
   constructor(record: ScheduleRecord, body: Buffer, number: number) {

@@ -7,11 +7,11 @@
  *                 └───────────────────────┘
  *     CREATED, RETRY, ACTIVE ──> CANCEL_REQUESTED ──> CANCELLED
  *
- * Every move is one entry of the log. Whatever is not in the table is a bug.
+ * Every move is one entry of the log. A move that is not in the table is a bug.
  */
 import { assert } from "../../kernel/assert.ts";
 
-/** The numbers stand in journals and histories: they never change. */
+/** Journals and histories store these numbers: they never change. */
 export const messageState = {
   created: 0,
   active: 1,
@@ -27,7 +27,7 @@ export type MessageState = (typeof messageState)[keyof typeof messageState];
 
 interface StateRow {
   readonly state: MessageState;
-  /** In the spelling of C.states. */
+  /** Spelled as in C.states. */
   readonly name: string;
   readonly next: readonly MessageState[];
 }
@@ -47,7 +47,7 @@ export const stateRows: readonly StateRow[] = [
   { state: messageState.cancelled, name: "CANCELLED", next: [] },
 ];
 
-/** What the filter value IN_PROGRESS stands for. */
+/** The states that the filter value IN_PROGRESS selects. */
 export const statesInProgress: readonly MessageState[] = [messageState.active, messageState.retry, messageState.error];
 
 const nextOf = stateRows.map(({ next }) => new Set<MessageState>(next));

@@ -1,4 +1,4 @@
-/** A URL group: one name for several endpoints; each gets its own message. */
+/** A URL group: one name for several endpoints. Each endpoint gets its own message. */
 import { badRequest } from "../failure.ts";
 
 export interface Endpoint {
@@ -9,7 +9,7 @@ export interface Endpoint {
 export interface UrlGroup {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
-  /** Sent to every endpoint unless the publisher forwards a header of that name. Absent: none were set. */
+  /** Sent to every endpoint unless the publisher forwards a header of that name. */
   readonly headers?: readonly (readonly [name: string, values: string | readonly string[]])[];
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

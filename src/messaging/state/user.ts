@@ -1,4 +1,4 @@
-/** A user of messaging: a world of its own. Nothing of one user is ever seen by another. */
+/** A user of messaging. Users are isolated: no user sees data of another. */
 import { MemoryAccount } from "../../kernel/memory-guard.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Deduplication } from "./deduplication.ts";
@@ -19,41 +19,41 @@ export interface SigningKeys {
 
 export class User {
   readonly name: string;
-  /** In journals and histories; never given out again. */
+  /** In journals and histories; never reused. */
   readonly number: number;
-  /** Of its frames, what the journal has not written yet. */
+  /** Bytes of its frames that the journal has not written yet. */
   journalBytes = 0;
   readonly queues = new Map<string, Queue>();
-  /** Messages that have outlived their queue, by sequence number: a new queue of its name is another one. */
+  /** Messages whose queue was removed, by sequence number: they are not in a new queue of the same name. */
   readonly unqueued = new Set<number>();
   readonly schedules = new Map<string, Schedule>();
   readonly groups = new Map<string, UrlGroup>();
   readonly flowKeys = new Map<string, FlowKey>();
-  /** Workflow runs, ended ones too until they are forgotten. */
+  /** Workflow runs, including ended ones until they are forgotten. */
   readonly runs = new Map<string, Run>();
   readonly runOrder = new RunOrder<Run>();
-  /** Those of them that have ended, in the order of their end: the first are forgotten first. */
+  /** Ended runs in the order of their end: the first are forgotten first. */
   readonly endedRuns = new Set<Run>();
-  /** Runs that wait, by the event, in the order in which they began to. */
+  /** Waiters by event, in the order in which they began to wait. */
   readonly waiters = new Map<string, Set<Waiter>>();
   readonly deadLetters = new DeadLetters();
   readonly deduplication: Deduplication;
-  /** Those that have messages now. */
+  /** Destinations that have messages now. */
   readonly destinations = new Map<string, Destination>();
-  /** Due, through their queue, and waiting for a delivery slot. */
+  /** Messages that are due, have the turn of their queue, and wait for a delivery slot. */
   readonly ready = new MessageList("a free delivery slot");
   /** Calls under way. */
   readonly inFlight = new Set<number>();
-  /** It stands among those that are served in turn. */
+  /** True while it is among the users that are served in turn. */
   isInTurn = false;
   signingKeys: SigningKeys;
-  /** What the operator gave it; rotations go on from there. */
+  /** The keys that the operator configured; rotations start from them. */
   givenKeys: SigningKeys;
   /** Messages of the day of `countedDay` (days since the epoch, UTC). */
   dayCount = 0;
   countedDay = 0;
   isDropped = false;
-  /** What all of this takes of the thread's memory. */
+  /** The memory that all of this takes. */
   readonly memory: MemoryAccount;
 
   constructor(

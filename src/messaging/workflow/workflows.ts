@@ -127,7 +127,7 @@ export class Workflows {
     const { run, body, nowMs, result } = outcome;
     const { response, bytes: responseBytes } = responseOf(result);
     const isDelivered = response.status >= 200 && response.status < 300 && result.kind === "answer";
-    if (run.hasLeftBehind(message)) {
+    if (run.ignoresOutcomeOf(message)) {
       // keeps (2)
       if (isDelivered) unit.deliver(message, nowMs, response.status);
       else {

@@ -28,7 +28,7 @@ export function stateLines(state: MessagingState, windowMs: number, latestMs?: n
       turn,
     };
     // Nobody reads the body of a message any more whose run has ended.
-    const body = message.run?.hasLeftBehind(message) === true ? "-" : bodyText(message.body);
+    const body = message.run?.ignoresOutcomeOf(message) === true ? "-" : bodyText(message.body);
     lines.push(`message ${sequence} ${JSON.stringify(facts)} ${body} ${envelope.text}`);
   }
   return lines;
