@@ -451,9 +451,9 @@ export function sortOptionDenied(option: "BY" | "GET"): CommandError {
 const ruleFaults: Readonly<Record<RuleFault, string>> = {
   "unknown name": "Unknown command or category name in ACL",
   syntax: "Syntax error",
-  "pattern behind all keys":
+  "pattern after all keys":
     "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. Try 'resetkeys' to start with an empty list of patterns",
-  "pattern behind all channels":
+  "pattern after all channels":
     "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. Try 'resetchannels' to start with an empty list of channels",
   "no such password": "The password you are trying to remove from the user does not exist",
   "malformed hash": "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters",

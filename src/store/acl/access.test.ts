@@ -1,5 +1,5 @@
 /**
- * Ways out of a user's rights, tried one by one (threats A-04, A-05): each line
+ * Attempts to exceed a user's rights, one by one (threats A-04, A-05): each line
  * in every spelling, alone, in a pipeline, in a transaction and from a script.
  */
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import type { Caller } from "../session/caller.ts";
 
 const REFUSED = /^NOPERM this user has no permissions to /;
 
-/** What is there before each line. */
+/** The keys before each line. */
 const contents: readonly string[] = [
   "SET secret s",
   "SET app:s v",
@@ -31,17 +31,17 @@ const contents: readonly string[] = [
   "JSON.SET secret:json $ 1",
 ];
 
-/** May do anything with keys and channels of its own. */
+/** May do anything with its own keys and channels. */
 const OWN_KEYS = "on nopass +@all -@admin -@dangerous +sort +sort_ro ~app:* &app:*";
-/** May read what is its own, and write nothing. */
+/** May read its own keys, and write nothing. */
 const OWN_READS = "on nopass +@all %R~app:* &app:*";
-/** May read everything and put some of it elsewhere. */
+/** May read all keys and store results in some. */
 const FORWARDER = "on nopass +@all -@scripting %R~* %W~out:*";
-/** May run what reads. */
+/** May run all reads. */
 const READER = "on nopass +@read -@dangerous ~*";
 /** May do one thing with one key, and another with another. */
 const SELECTORS = "on nopass -@all (+get ~app:s) (+set %W~out:s)";
-/** May write all but what is JSON. */
+/** May run all writes but those of JSON. */
 const NO_JSON = "on nopass +@all -@json ~*";
 
 const escapes: readonly (readonly [rules: string, lines: readonly string[]])[] = [
@@ -227,7 +227,7 @@ function attempt(rules: string): Attempt {
   return { session, caller: { user: ann, transport: "http", address: "127.0.0.1:1" } };
 }
 
-/** The name in small letters, in capitals and mixed; subcommands too. */
+/** The name in lower case, upper case and mixed; subcommands too. */
 function spellings(line: string): readonly (readonly string[])[] {
   const words = splitLine(line);
   const [name = "", ...rest] = words;
@@ -240,7 +240,7 @@ function textOf(attempt: Attempt, words: readonly string[]): string | undefined 
 }
 
 for (const [rules, lines] of escapes) {
-  test(`A-05: no way out of ${rules}`, () => {
+  test(`A-05: no command exceeds ${rules}`, () => {
     const tried = attempt(rules);
     const { session, caller } = tried;
     const { database, store } = session;
@@ -305,14 +305,14 @@ const permitted: readonly (readonly [rules: string, lines: readonly string[]])[]
   [NO_JSON, ["GET secret", "FLUSHALL", "ACL WHOAMI"]],
 ];
 
-test("A-05: users may do what their rules say", () => {
+test("A-05: users may do what their rules allow", () => {
   for (const [rules, lines] of permitted) {
     const tried = attempt(rules);
     for (const line of lines) assert.equal(textOf(tried, splitLine(line)), undefined, `${rules}: ${line}`);
   }
 });
 
-test("A-05: BY and GET of SORT read keys only for those who may read all", () => {
+test("A-05: BY and GET of SORT read keys only for users that may read all keys", () => {
   const by = "ERR BY option of SORT denied due to insufficient ACL permissions.";
   const get = "ERR GET option of SORT denied due to insufficient ACL permissions.";
   const rows: readonly (readonly [rules: string, line: string, error: string | undefined])[] = [
@@ -336,7 +336,7 @@ test("A-05: BY and GET of SORT read keys only for those who may read all", () =>
   }
 });
 
-/** Event streams ask what a session would be asked: SUBSCRIBE by matching, PSUBSCRIBE letter by letter. */
+/** Event streams need the rights of a session: SUBSCRIBE matches patterns, PSUBSCRIBE compares them literally. */
 const listening: readonly (readonly [rules: string, words: readonly string[], isAllowed: boolean])[] = [
   ["+@all allchannels", ["subscribe", "a"], true],
   ["+@all", ["subscribe", "a"], false],
@@ -355,7 +355,7 @@ const listening: readonly (readonly [rules: string, words: readonly string[], is
   ["+monitor", ["monitor"], true],
 ];
 
-test("A-05: event streams ask for the rights of the commands that they stand for", () => {
+test("A-05: event streams need the rights of the equivalent commands", () => {
   for (const [rules, words, isAllowed] of listening) {
     const { session, caller } = attempt(`on nopass ${rules}`);
     const check = (): void => session.database.checkListening(caller, words);
@@ -369,7 +369,7 @@ test("A-05: event streams ask for the rights of the commands that they stand for
   }
 });
 
-test("A-05: a change of rights counts from the next command on, also for who came before", () => {
+test("A-05: a change of rights applies from the next command on, also to existing sessions", () => {
   const tried = attempt("on nopass +@all ~*");
   assert.equal(textOf(tried, ["GET", "secret"]), undefined);
   tried.session.run("ACL SETUSER ann -get");

@@ -1,16 +1,16 @@
 /**
- * What was refused to users lately, for ACL LOG. It lives in memory: a start
- * begins with an empty one.
+ * Recent refusals to users, for ACL LOG. In memory: a start begins with an
+ * empty log.
  *
- * (1) The newest refusal is first. One that agrees with one of the first ten in
- *     everything but its time, and comes within a minute of it, is counted there.
- * (2) There are never more than `ENTRIES_MAX`, and none keeps long words.
+ * (1) The newest refusal is first. A refusal that equals one of the first ten
+ *     in everything but its time, within a minute, is counted there.
+ * (2) The number of entries is at most `ENTRIES_MAX`, and long words are cut.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { copyOf } from "../../kernel/bytes.ts";
 import type { DenialReason } from "../errors.ts";
 
-/** Where a refused command came from. */
+/** The context of a refused command. */
 export type AclContext = "toplevel" | "multi" | "lua";
 
 export interface AclRefusal {
@@ -19,7 +19,7 @@ export interface AclRefusal {
   /** The command, the key or the channel. */
   readonly object: Bytes;
   readonly username: Bytes;
-  /** Who asked, as CLIENT LIST has it or in the same form. */
+  /** The client, in the format of CLIENT LIST. */
   readonly client: Bytes;
 }
 
@@ -34,7 +34,7 @@ export interface AclLogEntry extends AclRefusal {
 const ENTRIES_MAX = 128;
 const SCANNED_MAX = 10;
 const GROUPING_MS_MAX = 60_000;
-/** Bytes of a key, a name or a client that are kept. */
+/** Stored bytes of a key, a name or a client. */
 const FIELD_BYTES_MAX = 512;
 
 export class AclLog {

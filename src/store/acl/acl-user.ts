@@ -1,16 +1,16 @@
-/** A user of a database, made by ACL SETUSER. */
+/** A user of a database, created by ACL SETUSER. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
 import { type CommandError, noPermission, noPermissionFor } from "../errors.ts";
 import type { User } from "./user.ts";
 import type { UserRights } from "./user-rights.ts";
 
-/** One object for as long as the user exists: who holds it sees every change of its rights. */
+/** One object while the user exists: its holders see every change of its rights. */
 export class AclUser implements User {
   readonly name: Bytes;
   #rights: UserRights;
   #isDeleted = false;
-  /** A read may keep what it has worked out: that is no change that rights are about. */
+  /** A read may store what it computed: that is not a change that needs rights. */
   readonly mayKeepFigures = true;
 
   constructor(name: Bytes, rights: UserRights) {
@@ -18,12 +18,12 @@ export class AclUser implements User {
     this.#rights = rights;
   }
 
-  /** What it may do. Never changed itself, but replaced as a whole. */
+  /** Its rights. Immutable; replaced as a whole. */
   get rights(): UserRights {
     return this.#rights;
   }
 
-  /** True from the moment when the user was deleted: another one of this name is another user. */
+  /** True once the user is deleted: a later user with this name is another user. */
   get isDeleted(): boolean {
     return this.#isDeleted;
   }
@@ -33,7 +33,7 @@ export class AclUser implements User {
   }
 
   refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined {
-    // Whoever still holds a user that is gone may do nothing.
+    // A deleted user may do nothing, although objects may still hold it.
     if (this.#isDeleted) return noPermission(command.fullName);
     const denial = this.#rights.denialOf(command, words);
     if (denial === undefined) return undefined;
@@ -45,12 +45,12 @@ export class AclUser implements User {
     return !this.#isDeleted && this.#rights.mayReadAllKeys(command, words);
   }
 
-  /** For `Users` alone. */
+  /** For `Users` only. */
   change(rights: UserRights): void {
     this.#rights = rights;
   }
 
-  /** For `Users` alone. */
+  /** For `Users` only. */
   delete(): void {
     this.#isDeleted = true;
   }

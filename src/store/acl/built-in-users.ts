@@ -1,9 +1,9 @@
-/** The users of the two tokens that every database has. They are the same for all databases and never change. */
+/** The users of the two tokens of every database. They are the same for all databases and never change. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { noPermission } from "../errors.ts";
 import type { User } from "./user.ts";
 
-/** Of the standard token: may do everything. */
+/** The user of the standard token: may do everything. */
 export const defaultUser: User = {
   name: "default",
   isUnrestricted: true,
@@ -12,7 +12,7 @@ export const defaultUser: User = {
   mayReadAllKeys: () => true,
 };
 
-/** Of the read-only token: may run what its row says (A.read-only-token). */
+/** The user of the read-only token: may run what the row of a command allows (A.read-only-token). */
 export const readOnlyUser: User = {
   name: "default_ro",
   isUnrestricted: false,
@@ -22,7 +22,7 @@ export const readOnlyUser: User = {
   mayReadAllKeys: () => false,
 };
 
-/** Names that nobody else can have. */
+/** Names that no other user can have. */
 export function isBuiltIn(name: Bytes): boolean {
   return name === defaultUser.name || name === readOnlyUser.name;
 }

@@ -1,10 +1,10 @@
 /**
- * The ACL categories of a command, derived as Redis derives them: one from the
- * family (or what the row says in its place), the rest from the flags.
+ * The ACL categories of a command, derived as in Redis: one from the family (or
+ * those in the row instead), the rest from the flags.
  */
 import { type AclCategory, aclCategories, type CommandFacts, type Flag } from "../command-facts.ts";
 
-/** Families that have no category of the same name. */
+/** Families without a category of the same name. */
 const categoryOfFamily: ReadonlyMap<string, AclCategory | undefined> = new Map([
   ["generic", "keyspace"],
   ["server", undefined],
@@ -24,13 +24,13 @@ const categoriesOfFlag: ReadonlyMap<Flag, readonly AclCategory[]> = new Map([
 export function categoriesOf(command: CommandFacts): readonly AclCategory[] {
   const found = new Set<string>(command.categories ?? [familyCategory(command.family)]);
   for (const flag of command.flags) for (const category of categoriesOfFlag.get(flag) ?? []) found.add(category);
-  // What a script reads, nobody knows: as in Redis, EVAL_RO does not come with all that reads.
+  // The reads of a script are unknown: as in Redis, EVAL_RO is not in the category of reads.
   if (found.has("scripting")) found.delete("read");
   if (!found.has("fast")) found.add("slow");
   return aclCategories.filter((category) => found.has(category));
 }
 
 function familyCategory(family: string): string {
-  // A family that is no category at all is filtered out with the order.
+  // The order also removes a family that is not a category.
   return (categoryOfFamily.has(family) ? categoryOfFamily.get(family) : family) ?? "";
 }

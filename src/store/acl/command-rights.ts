@@ -1,18 +1,18 @@
 /**
- * Which commands may be run.
+ * The commands that a user may run.
  *
- * (1) There is one bit for each command and each subcommand, by its number. The
- *     bit of a container, such as CONFIG, is changed together with those of its
+ * (1) Each command and each subcommand has one bit, by its number. The bit of a
+ *     container, such as CONFIG, changes together with those of its
  *     subcommands.
- * (2) The rules that led here are kept, so that they can be told again in
- *     words that mean the same tomorrow: `+@read` also lets in what a later
- *     version brings. A rule goes when a later one decides on everything that it
- *     decided on, so there are never more than there are names.
- * (3) `isEverything` is true while every command may be run, those of later
- *     versions too: behind `+@all`, until something is taken away.
+ * (2) The rules that led to the bits are stored, so that they can be printed
+ *     with the same meaning in later versions: `+@read` also allows the reads of
+ *     a later version. A rule is dropped when a later one decides everything
+ *     that it decided, so there are never more rules than names.
+ * (3) `isEverything` is true while every command may run, including those of
+ *     later versions: after `+@all`, until a rule forbids something.
  *
- * Redis 7.0 keeps (1) alone and guesses rules when asked for them; (2) is how
- * Redis has it since 7.2. What may be run is the same in both.
+ * Redis 7.0 has (1) alone and guesses rules when they are printed; (2) is how
+ * Redis works since 7.2. Both allow the same commands.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
@@ -26,9 +26,9 @@ export class CommandRights {
   #bits: Uint32Array;
   #startsWithAll = false;
   #isEverything = false;
-  /** `+get`, `-@write`, `+select|0`, in lower case, behind `+@all` or `-@all`. */
+  /** `+get`, `-@write`, `+select|0`, in lower case, after `+@all` or `-@all`. */
   #rules: readonly Bytes[] = [];
-  /** By number: first arguments, in upper case, with which a command may be run whose bit is not set. */
+  /** By number: first arguments, in upper case, with which a command may run although its bit is not set. */
   #firstArguments: ReadonlyMap<number, readonly Bytes[]> = new Map();
 
   constructor(table: CommandTable) {
@@ -55,7 +55,7 @@ export class CommandRights {
     return this.#rules.length;
   }
 
-  /** Whether a command may be run with these words, its name first. */
+  /** Whether a command may run with these words, its name first. */
   allows(command: CommandFacts, words: readonly Bytes[]): boolean {
     const { number } = command;
     if (this.#isEverything || this.#has(number) || command.flags.includes("no_auth")) return true;
@@ -72,7 +72,7 @@ export class CommandRights {
     this.#firstArguments = new Map();
   }
 
-  /** Applies `+get`, `-config|set`, `+@read`, `+select|0`. A fault has changed nothing. */
+  /** Applies `+get`, `-config|set`, `+@read`, `+select|0`. A faulty rule changes nothing. */
   apply(rule: Bytes): RuleFault | undefined {
     const isAllowed = rule.charAt(0) === "+";
     const subject = lowerCase(rule.slice(1));
@@ -89,15 +89,15 @@ export class CommandRights {
       }
     }
     // keeps (2)
-    const kept = this.#rules.filter((known) => {
+    const remaining = this.#rules.filter((known) => {
       const knownSubject = known.slice(1);
       return knownSubject !== subject && !knownSubject.startsWith(`${subject}|`);
     });
-    this.#rules = [...kept, (isAllowed ? "+" : "-") + subject];
+    this.#rules = [...remaining, (isAllowed ? "+" : "-") + subject];
     return undefined;
   }
 
-  /** `-@all +get`: applied in order to a user without rights they give these. */
+  /** `-@all +get`: these rules, applied in order to a user without rights, give these rights. */
   describe(): Bytes {
     return [this.#startsWithAll ? "+@all" : "-@all", ...this.#rules].join(" ");
   }
@@ -140,7 +140,7 @@ export class CommandRights {
   }
 }
 
-/** With the letters of ASCII in lower case, and all other bytes as they are. */
+/** ASCII letters in lower case, all other bytes unchanged. */
 function lowerCase(bytes: Bytes): Bytes {
   return bytes.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -1,13 +1,13 @@
 /**
  * The commands as rules name them: by full name (`get`, `config|set`), and by
- * category. Made once for each table of commands.
+ * category. Created once for each table of commands.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type AclCategory, aclCategories, type CommandFacts } from "../command-facts.ts";
 import { categoriesOf } from "./categories.ts";
 
 export class CommandTable {
-  /** One more than the highest number of a command. */
+  /** The highest number of a command, plus one. */
   readonly size: number;
   readonly #byName = new Map<Bytes, CommandFacts>();
   readonly #byCategory = new Map<string, CommandFacts[]>();
@@ -23,12 +23,12 @@ export class CommandTable {
     this.size = numberMax + 1;
   }
 
-  /** The command of this full name, which is in lower case, or undefined. */
+  /** The command of this full name in lower case, or undefined. */
   find(fullName: Bytes): CommandFacts | undefined {
     return this.#byName.get(fullName);
   }
 
-  /** The commands and subcommands of a category, which is in lower case; undefined when there is no such category. */
+  /** The commands and subcommands of a category in lower case; undefined if it does not exist. */
   ofCategory(category: Bytes): readonly CommandFacts[] | undefined {
     return this.#byCategory.get(category);
   }
@@ -40,7 +40,7 @@ export class CommandTable {
 
 const tables = new WeakMap<readonly CommandFacts[], CommandTable>();
 
-/** The table of these commands, the same for all databases that have them. */
+/** The table of these commands, shared by all databases that have them. */
 export function commandTableOf(commands: readonly CommandFacts[]): CommandTable {
   let table = tables.get(commands);
   if (table === undefined) {

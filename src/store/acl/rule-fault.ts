@@ -1,9 +1,9 @@
-/** What can be wrong with a rule of ACL SETUSER. The words for it stand with all others in `errors.ts`. */
+/** The faults of a rule of ACL SETUSER. Their texts are in `errors.ts`. */
 export type RuleFault =
   | "unknown name"
   | "syntax"
-  | "pattern behind all keys"
-  | "pattern behind all channels"
+  | "pattern after all keys"
+  | "pattern after all channels"
   | "no such password"
   | "malformed hash"
   | "first argument of a subcommand"

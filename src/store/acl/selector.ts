@@ -1,12 +1,11 @@
 /**
- * A selector: commands, keys and channels that belong together. A user has one
- * of its own and any number besides; a command may run if one of them lets it,
- * by itself.
+ * A selector: rights on commands, keys and channels that apply together. A user
+ * has its own selector and any number of others; a command may run if one of
+ * them alone allows it.
  *
  *     command   its bit (command-rights.ts)
- *     key       for each key of the command some pattern that matches and that lets the key be read, written or both,
- *               as the command uses it
- *     channel   PUBLISH and SUBSCRIBE: a pattern that matches. PSUBSCRIBE: the pattern itself, letter by letter
+ *     key       for each key of the command, a matching pattern that allows its use: read, write or both
+ *     channel   PUBLISH and SUBSCRIBE: a matching pattern. PSUBSCRIBE: the same pattern, literally
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import type { CommandFacts, KeyUse } from "../command-facts.ts";
@@ -22,10 +21,10 @@ export interface KeyPattern {
   readonly mayWrite: boolean;
 }
 
-/** `listed`: as ACL LIST has it, in the words of Redis. `stored`: exactly what it is. */
+/** `listed`: as in ACL LIST, in the words of Redis. `stored`: exact. */
 export type RuleForm = "listed" | "stored";
 
-/** What a selector does not let pass. `at`: which word. */
+/** What a selector denies. `at`: the index of the word. */
 export interface Denial {
   readonly reason: "command" | "key" | "channel";
   readonly at: number;
@@ -33,10 +32,10 @@ export interface Denial {
 
 const commandDenied: Denial = { reason: "command", at: 0 };
 
-/** Patterns of keys, patterns of channels and rules on commands that one selector may have of each. */
+/** Limit of a selector for patterns of keys, patterns of channels, and rules on commands, each. */
 export const SELECTOR_RULES_MAX = 1_000;
 
-/** What `isspace` of C takes for one, and the zero byte. */
+/** Space as `isspace` of C defines it, and the zero byte. */
 const SPACE = /[\0\t-\r ]/;
 
 export function hasSpaces(bytes: Bytes): boolean {
@@ -50,7 +49,7 @@ export class Selector {
   #channels: readonly Bytes[] = [];
   #hasAllChannels = false;
 
-  /** Without any right. */
+  /** A selector without rights. */
   constructor(commands: CommandTable | CommandRights) {
     this.commands = commands instanceof CommandRights ? commands : new CommandRights(commands);
   }
@@ -68,7 +67,7 @@ export class Selector {
     return this.commands.isEverything && this.#hasAllKeys && this.#hasAllChannels;
   }
 
-  /** Applies one rule on commands, keys or channels. A fault has changed nothing. */
+  /** Applies one rule on commands, keys or channels. A faulty rule changes nothing. */
   apply(rule: Bytes): RuleFault | undefined {
     const word = wordRules.get(rule.toLowerCase());
     if (word !== undefined) {
@@ -94,7 +93,7 @@ export class Selector {
     this.#channels = [];
   }
 
-  /** What stands against running a command with these words, as many as its arity asks for, or undefined. */
+  /** Why a command may not run with these words, whose number fits its arity, or undefined. */
   denialOf(command: CommandFacts, words: readonly Bytes[]): Denial | undefined {
     if (!this.commands.allows(command, words)) return commandDenied;
     if (!this.#hasAllKeys && hasKeys(command))
@@ -117,7 +116,7 @@ export class Selector {
     return false;
   }
 
-  /** `isPattern`: what somebody would listen to by PSUBSCRIBE. */
+  /** `isPattern`: for PSUBSCRIBE. */
   mayListen(channel: Bytes, isPattern: boolean): boolean {
     return (
       this.#hasAllChannels ||
@@ -125,12 +124,12 @@ export class Selector {
     );
   }
 
-  /** Whether it may read whatever key there is. */
+  /** Whether it may read all keys. */
   get mayReadAllKeys(): boolean {
     return this.#hasAllKeys || this.#keys.some(({ pattern, mayRead }) => mayRead && pattern === "*");
   }
 
-  /** As ACL GETUSER tells them: rules, with spaces in between. */
+  /** As ACL GETUSER prints them: rules, separated by spaces. */
   describeKeys(): Bytes {
     return this.#hasAllKeys ? "~*" : this.#keys.map(describePattern).join(" ");
   }
@@ -139,7 +138,7 @@ export class Selector {
     return this.#hasAllChannels ? "&*" : this.#channels.map((pattern) => `&${pattern}`).join(" ");
   }
 
-  /** Applied in order to a selector without rights, these rules give this one. */
+  /** These rules, applied in order to a selector without rights, give this one. */
   describe(form: RuleForm): readonly Bytes[] {
     const keys =
       form === "listed" ? this.describeKeys() : this.#hasAllKeys ? "~*" : this.#keys.map(storedPattern).join(" ");
@@ -156,7 +155,7 @@ export class Selector {
   #addUsedKeys(rule: Bytes): RuleFault | undefined {
     const end = rule.indexOf("~");
     const letters = rule.slice(1, end).toUpperCase();
-    if (this.#hasAllKeys) return "pattern behind all keys";
+    if (this.#hasAllKeys) return "pattern after all keys";
     if (end < 2 || !/^(?:R|W|RW|WR)$/.test(letters)) return "syntax";
     return this.#addKeys({
       pattern: copyOf(rule, end + 1, rule.length),
@@ -166,7 +165,7 @@ export class Selector {
   }
 
   #addKeys(added: KeyPattern): RuleFault | undefined {
-    if (this.#hasAllKeys) return "pattern behind all keys";
+    if (this.#hasAllKeys) return "pattern after all keys";
     if (hasSpaces(added.pattern)) return "syntax";
     const at = this.#keys.findIndex(({ pattern }) => pattern === added.pattern);
     const known = this.#keys[at];
@@ -184,7 +183,7 @@ export class Selector {
   }
 
   #addChannels(pattern: Bytes): RuleFault | undefined {
-    if (this.#hasAllChannels) return "pattern behind all channels";
+    if (this.#hasAllChannels) return "pattern after all channels";
     if (hasSpaces(pattern)) return "syntax";
     if (this.#channels.includes(pattern)) return undefined;
     if (this.#channels.length >= SELECTOR_RULES_MAX) return "too many rules";

@@ -1,4 +1,4 @@
-/** The records that keep the users of a database. No clear password and no token is in them. */
+/** The records of the users of a database. They contain no clear password and no token. */
 import type { StateMutation } from "../mutations/mutation.ts";
 import { DELETE_USER, SET_TOKEN_SECRET, SET_USER } from "./users.ts";
 
@@ -22,7 +22,7 @@ export const userMutations: readonly StateMutation[] = [
     apply: ({ users }, record) => users.replayDeletion(record.bytes()),
   },
   {
-    // 32 bytes from which the tokens of users are made
+    // The 32 bytes from which the tokens of users are derived.
     code: SET_TOKEN_SECRET,
     name: "user-token-secret",
     apply: ({ users }, record) => users.replaySecret(record.buffer()),

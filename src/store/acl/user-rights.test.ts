@@ -1,6 +1,6 @@
 /**
- * Whatever rules led to the rights of a user, those that ACL LIST and GETUSER
- * tell and the journal keeps lead to the same rights: random rules, given again.
+ * The rules that ACL LIST and GETUSER print, and those in the journal, lead to
+ * the same rights as the original rules: random rules, applied again.
  *
  * A failing seed is in the message; put it into SEEDS to run it alone.
  */
@@ -23,7 +23,7 @@ const context = { isToken: () => false };
 const KEYS = ["a", "b", "ab", "key:5", "", "other", "\\a"];
 const CHANNELS = ["news", "news.a", "other", "*", "n*"];
 
-/** Everything that rights decide, by each selector. */
+/** All decisions of the rights, by selector. */
 function decisionsOf(rights: UserRights): unknown {
   return {
     flags: rights.flags,
@@ -43,14 +43,14 @@ function decisionsOf(rights: UserRights): unknown {
   };
 }
 
-test("the rules that are told lead to the rights that they are told of", () => {
+test("the printed rules of a user give the same rights", () => {
   for (const seed of SEEDS) {
     const draw = new Draw(seed);
     let rights = new UserRights(table);
     for (let change = 0; change < CHANGES; change += 1) {
       const changed = rights.copy();
       const before = rights.describe();
-      // Joined as ACL SETUSER joins them is not asked here: a rule is a word.
+      // ACL SETUSER joins words; here each rule is one word.
       const faults = drawRules(draw, vocabulary).map((rule) => changed.apply(rule, context));
       assert.deepEqual(rights.describe(), before, `seed ${seed}: a copy is a copy`);
       if (faults.every((fault) => fault === undefined)) rights = changed;
@@ -63,7 +63,7 @@ test("the rules that are told lead to the rights that they are told of", () => {
   }
 });
 
-test("rules on commands never grow beyond the names that there are", () => {
+test("rules on commands never exceed the number of names", () => {
   const rights = new UserRights(table);
   const [selector] = rights.selectors;
   for (let round = 0; round < 3; round += 1)

@@ -1,10 +1,10 @@
 /**
- * All that ACL SETUSER can say of a user: whether it may log in, its passwords,
- * its selector and those besides.
+ * The rights of a user, as ACL SETUSER sets them: whether it may log in, its
+ * passwords, its selector and further selectors.
  *
- * (1) No password is kept, only its SHA-256.
- * (2) The rules that `describe` gives give the same rights to a new user: exactly those that are kept, and those that
- *     are told but for the empty key, which the pattern `*` does not match.
+ * (1) No password is stored, only its SHA-256.
+ * (2) The rules of `describe` give the same rights to a new user: exactly the stored ones, and the listed ones
+ *     except for the empty key, which the pattern `*` does not match.
  */
 import { createHash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
@@ -16,13 +16,13 @@ import { type Denial, type RuleForm, Selector } from "./selector.ts";
 export interface Password {
   /** SHA-256 in lower-case hexadecimal digits. */
   readonly hash: string;
-  /** A token of ACL GENTOKEN for this user, which opens the REST interface too. */
+  /** A token of ACL GENTOKEN for this user, which also authenticates over HTTP. */
   readonly isToken: boolean;
 }
 
-/** One user may have so many passwords: each is compared at a log-in. */
+/** Limit of passwords of a user: each is compared at a login. */
 export const PASSWORDS_MAX = 100;
-/** And so many selectors: each is asked for each command. */
+/** Limit of selectors: each is checked for each command. */
 export const SELECTORS_MAX = 100;
 /** Bytes of all rules of a user. */
 export const RULES_BYTES_MAX = 64 * 1024;
@@ -39,13 +39,13 @@ export class UserRights {
   isEnabled = false;
   /** May log in with any password. */
   needsNoPassword = false;
-  /** Undefined: never said. Kept as Redis keeps it, and of no effect: what RESTORE takes is always checked. */
+  /** Undefined if never set. Stored as in Redis, but without effect: RESTORE always checks its payload. */
   #sanitizes: boolean | undefined;
   #passwords: readonly Password[] = [];
-  /** Its own, then those in parentheses. */
+  /** Its own selector, then those in parentheses. */
   #selectors: readonly Selector[];
 
-  /** A new user: may not log in and do nothing. */
+  /** A new user: may neither log in nor run commands. */
   constructor(table: CommandTable) {
     this.#table = table;
     this.#selectors = [new Selector(table)];
@@ -73,7 +73,7 @@ export class UserRights {
     return this.#selectors.some((selector) => selector.isUnrestricted);
   }
 
-  /** Applies one rule. With a fault, the rights are of no use any more: apply rules to a copy. */
+  /** Applies one rule. After a fault the rights are unusable, so apply rules to a copy. */
   apply(rule: Bytes, context: RuleContext): RuleFault | undefined {
     if (rule === "") return undefined;
     switch (rule.toLowerCase()) {
@@ -119,7 +119,7 @@ export class UserRights {
     return this.#own.apply(rule);
   }
 
-  /** What stands against running a command with these words, as Redis picks it of what its selectors say, or undefined. */
+  /** Why a command may not run with these words, or undefined: the denial that Redis would choose. */
   denialOf(command: CommandFacts, words: readonly Bytes[]): Denial | undefined {
     let found: Denial | undefined;
     for (const selector of this.#selectors) {
@@ -130,14 +130,14 @@ export class UserRights {
     return found;
   }
 
-  /** Whether these words may be run by a selector that may read every key: for keys that no word names. */
+  /** Whether a selector that may read every key allows these words: for keys that no word names. */
   mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean {
     return this.#selectors.some(
       (selector) => selector.mayReadAllKeys && selector.denialOf(command, words) === undefined,
     );
   }
 
-  /** As ACL GETUSER tells them. */
+  /** As ACL GETUSER prints them. */
   get flags(): readonly string[] {
     return [
       this.isEnabled ? "on" : "off",
@@ -146,7 +146,7 @@ export class UserRights {
     ];
   }
 
-  /** As ACL LIST tells it, without its name, or as it is kept. keeps (2) */
+  /** As ACL LIST prints it, without the name, or as stored. keeps (2) */
   describe(form: RuleForm = "listed"): readonly Bytes[] {
     const [own, ...others] = this.#selectors;
     return [
@@ -157,7 +157,7 @@ export class UserRights {
     ];
   }
 
-  /** Says of one of its passwords that it is a token: for records. */
+  /** Marks one of its passwords as a token: for records. */
   markToken(hash: string): void {
     this.#passwords = this.#passwords.map((password) => (password.hash === hash ? { hash, isToken: true } : password));
   }
@@ -212,7 +212,7 @@ export function hashOf(password: Bytes): string {
 
 const rankOfReason: Readonly<Record<Denial["reason"], number>> = { command: 0, key: 1, channel: 2 };
 
-/** Of several denials that with the greatest is told, as in Redis. */
+/** The denial that ranks highest, as in Redis. */
 function rankOf({ reason, at }: Denial): number {
   return rankOfReason[reason] * 2 ** 32 + at;
 }

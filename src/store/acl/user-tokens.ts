@@ -1,15 +1,14 @@
 /**
- * Tokens of users for the REST interface. All are made from one secret of the
- * database, so that none is kept:
+ * Tokens of users for the HTTP interface. All derive from one secret of the
+ * database, so none is stored:
  *
  *     ACL RESTTOKEN   HMAC(secret, purpose, name, SHA-256 of the password)
- *                     The same each time, and gone with the password.
+ *                     The same each time, and invalid once the password is.
  *     ACL GENTOKEN    salt ‖ HMAC(secret, purpose, name, salt)
- *                     Known as ours for this name by itself, so that it can be made before the user is. It opens
- *                     something once it is a password of the user.
- *
- * Names hold no zero byte, so fields that end with one cannot run together.
- * In URL-safe base64, since a token also travels in `_token=`.
+ *                     Proves itself for this name, so it can be generated before the user exists. It is valid
+ *                     once it is a password of the user.
+ * Names have no zero byte, so fields that end with one cannot run together.
+ * In URL-safe base64, since a token may also be in `_token=`.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
@@ -20,7 +19,7 @@ const MAC_BYTES = 32;
 /** 48 bytes in base64. */
 const GENERATED_LENGTH = 64;
 
-/** Stands for the password of a user who needs none. */
+/** Used instead of the password hash for a user with `nopass`. */
 export const ANY_PASSWORD = "any";
 
 /** `hash`: SHA-256 of the password in hexadecimal digits, or `ANY_PASSWORD`. */
@@ -28,12 +27,12 @@ export function restTokenOf(secret: Uint8Array, name: Bytes, hash: string): stri
   return mac(secret, "rest token", [name, hash]).toString("base64url");
 }
 
-/** The salt is 16 bytes that nobody can guess. */
+/** A salt of 16 random bytes. */
 export function generatedToken(secret: Uint8Array, name: Bytes, salt: Uint8Array): string {
   return Buffer.concat([salt, generatedMac(secret, name, salt)]).toString("base64url");
 }
 
-/** A salt that is the same each time for a name and a password. */
+/** A salt that is the same for the same name and password. */
 export function saltOf(secret: Uint8Array, name: Bytes, password: Bytes): Uint8Array {
   return mac(secret, "salt", [name, password]).subarray(0, SALT_BYTES);
 }
@@ -46,7 +45,7 @@ export function isGeneratedToken(secret: Uint8Array, name: Bytes, token: Bytes):
   return timingSafeEqual(bytes.subarray(SALT_BYTES), generatedMac(secret, name, bytes.subarray(0, SALT_BYTES)));
 }
 
-/** SHA-256 of a token, in lower-case hexadecimal digits: what the edge is told of it. */
+/** SHA-256 of a token, in lower-case hexadecimal digits, which is what the edge gets. */
 export function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -1,6 +1,6 @@
 /**
- * What a caller may do. A command is asked about after it was found and its
- * arity was right, and before anything has happened.
+ * The rights of a caller. They are checked after a command was found and its
+ * arity was right, and before it runs.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
@@ -8,11 +8,11 @@ import type { CommandError } from "../errors.ts";
 
 export interface User {
   readonly name: Bytes;
-  /** True once there is no such user any more. */
+  /** True once the user is deleted. */
   readonly isDeleted?: boolean;
-  /** Nothing is refused to it, so nothing has to be looked at. */
+  /** True if nothing is denied, so that no check is needed. */
   readonly isUnrestricted: boolean;
-  /** True where a read may keep what it has worked out, such as the estimate of PFCOUNT. */
+  /** True if a read may store what it computed, such as the estimate of PFCOUNT. */
   readonly mayKeepFigures: boolean;
   /** Why it may not run a command with these words (name first), or undefined. */
   refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined;

@@ -10,7 +10,7 @@ import type { Reply } from "../reply/reply.ts";
 import type { Store } from "../store.ts";
 import { defaultUser } from "./built-in-users.ts";
 
-/** Some users of every kind, some changed and some gone. */
+/** Some users of every kind, some changed and some deleted. */
 const history: readonly string[] = [
   "ACL SETUSER ann on >p >q ~a* %R~b &c +@all -@write (+set ~z)",
   "ACL SETUSER bob on nopass allkeys +config|get +get|x",
@@ -30,7 +30,7 @@ function usersOf(store: Store): unknown {
   }));
 }
 
-test("users, their passwords and their tokens are there again after a start, from the journal and from a snapshot", () => {
+test("users, their passwords and their tokens are restored by a start, from the journal and from a snapshot", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   for (const line of history) session.run(line);
@@ -57,24 +57,24 @@ test("no password and no token is in the journal", () => {
   session.expect([["ACL SETUSER ann on >my-clear-password", ok]]);
   const tokens = ["ACL RESTTOKEN ann my-clear-password", "ACL GENTOKEN ann"].map((line) => String(session.run(line)));
   session.expect([[`ACL SETUSER ann >${tokens[1]}`, ok]]);
-  const kept = Buffer.concat(journal.frames).toString("latin1");
-  for (const secret of ["my-clear-password", ...tokens]) assert.ok(!kept.includes(secret), secret);
+  const journaled = Buffer.concat(journal.frames).toString("latin1");
+  for (const secret of ["my-clear-password", ...tokens]) assert.ok(!journaled.includes(secret), secret);
 });
 
-test("frames without users, as older versions have written them, open", () => {
+test("frames without users, as older versions wrote them, can be read", () => {
   const session = startSession();
   session.run("SET k v");
   const again = replayed(session.store.dump());
   assert.deepEqual(again.database("main").users.names(), []);
 });
 
-test("a rule on what this version does not know is left out when it is replayed", () => {
+test("replay ignores a rule on commands that this version does not know", () => {
   const { users } = startSession().database;
   users.replayUser("ann", { rules: ["on", "~a", "-@all", "+get", "+nope", "+@nope"], tokenHashes: [] });
   assert.deepEqual(users.find("ann")?.rights.describe(), ["on", "~a", "resetchannels", "-@all", "+get"]);
 });
 
-test("a reload within the running server keeps the users that are held", () => {
+test("a reload within the running server keeps the user objects", () => {
   const session = startSession({ compat: new RedisCompat(() => {}) });
   session.run("ACL SETUSER ann on >p");
   const ann = session.database.users.find("ann");
@@ -83,22 +83,22 @@ test("a reload within the running server keeps the users that are held", () => {
   assert.equal(ann?.isDeleted, false);
 });
 
-test("a reset removes the users of all databases, and says so", () => {
+test("a reset removes the users of all databases, and reports each", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   for (const line of history) session.run(line);
-  const told: string[] = [];
+  const reported: string[] = [];
   const { users } = session.database;
   const ann = users.find("ann");
-  users.onChange = (name) => told.push(name);
+  users.onChange = (name) => reported.push(name);
   session.store.reset();
   assert.deepEqual(users.names(), []);
-  assert.deepEqual(told, ["ann", "bob", "dan"]);
+  assert.deepEqual(reported, ["ann", "bob", "dan"]);
   assert.equal(ann?.isDeleted, true);
   assert.deepEqual(replayed(journal.frames).database("main").users.names(), []);
 });
 
-test("A-06: users, tokens and logs of two databases have nothing to do with each other", () => {
+test("A-06: users, tokens and logs of two databases are independent", () => {
   const { store } = startSession();
   const [one, other] = ["one", "other"].map((name) => store.database(name)) as [Database, Database];
   const run = (database: Database, line: string, user = "default"): Reply =>
@@ -124,7 +124,7 @@ test("A-06: users, tokens and logs of two databases have nothing to do with each
   assert.equal(other.users.tokenDigestsOf("ann").length, 2, "a token of another database is a password and no more");
 });
 
-test("a user that is gone may do nothing, whoever still holds it", () => {
+test("a deleted user may do nothing, even in sessions that hold it", () => {
   const session = startSession();
   session.run("ACL SETUSER ann on nopass +@all ~* &*");
   const ann = session.database.users.find("ann");

@@ -1,13 +1,13 @@
 /**
  * The users of one database.
  *
- * (1) A user is one object from when it is made until it is deleted.
+ * (1) A user is one object from its creation to its deletion.
  * (2) Every change is a record of the running unit of work, and `onChange` is
- *     told of it once that unit is over.
- * (3) `default` and `default_ro` are of no record: they belong to the tokens of
- *     the database, and nobody can have their names.
- * (4) Neither passwords nor tokens are kept, only what tells whether one is right.
- *     The secret is drawn when a token is asked for the first time.
+ *     called once that unit is over.
+ * (3) `default` and `default_ro` have no records: they belong to the tokens of
+ *     the database, and no user can have their names.
+ * (4) Neither passwords nor tokens are stored, only what is needed to check them.
+ *     The secret is drawn for the first token.
  */
 import { timingSafeEqual } from "node:crypto";
 import { assert } from "../../kernel/assert.ts";
@@ -45,21 +45,21 @@ import {
 export const USERS_MAX = 10_000;
 export const USER_NAME_BYTES_MAX = 256;
 
-/** Codes of the records. For ever: data directories hold them. */
+/** Codes of the records. They never change, because data directories contain them. */
 export const SET_USER = 180;
 export const DELETE_USER = 181;
 export const SET_TOKEN_SECRET = 182;
 
 export class Users {
   readonly log = new AclLog();
-  /** Told, after a unit of work, of each user that was made, changed or deleted in it. Not told of what is replayed. */
+  /** Called, after a unit of work, for each user that it created, changed or deleted. Not called by replay. */
   onChange: ((name: Bytes) => void) | undefined;
   readonly table: CommandTable;
   readonly #databaseNumber: number;
   readonly #frame: FrameWriter;
   readonly #byName = new Map<Bytes, AclUser>();
   #secret: Buffer | undefined;
-  /** Those that the running unit of work has changed. */
+  /** Users that the running unit of work has changed. */
   readonly #changed = new Set<Bytes>();
 
   constructor(options: { databaseNumber: number; frame: FrameWriter; commands: readonly CommandFacts[] }) {
@@ -68,7 +68,7 @@ export class Users {
     this.table = commandTableOf(options.commands);
   }
 
-  /** The user of this name, who is neither `default` nor `default_ro`. */
+  /** The user of this name, except `default` and `default_ro`. */
   find(name: Bytes): AclUser | undefined {
     return this.#byName.get(name);
   }
@@ -78,14 +78,14 @@ export class Users {
   }
 
   /**
-   * The user whom this name and password open, if it may log in. How long that takes says nothing about the password, nor
-   * whether there is such a user. Never `default` or `default_ro`, whose passwords are tokens, known to the edge alone.
+   * The user with this name and password, if it may log in. The time taken reveals neither the password nor whether the
+   * user exists. Never `default` or `default_ro`, whose passwords are tokens, which only the edge knows.
    */
   authenticate(name: Bytes, password: Bytes): AclUser | undefined {
     return this.#credentialOf(name, password)?.user;
   }
 
-  /** SHA-256 in lower-case hexadecimal digits of each token that opens the REST interface for this user now. */
+  /** SHA-256 in lower-case hexadecimal digits of each token that is valid for this user now. */
   tokenDigestsOf(name: Bytes): readonly string[] {
     const user = this.#byName.get(name);
     const secret = this.#secret;
@@ -94,18 +94,18 @@ export class Users {
     const hashes = needsNoPassword ? [ANY_PASSWORD] : passwords.map(({ hash }) => hash);
     return [
       ...hashes.map((hash) => digestOf(restTokenOf(secret, name, hash))),
-      // What is kept of a password is what the edge wants of a token.
+      // The stored hash of a password is what the edge needs of a token.
       ...passwords.flatMap(({ hash, isToken }) => (isToken ? [hash] : [])),
     ];
   }
 
-  /** The token of ACL RESTTOKEN, or undefined where name or password are wrong. */
+  /** The token of ACL RESTTOKEN, or undefined if the name or the password is wrong. */
   restTokenOf(name: Bytes, password: Bytes): string | undefined {
     const credential = this.#credentialOf(name, password);
     return credential === undefined ? undefined : restTokenOf(this.#needSecret(), name, credential.hash);
   }
 
-  /** A token of ACL GENTOKEN: another one each time, or the one that belongs to this password. */
+  /** A token of ACL GENTOKEN: a new one each time, or the one of this password. */
   generateToken(name: Bytes, password: Bytes | undefined): string {
     checkName(name);
     const secret = this.#needSecret();
@@ -114,9 +114,9 @@ export class Users {
   }
 
   /**
-   * Makes or changes a user by rules, in order: all of them or none.
+   * Creates or changes a user by rules, in order: all of them or none.
    *
-   * @throws {CommandError} naming the rule that is wrong.
+   * @throws {CommandError} naming the wrong rule.
    */
   set(name: Bytes, words: readonly Bytes[]): void {
     if (name === defaultUser.name) throw builtInUserFixed(name);
@@ -138,7 +138,7 @@ export class Users {
     this.#changed.add(name); // keeps (2)
   }
 
-  /** Returns how many of them there were. */
+  /** Returns how many of them existed. */
   delete(names: readonly Bytes[]): number {
     for (const name of names) if (isBuiltIn(name)) throw builtInUserFixed(name, "removed");
     let count = 0;
@@ -151,12 +151,12 @@ export class Users {
     return count;
   }
 
-  /** Deletes all users, as part of the running unit of work. The secret stays: without its user no token opens anything. */
+  /** Deletes all users, as part of the running unit of work. The secret stays: without its user no token is valid. */
   clear(): void {
     this.delete(this.names());
   }
 
-  /** The unit of work is over and its frame, if any, in the journal. Returns whom it has changed. keeps (2) */
+  /** The unit of work is over and its frame, if any, is in the journal. Returns the changed users. keeps (2) */
   commit(): readonly Bytes[] {
     if (this.#changed.size === 0) return [];
     const changed = [...this.#changed];
@@ -172,7 +172,7 @@ export class Users {
 
   // For records (user-records.ts).
 
-  /** Rules that this version does not know are left out: a command that is gone needs no right. */
+  /** Rules that this version does not know are ignored: a removed command needs no right. */
   replayUser(name: Bytes, { rules, tokenHashes }: { rules: readonly Bytes[]; tokenHashes: readonly string[] }): void {
     const rights = new UserRights(this.table);
     for (const rule of rules) rights.apply(rule, { isToken: () => false });
@@ -181,7 +181,7 @@ export class Users {
   }
 
   replayDeletion(name: Bytes): void {
-    assert(this.#remove(name), "a user that is deleted was there");
+    assert(this.#remove(name), "a deleted user existed");
   }
 
   replaySecret(secret: Buffer): void {
@@ -189,7 +189,7 @@ export class Users {
     this.#secret = Buffer.from(secret);
   }
 
-  /** Writes the records that rebuild all this. */
+  /** Writes the records that rebuild all users. */
   describe(record: (code: number) => FrameWriter): void {
     if (this.#secret !== undefined) record(SET_TOKEN_SECRET).buffer(this.#secret);
     for (const [name, { rights }] of this.#byName) writeUser(record(SET_USER), name, rights);
@@ -207,12 +207,12 @@ export class Users {
     return this.#byName.delete(name);
   }
 
-  /** The user, and the hash of the password by which it came in. */
+  /** The user, and the hash of the password that it logged in with. */
   #credentialOf(name: Bytes, password: Bytes): { readonly user: AclUser; readonly hash: string } | undefined {
     const given = hashOf(password);
     const user = this.#byName.get(name);
     let found: string | undefined = user?.rights.needsNoPassword === true ? ANY_PASSWORD : undefined;
-    // Each one, whether one was right or not.
+    // Compares all of them, whether or not one was right.
     for (const { hash } of user?.rights.passwords ?? [])
       if (timingSafeEqual(bufferFrom(hash), bufferFrom(given))) found = hash;
     if (user === undefined || found === undefined || !user.rights.isEnabled) return undefined;
@@ -225,7 +225,7 @@ export class Users {
     const secret = secretBytes(SECRET_BYTES);
     this.#secret = secret;
     this.#frame.record(this.#databaseNumber, SET_TOKEN_SECRET).buffer(secret);
-    // Everybody has tokens from now on.
+    // Everyone has tokens from now on.
     for (const name of this.#byName.keys()) this.#changed.add(name);
     return secret;
   }
@@ -237,7 +237,7 @@ function checkName(name: Bytes): void {
   if (name === readOnlyUser.name || name === defaultUser.name) throw userReserved(name);
 }
 
-/** Words from one that opens a parenthesis to one that closes it are one rule, as Redis joins them. */
+/** As in Redis, the words from an opening parenthesis to the closing one are one rule. */
 function joinSelectors(words: readonly Bytes[]): readonly Bytes[] {
   const rules: Bytes[] = [];
   let open: Bytes[] = [];

@@ -1,4 +1,4 @@
-/** maxmemory: who is refused, what goes, in which order, and what the journal says of it. */
+/** maxmemory: which commands are refused, which keys are evicted, in which order, and what is journaled. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { families } from "../../../test/differential/families.ts";
@@ -34,7 +34,7 @@ function isThere(session: Session, i: number): boolean {
   return session.database.keyspace.entries.has(`key:${i}`);
 }
 
-test("A-16: with nothing to evict, what may grow is refused and everything else answers", () => {
+test("A-16: with nothing to evict, commands that may grow are refused and all others run", () => {
   const session = startSession();
   session.run("SET k v");
   session.run("RPUSH l a b");
@@ -57,7 +57,7 @@ test("A-16: with nothing to evict, what may grow is refused and everything else 
   ]);
 });
 
-test("while memory is short a transaction is refused whole, one of reads too, as Redis refuses to queue them", () => {
+test("while memory is short a whole transaction is refused, also one of reads, as Redis refuses to queue them", () => {
   const session = startSession();
   session.run("SET k v");
   session.run("CONFIG SET maxmemory 1");
@@ -86,7 +86,7 @@ test("a pipeline is refused command by command", () => {
   assert.match(JSON.stringify(info), /cmdstat_set:calls=1[^\\]*rejected_calls=1/);
 });
 
-test("every policy keeps to the limit while keys come, and counts what goes", () => {
+test("every policy keeps to the limit while keys are added, and counts evictions", () => {
   for (const { name, candidates } of evictionPolicies) {
     if (candidates === "none") continue;
     const session = startSession();
@@ -103,7 +103,7 @@ test("every policy keeps to the limit while keys come, and counts what goes", ()
   }
 });
 
-test("volatile policies leave keys that live for ever, and refuse when there are no others", () => {
+test("volatile policies keep keys without expiry, and refuse writes when there are no others", () => {
   for (const { name, candidates } of evictionPolicies) {
     if (candidates !== "expiring") continue;
     const session = startSession();
@@ -120,7 +120,7 @@ test("volatile policies leave keys that live for ever, and refuse when there are
   }
 });
 
-/** Of the keys that should go first, the share that has gone when half of all has. */
+/** Of the keys that should be evicted first, the share that is gone when half of all keys are. */
 function shareGone(
   policy: EvictionPolicyName,
   prepare: (session: Session) => void,
@@ -141,7 +141,7 @@ function shareGone(
   return gone / all;
 }
 
-test("LRU: what was used last stays", () => {
+test("LRU keeps recently used keys", () => {
   for (const policy of ["allkeys-lru", "volatile-lru"] as const) {
     const readEvenKeys = (session: Session): void => {
       for (let i = 0; i < KEY_COUNT; i += 2) session.call("GET", `key:${i}`);
@@ -158,7 +158,7 @@ test("LRU: what was used last stays", () => {
   }
 });
 
-test("LFU: what is used often stays, whenever that was", () => {
+test("LFU keeps frequently used keys", () => {
   for (const policy of ["allkeys-lfu", "volatile-lfu"] as const) {
     const readEvenKeysFirst = (session: Session): void => {
       for (let round = 0; round < 20; round += 1)
@@ -169,14 +169,14 @@ test("LFU: what is used often stays, whenever that was", () => {
   }
 });
 
-test("TTL: what expires soonest goes", () => {
+test("TTL evicts the keys that expire soonest", () => {
   const letEvenKeysLive = (session: Session): void => {
     for (let i = 0; i < KEY_COUNT; i += 2) session.call("EXPIRE", `key:${i}`, "500000");
   };
   assert.ok(shareGone("volatile-ttl", letEvenKeysLive, (i) => i % 2 === 1) > 0.9);
 });
 
-test("random policies spare no part of the keys", () => {
+test("random policies evict from all parts of the keyspace", () => {
   for (const policy of ["allkeys-random", "volatile-random"] as const) {
     const share = shareGone(
       policy,
@@ -187,21 +187,21 @@ test("random policies spare no part of the keys", () => {
   }
 });
 
-test("a key that is used after it came into the pool stays", () => {
+test("a key that is used after it entered the pool stays", () => {
   const session = startSession();
   session.run("CONFIG SET maxmemory-policy allkeys-lru maxmemory-samples 16");
   fill(session, 100);
-  // Fills the pool with the keys that were used least recently.
+  // Fills the pool with the least recently used keys.
   limitTo(session, 0.9, "allkeys-lru");
   for (let i = 0; i < 30; i += 1) session.call("GET", `key:${i}`);
-  const kept = Array.from({ length: 30 }, (_, i) => i).filter((i) => isThere(session, i));
+  const present = Array.from({ length: 30 }, (_, i) => i).filter((i) => isThere(session, i));
   session.clock.advance(1_000);
   for (let i = 0; i < 20; i += 1) session.call("SET", `more:${i}`, "x".repeat(100));
-  const lost = kept.filter((i) => !isThere(session, i));
+  const lost = present.filter((i) => !isThere(session, i));
   assert.ok(lost.length <= 1, `${lost}`);
 });
 
-test("LRU: drawing finds nearly as often what is asked for as a list of all keys in order of use", () => {
+test("LRU: sampling has nearly the hit rate of an exact list of all keys in order of use", () => {
   const HELD_COUNT = 500;
   const session = startSession();
   fill(session, HELD_COUNT);
@@ -214,7 +214,7 @@ test("LRU: drawing finds nearly as often what is asked for as a list of all keys
   const READ_COUNT = 20_000;
   for (let read = 0; read < READ_COUNT; read += 1) {
     session.clock.advance(20);
-    // Few keys are asked for often, as by Zipf's law.
+    // Few keys are used often, as by Zipf's law.
     const key = `key:${Math.floor(5_000 ** random.unit())}`;
     if (session.call("GET", key) === nil) session.call("SET", key, "x".repeat(100));
     else hits += 1;
@@ -237,7 +237,7 @@ test("CONFIG SET of a lower limit evicts at once", () => {
   assert.ok(keyspace.evictedCount > 600);
 });
 
-test("evictions stand in front of what caused them, and replay without a limit rebuilds the same", () => {
+test("evictions come before their cause in the journal, and replay without a limit rebuilds the same state", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   fill(session, 100, "EX", "100000");
@@ -245,7 +245,7 @@ test("evictions stand in front of what caused them, and replay without a limit r
   const before = journal.frames.length;
   session.call("SET", "k", "x".repeat(2_000));
   assert.deepEqual(session.run("GET k"), "x".repeat(2_000));
-  // The SET fitted, and the GET paid for it: a frame of removals alone.
+  // The SET fitted, and the GET evicted for it: a frame of removals alone.
   assert.equal(journal.frames.length, before + 2);
   const EVICT_KEY = 8;
   assert.equal(journal.frames.at(-1)?.[1], EVICT_KEY);
@@ -258,7 +258,7 @@ test("evictions stand in front of what caused them, and replay without a limit r
   assert.equal(memoryFault(copy.keyspace), undefined);
 });
 
-test("random programs under a small limit leave what their journal and a snapshot rebuild, counted to the byte", async () => {
+test("random programs under a small limit are rebuilt to the byte from the journal and from a snapshot", async () => {
   let seed = 0;
   for (const { name: policy } of evictionPolicies) {
     for (const family of families) {
@@ -271,7 +271,7 @@ test("random programs under a small limit leave what their journal and a snapsho
   }
 });
 
-test("what is evicted by a transaction that is then refused stays evicted, and is journaled", () => {
+test("keys that a refused transaction evicted stay evicted, and that is journaled", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   fill(session, 20, "EX", "100000");
@@ -286,7 +286,7 @@ test("what is evicted by a transaction that is then refused stays evicted, and i
   assert.deepEqual(session.run("KEYS *"), ["for ever"]);
 });
 
-test("on a full disk nothing is evicted, and reads answer", () => {
+test("on a full disk nothing is evicted, and reads run", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   fill(session, 20);
@@ -306,7 +306,7 @@ test("on a full disk nothing is evicted, and reads answer", () => {
   assert.ok(session.database.keyspace.evictedCount > 10);
 });
 
-test("a limit of the start holds for every database on its own", () => {
+test("a limit set at the start applies to each database separately", () => {
   const store = new Store({
     journal: new NullJournal(),
     clock: new VirtualClock(),
@@ -323,7 +323,7 @@ test("a limit of the start holds for every database on its own", () => {
   assert.equal(other.keyspace.evictedCount, 0);
 });
 
-test("A-16: a token lowers the limit of the start and raises it again, and never above what the operator set", () => {
+test("A-16: a token may lower and raise the limit, but never above the operator's", () => {
   const store = new Store({
     journal: new NullJournal(),
     clock: new VirtualClock(),
@@ -356,7 +356,7 @@ test("A-16: a token lowers the limit of the start and raises it again, and never
   assert.equal(store.database("large").keyspace.memory.bytesMax, 40_000);
 });
 
-/** A clock on which each look takes as long as a slice. */
+/** A clock on which each reading takes as long as a slice. */
 class SlowClock extends VirtualClock {
   #ms = 0;
 
@@ -366,7 +366,7 @@ class SlowClock extends VirtualClock {
   }
 }
 
-test("a large excess goes in slices, in the commands and in the cycle, while writes go on", () => {
+test("a large excess is evicted in slices, in commands and in the cycle, while writes continue", () => {
   const session = startSession({ clock: new SlowClock() });
   fill(session);
   limitTo(session, 0.25, "allkeys-random");
@@ -381,7 +381,7 @@ test("a large excess goes in slices, in the commands and in the cycle, while wri
   assert.ok(database.keyspace.usedBytes <= database.keyspace.memory.bytesMax);
 });
 
-test("who adds much while there is an excess waits until as much is gone", () => {
+test("a command that adds much during an excess waits until as much is evicted", () => {
   const session = startSession({ clock: new SlowClock() });
   fill(session);
   limitTo(session, 0.9, "allkeys-random");
@@ -392,7 +392,7 @@ test("who adds much while there is an excess waits until as much is gone", () =>
   }
 });
 
-test("OBJECT FREQ and IDLETIME answer where the policy keeps them, and RESTORE sets them", () => {
+test("OBJECT FREQ and IDLETIME reply if the policy tracks them, and RESTORE sets them", () => {
   const session = startSession();
   session.run("SET k v");
   const payload = session.run("DUMP k");

@@ -1,17 +1,17 @@
 /**
- * Making room: keys go, by the policy, until keys and values take no more than
- * `maxmemory` allows.
+ * Eviction: removes keys, by the policy, until keys and values take at most
+ * `maxmemory`.
  *
- * The policies that compare keys do not look for the one key that should go
- * first. As in Redis, a few keys are drawn at random, and the best candidates
- * seen so far are kept from one time to the next in a pool of 16. A key of the
- * pool that was used in the meantime is passed over.
+ * The policies that compare keys do not search for the one best key. As in
+ * Redis, a few keys are sampled, and the best candidates so far stay in a pool
+ * of 16 until the next time. A key of the pool that was used since is passed
+ * over.
  *
  * (1) The pool is in ascending order of merit; merit is comparable within one
  *     policy, so the pool is emptied when the policy changes.
- * (2) An excess is worked off in time slices, but it never grows by more than
- *     what one command adds, beyond `SLACK_SHARE` of the limit: who adds more
- *     waits until as much is gone.
+ * (2) An excess is evicted in time slices, but it never grows by more than one
+ *     command adds, beyond `SLACK_SHARE` of the limit: a command that adds more
+ *     waits until as much is evicted.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -24,9 +24,9 @@ import { type EvictionPolicy, findEvictionPolicy } from "./memory-settings.ts";
 
 /** Redis' EVPOOL_SIZE. */
 const POOL_COUNT_MAX = 16;
-/** The longest that a command waits while an excess is worked off that it has not caused. */
+/** The longest time that a command waits for the eviction of an excess that it did not cause. */
 const SLICE_MS_MAX = 5;
-/** Evictions between two looks at the clock. */
+/** Evictions between two readings of the clock. */
 const KEYS_PER_LOOK = 16;
 /** An excess up to this share of the limit may wait for the next slice. */
 const SLACK_SHARE = 1 / 16;
@@ -36,7 +36,7 @@ export class Eviction {
   readonly #random: Random;
   readonly #clock: Clock;
   #policy: EvictionPolicy | undefined;
-  /** What was above the limit when the last slice ended. */
+  /** The excess at the end of the last slice. */
   #excessBytes = Number.POSITIVE_INFINITY;
   #hasBacklog = false;
   #hasRoom = true;
@@ -51,17 +51,17 @@ export class Eviction {
     this.settingsChanged();
   }
 
-  /** True while there is more to evict than fitted into the last slice. */
+  /** True while there is more to evict than the last slice had time for. */
   get hasBacklog(): boolean {
     return this.#hasBacklog;
   }
 
-  /** What `makeRoom` has answered last. */
+  /** The last result of `makeRoom`. */
   get hasRoom(): boolean {
     return this.#hasRoom;
   }
 
-  /** Takes up the settings of the keyspace. */
+  /** Applies the settings of the keyspace. */
   settingsChanged(): void {
     this.#policy = findEvictionPolicy(this.#keyspace.memory.policy);
     this.#excessBytes = Number.POSITIVE_INFINITY;
@@ -71,8 +71,8 @@ export class Eviction {
   }
 
   /**
-   * Removes keys as part of the running unit of work until the keyspace fits its limit, or no more may go now. False if
-   * nothing may go although it does not fit: then it must not grow.
+   * Removes keys as part of the running unit of work until the keyspace fits its limit, or the slice is over. False if
+   * no key may be evicted although it does not fit: then it must not grow.
    */
   makeRoom(): boolean {
     this.#hasRoom = this.#evict();
@@ -84,7 +84,7 @@ export class Eviction {
     const { bytesMax } = keyspace.memory;
     this.#hasBacklog = false;
     if (bytesMax === 0 || keyspace.usedBytes <= bytesMax) return true;
-    // What may not be recorded may not happen: nothing goes, and whatever would write is refused for that reason.
+    // Evictions must be recorded: without that nothing is evicted, and writes are refused for the same reason.
     if (!keyspace.mayRemoveExpired) return true;
     const startMs = this.#clock.monotonicMs();
     for (let count = 1; ; count += 1) {
@@ -104,7 +104,7 @@ export class Eviction {
     }
   }
 
-  /** The key that goes next, or undefined if none may. */
+  /** The next key to evict, or undefined if none may be evicted. */
   #pick(): Bytes | undefined {
     const keyspace = this.#keyspace;
     const policy = this.#policy;
@@ -117,13 +117,13 @@ export class Eviction {
       for (let key = this.#keys.pop(); key !== undefined; key = this.#keys.pop()) {
         const merit = this.#merits.pop() as number;
         const slot = table.find(key);
-        // The pool has just been filled, so what was drawn for it now is not passed over, and the loops end.
+        // The pool has just been filled, so its new candidates are not passed over, and the loops end.
         if (slot >= 0 && this.#meritOf(table, slot, policy) >= merit) return key;
       }
     }
   }
 
-  /** Draws some keys and keeps the best of them and of those in the pool. */
+  /** Samples some keys and keeps the best of them and of the pool. */
   #fillPool(table: Dictionary<unknown>, policy: EvictionPolicy): void {
     for (let left = Math.min(this.#keyspace.memory.samples, table.size); left > 0; left -= 1) {
       const slot = this.#random.below(table.size);
@@ -151,7 +151,7 @@ export class Eviction {
     keys[place] = key;
   }
 
-  /** How much the key in a slot of the table deserves to go. */
+  /** The merit of the key in a slot of the table; the highest is evicted first. */
   #meritOf(table: Dictionary<unknown>, slot: number, { first }: EvictionPolicy): number {
     const { entries, expiries, nowMs, memory } = this.#keyspace;
     if (first === "soonest to expire") return -expiries.valueAt(slot);

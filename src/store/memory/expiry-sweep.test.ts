@@ -1,4 +1,4 @@
-/** The active expiry cycle: what nobody asks for goes too, its memory comes back, and no sweep holds the engine long. */
+/** The active expiry cycle: unused expired keys are removed, their memory is freed, and no sweep takes long. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -13,7 +13,7 @@ import { Store } from "../store.ts";
 import { HashValue } from "../values/hash.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 
-test("keys that nobody asks for are removed, and counters and memory come back", () => {
+test("expired keys that are never read are removed, and counters and memory go down", () => {
   const session = startSession();
   const { keyspace } = session.database;
   const emptyBytes = keyspace.entries.memoryBytes + keyspace.expiries.memoryBytes;
@@ -29,7 +29,7 @@ test("keys that nobody asks for are removed, and counters and memory come back",
   stop();
 });
 
-test("sweeps do not make a heavy command light", () => {
+test("sweeps do not make a heavy command count as light", () => {
   const session = startSession();
   const { turn } = session.database;
   turn.begin("slow", "SLOW");
@@ -42,7 +42,7 @@ test("sweeps do not make a heavy command light", () => {
   stop();
 });
 
-test("fields that nobody asks for are removed, and the keys with their last ones", () => {
+test("expired fields that are never read are removed, and the keys with their last ones", () => {
   const session = startSession();
   const { keyspace } = session.database;
   for (let i = 0; i < 100; i += 1) {
@@ -83,7 +83,7 @@ test("the cycle ends when it is stopped", () => {
   assert.equal(session.database.keyspace.size, 1);
 });
 
-/** A clock on which every look at the running time takes a millisecond. */
+/** A clock on which every reading of the monotonic time takes a millisecond. */
 class SlowClock extends VirtualClock {
   #elapsedMs = 0;
 
@@ -93,7 +93,7 @@ class SlowClock extends VirtualClock {
   }
 }
 
-test("a sweep that has taken its time stops, and the next ones go on where it was", () => {
+test("a sweep stops when its time is over, and the next ones continue there", () => {
   const clock = new SlowClock();
   const session = startSession({ clock });
   for (let i = 0; i < 10_000; i += 1) session.call("SET", `key:${i}`, "v", "PX", "50");
@@ -107,7 +107,7 @@ test("a sweep that has taken its time stops, and the next ones go on where it wa
   assert.equal(sweeps, Math.ceil(10_000 / first));
 });
 
-test("a sweep of many large hashes stops as soon, and the next ones go on where it was", () => {
+test("a sweep of many large hashes stops in time, and the next ones continue there", () => {
   const clock = new SlowClock();
   const session = startSession({ clock });
   const fields = Array.from({ length: 3_000 }, (_, i) => `f${i}`);
@@ -124,7 +124,7 @@ test("a sweep of many large hashes stops as soon, and the next ones go on where 
   assert.equal(sweeps, Math.ceil(30_000 / first));
 });
 
-test("a sweep does not look at keys that live for ever, however many there are", () => {
+test("a sweep does not visit keys without expiry, however many there are", () => {
   const session = startSession();
   const { keyspace } = session.database;
   for (let i = 0; i < 20_000; i += 1) session.call("SET", `key:${i}`, "v");
@@ -137,7 +137,7 @@ test("a sweep does not look at keys that live for ever, however many there are",
   assert.ok(keyspace.entries.visits + keyspace.expiries.visits - before < 40);
 });
 
-test("what is past its time goes within one walk, whatever else comes and goes between sweeps", () => {
+test("expired keys are removed within one walk, whatever is added and removed between sweeps", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const random = seededRandom(seed);
     const session = startSession();
@@ -158,7 +158,7 @@ test("what is past its time goes within one walk, whatever else comes and goes b
   }
 });
 
-test("a sweep is one frame, and replaying it removes the same", () => {
+test("a sweep is one frame, and its replay removes the same keys", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   for (let i = 0; i < 50; i += 1) session.call("SET", `key:${i}`, "v", "PX", i % 2 === 0 ? "50" : "1000000");
@@ -175,9 +175,9 @@ test("a sweep is one frame, and replaying it removes the same", () => {
   assert.equal(journal.frames.length, before + 1);
 });
 
-test("a cycle over many databases lets requests in between", async () => {
+test("a cycle over many databases yields to requests", async () => {
   const clock = new VirtualClock();
-  // Each look takes a millisecond, so that a sweep takes some.
+  // Each reading takes a millisecond, so a sweep takes several.
   let looks = 0;
   const slow: Clock = {
     nowMs: () => clock.nowMs(),

@@ -1,11 +1,12 @@
 /**
- * The active expiry cycle: keys that nobody asks for go too, and their memory
- * comes back.
+ * The active expiry cycle: removes expired keys that are never read, and so
+ * frees their memory.
  *
- * A sweep looks at the next so many keys that have an expiry, walking the table
- * from its end to its start and then again (a removal moves the last entry into
- * the hole, which has been looked at already, so one walk misses nothing that
- * was there when it began). While many of those it meets are past their time it
+ * A sweep visits the next few keys that have an expiry. It walks the table from
+ * its end to its start and then starts again (a removal moves the last entry,
+ * which was visited already, into the gap, so one walk misses no entry that
+ * existed when it began). While many of the visited keys are expired it
+ * continues, up to a bound in keys and in time.
  * goes on, up to a bound in keys and in time.
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -16,16 +17,16 @@ import { HashValue } from "../values/hash.ts";
 
 /** How often the sweep runs, as Redis' hz 10. */
 export const SWEEP_EVERY_MS = 100;
-/** Keys looked at before the sweep asks whether going on is worth it. */
+/** Keys visited before the sweep decides whether to continue. */
 const KEYS_PER_ROUND = 400;
-/** It is, when at least this share of a round was past its time. */
+/** It continues if at least this share of a round was expired. */
 const STALE_SHARE_MIN = 0.1;
-/** The longest a sweep holds the engine. */
+/** The longest time that a sweep holds the engine. */
 const SWEEP_MS_MAX = 5;
-/** Fields removed before the sweep looks at the time again. */
+/** Fields removed between two readings of the clock. */
 const FIELDS_PER_ROUND_MAX = 1_000;
 
-/** Where the next sweep goes on, per keyspace. */
+/** Where the next sweep continues, per keyspace. */
 const cursors = new WeakMap<Keyspace, { keys: number; hashes: number }>();
 
 /** Runs one sweep as part of the running unit of work. Returns how many keys and fields were removed. */
@@ -72,7 +73,7 @@ function sweepFields(keyspace: Keyspace, cursor: { hashes: number }): number {
     if (!(hash instanceof HashValue) || hash.nextDueMs >= nowMs) continue;
     removed += expireFields(keyspace, key, hash, FIELDS_PER_ROUND_MAX - removed);
     if (removed < FIELDS_PER_ROUND_MAX) continue;
-    // This hash may have more: the next round begins with it.
+    // This hash may have more: the next round starts with it.
     cursor.hashes += 1;
     break;
   }

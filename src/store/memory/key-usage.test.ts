@@ -1,4 +1,4 @@
-/** Stamps: how long ago, how often, and from one form to the other. */
+/** Stamps: time of the last use, use count, and conversion between the forms. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -24,24 +24,24 @@ const spans: readonly (readonly [sinceMs: number, idleSeconds: number])[] = [
   [1_000, 1],
   [3_600_000, 3_600],
   [200 * DAY_MS, 17_280_000],
-  // The clock has stepped back.
+  // The clock stepped back.
   [-5_000, 0],
   [-100 * DAY_MS, 0],
 ];
 
-test("idle time is told in seconds, across the wrap of 32 bits too", () => {
+test("idle time is in seconds, also across the wrap of 32 bits", () => {
   const wrapMs = 2 ** 32 * 10;
   for (const startMs of [NOW_MS, Math.ceil(NOW_MS / wrapMs) * wrapMs - 100])
     for (const [sinceMs, seconds] of spans)
       assert.equal(idleSecondsOf(recencyStamp(startMs), startMs + sinceMs), seconds, `${startMs} + ${sinceMs}`);
 });
 
-test("a stamp can be set back as far as it reaches", () => {
+test("a stamp can be set back over its whole range", () => {
   assert.equal(idleSecondsOf(recencyStampBefore(NOW_MS, 1_000), NOW_MS), 1_000);
   assert.equal(idleSecondsOf(recencyStampBefore(NOW_MS, Number.MAX_SAFE_INTEGER), NOW_MS), 21_474_836);
 });
 
-test("a counter falls by one each minute without a use, or each so many, or never", () => {
+test("a counter falls by one per minute without a use, or per several minutes, or never", () => {
   const stamp = frequencyStamp(NOW_MS, 10);
   const rows: readonly (readonly [minutes: number, decayMinutes: number, counter: number])[] = [
     [0, 1, 10],
@@ -61,7 +61,7 @@ test("a counter falls by one each minute without a use, or each so many, or neve
   }
 });
 
-test("a counter grows ever more slowly, as the table in redis.conf says, up to 255", () => {
+test("a counter grows more and more slowly, up to 255, as in the table of redis.conf", () => {
   const rows: readonly (readonly [logFactor: number, uses: number, least: number, most: number])[] = [
     [0, 100, 105, 105],
     [0, 1_000, 255, 255],
@@ -79,7 +79,7 @@ test("a counter grows ever more slowly, as the table in redis.conf says, up to 2
   }
 });
 
-test("from one form to the other a stamp keeps the minute of its last use", () => {
+test("conversion between the forms keeps the minute of the last use", () => {
   const stamp = recencyStampBefore(NOW_MS, 600);
   const counted = frequencyFromRecency(stamp, NOW_MS);
   assert.equal(frequencyOf(counted, NOW_MS - 600_000, defaultMemorySettings), 5);

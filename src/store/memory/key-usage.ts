@@ -1,28 +1,28 @@
 /**
- * What is known of the use of a key, in the 32 bits of its stamp. It has one
- * of two forms, the same for all keys of a keyspace; the policy says which:
+ * The use of a key, in the 32 bits of its stamp. A stamp has one of two forms,
+ * the same for all keys of a keyspace, by the policy:
  *
- *     recency     | moment of the last use in units of 10 ms: u32, wraps |
+ * recency     | time of the last use in units of 10 ms: u32, wraps |
  *     frequency   | minute of the last use: u24 | counter: u8 |
  *
- * The counter is that of Redis: it grows ever more rarely the higher it is, and
- * falls with each minute (or so many) that the key is not used.
+ * The counter is that of Redis: the higher it is, the more rarely it grows, and
+ * it falls with each minute (or several) in which the key is not used.
  *
- * A clock that steps back makes no key look idle: a last use that seems to lie
- * in the future was just now. So recency reaches 248 days back, half of what 32
- * bits hold; Redis' 24 bits of seconds reach 194.
+ * A clock that steps back makes no key look idle: a last use that seems to be in
+ * the future counts as now. So recency reaches 248 days back, half of the range
+ * of 32 bits; Redis' 24 bits of seconds reach 194.
  */
 import type { Random } from "../../kernel/random.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 
-/** Redis has a second; at 100,000 commands a second all of a small cache would have been used in the same one. */
+/** Redis has a second; at 100,000 commands per second all keys of a small cache would have the same one. */
 const RECENCY_UNIT_MS = 10;
 const RECENCY_UNITS_MAX = 2 ** 31 - 1;
 const UNITS_PER_SECOND = 1_000 / RECENCY_UNIT_MS;
 
 const COUNTER_BITS = 8;
 const COUNTER_MAX = 255;
-/** Where a new key begins, as in Redis: at 0 it would be the first to go. */
+/** The counter of a new key, as in Redis: with 0 it would be evicted first. */
 const COUNTER_NEW = 5;
 const MINUTE_MS = 60_000;
 const MINUTE_BITS = 24;
@@ -31,12 +31,12 @@ export function recencyStamp(nowMs: number): number {
   return Math.floor(nowMs / RECENCY_UNIT_MS) >>> 0;
 }
 
-/** The stamp of a key that was last used so many seconds before `nowMs`. */
+/** The stamp of a key that was last used `seconds` before `nowMs`. */
 export function recencyStampBefore(nowMs: number, seconds: number): number {
   return (recencyStamp(nowMs) - Math.min(seconds * UNITS_PER_SECOND, RECENCY_UNITS_MAX)) >>> 0;
 }
 
-/** How long ago the last use was, in units of 10 ms. */
+/** Time since the last use, in units of 10 ms. */
 export function idleUnitsOf(stamp: number, nowMs: number): number {
   return Math.max(0, (recencyStamp(nowMs) - stamp) | 0);
 }
@@ -49,7 +49,7 @@ export function frequencyStamp(nowMs: number, counter = COUNTER_NEW): number {
   return ((minuteOf(nowMs) << COUNTER_BITS) | counter) >>> 0;
 }
 
-/** The counter, 0 … 255, less what the time without a use has taken. */
+/** The counter, 0 … 255, less its decay since the last use. */
 export function frequencyOf(stamp: number, nowMs: number, { frequencyDecayMinutes }: MemorySettings): number {
   const counter = stamp & COUNTER_MAX;
   if (frequencyDecayMinutes === 0) return counter;
@@ -58,7 +58,7 @@ export function frequencyOf(stamp: number, nowMs: number, { frequencyDecayMinute
   return minutes <= 0 ? counter : Math.max(0, counter - Math.floor(minutes / frequencyDecayMinutes));
 }
 
-/** The stamp after one more use: the higher the counter, the less likely it grows. */
+/** The stamp after one more use: the higher the counter, the less likely it is to grow. */
 export function frequencyStampAfterUse(
   stamp: number,
   nowMs: number,
@@ -70,7 +70,7 @@ export function frequencyStampAfterUse(
   return frequencyStamp(nowMs, chance === 1 || random.unit() < chance ? counter + 1 : counter);
 }
 
-/** The stamp of the other form that says most of what this one says. */
+/** The nearest stamp of the other form. */
 export function frequencyFromRecency(stamp: number, nowMs: number): number {
   return frequencyStamp(nowMs - idleUnitsOf(stamp, nowMs) * RECENCY_UNIT_MS);
 }

@@ -1,7 +1,7 @@
 /**
- * What the store says that it takes beside what the process grows by: within
- * 20 % for every type, small and large. Measured in a process of its own, after
- * collections.
+ * The store's figure of its memory against the growth of the process: within
+ * 20 % for every type, small and large. Measured in a separate process, after
+ * garbage collections.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ import type { Growth } from "../../../test/harness/memory-growth.ts";
 const ERROR_SHARE_MAX = 0.2;
 const program = fileURLToPath(new URL("../../../test/harness/memory-growth.ts", import.meta.url));
 
-test("what the store says that it takes is within 20 % of what the process grows by", (context) => {
+test("the store's own memory figure is within 20 % of the growth of the process", (context) => {
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--expose-gc", program], { encoding: "utf8" });
   assert.equal(status, 0, stderr);
   const growths = stdout

@@ -1,11 +1,10 @@
 /**
- * How much memory the values of a keyspace take together: a running total.
+ * The memory of all values of a keyspace: a running total.
  *
- * Values change in place, and what a change makes of a value's size is known
- * to the value alone. So whoever is about to change one says so (`change`), and
- * the meter notes its size; the difference is added when the next value comes,
- * or when the total is asked for. A value that is changed again and again costs
- * one comparison each time.
+ * Values change in place, and only the value knows its size after a change. So
+ * code that is about to change a value calls `change`, and the meter notes its
+ * size; the difference is added when the next value changes, or when the total
+ * is read. Repeated changes of the same value cost one comparison each.
  *
  * (1) `#totalBytes` is the sum of `valueBytesOf` of all values of the keyspace,
  *     in which `#changing` counts as `#changingBytes`.
@@ -14,7 +13,7 @@
 import type { Value } from "../values/table.ts";
 import { valueBytesOf } from "../values/table.ts";
 
-/** What can change in place. */
+/** Values that can change in place. */
 export type ChangingValue = Exclude<Value, string>;
 
 export class MemoryMeter {
@@ -28,7 +27,7 @@ export class MemoryMeter {
     return this.#totalBytes;
   }
 
-  /** A value has come to the keyspace; it may be changed at once. */
+  /** Adds a value to the keyspace; it may be changed at once. */
   add(value: Value): void {
     if (typeof value === "string") {
       this.#totalBytes += valueBytesOf(value);
@@ -39,7 +38,7 @@ export class MemoryMeter {
     this.#changingBytes = 0;
   }
 
-  /** A value has left the keyspace. */
+  /** Removes a value from the keyspace. */
   remove(value: Value): void {
     if (value === this.#changing) {
       this.#totalBytes -= this.#changingBytes;
@@ -49,7 +48,7 @@ export class MemoryMeter {
     }
   }
 
-  /** A value of the keyspace is about to be changed: keeps (2). */
+  /** Announces a change of a value of the keyspace: keeps (2). */
   change(value: ChangingValue): void {
     if (value === this.#changing) return;
     this.#settle();
@@ -57,7 +56,7 @@ export class MemoryMeter {
     this.#changingBytes = valueBytesOf(value);
   }
 
-  /** All values have left. */
+  /** Removes all values. */
   clear(): void {
     this.#totalBytes = 0;
     this.#changing = undefined;

@@ -22,11 +22,11 @@ const sizes: readonly (readonly [text: string, bytes: number | undefined])[] = [
   ["many", undefined],
 ];
 
-test("sizes are spelled as in redis.conf", () => {
+test("reads sizes as in redis.conf", () => {
   for (const [text, bytes] of sizes) assert.equal(parseMemorySize(text), bytes, text);
 });
 
-test("a policy is found in any letters", () => {
+test("finds a policy in upper and lower case", () => {
   assert.equal(findEvictionPolicy("AllKeys-LRU")?.name, "allkeys-lru");
   assert.equal(findEvictionPolicy("lru"), undefined);
 });

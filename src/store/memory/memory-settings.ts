@@ -1,19 +1,19 @@
 /**
- * How much memory a database may take and what goes when it takes more: the
- * table of policies, and the five figures that CONFIG SET changes, under the
- * names and with the bounds that Redis has.
+ * The memory limit of a database and the eviction policy: the table of policies,
+ * and the five settings that CONFIG SET changes, with the names and bounds of
+ * Redis.
  */
 
 export interface EvictionPolicy {
-  /** As the setting and CONFIG spell it. */
+  /** As in the setting and in CONFIG. */
   readonly name: string;
-  /** Which keys may go. */
+  /** Keys that may be evicted. */
   readonly candidates: "none" | "all" | "expiring";
-  /** Which of them goes first. */
+  /** Which of them is evicted first. */
   readonly first: "least recently used" | "least often used" | "soonest to expire" | "any";
 }
 
-/** In the order in which Redis names them. */
+/** In the order of Redis. */
 export const evictionPolicies = [
   { name: "volatile-lru", candidates: "expiring", first: "least recently used" },
   { name: "volatile-lfu", candidates: "expiring", first: "least often used" },
@@ -28,12 +28,12 @@ export const evictionPolicies = [
 export type EvictionPolicyName = (typeof evictionPolicies)[number]["name"];
 
 export interface MemorySettings {
-  /** The most that keys and values may take, in bytes; 0: no limit. */
+  /** The limit for keys and values, in bytes; 0: no limit. */
   readonly bytesMax: number;
   readonly policy: EvictionPolicyName;
-  /** Keys that are looked at to find one to evict. */
+  /** Keys that are sampled to find one to evict. */
   readonly samples: number;
-  /** How many uses it takes until a key counts as often used; 0: the counter grows with each. */
+  /** How many uses it takes until a key counts as often used; 0: the counter grows with each use. */
   readonly frequencyLogFactor: number;
   /** Minutes without a use after which the counter falls by one; 0: never. */
   readonly frequencyDecayMinutes: number;
@@ -47,7 +47,7 @@ export const defaultMemorySettings: MemorySettings = {
   frequencyDecayMinutes: 1,
 };
 
-/** The policy of this name in any letters, or undefined. */
+/** The policy of this name in upper or lower case, or undefined. */
 export function findEvictionPolicy(name: string): (EvictionPolicy & { name: EvictionPolicyName }) | undefined {
   const wanted = name.toLowerCase();
   return evictionPolicies.find((policy) => policy.name === wanted);
@@ -65,8 +65,8 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
 };
 
 /**
- * A size as redis.conf spells it: digits, and in any letters `b`, `k` (1000), `kb` (1024), `m`, `mb`, `g` or `gb`.
- * Nothing is 0, as in Redis. Beyond 2^53 - 1 it is that. Undefined for any other text.
+ * A size as in redis.conf: digits, and in any case `b`, `k` (1000), `kb` (1024), `m`, `mb`, `g` or `gb`. An empty text
+ * is 0, as in Redis. Sizes above 2^53 - 1 are clamped to it. Undefined for any other text.
  */
 export function parseMemorySize(text: string): number | undefined {
   const [, digits, unit] = /^(\d*)(b|kb?|mb?|gb?|)$/i.exec(text) ?? [];

@@ -1,2 +1,2 @@
-/** The face of the memory settings, for the command line and the settings, which are read without a store. */
+/** The public interface of the memory settings, for the command line and the settings, which run without a store. */
 export { evictionPolicies, type MemorySettings, parseMemorySize } from "./memory-settings.ts";

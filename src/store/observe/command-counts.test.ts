@@ -1,4 +1,4 @@
-/** Times that stand for the runs that were not timed, and errors by name. */
+/** Estimates from timed runs, and errors by name. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommandCounts, ErrorCounts } from "./command-counts.ts";
@@ -11,17 +11,17 @@ test("the first 16 runs are timed, then one in 256", () => {
   assert.equal(counts.calls, 600);
 });
 
-test("a timed run stands for those before it that were not", () => {
+test("a timed run counts for the untimed ones before it", () => {
   const counts = new CommandCounts();
   for (let run = 1; run <= 256; run += 1) if (counts.begin()) counts.addTime(run === 256 ? 0.003 : 0.001);
 
-  // 16 runs of 1 µs, and 240 that took 3 µs as far as anybody knows.
+  // 16 runs of 1 µs, and 240 with an estimate of 3 µs.
   assert.equal(counts.usPerCall, 2.875);
   assert.equal(counts.usOfShare(0.0625), 1);
   assert.ok(Math.abs((counts.usOfShare(0.07) ?? 0) - 3.3636) < 0.0001);
 });
 
-test("shares of runs are told to a fifth, between 16 ns and a minute", () => {
+test("percentiles are exact to a fifth, between 16 ns and a minute", () => {
   for (const [tookMs, us] of [
     [0, 0.015625],
     [0.001, 1],
@@ -36,13 +36,13 @@ test("shares of runs are told to a fifth, between 16 ns and a minute", () => {
   }
 });
 
-test("nothing is told of a command that never ran", () => {
+test("a command that never ran has no figures", () => {
   const counts = new CommandCounts();
   assert.equal(counts.usPerCall, 0);
   assert.equal(counts.usOfShare(0.5), undefined);
 });
 
-test("errors are counted by their first word, of which 128 are told apart", () => {
+test("errors are counted by their first word, with at most 128 different words", () => {
   const counts = new ErrorCounts();
   for (const text of ["ERR no such key", "ERR syntax error", "WRONGTYPE Operation", "CUSTOM"]) counts.add(text);
   assert.deepEqual(

@@ -1,16 +1,16 @@
 /**
- * What a database counts of each command and of its errors, for INFO and the
+ * Counters of the commands and errors of a database, for INFO and the
  * metrics.
  *
- * (1) Not every run is timed: two looks at the clock cost almost as much as a
- *     GET. The first runs of a command are timed, then one in so many. What a
- *     timed run took stands for itself and for the runs before it that were
- *     not timed, so times are estimates as soon as a command is used often.
+ * (1) Not every run is timed: two readings of the clock cost almost as much as
+ *     a GET. The first runs of a command are timed, then one in many. The time
+ *     of a timed run counts for itself and for the untimed runs before it, so
+ *     times are estimates once a command is used often.
  */
 
-/** Runs of a command that are all timed, so that what is rarely used is known exactly. */
+/** Runs of a command that are all timed, so that times of rare commands are exact. */
 const TIMED_AT_FIRST = 16;
-/** Of later runs one in so many is timed, a power of two. */
+/** Of later runs one in this many is timed, a power of two. */
 const TIMED_ONE_IN = 256;
 
 /** Times are sorted into four buckets for each doubling, from 2^-6 µs (16 ns) to 2^26 µs (a minute). */
@@ -19,25 +19,25 @@ const DOUBLINGS_BELOW_ONE = 6;
 const BUCKET_COUNT = (DOUBLINGS_BELOW_ONE + 26) * BUCKETS_PER_DOUBLING;
 
 export class CommandCounts {
-  /** Runs that were answered, errors included. */
+  /** Completed runs, including errors. */
   calls = 0;
-  /** Runs answered with an error. */
+  /** Runs that returned an error. */
   failed = 0;
   /** Refused before they ran: arity, permission, disk. */
   rejected = 0;
-  /** How many of the runs, the oldest first, the times stand for. */
+  /** The number of runs, from the first, that the times cover. */
   #timedCalls = 0;
   #timedUs = 0;
-  /** How many runs took as long as each bucket says; made when the first is timed. */
+  /** Number of runs per bucket of time; created when the first run is timed. */
   #buckets: Float64Array | undefined;
 
-  /** Counts a run that begins. True if it is to be timed. */
+  /** Counts a run that begins. True if it must be timed. */
   begin(): boolean {
     this.calls += 1;
     return this.calls <= TIMED_AT_FIRST || (this.calls & (TIMED_ONE_IN - 1)) === 0;
   }
 
-  /** How long the run took that was counted last. */
+  /** Adds the time of the run that was counted last. */
   addTime(tookMs: number): void {
     // keeps (1)
     const runCount = this.calls - this.#timedCalls;
@@ -48,14 +48,14 @@ export class CommandCounts {
     (this.#buckets[bucketOf(tookUs)] as number) += runCount;
   }
 
-  /** Microseconds that a run takes on average; 0 before the first. */
+  /** Average microseconds of a run; 0 before the first. */
   get usPerCall(): number {
     return this.#timedCalls === 0 ? 0 : this.#timedUs / this.#timedCalls;
   }
 
   /**
-   * How many of the runs ended within 1, 2, 4, … microseconds, for each of these that more runs reach than the one before,
-   * and how many runs that is about.
+   * How many of the runs ended within 1, 2, 4, … microseconds, for each bound that more runs reach than the one before,
+   * and the number of these runs.
    */
   spread(): { readonly callCount: number; readonly within: readonly (readonly [us: number, count: number])[] } {
     const within: [number, number][] = [];
@@ -69,7 +69,7 @@ export class CommandCounts {
     return { callCount: this.#timedCalls, within };
   }
 
-  /** Microseconds within which this share (0 to 1) of the runs ended, at most a fifth too much; undefined before the first. */
+  /** Microseconds within which this share (0 to 1) of the runs ended, at most a fifth too high; undefined if none. */
   usOfShare(share: number): number | undefined {
     if (this.#buckets === undefined) return undefined;
     let left = share * this.#timedCalls;
@@ -90,10 +90,10 @@ function upperBoundUs(bucket: number): number {
   return 2 ** (bucket / BUCKETS_PER_DOUBLING - DOUBLINGS_BELOW_ONE);
 }
 
-/** Scripts may answer errors of any name, so only so many are told apart, as Redis does. */
+/** Scripts may return errors with any name, so the number of names is limited, as in Redis. */
 const ERROR_NAMES_MAX = 128;
 
-/** How many errors were answered, by the word that they begin with. */
+/** The number of error replies, by their first word. */
 export class ErrorCounts {
   total = 0;
   readonly byName = new Map<string, number>();

@@ -1,15 +1,15 @@
 /**
- * Who wants to know that a key changes: what watches it for a transaction. Who
- * waits for a key to hold something is not asked at each change (waiters.ts).
+ * Observers of changes of keys: transactions that watch them. Clients that wait
+ * for a key are not called at each change (waiters.ts).
  *
- * (1) A key is in the table as long as somebody observes it, and the keyspace is
- *     told to report changes as long as there is such a key.
+ * (1) A key is in the table while it has an observer, and the keyspace reports
+ *     changes while there is such a key.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Keyspace } from "../keyspace.ts";
 
 export interface KeyObserver {
-  /** The key is about to change, within the running unit of work. Must not change anything but itself. */
+  /** The key is about to change, within the running unit of work. Must change only the observer itself. */
   keyChanges(key: Bytes): void;
 }
 
@@ -34,7 +34,7 @@ export class KeyObservers {
     if (this.#byKey.size === 0) this.#keyspace.onChange = undefined;
   }
 
-  /** Of one key, or of every key that exists: `undefined`. */
+  /** One key, or `undefined` for all keys. */
   readonly #notify = (key: Bytes | undefined): void => {
     if (key !== undefined) {
       for (const observer of this.#byKey.get(key) ?? []) observer.keyChanges(key);

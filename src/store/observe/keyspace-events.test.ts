@@ -7,30 +7,30 @@ import { error, ok, type Session, startSession } from "../../../test/harness/sto
 import { defaultUser } from "../acl/built-in-users.ts";
 import { printEventFlags, readEventFlags } from "./keyspace-events.ts";
 
-/** What subscribers to everything are told, as `channel payload`, since the last look. */
+/** Events published since the last call, as `channel payload`. */
 function listen(session: Session): () => readonly string[] {
-  let told: string[] = [];
+  let published: string[] = [];
   const { pubsub } = session.database;
   const subscriber = pubsub.open({
     receive: (push) => {
-      if (push.kind === "pmessage") told.push(`${push.channel} ${push.payload}`);
+      if (push.kind === "pmessage") published.push(`${push.channel} ${push.payload}`);
     },
     drop: () => {},
   });
   pubsub.subscribePattern(subscriber, "*");
   return () => {
-    const since = told;
-    told = [];
+    const since = published;
+    published = [];
     return since;
   };
 }
 
-/** A session that tells the events of these flags, by key. */
-function start(flags: string): { session: Session; told: () => readonly string[] } {
+/** A session with these event flags, and its published events. */
+function start(flags: string): { session: Session; takeEvents: () => readonly string[] } {
   const session = startSession();
-  const told = listen(session);
+  const takeEvents = listen(session);
   session.expect([[`CONFIG SET notify-keyspace-events ${flags}`, ok]]);
-  return { session, told };
+  return { session, takeEvents };
 }
 
 test("flags are read in any order and printed in that of Redis", () => {
@@ -54,30 +54,30 @@ test("flags are read in any order and printed in that of Redis", () => {
   }
 });
 
-test("nothing is told until CONFIG SET says so, and then by key, by event, or both", () => {
+test("nothing is published until CONFIG SET enables it, and then by key, by event, or both", () => {
   const session = startSession();
-  const told = listen(session);
+  const takeEvents = listen(session);
   session.run("SET k v");
-  assert.deepEqual(told(), []);
+  assert.deepEqual(takeEvents(), []);
   session.expect([
     ["CONFIG SET notify-keyspace-events KA", ok],
     ["SET k v", ok],
   ]);
-  assert.deepEqual(told(), ["__keyspace@0__:k set"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:k set"]);
   session.expect([
     ["CONFIG SET notify-keyspace-events E$", ok],
     ["SET k v", ok],
     ["DEL k", 1],
   ]);
-  assert.deepEqual(told(), ["__keyevent@0__:set k"]);
+  assert.deepEqual(takeEvents(), ["__keyevent@0__:set k"]);
   session.expect([
     ['CONFIG SET notify-keyspace-events ""', ok],
     ["SET k v", ok],
   ]);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(takeEvents(), []);
 });
 
-test("CONFIG SET refuses flags that it does not know, and then changes nothing", () => {
+test("CONFIG SET refuses unknown flags and changes nothing", () => {
   const { session } = start("KA");
   session.expect([
     [
@@ -91,43 +91,43 @@ test("CONFIG SET refuses flags that it does not know, and then changes nothing",
   assert.equal(printEventFlags(session.database.eventFlags), "AK");
 });
 
-test("a key that expires tells so when it is met, when it is swept, and when it is replaced", () => {
-  const { session, told } = start("Kxn$");
+test("an expired key publishes an event when it is found, when it is swept, and when it is replaced", () => {
+  const { session, takeEvents } = start("Kxn$");
   session.run("PSETEX met 10 v");
   session.run("PSETEX swept 10 v");
   session.run("PSETEX replaced 10 v");
-  told();
+  takeEvents();
   session.clock.advance(11);
   session.run("GET met");
-  assert.deepEqual(told(), ["__keyspace@0__:met expired"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:met expired"]);
   session.run("SET replaced v");
-  assert.deepEqual(told(), [
+  assert.deepEqual(takeEvents(), [
     "__keyspace@0__:replaced expired",
     "__keyspace@0__:replaced new",
     "__keyspace@0__:replaced set",
   ]);
   session.database.sweepExpired();
-  assert.deepEqual(told(), ["__keyspace@0__:swept expired"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:swept expired"]);
 });
 
-test("fields that expire tell so, and that their hash went with the last one", () => {
-  const { session, told } = start("KA");
+test("expired fields publish an event, and the last one also the removal of the hash", () => {
+  const { session, takeEvents } = start("KA");
   session.run("HSET h a 1 b 2");
   session.run("HPEXPIRE h 10 FIELDS 1 a");
-  assert.deepEqual(told(), ["__keyspace@0__:h hset", "__keyspace@0__:h hexpire"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:h hset", "__keyspace@0__:h hexpire"]);
   session.clock.advance(11);
   session.run("HLEN h");
-  assert.deepEqual(told(), ["__keyspace@0__:h hexpired"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:h hexpired"]);
   session.run("HPEXPIRE h 10 FIELDS 1 b");
   session.run("HPERSIST h FIELDS 2 b c");
   session.run("HGETEX h PX 10 FIELDS 1 b");
-  told();
+  takeEvents();
   session.clock.advance(11);
   session.run("EXISTS h");
-  assert.deepEqual(told(), ["__keyspace@0__:h hexpired", "__keyspace@0__:h del"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:h hexpired", "__keyspace@0__:h del"]);
 });
 
-test("commands on fields tell what Redis 7.4 and 8 tell", () => {
+test("commands on fields publish the events of Redis 7.4 and 8", () => {
   const rows: [string, readonly string[]][] = [
     ["HSETEX h EX 10 FIELDS 1 a 1", ["hset", "hexpire"]],
     ["HSETEX h FIELDS 1 a 1", ["hset"]],
@@ -143,18 +143,18 @@ test("commands on fields tell what Redis 7.4 and 8 tell", () => {
     ["HEXPIREAT h 1 FIELDS 1 a", ["hdel"]],
     ["HEXPIRE h 0 FIELDS 1 b", ["hdel", "del"]],
   ];
-  const { session, told } = start("KA");
+  const { session, takeEvents } = start("KA");
   for (const [line, names] of rows) {
     session.run(line);
     assert.deepEqual(
-      told(),
+      takeEvents(),
       names.map((name) => `__keyspace@0__:h ${name}`),
       line,
     );
   }
 });
 
-test("a key that is looked up in vain tells so, where it is looked up to be read", () => {
+test("a read of a missing key publishes an event", () => {
   const rows: [string, readonly string[]][] = [
     ["GET a", ["a"]],
     ["MGET a b", ["a", "b"]],
@@ -174,27 +174,27 @@ test("a key that is looked up in vain tells so, where it is looked up to be read
     ["SCAN 0", []],
     ["KEYS *", []],
   ];
-  const { session, told } = start("Km");
+  const { session, takeEvents } = start("Km");
   for (const [line, keys] of rows) {
     session.run(line);
     assert.deepEqual(
-      told(),
+      takeEvents(),
       keys.map((key) => `__keyspace@0__:${key} keymiss`),
       line,
     );
   }
 });
 
-test("a key that is evicted tells so", () => {
-  const { session, told } = start("KEe");
+test("an evicted key publishes an event", () => {
+  const { session, takeEvents } = start("KEe");
   session.run("SET k v");
   session.run("CONFIG SET maxmemory 1 maxmemory-policy allkeys-random");
-  assert.deepEqual(told(), ["__keyspace@0__:k evicted", "__keyevent@0__:evicted k"]);
+  assert.deepEqual(takeEvents(), ["__keyspace@0__:k evicted", "__keyevent@0__:evicted k"]);
 });
 
-test("a transaction tells its events in order, behind its end", () => {
+test("a transaction publishes its events in order, after its end", () => {
   const session = startSession();
-  const told = listen(session);
+  const takeEvents = listen(session);
   session.run("CONFIG SET notify-keyspace-events EA");
   const caller = { user: defaultUser, transport: "http", address: "a:1" } as const;
   void session.database.transaction(caller, [
@@ -202,17 +202,17 @@ test("a transaction tells its events in order, behind its end", () => {
     ["PUBLISH", "c", "m"],
     ["LPOP", "l"],
   ]);
-  assert.deepEqual(told(), ["__keyevent@0__:rpush l", "c m", "__keyevent@0__:lpop l", "__keyevent@0__:del l"]);
+  assert.deepEqual(takeEvents(), ["__keyevent@0__:rpush l", "c m", "__keyevent@0__:lpop l", "__keyevent@0__:del l"]);
 });
 
-test("A-06: what happens in one database is told in no other", () => {
-  const { session, told } = start("KEA");
+test("A-06: events of one database are published in no other", () => {
+  const { session, takeEvents } = start("KEA");
   const caller = { user: defaultUser, transport: "http", address: "a:1" } as const;
   void session.store.database("other").command(caller, ["SET", "k", "v"]);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(takeEvents(), []);
 });
 
-test("replay tells nothing, and flags do not outlive a restart", () => {
+test("replay publishes nothing, and flags are reset by a restart", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   listen(session);
@@ -221,8 +221,8 @@ test("replay tells nothing, and flags do not outlive a restart", () => {
   assert.equal(replayed(journal.frames).database("main").eventFlags, "");
 });
 
-test("JSON commands tell what they did in the words of Redis' module, and del when the key goes", () => {
-  const { session, told } = start("KA");
+test("JSON commands publish the events of Redis' module, and del when the key is removed", () => {
+  const { session, takeEvents } = start("KA");
   const rows: readonly (readonly [line: string, events: readonly string[]])[] = [
     ['JSON.SET k $ \'{"n":1,"s":"a","b":true,"l":[1,2,3]}\'', ["json.set"]],
     ["JSON.SET k $.n 2 NX", []],
@@ -253,7 +253,7 @@ test("JSON commands tell what they did in the words of Redis' module, and del wh
   for (const [line, names] of rows) {
     const reply = session.run(line);
     assert.deepEqual(
-      told(),
+      takeEvents(),
       names.map((name) => `__keyspace@0__:k ${name}`),
       `${line} ${JSON.stringify(reply)}`,
     );

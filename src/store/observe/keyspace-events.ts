@@ -1,21 +1,21 @@
 /**
- * Keyspace notifications: what subscribers may learn of changes, as Redis 7
- * names them. A command tells its keyspace which event its change is; nobody
- * asks for a command by name.
+ * Keyspace notifications: the published changes, named as in Redis 7. A command
+ * reports the event of its change to its keyspace; no code looks for a command
+ * by its name.
  *
- * An event goes to two channels, if the flags of the database say so:
+ * An event goes to two channels, if the flags of the database enable them:
  * `__keyspace@0__:<key>` with its name, and `__keyevent@0__:<name>` with the key.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { PubSub } from "./pubsub.ts";
 
-/** Classes of events by the letter that CONFIG SET turns them on with, in the order in which CONFIG GET prints them. */
+/** Classes of events by their letter in CONFIG SET, in the order in which CONFIG GET prints them. */
 const CLASSES = "g$lshzxetdn";
 /** The classes that `A` stands for. */
 const ALL_CLASSES = "g$lshzxetd";
 const KEYSPACE = "K";
 const KEYEVENT = "E";
-/** The class of misses; printed last, and not among those of `A`. */
+/** The class of misses; printed last, and not part of `A`. */
 const MISSES = "m";
 const BEHIND_CLASSES = `${KEYSPACE}${KEYEVENT}${MISSES}`;
 
@@ -31,7 +31,7 @@ function eventsOf<const Name extends string>(flag: string, names: readonly Name[
   return table as Record<Name, KeyspaceEvent>;
 }
 
-/** Every event, by its name. Those of JSON are named as Redis' module names them. */
+/** Every event, by its name. Those of JSON have the names of Redis' module. */
 export const events = {
   ...eventsOf("g", ["del", "rename_from", "rename_to", "copy_to", "expire", "persist", "restore"]),
   ...eventsOf("$", ["set", "setrange", "append", "incrby", "incrbyfloat", "setbit", "pfadd"]),
@@ -52,7 +52,7 @@ export const events = {
   ...eventsOf(MISSES, ["keymiss"]),
 };
 
-/** The flags that a text names, in the order of Redis, or undefined when it names others. */
+/** The flags in a text, in the order of Redis, or undefined if it has others. */
 export function readEventFlags(text: Bytes): string | undefined {
   for (const letter of text) if (!`${CLASSES}${BEHIND_CLASSES}A`.includes(letter)) return undefined;
   const given = text.replaceAll("A", ALL_CLASSES);
@@ -66,7 +66,7 @@ export function printEventFlags(flags: string): string {
   return hasAll ? `A${[...BEHIND_CLASSES].filter((letter) => flags.includes(letter)).join("")}` : flags;
 }
 
-/** What a keyspace calls with each event, or undefined when nobody would be told whatever happens. */
+/** The function that a keyspace calls with each event, or undefined if no event can be published. */
 export function eventNotifier(flags: string, pubsub: PubSub): ((event: KeyspaceEvent, key: Bytes) => void) | undefined {
   const toKeyspace = flags.includes(KEYSPACE);
   const toKeyevent = flags.includes(KEYEVENT);

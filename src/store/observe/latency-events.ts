@@ -1,8 +1,8 @@
 /**
- * What held the engine up for longer than is set, for LATENCY: runs of commands
- * and sweeps, by the name of the event. In memory, as in Redis.
+ * Runs of commands and sweeps that held the engine longer than the threshold,
+ * for LATENCY, by the name of the event. In memory, as in Redis.
  *
- * (1) An event keeps its newest `SAMPLES_MAX` samples, one for each second: the longest.
+ * (1) An event has its newest `SAMPLES_MAX` samples, the longest of each second.
  */
 
 export interface LatencySample {
@@ -10,14 +10,14 @@ export interface LatencySample {
   readonly tookMs: number;
 }
 
-/** `fast-command`: what Redis calls fast. `expire-cycle`: a sweep, with what it evicts. */
+/** `fast-command`: a command that Redis calls fast. `expire-cycle`: a sweep, with its evictions. */
 export type LatencyEventName = "command" | "fast-command" | "expire-cycle";
 
 export interface LatencyEvent {
   readonly name: LatencyEventName;
   /** The oldest first. */
   readonly samples: LatencySample[];
-  /** The longest since it was last forgotten, also when its sample is gone. */
+  /** The longest since the last reset, even if its sample is gone. */
   worstMs: number;
 }
 
@@ -53,7 +53,7 @@ export class LatencyEvents {
     if (samples.length > SAMPLES_MAX) samples.shift();
   }
 
-  /** Forgets an event; true if there was one. */
+  /** Resets an event; true if it existed. */
   forget(name: string): boolean {
     return this.#byName.delete(name);
   }

@@ -1,6 +1,6 @@
 /**
- * The feed of MONITOR: every command that is run on a database, as Redis prints
- * it. What may hold a secret is left out by its row (`isShownToMonitors`).
+ * The feed of MONITOR: every command that runs on a database, as Redis prints
+ * it. Rows exclude commands that may hold a secret (`isShownToMonitors`).
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Pushes, Subscriber } from "./pushes.ts";
@@ -13,7 +13,7 @@ export class Monitors {
     this.#pushes = pushes;
   }
 
-  /** False while nobody looks: then nothing needs to be told. */
+  /** False while no client is in MONITOR: then nothing is fed. */
   get isWatched(): boolean {
     return this.#watching.size > 0;
   }
@@ -26,19 +26,19 @@ export class Monitors {
     this.#watching.delete(subscriber);
   }
 
-  /** Tells of a command that was run, as part of the running unit of work. `address`: of who asked, or `lua`. */
+  /** Feeds a command that ran, as part of the running unit of work. `address`: of the caller, or `lua`. */
   notify(run: { words: readonly Bytes[]; address: string; nowMs: number }): void {
     const line = monitorLine(run);
     this.#pushes.add({ kind: "monitor", line }, [...this.#watching], line.length);
   }
 }
 
-/** A line shows so many bytes of its words; a word that has more ends with their count, and later ones are counted. */
+/** Bytes of words per line; a longer word is cut and its remaining bytes are counted, as are later words. */
 const SHOWN_BYTES_MAX = 2 ** 20;
 
 /**
- * `1721284005.242000 [0 10.0.0.7:4000] "SET" "k" "v"`. Our clock has milliseconds; Redis prints microseconds, and words of
- * any length, which escaped could be longer than a string may be.
+ * `1721284005.242000 [0 10.0.0.7:4000] "SET" "k" "v"`. Our clock has milliseconds. Redis prints microseconds, and words
+ * of any length, but escaped words could exceed the maximum length of a string.
  */
 export function monitorLine(run: { words: readonly Bytes[]; address: string; nowMs: number }): Bytes {
   const seconds = Math.floor(run.nowMs / 1_000);
@@ -55,7 +55,7 @@ export function monitorLine(run: { words: readonly Bytes[]; address: string; now
   return line;
 }
 
-/** What Redis' `sdscatrepr` does not print as it is. */
+/** The characters that Redis' `sdscatrepr` escapes. */
 const UNPRINTED = /["\\]|[^\x20-\x7e]/g;
 
 const namedEscapes: ReadonlyMap<string, string> = new Map([

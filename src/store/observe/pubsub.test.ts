@@ -11,7 +11,7 @@ function start(): { pubsub: PubSub; pushes: Pushes } {
 
 const silent: Listener = { receive: () => {}, drop: () => {} };
 
-test("a subscriber is told to how many channels and patterns it listens", () => {
+test("a confirmation has the number of channels and patterns of the subscriber", () => {
   const { pubsub } = start();
   const one = pubsub.open(silent);
   assert.equal(pubsub.subscribe(one, "a"), 1);
@@ -23,7 +23,7 @@ test("a subscriber is told to how many channels and patterns it listens", () => 
   assert.equal(pubsub.unsubscribePattern(one, "a*"), 1);
 });
 
-test("publish counts channels and patterns, each receiver as often as it gets the message", () => {
+test("PUBLISH counts every delivery, by channel and by pattern", () => {
   const { pubsub, pushes } = start();
   const got: Push[] = [];
   const one = pubsub.open({ receive: (push) => got.push(push), drop: () => {} });
@@ -41,7 +41,7 @@ test("publish counts channels and patterns, each receiver as often as it gets th
   ]);
 });
 
-test("a channel is known as long as somebody listens to it", () => {
+test("a channel exists while it has a subscriber", () => {
   const { pubsub } = start();
   const one = pubsub.open(silent);
   const other = pubsub.open(silent);
@@ -57,7 +57,7 @@ test("a channel is known as long as somebody listens to it", () => {
   assert.deepEqual([[...pubsub.channels()], pubsub.hasListeners, pubsub.patternCount], [[], false, 0]);
 });
 
-test("who is dropped with the database is told once and forgotten", () => {
+test("subscribers of a dropped database are notified once and removed", () => {
   const { pubsub } = start();
   const drops: string[] = [];
   const one = pubsub.open({ receive: () => {}, drop: (reason) => drops.push(reason) });

@@ -1,12 +1,12 @@
 /**
- * Channels and patterns of one database, and who listens to them.
+ * The channels and patterns of one database, and their subscribers.
  *
- * (1) A channel or pattern is in its table as long as somebody listens to it.
+ * (1) A channel or pattern is in its table while it has a subscriber.
  * (2) A subscriber is in the set of exactly those channels and patterns that
  *     its own sets name, and in none once it is closed.
- * (3) A message goes to those who listened when it was published, first by
- *     channel, then by pattern; whoever listens in both ways gets it twice, as
- *     in Redis.
+ * (3) A message goes to the subscribers at the time of publishing, first by
+ *     channel, then by pattern. A subscriber by both gets it twice, as in
+ *     Redis.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { matchesGlob } from "../structures/glob.ts";
@@ -22,14 +22,14 @@ export class PubSub {
     this.#pushes = pushes;
   }
 
-  /** Somebody new, who listens to nothing yet. It must be given to `close` when its far end has gone. */
+  /** Adds a subscriber without subscriptions. It must be passed to `close` when its peer disconnects. */
   open(listener: Listener): Subscriber {
     const subscriber = new Subscriber(listener);
     this.#subscribers.add(subscriber);
     return subscriber;
   }
 
-  /** Each of these returns to how many channels and patterns the subscriber listens now. */
+  /** Each of these returns the new number of channels and patterns of the subscriber. */
   subscribe(subscriber: Subscriber, channel: Bytes): number {
     if (subscriber.isOpen && !subscriber.channels.has(channel)) {
       subscriber.channels.add(channel);
@@ -56,7 +56,7 @@ export class PubSub {
     return countOf(subscriber);
   }
 
-  /** Its far end has gone: it is told nothing more, also not what waits. */
+  /** The peer disconnected: the subscriber gets nothing more, not even waiting messages. */
   close(subscriber: Subscriber): void {
     subscriber.isOpen = false;
     this.#subscribers.delete(subscriber);
@@ -66,7 +66,7 @@ export class PubSub {
     subscriber.patterns.clear();
   }
 
-  /** The database is gone, and with it everybody who listens to it. */
+  /** The database was dropped: closes all subscribers. */
   dropAll(): void {
     for (const subscriber of [...this.#subscribers]) {
       drop(subscriber, "database deleted");
@@ -74,7 +74,7 @@ export class PubSub {
     }
   }
 
-  /** Sends a message, as part of the running unit of work, and returns how many get it. */
+  /** Sends a message, as part of the running unit of work, and returns the number of receivers. */
   publish(channel: Bytes, payload: Bytes): number {
     let count = 0;
     const payloadBytes = channel.length + payload.length;
@@ -91,27 +91,27 @@ export class PubSub {
     return count;
   }
 
-  /** False when nobody could get a message, whatever its channel. */
+  /** False if no subscriber could get a message, on any channel. */
   get hasListeners(): boolean {
     return this.#channels.size > 0 || this.#patterns.size > 0;
   }
 
-  /** The channels that somebody listens to by name. */
+  /** The channels with subscribers by name. */
   channels(): Iterable<Bytes> {
     return this.#channels.keys();
   }
 
-  /** How many listen to a channel by name. */
+  /** The number of subscribers of a channel by name. */
   subscriberCountOf(channel: Bytes): number {
     return this.#channels.get(channel)?.size ?? 0;
   }
 
-  /** How many channels somebody listens to by name. */
+  /** The number of channels with subscribers by name. */
   get channelCount(): number {
     return this.#channels.size;
   }
 
-  /** How many different patterns there are. */
+  /** The number of distinct patterns. */
   get patternCount(): number {
     return this.#patterns.size;
   }

@@ -4,7 +4,7 @@ import type { Journal } from "../../kernel/journal.ts";
 import { PubSub } from "./pubsub.ts";
 import { type DropReason, type Listener, type Push, Pushes, WAITING_BYTES_MAX } from "./pushes.ts";
 
-/** A journal that is safe when the test says so. */
+/** A journal whose frames become safe when the test releases them. */
 class SlowJournal implements Journal {
   readonly appendedOffset = 0;
   end = 0;
@@ -55,7 +55,7 @@ function start(): { journal: SlowJournal; pushes: Pushes; pubsub: PubSub; heard:
   return { journal, pushes, pubsub, heard };
 }
 
-test("a push of a unit that wrote nothing leaves at its end, if nothing before it is outstanding", () => {
+test("a push of a unit that wrote nothing leaves at its end, if all frames before it are safe", () => {
   const { pushes, pubsub, heard } = start();
   pubsub.publish("c", "a");
   assert.deepEqual(heard.payloads, []);
@@ -71,7 +71,7 @@ test("a push leaves when the frame of its unit is safe, and in order", async () 
   pubsub.publish("c", "b");
   journal.append();
   pushes.commit();
-  // This unit wrote nothing, but has seen what the others wrote.
+  // This unit wrote nothing, but saw the changes of the others.
   pubsub.publish("c", "c");
   pushes.commit();
   assert.deepEqual(heard.payloads, []);
@@ -81,7 +81,7 @@ test("a push leaves when the frame of its unit is safe, and in order", async () 
   assert.deepEqual(heard.payloads, ["a", "b", "c"]);
 });
 
-test("who has left gets nothing of what waits, and who came later gets nothing from before", async () => {
+test("a closed subscriber gets no waiting pushes, and a new one gets no earlier ones", async () => {
   const { journal, pushes, pubsub, heard } = start();
   const leaving = listener();
   const subscriber = pubsub.open(leaving);
@@ -96,7 +96,7 @@ test("who has left gets nothing of what waits, and who came later gets nothing f
   assert.deepEqual([heard.payloads, leaving.payloads, late.payloads], [["a"], [], []]);
 });
 
-test("when too much waits for the disk, those who would get more are dropped", async () => {
+test("when too many bytes wait for the disk, further receivers are dropped", async () => {
   const { journal, pushes, pubsub, heard } = start();
   const other = listener();
   pubsub.subscribe(pubsub.open(other), "d");

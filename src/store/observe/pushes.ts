@@ -1,14 +1,14 @@
 /**
- * What a database tells those who listen, on its way to them.
+ * The pushes of a database to its subscribers.
  *
- * (1) A push obeys the rule of replies: it leaves when everything that was seen
- *     as it was made is as safe as the setting promises. So the pushes of a
- *     unit of work are kept until its frame is in the journal, and then wait
- *     for that position.
- * (2) Pushes leave in the order they were made.
- * (3) Who has left, or was dropped, gets nothing more, also not what waits.
- * (4) What waits is bounded: behind `WAITING_BYTES_MAX` those for whom one more
- *     push is meant are dropped instead.
+ * (1) A push obeys the rule of replies: it leaves when all state that it
+ *     depends on is as safe as the setting promises. So the pushes of a unit of
+ *     work are held until its frame is in the journal, and then wait for that
+ *     position.
+ * (2) Pushes leave in the order of creation.
+ * (3) A closed subscriber gets nothing more, not even waiting pushes.
+ * (4) Waiting bytes are bounded: above `WAITING_BYTES_MAX` the receivers of
+ *     another push are dropped instead.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Journal } from "../../kernel/journal.ts";
@@ -16,21 +16,21 @@ import type { Journal } from "../../kernel/journal.ts";
 export type Push =
   | { readonly kind: "message"; readonly channel: Bytes; readonly payload: Bytes }
   | { readonly kind: "pmessage"; readonly pattern: Bytes; readonly channel: Bytes; readonly payload: Bytes }
-  /** A command that was run, as MONITOR prints it. */
+  /** A command that ran, as MONITOR prints it. */
   | { readonly kind: "monitor"; readonly line: Bytes };
 
-/** Why somebody is told nothing more although they would listen on. */
+/** Why a subscriber is dropped. */
 export type DropReason = "database deleted" | "pushes wait for the disk";
 
-/** The far end. */
+/** The peer of a subscriber. */
 export interface Listener {
-  /** One push, which may leave now. One object is given to all who get it. Must not call the engine. */
+  /** Takes one push, which may leave now. All receivers get the same object. Must not call the engine. */
   receive(push: Push): void;
-  /** There will be no more. */
+  /** There will be no more pushes. */
   drop(reason: DropReason): void;
 }
 
-/** Somebody who listens, and to what. `pubsub.ts` keeps the sets, and nobody else changes them. */
+/** A subscriber and its subscriptions. Only `pubsub.ts` changes the sets. */
 export class Subscriber {
   readonly listener: Listener;
   readonly channels = new Set<Bytes>();
@@ -45,15 +45,15 @@ export class Subscriber {
 interface Delivery {
   readonly push: Push;
   readonly subscribers: readonly Subscriber[];
-  /** What it counts for in (4). */
+  /** Its bytes for (4). */
   readonly bytes: number;
-  /** Its place in the journal, once the unit of work is over. */
+  /** Its position in the journal, once the unit of work is over. */
   position: number;
 }
 
 /** Bytes of pushes that wait for the journal. */
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** About what a push takes beside its bytes, and about what each receiver of it does. */
+/** Approximate memory of a push beside its bytes, and of each of its receivers. */
 const PUSH_BYTES = 128;
 const RECEIVER_BYTES = 8;
 
@@ -69,7 +69,7 @@ export class Pushes {
     this.#journal = journal;
   }
 
-  /** Makes a push, as part of the running unit of work. `payloadBytes`: what of it is the caller's. */
+  /** Adds a push, as part of the running unit of work. `payloadBytes`: the caller's part of it. */
   add(push: Push, subscribers: readonly Subscriber[], payloadBytes: number): void {
     const bytes = PUSH_BYTES + payloadBytes + subscribers.length * RECEIVER_BYTES;
     // keeps (4)
@@ -81,7 +81,7 @@ export class Pushes {
     this.#made.push({ push, subscribers, bytes, position: 0 });
   }
 
-  /** The unit of work is over and its frame, if any, in the journal. keeps (1) */
+  /** The unit of work is over and its frame, if any, is in the journal. keeps (1) */
   commit(): void {
     if (this.#made.length === 0) return;
     const position = this.#journal.end;
@@ -114,7 +114,7 @@ export class Pushes {
   }
 }
 
-/** Tells the far end that there will be no more; it is closed from now on. */
+/** Notifies the peer that there will be no more pushes; the subscriber is closed from now on. */
 export function drop(subscriber: Subscriber, reason: DropReason): void {
   if (!subscriber.isOpen) return;
   subscriber.isOpen = false;

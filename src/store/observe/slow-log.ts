@@ -1,10 +1,10 @@
 /**
- * Which commands of a database took long lately, for SLOWLOG. It lives in
- * memory: a start begins with an empty one.
+ * Recent slow commands of a database, for SLOWLOG. In memory: a start begins
+ * with an empty log.
  *
- * (1) Ids rise by one for each entry, and a reset does not begin anew.
- * (2) There are never more entries than is set, and none keeps many or long words.
- * (3) Words that may hold a secret are not kept: whoever adds has asked the row (`shownWords`).
+ * (1) Ids rise by one for each entry, and a reset does not restart them.
+ * (2) The number of entries is bounded by the setting, and so are the words of each.
+ * (3) Words that may hold a secret are not stored: callers pass the row's `shownWords`.
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 
@@ -13,9 +13,9 @@ export interface SlowEntry {
   /** When it ran. */
   readonly atMs: number;
   readonly tookUs: number;
-  /** As they came, but for what is too much: (2). */
+  /** As received, within the bounds of (2). */
   readonly words: readonly Bytes[];
-  /** `address:port` of who asked, and the name that it has given itself. */
+  /** `address:port` of the caller, and its client name. */
   readonly address: string;
   readonly clientName: Bytes;
 }
@@ -33,7 +33,7 @@ export class SlowLog {
     return this.#entries.length;
   }
 
-  /** The newest first, at most so many. */
+  /** The newest first, up to a count. */
   newest(countMax: number): readonly SlowEntry[] {
     const { length } = this.#entries;
     return this.#entries.slice(Math.max(0, length - countMax)).reverse();
@@ -59,8 +59,8 @@ export class SlowLog {
 
 /** keeps (2), in Redis' words */
 function shortened(words: readonly Bytes[]): readonly Bytes[] {
-  const kept = words.length > WORDS_MAX ? words.slice(0, WORDS_MAX - 1) : words;
-  const short = kept.map((word) => {
+  const firstWords = words.length > WORDS_MAX ? words.slice(0, WORDS_MAX - 1) : words;
+  const short = firstWords.map((word) => {
     const surplus = word.length - WORD_BYTES_MAX;
     return surplus > 0 ? `${copyOf(word, 0, WORD_BYTES_MAX)}... (${surplus} more bytes)` : word;
   });

@@ -1,17 +1,15 @@
 /**
- * Which runs of commands a database remembers as slow, and how it comes to know
- * how long they took.
+ * Detection of slow commands of a database, and their times.
  *
- * To look at the clock costs about half of what a GET of a pipeline does, so not
- * every run is timed (command-counts.ts). The clock is looked at behind those
- * whose time nothing bounds, and the look before them, mostly that of the
- * beginning of the unit of work, says when they began.
+ * A reading of the clock costs about half of a GET in a pipeline, so not every
+ * run is timed (command-counts.ts). The clock is read after the runs whose time
+ * is unbounded, and the reading before them, mostly that at the beginning of the
+ * unit of work, is taken as their start.
  *
- * (1) A run that is looked at took at least as long as is said, less a
- *     millisecond, and what the quick runs in front of it took counts with it:
- *     there are less than 64 of them (database.ts).
- * (2) A quick run is known to be slow only when it is timed anyway.
- * (3) Where runs below `EXACT_BELOW_US` are asked for, every run is timed.
+ * (1) A run measured like this took at least the given time less a millisecond.
+ *     It includes the quick runs before it, fewer than 64 of them (database.ts).
+ * (2) A quick run is known to be slow only if it is timed anyway.
+ * (3) With a threshold below `EXACT_BELOW_US` every run is timed.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
@@ -21,10 +19,10 @@ import { SlowLog } from "./slow-log.ts";
 
 /** CONFIG SET sets these. */
 export interface SlowSettings {
-  /** A run that takes at least so long is in the log; negative: none is. */
+  /** Runs of at least this time are logged; negative: none. */
   readonly slowerThanUs: number;
   readonly slowLogCountMax: number;
-  /** What takes at least so long is an event for LATENCY; 0: nothing is. */
+  /** Runs of at least this time are events of LATENCY; 0: none. */
   readonly latencyThresholdMs: number;
 }
 
@@ -33,13 +31,13 @@ const defaultSettings: SlowSettings = { slowerThanUs: 10_000, slowLogCountMax: 1
 
 const EXACT_BELOW_US = 2_000;
 
-/** More words, or items in an answer, and even a command that is quick may have taken its time. */
+/** With more words, or items in its reply, even a quick command may be slow. */
 const QUICK_COUNT_MAX = 16;
 
-/** As Redis prints who calls a command from a script. */
+/** The caller of a script's command, as Redis prints it. */
 const SCRIPT_ADDRESS = "?:0";
 
-/** What the log says of the caller that ran a command. */
+/** What the log has of the caller of a command. */
 export interface Runner {
   readonly address: string;
   readonly isScript?: boolean;
@@ -72,7 +70,7 @@ export class SlowRuns {
     this.log.shorten(slowLogCountMax);
   }
 
-  /** A run that takes at least so long is to be noted; infinite while nobody wants to know. */
+  /** Runs of at least this time must be recorded; infinite while nothing is recorded. */
   get thresholdMs(): number {
     return this.#thresholdMs;
   }
@@ -81,13 +79,13 @@ export class SlowRuns {
     return this.#timesEveryRun;
   }
 
-  /** Whether the clock is to be looked at behind a run that was not timed. Slices of pipelines end by these looks too. */
+  /** Whether to read the clock after a run that was not timed. These readings also end slices of pipelines. */
   mustLook(command: CommandFacts, words: readonly Bytes[], reply: Reply): boolean {
     if (!command.isQuick || words.length > QUICK_COUNT_MAX || itemCountOf(reply) > QUICK_COUNT_MAX) return true;
     return command.isLongWith?.(words) === true;
   }
 
-  /** A run that took at least as long as `thresholdMs`. */
+  /** Records a run that took at least `thresholdMs`. */
   note(command: CommandFacts, run: { caller: Runner; words: readonly Bytes[]; atMs: number; tookMs: number }): void {
     if (!command.isForSlowLog) return;
     const { slowerThanUs, slowLogCountMax, latencyThresholdMs } = this.#settings;
@@ -102,14 +100,14 @@ export class SlowRuns {
       this.events.add(command.flags.includes("fast") ? "fast-command" : "command", { atMs, tookMs });
   }
 
-  /** How long a sweep took. */
+  /** Records the time of a sweep. */
   noteSweep(run: { readonly atMs: number; readonly tookMs: number }): void {
     const { latencyThresholdMs } = this.#settings;
     if (latencyThresholdMs > 0 && run.tookMs >= latencyThresholdMs) this.events.add("expire-cycle", run);
   }
 }
 
-/** Of the outermost array. */
+/** The number of items of the outermost array. */
 function itemCountOf(reply: Reply): number {
   if (Array.isArray(reply)) return reply.length;
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return 0;
