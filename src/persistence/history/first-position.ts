@@ -1,9 +1,9 @@
-/** Where a journal begins by now: what was before has been removed with its segments. */
+/** Finds where a journal now begins: earlier segments may have been removed. */
 import { listAreaFiles, segmentPath } from "../area-files.ts";
 import { type Disk, readFully, withFile } from "../disk/disk.ts";
 import { FILE_HEADER_BYTES, parseFileHeader } from "../journal/file-format.ts";
 
-/** The position in front of the first frame that is there; undefined if there is no segment. */
+/** The position before the first existing frame; undefined if there is no segment. */
 export async function findFirstPosition(
   disk: Disk,
   { directory, area }: { directory: string; area: string },

@@ -16,7 +16,7 @@ function newPath(context: TestContext): string {
   return join(folder, "history.sqlite");
 }
 
-/** Messages of 40 KB, each delivered at the moment of its number. */
+/** Messages of 40 KB; each is delivered at the time that equals its number. */
 function fill(history: History, count: number): void {
   for (let number = 1; number <= count; number += 1) {
     const position = history.position + 1;
@@ -36,7 +36,7 @@ function removeAll(history: History): number {
   return steps;
 }
 
-test("a file shrinks in steps when entries are removed, and its log of changes is emptied", (context) => {
+test("a file shrinks in steps when entries are removed, and its WAL is truncated", (context) => {
   const path = newPath(context);
   const history = History.open(path, { lastStates: [DELIVERED] });
   context.after(() => history.close());
@@ -51,7 +51,7 @@ test("a file shrinks in steps when entries are removed, and its log of changes i
   assert.equal(statSync(`${path}-wal`).size, 0);
 });
 
-test("a file of an earlier version is written once more when most of it is free", (context) => {
+test("a file of an earlier version is rewritten when most of it is free", (context) => {
   const path = newPath(context);
   const rewrites: Rewrite[] = [];
   const open = (): History =>
@@ -69,11 +69,11 @@ test("a file of an earlier version is written once more when most of it is free"
   assert.ok(rewrites.every(({ bytesBefore }) => bytesBefore > 40_000_000));
   assert.ok(statSync(path).size < 5_000_000, `${statSync(path).size} bytes`);
   fill(history, 1_000);
-  assert.ok(removeAll(history) > 3, "from now on it shrinks in steps");
+  assert.ok(removeAll(history) > 3, "it now shrinks in steps");
   assert.equal(rewrites.length, 1);
 });
 
-/** A history as it was laid out before: the file cannot shrink in steps. */
+/** A history file of an earlier version, which cannot shrink in steps. */
 function makeAsBefore(path: string, open: () => History): void {
   open().close();
   const database = new Database(path, { readOnly: false });
@@ -82,7 +82,7 @@ function makeAsBefore(path: string, open: () => History): void {
   database.close();
 }
 
-test("a reader holds up nobody: the log is emptied when it has gone", (context) => {
+test("a reader blocks nothing: the WAL is truncated after it has closed", (context) => {
   const path = newPath(context);
   const history = History.open(path, { lastStates: [DELIVERED] });
   context.after(() => history.close());

@@ -80,7 +80,7 @@ test("entries of one millisecond keep the order of writing", () => {
   assert.deepEqual(list(history).ids, ["1@5/4", "1@5/1", "1@5/0"]);
 });
 
-/** Message n at time 10 n: even ones are labelled `even`, all `any`, message 9 `nine`; user 2 has the same. */
+/** Message n at time 10 n. All are labelled `any`, even ones `even`, message 9 `nine`; user 2 has the same messages. */
 function ten(): History {
   const history = open();
   for (let n = 0; n < 10; n += 1) {
@@ -145,7 +145,7 @@ for (const [name, query, ids] of filters) {
   });
 }
 
-test("a value in the text of SQL stays a value", () => {
+test("values with SQL syntax are only values", () => {
   const history = open();
   const awkward = "'); DROP TABLE entry; --\u0000\ud83d";
   history.write({
@@ -163,7 +163,7 @@ test("a value in the text of SQL stays a value", () => {
   assert.deepEqual(list(history, { attributes: new Map([["__proto__", ["x"]]]) }).ids, ["1@1/0"]);
 });
 
-test("paging repeats and skips nothing while entries come in", () => {
+test("paging repeats and skips nothing while entries are added", () => {
   const history = ten();
   const seen: string[] = [];
   let cursor: string | undefined;
@@ -179,7 +179,7 @@ test("paging repeats and skips nothing while entries come in", () => {
   assert.deepEqual(seen, list(ten()).ids);
 });
 
-test("a message that has several of the wanted values is listed once", () => {
+test("a message with several of the wanted values is listed once", () => {
   const history = History.open(":memory:", { lastStates: LAST_STATES });
   const messages = Array.from({ length: 50 }, (_, n) =>
     message(
@@ -202,7 +202,7 @@ test("a page that ends with the last entry has no cursor", () => {
   assert.equal(list(ten(), { ...labels("nine"), count: 1 }).cursor, "93-30");
 });
 
-test("a bare number is a cursor: the page begins with what that millisecond holds", () => {
+test("a bare number is a cursor: the page begins with the entries of that millisecond", () => {
   const history = ten();
 
   assert.deepEqual(list(history, { cursor: "43", count: 2 }).ids, ["4@43/1", "4@40/0"]);
@@ -223,12 +223,12 @@ for (const cursor of [
   "9007199254740991",
   "1-99999999999999999",
 ]) {
-  test(`the cursor ${JSON.stringify(cursor)} is refused`, () => {
+  test(`rejects the cursor ${JSON.stringify(cursor)}`, () => {
     assert.throws(() => list(ten(), { cursor }), MalformedCursor);
   });
 }
 
-test("a batch that is in already changes nothing", () => {
+test("a batch that was written before changes nothing", () => {
   const history = open();
   const batch = { messages: [message(1)], entries: [entry(1, 1), entry(1, 2, ACTIVE)], position: 5 };
   history.write(batch);
@@ -240,7 +240,7 @@ test("a batch that is in already changes nothing", () => {
   assert.equal(history.position, 5);
 });
 
-test("a batch is written whole or not at all", () => {
+test("a batch is written completely or not at all", () => {
   const history = open();
   history.write({ messages: [message(1, [["label", "a"]])], entries: [entry(1, 1)], position: 1 });
 
@@ -253,14 +253,14 @@ test("a batch is written whole or not at all", () => {
   assert.deepEqual(list(history, labels("a")).ids, ["2@2/0", "1@1/0"]);
 });
 
-test("entries of a message that the history does not know are left out", () => {
+test("skips entries of an unknown message", () => {
   const history = open();
   history.write({ messages: [], entries: [entry(1, 1)], position: 1 });
 
   assert.deepEqual(list(history).ids, []);
 });
 
-test("a message is found by its values in whatever span its entries are", () => {
+test("a message is found by its values in every time partition with its entries", () => {
   const history = open();
   history.write({ messages: [message(1, [["label", "slow"]])], entries: [entry(1, 1)], position: 1 });
   for (let n = 2; n < 40; n += 1) history.write({ messages: [message(n)], entries: [entry(n, n)], position: n });
@@ -269,19 +269,19 @@ test("a message is found by its values in whatever span its entries are", () => 
   assert.deepEqual(list(history, labels("slow")).ids, ["1@50/1", "1@20/3", "1@1/0"]);
 });
 
-test("entries that are too old go, and messages with their last state", () => {
+test("removes old entries, and messages whose last state is old", () => {
   const history = ten();
 
   while (history.removeBefore(50));
 
-  // Messages 1 to 4 have not ended: what comes of them is listed.
+  // Messages 1 to 4 have not ended: their later entries are listed.
   assert.deepEqual(list(history, { order: "earliest first", count: 3 }).ids, ["5@50/0", "5@53/4", "6@60/0"]);
   history.write({ messages: [], entries: [entry(4, 200, DELIVERED), entry(0, 200, ACTIVE)], position: 11 });
   assert.deepEqual(list(history, { fromMs: 200 }).ids, ["4@200/4"]);
   assert.deepEqual(list(history, { ...labels("even"), fromMs: 100 }).ids, ["4@200/4"]);
 });
 
-test("everything may go, and what comes then is found", () => {
+test("finds new entries after everything was removed", () => {
   const history = ten();
   const before = history.usedBytes;
   while (history.removeBefore(1_000));
@@ -296,7 +296,7 @@ test("everything may go, and what comes then is found", () => {
   assert.ok(history.usedBytes <= before);
 });
 
-test("removal is done in steps", () => {
+test("removes in steps", () => {
   const history = open();
   const messages = Array.from({ length: 5_000 }, (_, n) => message(n, [["label", "a"]]));
   history.write({ messages, entries: messages.map(({ message: n }) => entry(n, n, DELIVERED)), position: 1 });
@@ -308,16 +308,16 @@ test("removal is done in steps", () => {
   assert.deepEqual(list(history, labels("a")).ids, ["4999@4999/4"]);
 });
 
-test("the oldest go first when there is no room", () => {
+test("removes the oldest entries first when there is no room", () => {
   const history = ten();
 
   assert.equal(history.removeOldest(), true);
 
-  // A step is larger than all this holds of the state with the oldest entry.
+  // One step removes all entries of the state with the oldest entry.
   assert.deepEqual(list(history).ids, ["9@93/1"]);
 });
 
-test("a deleted user's entries are not listed any more, and are removed in time", () => {
+test("a deleted user's entries are no longer listed, and are removed later", () => {
   const history = ten();
   history.write({ messages: [], entries: [], position: 11, droppedUsers: [1] });
 
@@ -336,7 +336,7 @@ test("a deleted user's entries are not listed any more, and are removed in time"
   assert.equal(list(history, { user: 2 }).ids.length, 10);
 });
 
-test("a history goes on where it was closed", () => {
+test("a reopened history continues where it was closed", () => {
   inFolder((path) => {
     const first = open(path);
     first.write({ messages: [message(1, [["label", "a"]])], entries: [entry(1, 1)], position: 3 });
@@ -350,7 +350,7 @@ test("a history goes on where it was closed", () => {
   });
 });
 
-test("a reader sees what is written beside it", () => {
+test("a reader sees entries written by another connection", () => {
   inFolder((path) => {
     const history = open(path);
     const reader = HistoryReader.open(path);
@@ -364,7 +364,7 @@ test("a reader sees what is written beside it", () => {
   });
 });
 
-test("what is synced is told apart from what is written", () => {
+test("distinguishes the synced position from the written one", () => {
   inFolder((path) => {
     const history = open(path);
     history.write({ messages: [], entries: [], position: 9 });

@@ -1,13 +1,13 @@
 /**
- * The history: which message came into which state when, for listings. It is
- * derived from the journal and never on the way of a message: whatever is lost
- * here is read from the journal again.
+ * The history records when each message entered which state, for listings. It
+ * is derived from the journal, and no delivery waits for it: lost entries are
+ * read from the journal again.
  *
- * (1) A batch is written whole, together with the position after it. So what
- *     is in the history is what the journal says up to `position`, no more and
- *     no less.
+ * (1) A batch is written atomically, together with the position after it. So
+ *     the history holds exactly the journal's entries up to `position`.
  * (2) `syncedPosition` survives a power cut, `position` the end of the process.
- *     A segment of the journal may go when `syncedPosition` has passed it.
+ *     A segment of the journal may be removed when `syncedPosition` has passed
+ *     it.
  */
 import { assert } from "../../kernel/assert.ts";
 import { Database, numberOf, type Statement, textOf } from "./database.ts";
@@ -21,29 +21,29 @@ import { TimePartitions } from "./time-partitions.ts";
 import { ID_NAME, valueHash } from "./value-hash.ts";
 
 export interface HistoryOptions {
-  /** States after which nothing comes. Only then is a message forgotten with its entries; others may get new ones. */
+  /** Final states. Only messages in a final state are removed with their entries; others may get more entries. */
   readonly lastStates: readonly number[];
-  /** Entries of a partition: tests want many short ones. */
+  /** Entries of a time partition: tests use many short ones. */
   readonly partitionEntries?: number;
-  /** Told when a file of an earlier version, most of which was free, was written once more. */
+  /** Called after the rewrite of an earlier version's file that was mostly free. */
   onRewritten?(rewrite: Rewrite): void;
 }
 
-/** The file has another layout. It is derived anew. */
+/** The file has another layout, so the history must be rebuilt. */
 export class OtherLayout extends Error {
   override name = "OtherLayout";
 }
 
-/** What later entries of a message need of it. */
+/** The facts about a message that its later entries need. */
 interface KnownMessage {
   readonly user: number;
-  /** Of its values. */
+  /** The hashes of its values. */
   readonly hashes: readonly number[];
-  /** The last partition in which it was given postings; -1: unknown. */
+  /** The last partition in which it got postings; -1 if unknown. */
   partition: number;
 }
 
-/** So many messages are kept in memory, and at most so many more. */
+/** The messages of each of the two generations in memory. */
 const KNOWN_MESSAGES = 30_000;
 
 export class History {
@@ -56,12 +56,12 @@ export class History {
   #position = 0;
   #syncedPosition = 0;
   #nextEntry = 1;
-  /** Two generations: when the young one is full, the old one is forgotten and the young one is the old one. */
+  /** Two generations: a full young one replaces the old one. */
   #young = new Map<number, KnownMessage>();
   #old = new Map<number, KnownMessage>();
 
   /**
-   * Opens the history at `path` (`:memory:` keeps nothing), and makes it if there is none. Throws SQLite's errors
+   * Opens the history at `path` (or `:memory:`), and creates it if it does not exist. Throws SQLite's errors
    * (`failureOf`) and `OtherLayout`.
    */
   static open(path: string, options: HistoryOptions): History {
@@ -85,25 +85,25 @@ export class History {
     this.#readProgress();
   }
 
-  /** Everything that the journal says up to here is in the history. */
+  /** The position of the journal up to which the history is complete. */
   get position(): number {
     return this.#position;
   }
 
-  /** As `position`, after a power cut (2). Nothing is known to be, until `sync` was called. */
+  /** As `position`, but durable (2). 0 until `sync` was called. */
   get syncedPosition(): number {
     return this.#syncedPosition;
   }
 
-  /** What the rows take, in bytes; the file may be longer. */
+  /** Bytes in use; the file may be longer. */
   get usedBytes(): number {
     const pages = this.#database.pragma("page_count") - this.#database.pragma("freelist_count");
     return pages * this.#database.pragma("page_size");
   }
 
   /**
-   * Writes a batch: all of it or, when this throws, nothing. A batch that is in already changes nothing. Throws SQLite's
-   * errors; after `no space` the same batch may be written later.
+   * Writes a batch: all of it or, if this throws, nothing. A batch that was written before changes nothing. Throws
+   * SQLite's errors; after `no space` the same batch may be written later.
    */
   write(batch: HistoryBatch): void {
     if (batch.position <= this.#position) return;
@@ -120,12 +120,12 @@ export class History {
     return this.#listing.list(query);
   }
 
-  /** Makes what was written durable: `syncedPosition` becomes `position`. */
+  /** Makes everything written durable: `syncedPosition` becomes `position`. */
   sync(): void {
-    // A commit under FULL syncs the log of changes to its end, all earlier commits with it.
+    // A commit under FULL syncs the WAL to its end, including all earlier commits.
     this.#database.execute("PRAGMA synchronous = FULL");
     try {
-      this.#database.inTransaction(() => this.#statements.keepProgress.run(this.#position, this.#nextEntry));
+      this.#database.inTransaction(() => this.#statements.writeProgress.run(this.#position, this.#nextEntry));
     } finally {
       this.#database.execute("PRAGMA synchronous = NORMAL");
     }
@@ -133,8 +133,8 @@ export class History {
   }
 
   /**
-   * Removes entries older than `timeMs`, messages whose last state is older with all their entries, and what deleted
-   * users left behind. One call takes some milliseconds; true while there is more.
+   * Removes entries older than `timeMs`, messages with an older final state together with all their entries, and all
+   * data of deleted users. One call takes some milliseconds; true while there is more.
    */
   removeBefore(timeMs: number): boolean {
     try {
@@ -147,7 +147,7 @@ export class History {
     }
   }
 
-  /** Removes the oldest entries, some thousand at most: for a history that is full. False if there are none. */
+  /** Removes the oldest entries, at most some thousand, from a full history. False if there are none. */
   removeOldest(): boolean {
     const timeMs = this.#removal.findOldMs();
     if (timeMs !== undefined) this.removeBefore(timeMs + 1);
@@ -155,13 +155,12 @@ export class History {
   }
 
   /**
-   * Gives some of the file's free space back to the file system, and at the end the log of changes. One call takes some
-   * milliseconds, but for a file of an earlier version that is mostly free: that is written once more. True while there
-   * is more.
+   * Returns some of the file's free space to the file system, and truncates the WAL at the end. One call takes some
+   * milliseconds, except for the rewrite of an earlier version's file that is mostly free. True while there is more.
    */
   shrinkSome(): boolean {
-    const isMore = this.#freeSpace.giveBackSome();
-    if (!isMore) this.#freeSpace.emptyLog();
+    const isMore = this.#freeSpace.shrinkSome();
+    if (!isMore) this.#freeSpace.truncateWal();
     return isMore;
   }
 
@@ -174,7 +173,7 @@ export class History {
     for (const entry of batch.entries) this.#addEntry(entry);
     for (const user of batch.droppedUsers ?? []) this.#dropUser(user);
     this.#partitions.write();
-    this.#statements.keepProgress.run(batch.position, this.#nextEntry);
+    this.#statements.writeProgress.run(batch.position, this.#nextEntry);
   }
 
   #addMessage({ message, user, id, attributes, detail }: HistoryMessage): void {
@@ -187,7 +186,7 @@ export class History {
     assert(Number.isSafeInteger(timeMs) && timeMs >= 0, "an entry has a time in ms");
     assert(Number.isInteger(state) && state >= 0 && state <= STATE_MAX, "a state is a number from 0 to 15");
     const known = this.#young.get(message) ?? this.#findMessage(message);
-    // Of a message that nobody can list any more, or from before the history that is derived anew begins.
+    // The message can no longer be listed, or is older than the first frame of a rebuilt history.
     if (known === undefined) return;
     const partition = this.#partitions.take(timeMs);
     if (partition !== known.partition) {
@@ -237,7 +236,7 @@ export class History {
     this.#nextEntry = numberOf(row?.["next_entry"]);
   }
 
-  /** A transaction was undone: memory goes by the file again. */
+  /** Restores the state in memory from the file after a rollback. */
   #reread(): void {
     this.#young.clear();
     this.#old.clear();
@@ -246,7 +245,7 @@ export class History {
   }
 }
 
-/** The id is found like a value. */
+/** The id is indexed like a value. */
 function hashesOf(user: number, id: string, attributes: HistoryMessage["attributes"]): readonly number[] {
   return [valueHash(user, ID_NAME, id), ...attributes.map(([name, value]) => valueHash(user, name, value))];
 }
@@ -262,12 +261,12 @@ function prepareStatements(database: Database) {
       `SELECT user, id, attributes FROM message WHERE number = ?
        AND number > ifnull((SELECT last_message FROM dropped WHERE dropped.user = message.user), -1)`,
     ),
-    // A user that is dropped twice: what it has now goes as well.
+    // If a user is dropped twice, its newer messages are removed too.
     dropUser: prepare(
       `INSERT INTO dropped VALUES (?, (SELECT ifnull(max(number), -1) FROM message), -1)
        ON CONFLICT (user) DO UPDATE SET last_message = excluded.last_message, swept_message = -1`,
     ),
     progress: prepare("SELECT position, next_entry FROM progress"),
-    keepProgress: prepare("UPDATE progress SET position = ?, next_entry = ?"),
+    writeProgress: prepare("UPDATE progress SET position = ?, next_entry = ?"),
   };
 }

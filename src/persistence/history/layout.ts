@@ -1,40 +1,40 @@
 /**
- * How the history lies in its file.
+ * The layout of the history's file.
  *
  *     progress   one row: the journal's position, the number of the next entry
  *     message    by number: user, id, attributes as JSON, detail
  *     entry      by (user, state, time, number): message; and an index by message
  *     detail     by entry number: the bytes that some entries carry
- *     span       a stretch of time that holds some PARTITION_ENTRIES entries
- *     posting    by (span, value, message): the message has the value, and an entry in that span
+ *     span       time partitions of some PARTITION_ENTRIES entries each
+ *     posting    by (span, value, message): the message has the value, and an entry in that partition
  *     dropped    users that were deleted and whose rows are being removed
  *
- * (1) Everything is written where time is now: entries at the ends of their
- *     user's and state's stretch, postings among those of the newest span. So a
- *     batch changes few pages, however many values there are and whatever they
- *     are. An index by value alone would change a page for each value.
- * (2) `entry` by state needs no other index: a listing of one state reads one
- *     stretch, a listing of all merges at most sixteen.
- * (3) A message has postings in each span in which it has an entry. So a
- *     listing by value asks each span once, and within a span it is free to
+ * (1) Rows are written near the current time: entries at the ends of the ranges
+ *     of their user and state, postings in the newest partition. So a batch
+ *     changes few pages, whatever values it has and however many. An index by
+ *     value alone would change a page for each value.
+ * (2) `entry` needs no other index by state: a listing of one state reads one
+ *     range, and a listing of all states merges at most sixteen.
+ * (3) A message has postings in each partition in which it has an entry. So a
+ *     listing by value asks each partition once, and within a partition it can
  *     begin with the postings or with the entries, whichever are fewer.
- * (4) An entry's message is there, and is of the entry's user.
+ * (4) An entry's message exists and belongs to the entry's user.
  */
 import type { Database } from "./database.ts";
 
-/** Another layout is another number: the history is then derived anew. */
+/** The number of this layout. A history with another number is rebuilt. */
 export const LAYOUT = 1;
 
-/** A span of this many entries costs a listing 2 ms at most, and 5 million entries are 150 spans. bench/history.bench.ts */
+/** Such a partition costs a listing at most 2 ms, and 5 million entries need 150 of them. bench/history.bench.ts */
 export const PARTITION_ENTRIES = 32_768;
 
-/** The end of the newest span. */
+/** The end of the newest partition. */
 export const TIME_MS_END = Number.MAX_SAFE_INTEGER;
 
 export const PAGE_BYTES = 4_096;
-/** What the log of changes may grow to before it is copied into the file, in pages. */
+/** The size in pages at which the WAL is copied into the file. */
 const CHECKPOINT_PAGES = 4_096;
-const LOG_BYTES_KEPT = 16 * 1024 * 1024;
+const WAL_BYTES_MAX = 16 * 1024 * 1024;
 const WRITER_CACHE_KIB = 16 * 1024;
 const READER_CACHE_KIB = 8 * 1024;
 
@@ -66,16 +66,16 @@ const TABLES = `
   PRAGMA user_version = ${LAYOUT};
 `;
 
-/** Settles how a connection works, and lays out an empty file. Returns false if the file has another layout. */
+/** Configures a connection and creates the tables in an empty file. Returns false if the file has another layout. */
 export function prepareForWriting(database: Database): boolean {
   database.execute(`PRAGMA page_size = ${PAGE_BYTES}`);
-  // Before anything is in the file: what is removed can then leave it in steps (free-space.ts).
+  // Set while the file is empty, so that the file can shrink in steps (free-space.ts).
   if (database.pragma("schema_version") === 0) database.execute("PRAGMA auto_vacuum = INCREMENTAL");
   database.execute("PRAGMA journal_mode = WAL");
-  // What the last moments before a power cut lose is read from the journal again.
+  // Entries lost in a power cut are read from the journal again.
   database.execute("PRAGMA synchronous = NORMAL");
   database.execute(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  database.execute(`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
+  database.execute(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
   database.execute(`PRAGMA cache_size = -${WRITER_CACHE_KIB}`);
   database.execute("PRAGMA temp_store = MEMORY");
   const layout = database.pragma("user_version");

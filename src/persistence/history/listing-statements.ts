@@ -7,14 +7,14 @@ import type { EntryRange, HistoryQuery } from "./query.ts";
 
 type Order = HistoryQuery["order"];
 
-/** One name of a query with the values that may stand after it. */
+/** An attribute's name with the values that match. */
 export interface ValueFilter {
   readonly name: string;
   readonly values: ReadonlySet<string>;
   readonly hashes: readonly number[];
 }
 
-/** Which entries of one user, and at most how many. */
+/** A range of one user's entries, and the most that are read. */
 interface EntryBounds {
   readonly user: number;
   readonly range: EntryRange;
@@ -22,13 +22,13 @@ interface EntryBounds {
 }
 
 interface FilteredBounds extends EntryBounds {
-  /** Undefined: no filters. */
+  /** Undefined if there are no filters. */
   readonly partition: number | undefined;
-  /** Messages up to here are left out. */
+  /** Messages up to this number are skipped. */
   readonly droppedMessage: number;
 }
 
-/** Statements with other counts of values are forgotten beyond this many. */
+/** The most statements in memory: their texts differ by the counts of values. */
 const STATEMENTS_MAX = 64;
 
 const DIRECTION: Readonly<Record<Order, string>> = { "latest first": "DESC", "earliest first": "ASC" };
@@ -45,7 +45,7 @@ export class ListingStatements {
     this.#database = database;
   }
 
-  /** The partitions of a range that have a posting of every filter, in the order of the page. */
+  /** The partitions of a range with a posting of every filter, in the order of the page. */
   partitions(order: Order, filters: readonly ValueFilter[], { after, before }: EntryRange): NodeJS.Iterator<Row> {
     const having = filters.map((filter, index) => `EXISTS (${postings(filter, index, "s.number")})`);
     const sql = `SELECT s.number, s.start_ms, s.end_ms, s.entry_count FROM span s
@@ -55,20 +55,20 @@ export class ListingStatements {
     return this.#prepare(sql).iterate({ ...bounds, ...valuesOf(filters) });
   }
 
-  /** How many messages of a partition have a value, counted up to `countMax`. */
+  /** Counts the messages of a partition that have a value, up to `countMax`. */
   countPostings(partition: number, filter: ValueFilter, countMax: number): number {
     const sql = `SELECT count(*) AS count FROM (${postings(filter, 0, "$partition")} LIMIT $countMax)`;
     return numberOf(this.#prepare(sql).get({ partition, countMax, ...valuesOf([filter]) })?.["count"]);
   }
 
-  /** How many entries of one state a range has, counted up to `wanted`. */
+  /** Counts the entries of one state in a range, up to `wanted`. */
   countEntries({ state, ...bounds }: EntryBounds & { state: number }): number {
     const sql = `SELECT count(*) AS count FROM (
       SELECT 1 FROM entry e WHERE e.user = $user AND e.state = $state AND ${IN_RANGE} LIMIT $wanted)`;
     return numberOf(this.#prepare(sql).get({ state, ...boundsOf(bounds) })?.["count"]);
   }
 
-  /** Reads the entries of one state in order, those of messages that have a posting of every filter. */
+  /** Reads the entries of one state in order, for messages with a posting of every filter. */
   byState(order: Order, filters: readonly ValueFilter[]): (bounds: FilteredBounds & { state: number }) => Row[] {
     const statement = this.#prepare(`SELECT ${COLUMNS} FROM entry e
       WHERE e.user = $user AND e.state = $state AND ${IN_RANGE} AND e.message > $droppedMessage ${having(filters, "e.message")}
@@ -84,7 +84,7 @@ export class ListingStatements {
       });
   }
 
-  /** The same of several states, beginning with the postings of the first filter. */
+  /** The same for several states, beginning with the postings of the first filter. */
   byPostings(
     order: Order,
     filters: readonly ValueFilter[],
@@ -114,7 +114,7 @@ export class ListingStatements {
   }
 }
 
-/** Demands a posting of every filter for a message; the values of the first one are named by `firstIndex`. */
+/** Requires a posting of every filter for a message; `firstIndex` numbers the values of the first filter. */
 function having(filters: readonly ValueFilter[], message: string, firstIndex = 0): string {
   return filters
     .map(

@@ -1,5 +1,5 @@
 /**
- * Listings against the plain filter over an array, which is what they mean.
+ * Compares listings with a plain filter over an array.
  *
  * Random histories print their seed; replay one by giving the printed seed and path to `fc.assert`.
  */
@@ -18,7 +18,7 @@ interface PlainEntry extends HistoryEntry {
   readonly number: number;
 }
 
-/** What the history should hold, and how it is asked. */
+/** The expected contents of the history, with the same queries. */
 class PlainHistory {
   readonly messages = new Map<number, HistoryMessage>();
   entries: PlainEntry[] = [];
@@ -64,11 +64,11 @@ const attribute = fc.tuple(fc.constantFrom(...NAMES), fc.constantFrom(...VALUES)
 const step = fc.record({
   attributes: fc.array(attribute, { maxLength: 4 }),
   user: fc.integer({ min: 1, max: 2 }),
-  /** How many messages are like this, one ms apart. */
+  /** The number of such messages, one ms apart. */
   repeat: fc.constantFrom(1, 1, 1, 5, 40),
-  /** A clock that steps back now and then. */
+  /** A clock that sometimes steps back. */
   stepMs: fc.constantFrom(0, 1, 1, 3, 50, -1, -30),
-  /** Which message comes to which state, counted back from the newest. */
+  /** Which message enters which state, counted back from the newest. */
   moves: fc.array(fc.tuple(fc.nat(30), fc.constantFrom(1, 2, 3, LAST_STATE)), { maxLength: 6 }),
   removeMs: fc.option(fc.nat(60), { freq: 12 }),
 });
@@ -92,7 +92,7 @@ const query: fc.Arbitrary<HistoryQuery> = fc
   )
   .map((drawn) => drawn as HistoryQuery);
 
-test("a listing is what a filter over all entries gives, page after page", () => {
+test("a listing equals a filter over all entries, page after page", () => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 12 }),
@@ -114,7 +114,7 @@ test("a listing is what a filter over all entries gives, page after page", () =>
           }
           for (const [back, state] of moves) {
             const message = count - 1 - back;
-            // Nothing comes after a last state.
+            // Nothing follows a final state.
             const isOver = [...plain.entries, ...entries].some(
               (entry) => entry.message === message && entry.state === LAST_STATE,
             );

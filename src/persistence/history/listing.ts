@@ -1,14 +1,15 @@
 /**
- * Listings. Without filters by value a page is a merge of the ranges of its
- * states; with them it is looked for partition by partition, in the order of the page.
+ * Listings. Without filters by value, a page is a merge of the ranges of its
+ * states; with filters it is searched partition by partition, in the order of
+ * the page.
  *
  *     partitions that hold a posting of every filter
  *       -> in each: begin with the postings of the rarest filter, or with the
  *          entries in their order, whichever reads fewer rows
- *       -> compare the attributes themselves, because hashes may be shared
+ *       -> compare the attributes themselves, because hashes may collide
  *
- * (1) All of a page is read in one transaction: it is of one moment.
- * (2) An entry is given to nobody but its user: `entry` has the user's number.
+ * (1) A page is read in one transaction, so it is consistent.
+ * (2) An entry is only returned to its user: `entry` has the user's number.
  */
 import { type Database, numberOf, type Row, type Statement, textOf } from "./database.ts";
 import { PARTITION_ENTRIES } from "./layout.ts";
@@ -26,33 +27,33 @@ import {
 import { parseAttributes, STATE_MAX } from "./record.ts";
 import { ID_NAME, valueHash } from "./value-hash.ts";
 
-/** An entry that was found, without what it says. */
+/** A found entry, without its detail. */
 export interface FoundEntry extends EntryKey {
   readonly state: number;
   readonly message: number;
 }
 
-/** What a look into one range of time is given. */
+/** The state of one search. */
 interface Search {
   readonly query: HistoryQuery;
   readonly filters: readonly ValueFilter[];
   readonly states: readonly number[];
-  /** Messages up to here were dropped with their user. */
+  /** Messages up to this number were dropped with their user. */
   readonly droppedMessage: number;
-  /** Messages whose attributes were compared. */
+  /** The result for messages whose attributes were compared. */
   readonly hasValues: Map<number, boolean>;
   rowsRead: number;
-  /** A partition was read by its entries and did not hold enough. */
+  /** True once the entries of a partition were read and did not fill the page. */
   areEntriesSparse: boolean;
 }
 
 const ALL_STATES: readonly number[] = Array.from({ length: STATE_MAX + 1 }, (_, state) => state);
 
-/** Fewer entries of the wanted states than this part of a partition are all looked at. */
+/** If the wanted states have fewer entries than this share of a partition, all of them are read. */
 const FEW_SHARE = 1 / 16;
-/** A search that has read so many rows gives up, with a cursor to go on from: a second at most. */
+/** A search that has read this many rows ends with a cursor to continue from: after a second at most. */
 const SEARCH_ROWS_MAX = 1_000_000;
-/** A message has some three entries, and a posting leads to each. */
+/** A message has about three entries, and a posting leads to each. */
 const ENTRIES_OF_MESSAGE = 3;
 
 export class HistoryListing {
@@ -87,13 +88,13 @@ export class HistoryListing {
         rowsRead: 0,
         areEntriesSparse: false,
       };
-      // One more than the page holds tells whether another page follows.
+      // One entry more than the page holds shows whether another page follows.
       const { found, end } = this.#find(search, range, query.count + 1);
       return this.#pages.build(found, query.count, end);
     });
   }
 
-  /** `end` is where the search was given up, undefined if it was not. */
+  /** `end` is where the search ended early, undefined if it did not. */
   #find(search: Search, range: EntryRange, wanted: number): { found: FoundEntry[]; end: EntryKey | undefined } {
     const { filters, query } = search;
     if (filters.length === 0) return { found: this.#readStates(search, range, wanted), end: undefined };
@@ -128,7 +129,7 @@ export class HistoryListing {
     const partitionEntries = numberOf(part.partition["entry_count"]);
     const entries = query.states === undefined ? partitionEntries : this.#countEntries(search, range, partitionEntries);
     if (entries === 0) return [];
-    // No filter is counted further than it takes to see that another is rarer, or that the entries are fewer.
+    // Each count stops as soon as another filter is rarer, or the entries are fewer.
     let fewest = Math.ceil(entries / ENTRIES_OF_MESSAGE);
     let rarest: ValueFilter | undefined;
     for (const filter of filters) {
@@ -141,7 +142,7 @@ export class HistoryListing {
     const entriesRead = search.areEntriesSparse ? entries : Math.min(entries, untilEnough);
     if (rarest === undefined || entriesRead < fewest * ENTRIES_OF_MESSAGE) {
       const found = this.#readStates(search, range, wanted, partition);
-      // What the filters have in common is rarer than each of them: it is not tried again.
+      // The intersection of the filters is rarer than each of them, so this is not tried again.
       if (found.length < wanted) search.areEntriesSparse = true;
       search.rowsRead += found.length < wanted ? entries : entriesRead;
       return found;
@@ -152,7 +153,7 @@ export class HistoryListing {
     return this.#statements.byPostings(query.order, ordered, bounds).map(foundEntry);
   }
 
-  /** How many entries of the wanted states a range has, counted up to `countMax`. */
+  /** Counts the entries of the wanted states in a range, up to `countMax`. */
   #countEntries({ query, states }: Search, range: EntryRange, countMax: number): number {
     let count = 0;
     for (const state of states) {
@@ -162,7 +163,7 @@ export class HistoryListing {
     return count;
   }
 
-  /** Merges the ranges of the states; with a partition, only entries whose messages have a posting of every filter. */
+  /** Merges the ranges of the states. With a partition, only entries of messages with a posting of every filter. */
   #readStates(search: Search, range: EntryRange, wanted: number, partition?: number): FoundEntry[] {
     const { query, filters, states, droppedMessage } = search;
     const read = this.#statements.byState(query.order, partition === undefined ? [] : filters);
@@ -205,7 +206,7 @@ function filtersOf({ user, messageIds, attributes }: HistoryQuery): readonly Val
   });
 }
 
-/** The place of a range at which a page in this order begins. */
+/** The end of a range at which a page in this order begins. */
 function nearEnd({ after, before }: EntryRange, order: HistoryQuery["order"]): EntryKey {
   return order === "latest first" ? before : after;
 }
@@ -219,7 +220,7 @@ function foundEntry(row: Row): FoundEntry {
   };
 }
 
-/** The part of a range that lies within [startMs, endMs). */
+/** The part of a range within [startMs, endMs). */
 function clip({ after, before }: EntryRange, startMs: number, endMs: number): EntryRange {
   const start = { timeMs: startMs, number: BEFORE_FIRST };
   const end = { timeMs: endMs, number: BEFORE_FIRST };

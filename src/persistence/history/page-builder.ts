@@ -1,4 +1,4 @@
-/** Turns entries that were found into a page: adds what they and their messages say, up to the bounds of a page. */
+/** Turns found entries into a page: adds their details and messages, up to the bounds of a page. */
 import { bytesOf, type Database, numberOf, type Statement, textOf } from "./database.ts";
 import type { FoundEntry } from "./listing.ts";
 import { type EntryKey, type HistoryPage, PAGE_BYTES_MAX, printCursor } from "./query.ts";
@@ -13,7 +13,7 @@ export class PageBuilder {
     this.#findDetail = database.prepare("SELECT bytes FROM detail WHERE entry = ?");
   }
 
-  /** `found` has one entry more than `count` if another page follows; so it does after `end`, if there is one. */
+  /** Another page follows if `found` has more than `count` entries, or after `end` if it is defined. */
   build(found: readonly FoundEntry[], count: number, end: EntryKey | undefined): HistoryPage {
     const entries: HistoryPage["entries"][number][] = [];
     const messages = new Map<number, HistoryMessage>();
@@ -28,7 +28,7 @@ export class PageBuilder {
       let message = messages.get(foundEntry.message);
       if (message === undefined) {
         message = this.#readMessage(foundEntry.message);
-        // It was removed while another entry of it came in.
+        // The message was removed while another of its entries was added.
         if (message === undefined) continue;
         messages.set(foundEntry.message, message);
         bytes += message.detail.length;

@@ -1,10 +1,10 @@
 /**
- * What is asked of the history, and where a page ends.
+ * Queries of the history, and cursors.
  *
- * An entry's place is (time, number); entries are numbered as they are written,
- * so within a millisecond the order is that of writing, and no two entries
- * have the same place. A cursor is the place of the last entry of a page, so
- * paging repeats and skips nothing, whatever is written meanwhile.
+ * An entry's key is (time, number). Entries are numbered as they are written, so
+ * entries of one millisecond are in the order of writing, and keys are unique. A
+ * cursor is the key of the last entry of a page, so paging repeats and skips
+ * nothing, whatever is written meanwhile.
  */
 import { assert } from "../../kernel/assert.ts";
 import { TIME_MS_END } from "./layout.ts";
@@ -23,7 +23,7 @@ export interface HistoryQuery {
   readonly order: "latest first" | "earliest first";
   /** 1 … PAGE_ENTRIES_MAX. */
   readonly count: number;
-  /** Of the page before, or a moment in ms: the page begins with what that moment holds. */
+  /** The cursor of the previous page, or a time in ms: the page begins with the entries of that millisecond. */
   readonly cursor?: string;
 }
 
@@ -34,9 +34,9 @@ export interface HistoryPage {
 }
 
 export const PAGE_ENTRIES_MAX = 1_000;
-/** A page ends earlier when its details are longer than this together; it holds one entry at least. */
+/** A page ends earlier when its details together exceed this; it holds at least one entry. */
 export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Longer lists of values are refused by whoever reads the request. */
+/** The reader of the request refuses longer lists of values. */
 export const QUERY_VALUES_MAX = 10_000;
 
 export interface EntryKey {
@@ -44,13 +44,13 @@ export interface EntryKey {
   readonly number: number;
 }
 
-/** All places between two, both of which are outside. */
+/** The entries between two keys, both exclusive. */
 export interface EntryRange {
   readonly after: EntryKey;
   readonly before: EntryKey;
 }
 
-/** A cursor that no page had. */
+/** The cursor does not come from a page. */
 export class MalformedCursor extends Error {
   override name = "MalformedCursor";
 
@@ -59,10 +59,10 @@ export class MalformedCursor extends Error {
   }
 }
 
-/** Entries are numbered from 1, so this is in front of all of a millisecond. */
+/** Entries are numbered from 1, so this is before all entries of a millisecond. */
 export const BEFORE_FIRST = 0;
 
-/** Throws `MalformedCursor`; other faults of a query are the caller's bugs. */
+/** Throws `MalformedCursor`; any other invalid query is a bug of the caller. */
 export function rangeOf(query: HistoryQuery): EntryRange {
   checkQuery(query);
   const { fromMs = 0, toMs = TIME_MS_END - 1, order, cursor } = query;

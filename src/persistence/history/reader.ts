@@ -1,4 +1,4 @@
-/** The history as a thread of listings sees it: a connection of its own that only reads, while another thread writes. */
+/** The history for a thread that answers listings: a separate read-only connection, while another thread writes. */
 import { Database } from "./database.ts";
 import { prepareForListing } from "./layout.ts";
 import { HistoryListing } from "./listing.ts";

@@ -1,4 +1,4 @@
-/** What is written into the history. It knows nothing of messaging: states are numbers, details are bytes. */
+/** The records of the history. They do not depend on messaging: states are numbers, details are bytes. */
 import { assert } from "../../kernel/assert.ts";
 
 /** One per message, when it is accepted. */
@@ -7,13 +7,13 @@ export interface HistoryMessage {
   readonly message: number;
   readonly user: number;
   readonly id: string;
-  /** What listings can ask for; a name may occur several times. */
+  /** The attributes that listings can filter by; a name may occur several times. */
   readonly attributes: readonly (readonly [name: string, value: string])[];
   /** Returned with each of its entries. */
   readonly detail: Uint8Array;
 }
 
-/** A message came into a state. */
+/** A message entered a state. */
 export interface HistoryEntry {
   readonly message: number;
   readonly timeMs: number;
@@ -24,13 +24,13 @@ export interface HistoryEntry {
 
 export const STATE_MAX = 15;
 
-/** What some frames of the journal did, in their order. */
+/** The changes of some frames of the journal, in order. */
 export interface HistoryBatch {
   readonly messages: readonly HistoryMessage[];
   readonly entries: readonly HistoryEntry[];
-  /** Of the journal, after the last of these frames; they begin where the batch before ended. */
+  /** The position of the journal after the last of these frames; they begin where the previous batch ended. */
   readonly position: number;
-  /** Users that were deleted: nothing of what they have so far is listed any more. */
+  /** Deleted users: their messages up to now are no longer listed. */
   readonly droppedUsers?: readonly number[];
 }
 

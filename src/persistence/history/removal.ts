@@ -1,16 +1,17 @@
 /**
- * What leaves the history: entries that are too old, messages that ended so
- * long ago, and everything of users that were deleted. All of it in steps of
- * STEP_ROWS rows, so that writing goes on in between.
+ * Removes entries that are too old, messages whose final state is too old, and
+ * all data of deleted users, in steps of STEP_ROWS rows, so that writes can run
+ * in between.
  *
- * (1) A message goes when its last state is too old, and takes all its entries
- *     along. One that has not ended stays, because entries of it will come.
- * (2) The postings of a partition go when the partition is over, all of them.
+ * (1) A message is removed with all its entries when its final state is too old.
+ *     A message that has not ended stays, because it will get more entries.
+ * (2) All postings of a time partition are removed when it is older than the
+ *     limit.
  */
 import { type Database, numberOf, type Row, type Statement } from "./database.ts";
 import { TIME_MS_END } from "./layout.ts";
 
-/** Rows that one call looks at: some 10 ms. */
+/** Rows that one call reads: some 10 ms. */
 const STEP_ROWS = 2_000;
 
 interface UserState {
@@ -24,7 +25,7 @@ export class Removal {
 
   readonly #onRemoved: (message: number) => void;
 
-  /** `onRemoved` is told which messages are gone, before the transaction is. */
+  /** `onRemoved` is called with each removed message, before the transaction ends. */
   constructor(database: Database, lastStates: readonly number[], onRemoved: (message: number) => void) {
     this.#lastStates = new Set(lastStates);
     this.#onRemoved = onRemoved;
@@ -38,10 +39,10 @@ export class Removal {
       if (rest <= 0) return true;
       rest -= this.#removeEntries(userState, timeMs, rest);
     }
-    return rest <= 0 || this.#removeSpans(timeMs, rest);
+    return rest <= 0 || this.#removePartitions(timeMs, rest);
   }
 
-  /** The time of an entry with some entries in front of it that are older; undefined if there are none at all. */
+  /** The time of an old entry, at most STEP_ROWS entries after the oldest one; undefined if there are no entries. */
   findOldMs(): number | undefined {
     let oldest: { userState: UserState; timeMs: number } | undefined;
     for (const userState of this.#userStates()) {
@@ -54,7 +55,7 @@ export class Removal {
     return numberOf(this.#statements.oldEntries.all(user, state, TIME_MS_END, STEP_ROWS).at(-1)?.["time_ms"]);
   }
 
-  /** Which users have entries of which states: found by jumping from one to the next. */
+  /** The pairs of user and state that have entries; the index is skipped from pair to pair. */
   *#userStates(): Generator<UserState> {
     const { nextState, nextUser } = this.#statements;
     let row: Row | undefined = nextUser.get(-1);
@@ -65,7 +66,7 @@ export class Removal {
     }
   }
 
-  /** Returns how many rows it looked at. */
+  /** Returns how many rows it read. */
   #removeEntries({ user, state }: UserState, timeMs: number, countMax: number): number {
     const { oldEntries, removeEntry, removeDetail } = this.#statements;
     const rows = oldEntries.all(user, state, timeMs, countMax);
@@ -90,7 +91,7 @@ export class Removal {
   }
 
   /** keeps (2). True while there is more. */
-  #removeSpans(timeMs: number, countMax: number): boolean {
+  #removePartitions(timeMs: number, countMax: number): boolean {
     const { endedPartitions, lastPosting, removePostings, removePartition, lengthenFirstPartition } = this.#statements;
     let rest = countMax;
     for (const row of endedPartitions.all(timeMs)) {
@@ -99,14 +100,14 @@ export class Removal {
       rest -= Number(removePostings.run(partition, numberOf(posting["value"]), numberOf(posting["message"])).changes);
       if (rest <= 0) return true;
       if (partition === 0) continue;
-      // What is written with a time from back then belongs to the first partition now.
+      // Later entries with such an old time now belong to the first partition.
       lengthenFirstPartition.run(numberOf(row["end_ms"]));
       removePartition.run(partition);
     }
     return false;
   }
 
-  /** Removes what deleted users have, walking through all messages. Returns how many rows it may go on with. */
+  /** Removes the data of deleted users by scanning all messages. Returns how many rows may still be read. */
   #sweepDropped(countMax: number): number {
     const { dropped, messagesAfter, sweptTo, sweepDone } = this.#statements;
     let rest = countMax;
@@ -127,7 +128,7 @@ export class Removal {
 function prepareStatements(database: Database) {
   const prepare = (sql: string): Statement => database.prepare(sql);
   return {
-    // Together as one comparison of pairs they would read the user's userState to its end.
+    // As one comparison of pairs, these two would read all entries of the user's state.
     nextState: prepare("SELECT user, state FROM entry WHERE user = ? AND state > ? ORDER BY state LIMIT 1"),
     nextUser: prepare("SELECT user, state FROM entry WHERE user > ? ORDER BY user, state LIMIT 1"),
     oldEntries: prepare(

@@ -1,12 +1,14 @@
 /**
- * The partitions as the writer knows them: stretches of time, one after the other,
- * that together hold all time.
+ * The time partitions of the writer: consecutive ranges that together cover all
+ * time. On disk they are called spans (layout.ts).
  *
- * (1) TimePartition 0 begins at 0 and stays. What begins before all others belongs to it.
- * (2) TimePartitions are numbered in the order of time. The newest one ends, and the
- *     next begins, at the time of an entry that is later than all before it: no
- *     entry changes its partition. So while a wall clock that was far ahead is back,
- *     the newest partition grows beyond its size: listings of it take longer.
+ * (1) Partition 0 begins at 0 and is never removed. It holds entries that are
+ *     older than all other partitions.
+ * (2) Partitions are numbered in the order of time. The newest one ends, and the
+ *     next begins, at the time of an entry that is later than all earlier ones,
+ *     so no entry changes its partition. After a wall clock that was far ahead
+ *     is set back, the newest partition grows beyond its size, and its listings
+ *     take longer.
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Database, numberOf, type Statement } from "./database.ts";
@@ -34,7 +36,7 @@ export class TimePartitions {
     this.read();
   }
 
-  /** Reads what the file says, after others changed it or a transaction was undone. */
+  /** Reads the partitions from the file, after other code changed them or after a rollback. */
   read(): void {
     this.#partitions = this.#select.all().map((row) => ({
       number: numberOf(row["number"]),
@@ -58,7 +60,7 @@ export class TimePartitions {
     return partition.number;
   }
 
-  /** Writes what `take` changed. */
+  /** Writes the changes of `take`. */
   write(): void {
     for (const partition of this.#partitions) {
       if (!partition.isChanged) continue;
@@ -75,7 +77,7 @@ export class TimePartitions {
     return number;
   }
 
-  /** From the newest backwards: what is late is late by little. */
+  /** Searches backwards from the newest: most late entries are only a little late. */
   #find(timeMs: number): TimePartition {
     const partition = this.#partitions.findLast(({ startMs }) => startMs <= timeMs);
     assert(partition !== undefined, "partition 0 begins before all entries"); // keeps (1)

@@ -1,14 +1,13 @@
 /**
- * 48 bits that stand for one attribute's value of one user, in the index of
- * values. Two values may share them: whoever finds a message by them compares
- * the attributes themselves.
+ * A 48-bit hash of a user's attribute value, for the index of values. Hashes may
+ * collide, so a search compares the attributes themselves.
  */
 
-/** No attribute has this name: the message's id is found like a value. */
+/** The name under which the message's id is indexed; no attribute has it. */
 export const ID_NAME = "\u0000id";
 
 const HIGH_BITS = 0xffff;
-/** Between name and value: no code unit is so large. */
+/** Separates name and value: larger than any code unit. */
 const SEPARATOR = 0x1_0000;
 
 export function valueHash(user: number, name: string, value: string): number {
@@ -24,7 +23,7 @@ export function valueHash(user: number, name: string, value: string): number {
     low = Math.imul(low ^ value.charCodeAt(i), 0x85eb_ca6b);
     high = Math.imul(high ^ value.charCodeAt(i), 0xc2b2_ae35);
   }
-  // A product carries only upwards: what differs high up must reach the low bits too.
+  // Products carry only upwards, so differences in high bits must be mixed into the low bits.
   low = stir(low ^ (high >>> 15));
   high = stir(high ^ (low >>> 13));
   return (high & HIGH_BITS) * 2 ** 32 + (low >>> 0);
