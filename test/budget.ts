@@ -95,7 +95,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "kill-rounds",
     unit: "kill -9 rounds of the real program",
-    files: ["test/simulation/kill-rounds.test.ts"],
+    files: ["test/simulation/kill/store/kill-rounds.test.ts"],
     testMs: 6_000,
     proofCount: 100,
     goal: 2_000,
@@ -119,7 +119,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "message-kill-rounds",
     unit: "kill -9 rounds of messaging",
-    files: ["test/simulation/message-kill/kill-rounds.test.ts"],
+    files: ["test/simulation/kill/messaging/kill-rounds.test.ts"],
     testMs: 5_000,
     proofCount: 100,
     goal: 2_000,
@@ -199,7 +199,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "vector-kill-rounds",
     unit: "kill -9 rounds of the vector index",
-    files: ["test/simulation/vector/kill/kill-rounds.test.ts"],
+    files: ["test/simulation/kill/vector/kill-rounds.test.ts"],
     testMs: 4_500,
     proofCount: 40,
     goal: 2_000,

@@ -19,6 +19,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { type RunningProgram, startProgram } from "../../program/program-process.ts";
+import { moment } from "../kill/endings.ts";
 import {
   checkMessages,
   drain,
@@ -27,15 +28,15 @@ import {
   noMessageKills,
   readRepeated,
   targetOf,
-} from "../message-kill/kill-loop.ts";
-import { Publishers } from "../message-kill/publishers.ts";
-import { Receiver } from "../message-kill/receiver.ts";
-import type { Endpoint } from "../post.ts";
-import { runTogether, writeUntilLost as writeToStore } from "../process-kill/clients.ts";
-import { Ledger as StoreLedger } from "../process-kill/ledger.ts";
-import { BASE_COUNT, checkEverything, checkRound, loadBase } from "../vector/kill/checks.ts";
-import { Ledger as VectorLedger } from "../vector/kill/ledger.ts";
-import { writeUntilLost as writeVectors } from "../vector/kill/writers.ts";
+} from "../kill/messaging/kill-loop.ts";
+import { Publishers } from "../kill/messaging/publishers.ts";
+import { Receiver } from "../kill/messaging/receiver.ts";
+import type { Endpoint } from "../kill/post.ts";
+import { runTogether, writeUntilLost as writeToStore } from "../kill/store/clients.ts";
+import { Ledger as StoreLedger } from "../kill/store/ledger.ts";
+import { BASE_COUNT, checkEverything, checkRound, loadBase } from "../kill/vector/checks.ts";
+import { Ledger as VectorLedger } from "../kill/vector/ledger.ts";
+import { writeUntilLost as writeVectors } from "../kill/vector/writers.ts";
 import { excesses, type Sample, takeSample } from "./samples.ts";
 
 export interface SoakOptions {
@@ -163,11 +164,6 @@ async function loadUntilKilled(
   await server.killGroup();
   await loading;
   store.closeOpenWrites();
-}
-
-/** Waiting for a moment is what this is about: load that lasts, and kills that no event announces. */
-function moment(delayMs: number): Promise<void> {
-  return new Promise((resolve) => void systemClock.after(delayMs, resolve));
 }
 
 async function checkAfterKill(world: World, server: RunningProgram, summary: SoakSummary): Promise<void> {

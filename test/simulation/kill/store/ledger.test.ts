@@ -1,8 +1,8 @@
 /** The check of the check: a server that keeps its word passes, and each way of breaking it is found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { type Session, startSession } from "../../harness/store-harness.ts";
+import { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
+import { type Session, startSession } from "../../../harness/store-harness.ts";
 import { type Damage, Ledger, type Write } from "./ledger.ts";
 import { type Command, type Kind, kinds, type Value } from "./writes.ts";
 

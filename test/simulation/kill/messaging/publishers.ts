@@ -1,7 +1,7 @@
 /** Clients that publish and cancel until the server is gone, and remember what was acknowledged. */
 import { Agent, request } from "node:http";
-import { systemClock } from "../../../src/kernel/clock.ts";
-import type { Random } from "../../../src/kernel/random.ts";
+import { systemClock } from "../../../../src/kernel/clock.ts";
+import type { Random } from "../../../../src/kernel/random.ts";
 
 export interface Publication {
   readonly number: number;

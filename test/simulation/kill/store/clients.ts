@@ -4,7 +4,7 @@
  * APPEND would be a duplicate of our own making.
  */
 import { Agent } from "node:http";
-import type { Random } from "../../../src/kernel/random.ts";
+import type { Random } from "../../../../src/kernel/random.ts";
 import { ConnectionLost, type Endpoint, post } from "../post.ts";
 import type { Ledger, Write } from "./ledger.ts";
 import { type Command, kinds, type Value } from "./writes.ts";

@@ -8,7 +8,7 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "../../../src/kernel/clock.ts";
+import { systemClock } from "../../../../src/kernel/clock.ts";
 
 /** A call that was answered with 200. */
 export interface Success {

@@ -1,21 +1,21 @@
-/** kill -9 against the real program: nothing that was acknowledged is lost (`crash-loop.ts`). */
+/** kill -9 against the real program: nothing that was acknowledged is lost (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../budget.ts";
-import { seedFrom } from "../harness/seed.ts";
-import { describe, runCrashLoop } from "./crash-loop.ts";
+import { allowanceOf } from "../../../budget.ts";
+import { seedFrom } from "../../../harness/seed.ts";
+import { describeStoreKills, runStoreKills } from "./kill-loop.ts";
 
 test("a server that is killed at any moment has everything that it acknowledged", async (context) => {
   const seed = seedFrom("LARDER_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 
-  const summary = await runCrashLoop({
+  const summary = await runStoreKills({
     allowance: allowanceOf("kill-rounds"),
     seed,
     print: (line) => context.diagnostic(line),
   });
 
-  const text = describe(summary, { seed });
+  const text = describeStoreKills(summary, { seed });
   for (const line of text.split("\n")) context.diagnostic(line);
   assert.deepEqual(summary.damages, []);
   assert.ok(summary.acknowledged > 0, text);

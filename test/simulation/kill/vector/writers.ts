@@ -1,7 +1,7 @@
 /** Clients that write records until the server is gone, each with one request on its way. */
 import { Agent } from "node:http";
 import type { Random } from "../../../../src/kernel/random.ts";
-import { ConnectionLost, type Endpoint, post } from "../../post.ts";
+import { ConnectionLost, type Endpoint, post } from "../post.ts";
 import type { Entry, Kept, Ledger, Write } from "./ledger.ts";
 import { jsonOf, signsOf } from "./signs.ts";
 

@@ -9,7 +9,7 @@
  *     it has, best first.
  */
 import type { Random } from "../../../../src/kernel/random.ts";
-import { type Endpoint, post } from "../../post.ts";
+import { type Endpoint, post } from "../post.ts";
 import type { Entry, Found, Ledger } from "./ledger.ts";
 import { isVectorOf, jsonOf, type Signs, scoreOf, signsOf } from "./signs.ts";
 import { recordText } from "./writers.ts";

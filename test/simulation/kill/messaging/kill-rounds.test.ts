@@ -1,8 +1,8 @@
 /** kill -9 against messaging: what was acknowledged is delivered or a dead letter (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../../budget.ts";
-import { seedFrom } from "../../harness/seed.ts";
+import { allowanceOf } from "../../../budget.ts";
+import { seedFrom } from "../../../harness/seed.ts";
 import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
 
 test("C-27: messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {

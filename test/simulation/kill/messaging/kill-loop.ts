@@ -1,19 +1,17 @@
 /**
- * Kills the real program again and again while it accepts and delivers, and
- * looks at the destination whether it kept its word: what was acknowledged is
- * delivered or a dead letter, and what was acknowledged as cancelled is not.
+ * Kills the real program while it accepts and delivers, and checks at the
+ * destination what became of each message: an acknowledged one is delivered or
+ * a dead letter, and one whose cancel was acknowledged is not delivered.
  *
  * The program promises "at least once": a message may come twice if a kill hid
  * how its call ended, and only then.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { systemClock } from "../../../src/kernel/clock.ts";
-import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { defaultLimits } from "../../../src/messaging/limits.ts";
-import type { Allowance } from "../../budget.ts";
-import { type RunningProgram, startProgram } from "../../program/program-process.ts";
+import { systemClock } from "../../../../src/kernel/clock.ts";
+import type { Random } from "../../../../src/kernel/random.ts";
+import { defaultLimits } from "../../../../src/messaging/limits.ts";
+import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import { moment, readMetric } from "../endings.ts";
+import { type KillOptions, type KillPort, runKillRounds } from "../rounds.ts";
 import { Publishers, send, type Target } from "./publishers.ts";
 import { Receiver } from "./receiver.ts";
 
@@ -45,28 +43,50 @@ export const MESSAGING_TOKEN: string = Buffer.from(
   JSON.stringify({ UserID: "main", Password: "kill-rounds" }),
 ).toString("base64");
 
-export async function runMessageKills({
-  allowance,
-  seed,
-  print,
-}: {
-  allowance: Allowance;
-  seed: number;
-  print: (line: string) => void;
-}): Promise<MessageKillSummary> {
-  const startMs = systemClock.monotonicMs();
+interface Life {
+  readonly directory: string;
+  readonly random: Random;
+  readonly receiver: Receiver;
+  readonly publishers: Publishers;
+  readonly killsMs: number[];
+  repeated: number;
+}
+
+export async function runMessageKills(options: KillOptions): Promise<MessageKillSummary> {
   const summary = noMessageKills();
-  const isLeft = (): boolean =>
-    "count" in allowance
-      ? summary.rounds < allowance.count
-      : systemClock.monotonicMs() - startMs < allowance.budgetMs || summary.rounds === 0;
-  for (let life = 0; isLeft() && summary.damages.length === 0; life += 1) {
-    const directory = mkdtempSync(join(tmpdir(), "larder-messages-"));
-    await liveOnce(directory, { summary, isLeft, random: seededRandom(seed * 1_000_003 + life) });
-    if (summary.damages.length > 0) print(`life ${life} of SEED=${seed}; data directory kept: ${directory}`);
-    else rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-  }
-  return summary;
+  const port: KillPort<Life, string> = {
+    name: "messaging",
+    roundsOfALife: ROUNDS_OF_A_LIFE,
+    endMs: 0,
+    begin: async ({ directory, random }) => ({
+      ...{ directory, random, publishers: new Publishers(), killsMs: [], repeated: 0 },
+      receiver: await Receiver.start(),
+    }),
+    start: ({ directory, random }) => start(directory, random),
+    runRound: async (life, server) => ({ server: await killOnce(life, server), damages: [] }),
+    async checkEverything({ receiver, publishers, killsMs, repeated }, server) {
+      await drain(server);
+      const target = targetOf(server, receiver);
+      await checkMessages({ target, receiver, publishers, killsMs, repeated, summary });
+      return summary.damages;
+    },
+    close: ({ receiver }) => receiver.stop(),
+  };
+  const { rounds } = await runKillRounds(port, options);
+  return { ...summary, rounds };
+}
+
+async function killOnce(life: Life, server: RunningProgram): Promise<RunningProgram> {
+  const { directory, random, receiver, publishers, killsMs } = life;
+  const publishing = publishers.publishUntilLost(targetOf(server, receiver), CLIENTS, random);
+  // A refusal in one client must not go unseen while the moment of the kill is awaited.
+  await Promise.race([publishing, moment(PUBLISH_MS_MIN + random.below(PUBLISH_MS_MAX - PUBLISH_MS_MIN))]);
+  killsMs.push(systemClock.nowMs());
+  await server.killGroup();
+  await publishing;
+  const next = await start(directory, random);
+  life.repeated += await readRepeated(next);
+  return next;
 }
 
 export function noMessageKills(): MessageKillSummary {
@@ -90,36 +110,6 @@ export function describeMessageKills(summary: MessageKillSummary): string {
   ].join("\n");
 }
 
-async function liveOnce(
-  directory: string,
-  { summary, isLeft, random }: { summary: MessageKillSummary; isLeft: () => boolean; random: Random },
-): Promise<void> {
-  const receiver = await Receiver.start();
-  const publishers = new Publishers();
-  const killsMs: number[] = [];
-  let repeated = 0;
-  let server = await start(directory, random);
-  try {
-    for (let round = 0; round < ROUNDS_OF_A_LIFE && (round === 0 || isLeft()); round += 1) {
-      const publishing = publishers.publishUntilLost(targetOf(server, receiver), CLIENTS, random);
-      // A refusal in one client must not go unseen while the moment of the kill is awaited.
-      await Promise.race([publishing, moment(PUBLISH_MS_MIN + random.below(PUBLISH_MS_MAX - PUBLISH_MS_MIN))]);
-      killsMs.push(systemClock.nowMs());
-      await server.killGroup();
-      await publishing;
-      summary.rounds += 1;
-      server = await start(directory, random);
-      repeated += await readRepeated(server);
-    }
-    const target = targetOf(server, receiver);
-    await drain(server);
-    await checkMessages({ target, receiver, publishers, killsMs, repeated, summary });
-  } finally {
-    await server.killGroup();
-    receiver.stop();
-  }
-}
-
 function start(directory: string, random: Random): Promise<RunningProgram> {
   const threads = random.below(2) === 0 ? "one" : "per-area";
   return startProgram("serve", {
@@ -131,30 +121,18 @@ function start(directory: string, random: Random): Promise<RunningProgram> {
 
 /** Calls that a kill left under way, by what the program says after its start. */
 export function readRepeated(server: RunningProgram): Promise<number> {
-  return readFigure(server, "repeated_attempts_total");
+  return readMetric(server, "larder_messaging_repeated_attempts_total");
 }
 
 export function targetOf(server: RunningProgram, receiver: Receiver): Target {
   return { messagingUrl: server.environment["QSTASH_URL"] ?? "", receiverUrl: receiver.url, token: MESSAGING_TOKEN };
 }
 
-/** Waiting for a moment is what this is about: no event tells when a machine kills a process. */
-function moment(delayMs: number): Promise<void> {
-  return new Promise((resolve) => void systemClock.after(delayMs, resolve));
-}
-
 /** Waits until nothing but what can only be due later is left. */
 export async function drain(server: RunningProgram): Promise<void> {
   const endMs = systemClock.monotonicMs() + DRAIN_MS_MAX;
-  while ((await readFigure(server, "unfinished_messages")) > 0 && systemClock.monotonicMs() < endMs)
+  while ((await readMetric(server, "larder_messaging_unfinished_messages")) > 0 && systemClock.monotonicMs() < endMs)
     await moment(POLL_MS);
-}
-
-async function readFigure(server: RunningProgram, name: string): Promise<number> {
-  const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
-  const line = text.split("\n").find((each) => each.startsWith(`larder_messaging_${name}{`));
-  if (line === undefined) throw new Error(`the figures say nothing of ${name}`);
-  return Number(line.slice(line.lastIndexOf(" ")));
 }
 
 async function deadLetterIds(target: Target): Promise<ReadonlyMap<string, number>> {

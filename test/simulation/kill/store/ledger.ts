@@ -2,7 +2,7 @@
  * What was sent to a server and what it acknowledged, in the memory of the one
  * who kills it. A ledger belongs to a data directory and outlives the server.
  */
-import { type Clock, systemClock } from "../../../src/kernel/clock.ts";
+import { type Clock, systemClock } from "../../../../src/kernel/clock.ts";
 import { type Command, type Kind, kinds, type Track, type Value } from "./writes.ts";
 
 /** One write on its way. */

@@ -1,0 +1,196 @@
+/**
+ * Kills the real program while clients write vectors. One namespace is so large
+ * that it has a graph, which is built, searched and saved while all this
+ * happens: a `stop` is followed by a start that reads the graph of its file.
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../../../src/kernel/clock.ts";
+import type { Random } from "../../../../src/kernel/random.ts";
+import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import {
+  describeEndings,
+  drawEnding,
+  type Ending,
+  killStarts,
+  moment,
+  readMetric,
+  type Shares,
+  SNAPSHOT_STARTED,
+  stopCleanly,
+} from "../endings.ts";
+import { type Endpoint, post } from "../post.ts";
+import { type KillOptions, type KillPort, type RoundEnd, runKillRounds } from "../rounds.ts";
+import { BASE_COUNT, checkEverything, checkRound, loadBase } from "./checks.ts";
+import { Ledger } from "./ledger.ts";
+import { jsonOf, signsOf } from "./signs.ts";
+import { writeUntilLost } from "./writers.ts";
+
+export interface VectorKillSummary {
+  rounds: number;
+  readonly roundsByEnding: Map<Ending, number>;
+  acknowledged: number;
+  /** Starts that found the file of the graph and used it. */
+  graphsLoaded: number;
+  /** Snapshots that were under way at a kill, or done before it. */
+  snapshots: number;
+  /** The least share of the best hits that queries found by way of the graph. */
+  recall: number;
+  readonly damages: readonly string[];
+}
+
+interface Life {
+  readonly directory: string;
+  readonly fsync: "always" | "everysec";
+  readonly ledger: Ledger;
+  readonly random: Random;
+}
+
+/** Loading what a graph needs takes longer than a round, so a life has many. */
+const ROUNDS_OF_A_LIFE = 20;
+const SHARES: Shares = [
+  ["start-up", 4],
+  ["saving", 3],
+  ["snapshot", 1],
+  ["stop", 2],
+];
+/** What the round that is under way and the last look at everything still take. */
+const END_MS = 2_500;
+const CLIENTS = 16;
+const WRITE_MS_MIN = 5;
+const WRITE_MS_MAX = 1_500;
+const START_KILL_MS_MAX = 900;
+const SAVING_KILL_MS_MAX = 120;
+/** Clients go on writing meanwhile: some hundreds are always on their way. */
+const PENDING_MAX = 1_200;
+const BUILD_MS_MAX = 30_000;
+const POLL_MS = 50;
+const GRAPH_REFUSED = /a graph file is not used/;
+const SNAPSHOT_KILL_MS_MAX = 600;
+const FILL_BYTES = 900_000;
+const FILL_COUNT = 16;
+const FILL_REQUESTS_MAX = 20;
+const TOKEN = "vector-kill-rounds";
+
+export async function runVectorKills(options: KillOptions): Promise<VectorKillSummary> {
+  const summary: Omit<VectorKillSummary, "damages"> = {
+    ...{ rounds: 0, acknowledged: 0, graphsLoaded: 0, snapshots: 0, recall: 1 },
+    roundsByEnding: new Map([["kill", 0], ...SHARES.map(([ending]): [Ending, number] => [ending, 0])]),
+  };
+  const port: KillPort<Life, string> = {
+    name: "vector",
+    roundsOfALife: ROUNDS_OF_A_LIFE,
+    endMs: END_MS,
+    begin({ directory, number, random }) {
+      return { directory, fsync: number % 2 === 0 ? "everysec" : "always", random, ledger: new Ledger() };
+    },
+    async start(life) {
+      const server = await start(life);
+      await loadBase(endpointOf(server), BASE_COUNT);
+      return server;
+    },
+    runRound: (life, server) => runRound(life, server, summary),
+    async checkEverything({ ledger, random }, server) {
+      const damages: string[] = [];
+      const everything = { endpoint: endpointOf(server), ledger, baseCount: BASE_COUNT, random, damages };
+      summary.recall = Math.min(summary.recall, await checkEverything(everything));
+      summary.acknowledged += ledger.acknowledgedCount;
+      return damages;
+    },
+    close: () => {},
+  };
+  const { rounds, damages } = await runKillRounds(port, options);
+  return { ...summary, rounds, damages };
+}
+
+export function describeVectorKills(summary: VectorKillSummary): string {
+  const { rounds, roundsByEnding, acknowledged, graphsLoaded, snapshots, recall, damages } = summary;
+  return [
+    ...damages.map((damage) => `WRONG ${damage}`),
+    `rounds ${rounds} (${describeEndings(roundsByEnding)}), acknowledged writes ${acknowledged}; graphs read from their file ${graphsLoaded}; snapshots ${snapshots}; recall by the graph at least ${recall}`,
+  ].join("\n");
+}
+
+async function runRound(
+  life: Life,
+  server: RunningProgram,
+  summary: Omit<VectorKillSummary, "damages">,
+): Promise<RoundEnd<string>> {
+  const { ledger, random } = life;
+  const ending = drawEnding(random, SHARES);
+  const writing = writeUntilLost(endpointOf(server), { ledger, clientCount: CLIENTS, random });
+  // A refusal in one client must not go unseen while the moment of the end is awaited.
+  await Promise.race([writing, momentOfEnd(server, ending, random)]);
+  if (SNAPSHOT_STARTED.test(server.log)) summary.snapshots += 1;
+  await end(server, ending, random);
+  await writing;
+  if (ending === "start-up") {
+    const env = { LARDER_VECTOR_TOKEN: TOKEN };
+    await killStarts(random, { args: () => flags(life), env, msMax: START_KILL_MS_MAX, isGroup: true });
+  }
+  const hasGraphFile = graphFilesOf(life).length > 0;
+  const next = await start(life);
+  if (hasGraphFile && !GRAPH_REFUSED.test(next.log)) summary.graphsLoaded += 1;
+  const damages: string[] = [];
+  await checkRound({ endpoint: endpointOf(next), ledger, baseCount: BASE_COUNT, random, damages });
+  summary.roundsByEnding.set(ending, (summary.roundsByEnding.get(ending) ?? 0) + 1);
+  return { server: next, damages };
+}
+
+function start(life: Life): Promise<RunningProgram> {
+  return startProgram("serve", {
+    args: flags(life),
+    env: { LARDER_VECTOR_TOKEN: TOKEN },
+    hasOwnGroup: true,
+  });
+}
+
+function flags({ directory, fsync, random }: Life): readonly string[] {
+  const threads = random.below(2) === 0 ? "one" : "per-area";
+  return ["--data-dir", directory, "--fsync", fsync, "--threads", threads];
+}
+
+function endpointOf(server: RunningProgram): Endpoint {
+  return { url: server.environment["UPSTASH_VECTOR_REST_URL"] ?? "", token: TOKEN };
+}
+
+function graphFilesOf({ directory }: Life): readonly string[] {
+  return readdirSync(join(directory, "vector")).filter((name) => name.startsWith("graph-"));
+}
+
+async function momentOfEnd(server: RunningProgram, ending: Ending, random: Random): Promise<void> {
+  if (ending === "snapshot") {
+    await fillUntilSnapshot(server);
+    await moment(random.below(SNAPSHOT_KILL_MS_MAX));
+  } else {
+    if (ending === "saving" || ending === "stop") await untilBuilt(server);
+    await moment(WRITE_MS_MIN + random.below(WRITE_MS_MAX - WRITE_MS_MIN));
+  }
+}
+
+/** Waits until hardly anything is missing in the graph: then there is something to save. */
+async function untilBuilt(server: RunningProgram): Promise<void> {
+  const endMs = systemClock.monotonicMs() + BUILD_MS_MAX;
+  while ((await readMetric(server, "larder_vector_pending_records")) > PENDING_MAX) {
+    if (systemClock.monotonicMs() > endMs) throw new Error(`the graph is not built after ${BUILD_MS_MAX} ms`);
+    await moment(POLL_MS);
+  }
+}
+
+/** Overwrites a few records with much data, so that the journal grows and the index does not. */
+async function fillUntilSnapshot(server: RunningProgram): Promise<void> {
+  const vector = jsonOf(signsOf(0));
+  const data = "x".repeat(FILL_BYTES);
+  const records = Array.from({ length: FILL_COUNT }, (_, i) => `{"id":"f-${i}","vector":${vector},"data":"${data}"}`);
+  for (let request = 0; !SNAPSHOT_STARTED.test(server.log); request += 1) {
+    if (request === FILL_REQUESTS_MAX) throw new Error(`no snapshot after ${request * FILL_COUNT * FILL_BYTES} bytes`);
+    await post(endpointOf(server), { path: "/upsert/fill", text: `[${records.join()}]` });
+  }
+}
+
+async function end(server: RunningProgram, ending: Ending, random: Random): Promise<void> {
+  if (ending === "stop") return await stopCleanly(server);
+  if (ending === "saving") await Promise.race([server.stop(), moment(random.below(SAVING_KILL_MS_MAX))]);
+  if (ending === "snapshot") await server.kill();
+  else await server.killGroup();
+}
