@@ -17,7 +17,7 @@ function table(): TokenTable {
   return tokens;
 }
 
-test("A-01: a token opens its tenant and nothing like it opens anything", () => {
+test("A-01: a token gives access to its tenant, and similar tokens give none", () => {
   const tokens = table();
 
   assert.deepEqual(tokens.find("alpha"), { tenant: "main", access: "standard" });
@@ -26,7 +26,7 @@ test("A-01: a token opens its tenant and nothing like it opens anything", () => 
     assert.equal(tokens.find(guess), undefined, guess);
 });
 
-test("H.bearer: the scheme of the header is Bearer in any case, and nothing else", () => {
+test("H.bearer: accepts only the scheme Bearer, in any case", () => {
   const tokens = table();
 
   for (const value of ["Bearer alpha", "bearer alpha", "BEARER   alpha", "Bearer alpha "])
@@ -35,7 +35,7 @@ test("H.bearer: the scheme of the header is Bearer in any case, and nothing else
     assert.equal(tokens.findByHeader(value), undefined, value);
 });
 
-test("a token outside ASCII is compared as its UTF-8 bytes", () => {
+test("compares a token outside ASCII by its UTF-8 bytes", () => {
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   tokens.add("clé", { tenant: "main", access: "standard" });
 
@@ -43,7 +43,7 @@ test("a token outside ASCII is compared as its UTF-8 bytes", () => {
   assert.equal(tokens.findByHeader("Bearer cl\xe9"), undefined);
 });
 
-test("a removed token is refused from then on, also when it was remembered", () => {
+test("refuses a removed token, even if it was cached", () => {
   const tokens = table();
   assert.notEqual(tokens.findByHeader("Bearer alpha"), undefined);
 
@@ -53,7 +53,7 @@ test("a removed token is refused from then on, also when it was remembered", () 
   assert.equal(tokens.remove("alpha"), false);
 });
 
-test("a password reset revokes both tokens of the tenant and no others", () => {
+test("a password reset revokes only the two tokens of the tenant", () => {
   const tokens = table();
   for (const token of ["alpha", "alpha-ro", "beta"]) assert.notEqual(tokens.findByHeader(`Bearer ${token}`), undefined);
 
@@ -67,7 +67,7 @@ test("a password reset revokes both tokens of the tenant and no others", () => {
   assert.equal(tokens.findByHeader("Bearer gamma"), undefined);
 });
 
-test("one token cannot open two things", () => {
+test("a token cannot have two grants", () => {
   const tokens = table();
 
   assert.throws(() => tokens.add("alpha", { tenant: "other", access: "standard" }), /Two tokens are the same/);
@@ -75,7 +75,7 @@ test("one token cannot open two things", () => {
   tokens.add("alpha", { tenant: "main", access: "standard" });
 });
 
-test("more headers than are remembered are still answered", () => {
+test("finds more headers than are cached", () => {
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   for (let i = 0; i < 1_100; i += 1) tokens.add(`token-${i}`, { tenant: `tenant-${i}`, access: "standard" });
 
@@ -83,7 +83,7 @@ test("more headers than are remembered are still answered", () => {
     for (let i = 0; i < 1_100; i += 1) assert.equal(tokens.findByHeader(`Bearer token-${i}`)?.tenant, `tenant-${i}`);
 });
 
-test("a user's token is added by its digest, and the digest itself opens nothing", () => {
+test("adds a user's token by its digest, which gives no access itself", () => {
   const tokens = table();
 
   tokens.replaceUser(ann, [sha256("pass"), sha256("cl\u00e9")]);
@@ -94,7 +94,7 @@ test("a user's token is added by its digest, and the digest itself opens nothing
   assert.equal(tokens.find(Buffer.from(sha256("pass"), "hex").latin1Slice()), undefined);
 });
 
-test("the tokens of a user are replaced as a whole, and one that stays is the same grant", () => {
+test("replaces all tokens of a user, and a remaining one has the same grant", () => {
   const tokens = table();
   const removed: Grant[] = [];
   tokens.onRemoved((grant) => removed.push(grant));
@@ -116,7 +116,7 @@ test("the tokens of a user are replaced as a whole, and one that stays is the sa
   assert.deepEqual([tokens.find("bobs")?.user, tokens.find("elsewhere")?.tenant], ["bob", "other"]);
 });
 
-test("a user's token takes nothing over that opens something else", () => {
+test("a user's token does not take over another grant", () => {
   const tokens = table();
   tokens.replaceUser({ tenant: "main", user: "bob" }, [sha256("bobs")]);
 
@@ -128,7 +128,7 @@ test("a user's token takes nothing over that opens something else", () => {
   assert.equal(tokens.find("bobs")?.user, "bob");
 });
 
-test("a password reset leaves users alone, and removing the tenant removes them", () => {
+test("a password reset does not change tokens of users, and removing the tenant removes them", () => {
   const tokens = table();
   tokens.replaceUser(ann, [sha256("pass")]);
   const grant = tokens.find("pass");
@@ -143,7 +143,7 @@ test("a password reset leaves users alone, and removing the tenant removes them"
   assert.equal(tokens.find("pass")?.user, "ann");
 });
 
-test("a password reset that cannot be changes nothing", () => {
+test("a refused password reset changes nothing", () => {
   const tokens = table();
   tokens.replaceUser(ann, [sha256("pass")]);
   const removed: Grant[] = [];
@@ -163,7 +163,7 @@ test("a password reset that cannot be changes nothing", () => {
   assert.deepEqual([tokens.find("alpha")?.access, tokens.find("delta"), removed], ["standard", undefined, []]);
 });
 
-test("a default token that stays is not told of, and one that changes its access is another", () => {
+test("does not notify of a remaining default token, and a token with new access has a new grant", () => {
   const tokens = table();
   const removed: Grant[] = [];
   tokens.onRemoved((grant) => removed.push(grant));
@@ -178,15 +178,15 @@ test("a default token that stays is not told of, and one that changes its access
   assert.equal(removed[1], stays);
 });
 
-test("everybody who listens is told of each token that is removed, until they stop", () => {
+test("notifies every listener of each removed token until it is removed", () => {
   const tokens = table();
-  const told: string[] = [];
-  const stop = tokens.onRemoved(({ access }) => told.push(`first ${access}`));
-  tokens.onRemoved(({ access }) => told.push(`second ${access}`));
+  const notified: string[] = [];
+  const stop = tokens.onRemoved(({ access }) => notified.push(`first ${access}`));
+  tokens.onRemoved(({ access }) => notified.push(`second ${access}`));
 
   tokens.remove("alpha");
   stop();
   tokens.removeTenant("main");
 
-  assert.deepEqual(told, ["first standard", "second standard", "second read-only"]);
+  assert.deepEqual(notified, ["first standard", "second standard", "second read-only"]);
 });

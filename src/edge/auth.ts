@@ -1,36 +1,35 @@
 /**
- * Who may come in: tokens, looked up without leaking anything about them.
+ * Tokens, and their look-up without leaking anything about them.
  *
- * (1) The table holds no token. A token stands in it as the HMAC-SHA256 of its
- *     SHA-256 under a key that is drawn at start-up and known to nobody. So a
- *     token can be added by whoever knows its SHA-256 alone, and a SHA-256 that
- *     leaks opens nothing. Only the headers that came lately, in the cache, hold
- *     tokens.
- * (2) The time of a look-up says nothing about the tokens in the table. The
- *     table is a Map from that digest to what the token opens. A caller who
- *     measures how far two digests agree learns nothing, because without the key
- *     nobody can tell which digest a guess has, let alone steer it. That gives
- *     what comparing with every token in constant time gives (threats A-01), at
- *     a cost that does not grow with the number of databases.
- * (3) A token that was removed is refused from that moment on: every change
- *     empties the cache, and whoever holds something open for it is told.
+ * (1) The table contains no tokens, but for each token the HMAC-SHA256 of its
+ *     SHA-256 under a secret key that is drawn at start-up. So a token can be added
+ *     by its SHA-256 alone, and a leaked SHA-256 gives no access. Only recent
+ *     headers, in the cache, contain tokens.
+ * (2) The time of a look-up reveals nothing about the tokens in the table, which is
+ *     a Map from HMACs to grants. An attacker who measures how far two HMACs agree
+ *     learns nothing, because without the key the HMAC of a guess is unknown and
+ *     cannot be chosen. This is as safe as a comparison with every token in
+ *     constant time (threats A-01), at a cost that does not grow with the number of
+ *     databases.
+ * (3) A removed token is refused immediately: every change clears the cache, and
+ *     listeners are notified.
  * (4) A tenant has default tokens, which its operator sets, and tokens of users,
- *     which its own commands make. Setting the ones leaves the others alone.
- * (5) A token opens the same grant, the same object, as long as it is good.
+ *     which its own commands create. A change of one kind does not affect the other.
+ * (5) A token has the same grant, the same object, while it is valid.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { type Bytes, bufferFrom, bytesFromText } from "../kernel/bytes.ts";
 
 export type DefaultAccess = "standard" | "read-only";
 
-/** `acl`: what the user may do at that moment. */
+/** `acl`: the current rights of the user. */
 export type Access = DefaultAccess | "acl";
 
-/** What a token opens. The object is the identity of the token: each token has its own. */
+/** The access of a token. The object is the identity of the token: each token has its own. */
 export type Grant = DefaultGrant | UserGrant;
 
 export interface DefaultGrant {
-  /** The database, index or user of messaging that the token names. */
+  /** The database, index or messaging user of the token. */
   readonly tenant: string;
   readonly access: DefaultAccess;
   readonly user?: undefined;
@@ -53,36 +52,36 @@ interface Entry {
   readonly grant: Grant;
 }
 
-/** Header values whose grant is remembered, so that a busy token is not hashed for each request. */
+/** Cached header values, so that a busy token is not hashed for each request. */
 const CACHED_HEADERS_MAX = 1_024;
 
 export class TokenTable {
   readonly #key: Uint8Array;
   readonly #entries = new Map<string, Entry>();
-  /** Tenant to user to the entries of that user: those of `#entries` whose access is `acl`, and no others. */
+  /** Tenant to user to the names of the user's entries: exactly those of `#entries` with access `acl`. */
   readonly #byUser = new Map<string, Map<Bytes, Set<string>>>();
   /**
-   * Authorization header to grant, valid tokens only, so that guessing cannot push others out. V8 compares the
-   * characters of two strings only when their hashes, seeded per process, are equal: keeps (2).
+   * Authorization header to grant, only for valid tokens, so that guesses cannot evict others. V8 compares the
+   * characters of two strings only if their hashes, seeded per process, are equal: keeps (2).
    */
   readonly #cache = new Map<string, Grant>();
   readonly #listeners = new Set<(grant: Grant) => void>();
 
-  /** `key` is at least 16 bytes that nobody can guess; a fresh one for each start. */
+  /** `key`: at least 16 random bytes, new at each start. */
   constructor(key: Uint8Array) {
     this.#key = key;
   }
 
   /**
-   * Tells `listener` of each token that is no longer good, by its grant, at the moment when it stops to be: for what it has
-   * opened and that is still open. The returned function ends that.
+   * Calls `listener` with the grant of each removed token, immediately, so that it can close what the token has opened.
+   * The returned function removes the listener.
    */
   onRemoved(listener: (grant: Grant) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Adds a token. Throws when it already opens something else. */
+  /** Adds a token. Throws if it already has another grant. */
   add(token: string, { tenant, access }: DefaultGrant): void {
     const entry: Entry = { digest: this.#digestOfToken(bytesFromText(token)), grant: { tenant, access } };
     const known = this.#entries.get(entry.digest.latin1Slice())?.grant;
@@ -91,12 +90,12 @@ export class TokenTable {
     this.#put(entry);
   }
 
-  /** Removes one token; false when it is not in the table. */
+  /** Removes one token; false if it is not in the table. */
   remove(token: string): boolean {
     return this.#delete(this.#digestOfToken(bytesFromText(token)).latin1Slice());
   }
 
-  /** Removes every token of a tenant, its users' too, and returns how many there were. */
+  /** Removes every token of a tenant, including its users', and returns their number. */
   removeTenant(tenant: string): number {
     let count = 0;
     for (const [name, { grant }] of this.#entries) {
@@ -108,8 +107,8 @@ export class TokenTable {
   }
 
   /**
-   * Password reset: the default tokens of the tenant are these and no others, all at once, from now on (A.token-reset,
-   * H.revoked). keeps (4). Throws when one opens something else, and then nothing has changed.
+   * Password reset: replaces all default tokens of the tenant at once (A.token-reset, H.revoked). keeps (4). Throws if
+   * a token has another grant; then nothing is changed.
    */
   replaceTenant(tenant: string, tokens: readonly TokenFor[]): void {
     const added = new Map<string, Entry>();
@@ -129,27 +128,27 @@ export class TokenTable {
   }
 
   /**
-   * Makes the tokens of a user these and no others: the lower-case hex SHA-256 of each. keeps (4). A token that opens
-   * something else already goes on doing that: a user who may choose a token must not get hold of another's, nor stop it.
+   * Replaces the tokens of a user, given as lower-case hex SHA-256. keeps (4). A token that already has another grant
+   * keeps it: a user who may choose a token must neither take over nor revoke another's.
    */
   replaceUser({ tenant, user }: Pick<UserGrant, "tenant" | "user">, tokenDigests: readonly string[]): void {
-    const wanted = new Map<string, Entry>();
+    const added = new Map<string, Entry>();
     for (const hex of tokenDigests) {
       const digest = this.#digestOf(Buffer.from(hex, "hex"));
-      wanted.set(digest.latin1Slice(), { digest, grant: { tenant, access: "acl", user } });
+      added.set(digest.latin1Slice(), { digest, grant: { tenant, access: "acl", user } });
     }
-    for (const name of [...(this.#byUser.get(tenant)?.get(user) ?? [])]) if (!wanted.has(name)) this.#delete(name);
-    for (const entry of wanted.values()) this.#put(entry);
+    for (const name of [...(this.#byUser.get(tenant)?.get(user) ?? [])]) if (!added.has(name)) this.#delete(name);
+    for (const entry of added.values()) this.#put(entry);
   }
 
-  /** What the presented token opens. */
+  /** The grant of a token. */
   find(token: Bytes): Grant | undefined {
     const digest = this.#digestOfToken(token);
     const entry = this.#entries.get(digest.latin1Slice());
     return entry !== undefined && timingSafeEqual(entry.digest, digest) ? entry.grant : undefined;
   }
 
-  /** What an Authorization header opens: `Bearer <token>`, the scheme in any case. */
+  /** The grant of an Authorization header: `Bearer <token>`, with the scheme in any case. */
   findByHeader(value: string): Grant | undefined {
     const cached = this.#cache.get(value);
     if (cached !== undefined) return cached;
@@ -162,7 +161,7 @@ export class TokenTable {
     return grant;
   }
 
-  /** Adds an entry unless there is one: keeps (5). */
+  /** Adds an entry unless the token has one: keeps (5). */
   #put(entry: Entry): void {
     const name = entry.digest.latin1Slice();
     if (this.#entries.has(name)) return;
@@ -181,12 +180,12 @@ export class TokenTable {
     if (entry === undefined) return false;
     const { grant } = entry;
     this.#entries.delete(name);
-    if (grant.access === "acl") this.#forgetOfUser(grant, name);
+    if (grant.access === "acl") this.#removeOfUser(grant, name);
     for (const listener of [...this.#listeners]) listener(grant);
     return true;
   }
 
-  #forgetOfUser({ tenant, user }: UserGrant, name: string): void {
+  #removeOfUser({ tenant, user }: UserGrant, name: string): void {
     const users = this.#byUser.get(tenant);
     const names = users?.get(user);
     names?.delete(name);
@@ -207,5 +206,5 @@ function sameToken(known: Grant, added: Grant): Error {
   return new Error(`Two tokens are the same: one of ${known.tenant} and one of ${added.tenant}`);
 }
 
-/** Header values arrive as bytes, so a token outside ASCII is compared byte by byte too. */
+/** Header values are bytes, so tokens outside ASCII are compared by bytes too. */
 const BEARER = /^bearer +([^ ]+) *$/i;

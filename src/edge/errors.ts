@@ -1,10 +1,9 @@
 /**
- * Every way in which the edge itself refuses a request, with its kind and its
- * text. `respond.ts` turns the kind into a status. What a command answers is
- * not here but in `store/errors.ts`.
+ * Every failure of the edge itself, with its kind and its text. `respond.ts` turns
+ * the kind into a status. Errors of commands are in `store/errors.ts`.
  *
- * The texts of the store are those that clients of the interface know
- * (A.errors); where none is known, ours name the field and the remedy.
+ * The texts of the store are those that clients of the interface know (A.errors).
+ * Other texts name the field and the remedy.
  */
 import type { JsonTooLarge } from "../kernel/json/document.ts";
 
@@ -28,11 +27,11 @@ export type FailureKind =
   | "bad gateway"
   | "unavailable";
 
-/** An answer, not a fault of ours: it carries no stack. */
+/** An answer, not a bug: it has no stack. */
 export class RequestFailure {
   readonly kind: FailureKind;
   readonly text: string;
-  /** name, value, … of headers that belong to the failure. */
+  /** Headers of the failure: name, value, … */
   readonly headers: readonly string[];
 
   constructor(kind: FailureKind, text: string, headers: readonly string[] = []) {
@@ -57,7 +56,7 @@ export const resp2WithBase64 = new RequestFailure(
 );
 
 export const malformedHttp = new RequestFailure("bad request", "ERR malformed HTTP request");
-/** Several tokens are no token (H.bearer). */
+/** Several tokens count as none (H.bearer). */
 export const authorizationRepeated = new RequestFailure(
   "unauthorized",
   "WRONGPASS more than one Authorization header; send one",
@@ -66,7 +65,7 @@ export const headersTimedOut = new RequestFailure("request timeout", "ERR reques
 export function bodyTooSlow(bytesPerSecondMin: number): RequestFailure {
   return new RequestFailure(
     "request timeout",
-    `ERR request body came too slowly. Least rate: ${bytesPerSecondMin} bytes per second`,
+    `ERR request body is too slow. Minimum rate: ${bytesPerSecondMin} bytes per second`,
   );
 }
 
@@ -78,7 +77,7 @@ export const transferEncodingRefused = new RequestFailure(
 );
 export const busy = new RequestFailure("unavailable", "ERR server is busy; try again", ["Retry-After", "1"]);
 
-/** `index` counts words from 0, the name of the command. */
+/** `index`: of the word; 0 is the name of the command. */
 export function wordOfWrongType(malformed: RequestFailure, index: number): RequestFailure {
   return new RequestFailure(
     "bad request",
@@ -104,7 +103,7 @@ export const streamNotAccepted = new RequestFailure(
   "ERR this is an event stream; send the header Accept: text/event-stream",
 );
 
-/** In the words of the original for connections. */
+/** The original's text for connections. */
 export function tooManyStreams(limit: number): RequestFailure {
   return new RequestFailure(
     "bad request",
@@ -124,7 +123,7 @@ export function methodNotAllowed(method: string): RequestFailure {
   );
 }
 
-/** The wording of the original, which answers 400 and not 413 (A.limits.request). */
+/** The original's text; its status is 400, not 413 (A.limits.request). */
 export function requestTooLarge(limitBytes: number, actualBytes: number): RequestFailure {
   return new RequestFailure(
     "too large",
@@ -132,12 +131,12 @@ export function requestTooLarge(limitBytes: number, actualBytes: number): Reques
   );
 }
 
-/** A body that is not looked into (threats A-14). */
+/** A body that is not parsed (threats A-14). */
 export function bodyTooLargeToParse({ message }: JsonTooLarge): RequestFailure {
   return new RequestFailure("bad request", `The body ${message}`);
 }
 
-/** Control characters take six as JSON, so a body within its limit may still print as more than a string may have. */
+/** A control character takes six characters in JSON, so a body within its limit may not fit in a string. */
 export const tooLongAsJson = new RequestFailure(
   "too large",
   "The request or its answer has more than 536870888 characters as JSON: ask for less, or send a shorter body",
@@ -169,9 +168,9 @@ export function noSuchArea(prefixes: readonly string[]): RequestFailure {
 export const noSuchAdminPath = new RequestFailure("not found", "ERR no such path on the admin port");
 export const adminBodyNotJson = new RequestFailure("bad request", "ERR failed to parse the body; send a JSON object");
 
-/** `isDescribed`: more than a name may be sent. */
+/** `isDescribed`: fields other than the name are allowed. */
 export function adminBodyMalformed(isDescribed: boolean): RequestFailure {
-  const fields = isDescribed ? 'at least the field "name", a text' : 'the one field "name", a text';
+  const fields = isDescribed ? 'at least the field "name", a string' : 'only the field "name", a string';
   return new RequestFailure("bad request", `ERR failed to parse the body; send a JSON object with ${fields}`);
 }
 
@@ -183,9 +182,9 @@ export function adminMethodNotAllowed(method: string, allowed: readonly string[]
   );
 }
 
-/** Tells the caller nothing but the id under which the log has the cause. */
+/** Contains only the id of the request, with which the log has the cause. */
 export function internalFailure(id: string): RequestFailure {
-  return new RequestFailure("internal", `ERR internal error. The log has it under request ${id}`);
+  return new RequestFailure("internal", `ERR internal error. See request ${id} in the log`);
 }
 
 /** `problems` name the fields. */
@@ -197,13 +196,13 @@ export function tenantNameMalformed(rule: string): RequestFailure {
   return new RequestFailure("bad request", `Invalid value for name: a name has ${rule}`);
 }
 
-/** `kind` is what it is a tenant of, in one word: `database`, `index`, `user`. */
+/** `kind`: `database`, `index` or `user`. */
 export function tenantMissing(kind: string, name: string): RequestFailure {
   return new RequestFailure("not found", `There is no ${kind} ${name}`);
 }
 
 export function tenantExists(kind: string, name: string): RequestFailure {
-  return new RequestFailure("conflict", `There is ${withArticle(kind)} ${name} already`);
+  return new RequestFailure("conflict", `The ${kind} ${name} already exists`);
 }
 
 export function tenantHasOldData(kind: string, name: string): RequestFailure {
@@ -217,24 +216,24 @@ function withArticle(kind: string): string {
   return /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
-/** `place` is what decides, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
+/** `place`: the setting that defines it, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
 export function tenantNotOurs(kind: string, name: string, place: string): RequestFailure {
   return new RequestFailure("conflict", `The ${kind} ${name} is set by ${place}: change it there and start again`);
 }
 
-/** `kinds` are what there are too many of: `databases`. */
+/** `kinds`: in the plural, such as `databases`. */
 export function tooManyTenants(kinds: string, countMax: number): RequestFailure {
-  return new RequestFailure("conflict", `There are ${countMax} ${kinds} already, which is the most`);
+  return new RequestFailure("conflict", `Too many ${kinds}. Limit: ${countMax}`);
 }
 
 export const nothingToBackUp = new RequestFailure(
   "conflict",
-  "This server keeps nothing that could be backed up: start it with --data-dir",
+  "This server has no data directory to back up: start it with --data-dir",
 );
 
-/** It starts or stops. */
+/** The area is starting or stopping. */
 export function areaNotServing(area: string): RequestFailure {
-  return new RequestFailure("unavailable", `ERR ${area} does not serve now; try again`, ["Retry-After", "1"]);
+  return new RequestFailure("unavailable", `ERR ${area} is not available; try again`, ["Retry-After", "1"]);
 }
 
 export const messagingUnauthorized = new RequestFailure(
@@ -244,7 +243,7 @@ export const messagingUnauthorized = new RequestFailure(
 export const readOnlyTokenRefused = new RequestFailure("forbidden", "A read-only token may only read");
 export const chatNotAvailable = new RequestFailure(
   "not implemented",
-  "There is no chat completion here: publish to the URL of the service itself",
+  "Chat completions are not implemented: publish to the URL of the service itself",
 );
 
 export function noSuchMessagingPath(method: string): RequestFailure {
@@ -259,13 +258,13 @@ export function messagingMethodNotAllowed(method: string, allowed: readonly stri
   );
 }
 
-/** `name` is what the path has no text for, such as `flowControlKey`. */
+/** `name`: the missing part of the path, such as `flowControlKey`. */
 export function pathNameMissing(name: string): RequestFailure {
   return new RequestFailure("bad request", `${name} is missing in the path`);
 }
 
-export function bodyMalformed(wanted: string): RequestFailure {
-  return new RequestFailure("bad request", `Invalid body: send ${wanted}`);
+export function bodyMalformed(expected: string): RequestFailure {
+  return new RequestFailure("bad request", `Invalid body: send ${expected}`);
 }
 
 /** The text that clients of the vector index know (B.authentication). */
@@ -293,7 +292,7 @@ export function namespaceTooLong(actualBytes: number, limitBytes: number): Reque
 
 export const emptyQueryList = new RequestFailure("unprocessable", "The body is an empty list of queries");
 
-/** `command` is the one that the path names, such as `info`. */
+/** `command`: from the path, such as `info`. */
 export function namespaceNotTaken(command: string): RequestFailure {
   return new RequestFailure("not found", `There is no such path; /${command} takes no namespace`);
 }
@@ -304,7 +303,7 @@ export const resetOfAllAndOne = new RequestFailure(
   "Send either a namespace in the path or ?all, which resets every namespace",
 );
 
-/** With the headers from which the messaging clients make their error (C.limits.rate). */
+/** Has the headers from which messaging clients create their error (C.limits.rate). */
 export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: BurstReset): RequestFailure {
   return new RequestFailure("too many requests", `Too many requests: at most ${perSecond} per second`, [
     "Retry-After",
@@ -318,7 +317,7 @@ export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: Bu
   ]);
 }
 
-/** The same for what a user may publish in a day. */
+/** The same for the daily limit of messages of a user. */
 export function dailyLimitExceeded(text: string, messagesMax: number, resetAtMs: number): RequestFailure {
   return new RequestFailure("too many requests", text, [
     "RateLimit-Limit",

@@ -1,48 +1,48 @@
 /**
- * The edge without a transport: a handler is a function from a request to a
- * reply. `http/listener.ts` binds it to `node:http`; a stricter, faster listener
- * can take its place because nothing else in `edge/` sees a `node:http` object.
+ * HTTP without a transport: a handler is a function from a request to a reply.
+ * `http/listener.ts` binds it to `node:http`. Another listener could replace it,
+ * because no other file in `edge/` sees a `node:http` object.
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
 import type { Tenant } from "../kernel/turns.ts";
 import type { RequestFailure } from "./errors.ts";
 import type { Owner } from "./limits/byte-budget.ts";
 
-/** What is known of a request before its body has been read. */
+/** A request before its body has been read. */
 export interface RequestHead {
   readonly method: string;
   /** Path and query as written on the request line, not decoded. Always starts with `/`. */
   readonly target: string;
   /** The value of a header by its lower-case name; several of one name are joined with `, `. */
   header(name: string): string | undefined;
-  /** All headers in the order they came: name, value, name, value, … */
+  /** All headers in order: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   /** The address of the peer, without its port. */
   readonly remoteAddress: string;
   readonly remotePort: number;
   /** A short id for log lines. */
   readonly id: string;
-  /** Of the span that the listener made for this request, if it makes any (tracing.ts). */
+  /** The trace of the listener's span for this request, if there is a tracer (tracing.ts). */
   readonly trace?: TraceContext | undefined;
   /**
-   * Says whose request it is, before anything is done for it: what it holds counts for that tenant. Returns a refusal
-   * while too much that belongs to the tenant waits to be sent or read.
+   * Sets the owner of the request's bytes, before any work for it. Returns a refusal while the tenant has too many
+   * unread and unsent bytes.
    */
   claim?(owner: Owner): RequestFailure | undefined;
-  /** A reply of about so many bytes was made and has to wait before it may leave: it counts until then. */
+  /** Counts the bytes of a finished reply that must wait before it may be sent. */
   holdReply?(bytes: number): void;
 }
 
 export interface HttpRequest extends RequestHead {
-  /** The whole body, already within the byte limit. Empty when there is none. */
+  /** The whole body, within its limit. Empty if there is none. */
   readonly body: Buffer;
-  /** Who pays for the time that the request takes of the thread: the area says it as soon as it knows. */
+  /** The tenant that is charged for the time on the thread; the area sets it as soon as it is known. */
   payer?: Tenant | undefined;
-  /** True when the peer has gone: a request that has not begun need not run. */
+  /** True if the peer has disconnected: a request that has not begun need not run. */
   readonly isAbandoned?: boolean;
-  /** It waits for its turn: those behind it on its connection wait with it, so that each finds what it may hold. */
+  /** It waits for its turn. Later requests of its connection wait too, since their limits depend on its reply. */
   waitsForTurn?(): void;
-  /** Its turn has come, and it has run as far as it could. */
+  /** Its turn is over, and it has run as far as possible. */
   hadTurn?(): void;
 }
 
@@ -50,55 +50,58 @@ export interface HttpReply {
   readonly status: number;
   /** name, value, name, value, … `content-length` is added by the transport. */
   readonly headers: readonly string[];
-  /** A string is text, sent as UTF-8, unless `bodyIsBytes` says that its code units are bytes 0-255. */
+  /** A string is text, sent as UTF-8, unless `bodyIsBytes`: then its code units are bytes 0-255. */
   readonly body: string | Buffer;
   readonly bodyIsBytes?: boolean;
-  /** The template of the route that answered, for metrics. Never holds a caller's text. */
+  /** The template of the route that answered, for metrics. Never contains text of the caller. */
   readonly route?: string;
 }
 
-/** A reply that goes on: event streams. Headers are flushed at once. */
+/** A reply that stays open: an event stream. Headers are flushed at once. */
 export interface HttpStream {
   readonly status: number;
   readonly headers: readonly string[];
   readonly route?: string;
-  /** Called once when the headers are on their way. The returned function is called once when the peer has gone or the server drains. */
+  /**
+   * Called once after the headers are written. The returned function is called once when the peer has disconnected or
+   * the server drains.
+   */
   readonly open: (sink: StreamSink) => () => void;
 }
 
 export interface StreamSink {
-  /** Queues bytes; false when the peer reads slower than we write. */
+  /** Queues bytes; false if the peer reads more slowly than we write. */
   write(chunk: string | Buffer): boolean;
   /** Bytes queued and not yet taken by the peer. */
   readonly queuedBytes: number;
-  /** Ends the reply behind what is queued. */
+  /** Ends the reply after the queued bytes. */
   end(): void;
-  /** Ends the connection at once; what is queued is lost. */
+  /** Ends the connection at once, without the queued bytes. */
   abort(): void;
 }
 
 export type Handler = (request: HttpRequest) => HttpReply | HttpStream | Promise<HttpReply | HttpStream>;
 
-/** Everything that a listener asks of what it serves. */
+/** The service behind a listener. */
 export interface HttpService {
   readonly handle: Handler;
-  /** The most bytes that the body of a request to this target may have. */
+  /** The limit of the body of a request to this target. */
   bodyBytesMax(target: string): number;
   /**
-   * Asked before a body that is large or of unknown length is read: a refusal, or undefined to go on. So a caller
-   * without a token cannot make us hold its bytes.
+   * Called before a body is read that is large or of unknown length. Returns a refusal, or undefined to continue. So a
+   * caller without a token cannot make us hold its bytes.
    */
   refuseEarly?(head: RequestHead): HttpReply | undefined;
-  /** How the area words a failure that it did not answer itself. Absent: `{"error": text}`. */
+  /** The area's form of a failure outside the area. Absent: `{"error": text}`. */
   refusal?(failure: RequestFailure, target: string): HttpReply;
 }
 
-/** What is told about each answered request. */
+/** Reported for each answered request. */
 export interface Observation {
   /** The template of the route, such as `A3 /pipeline`. */
   readonly route: string;
   readonly status: number;
-  /** From the last byte of the request to the moment the reply was handed to the system. */
+  /** From the last byte of the request until the reply was passed to the system. */
   readonly durationMs: number;
   /** Bytes of the bodies. */
   readonly bytesIn: number;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeaderSet, headerSpellings, unprefixedHeader, unprefixedParameter } from "./names.ts";
 
-test("H.prefixes: a header of ours has two spellings, the interface's own first", () => {
+test("H.prefixes: our headers have two spellings, the interface's own first", () => {
   assert.deepEqual(headerSpellings("encoding"), ["service-encoding", "upstash-encoding"]);
 });
 
-test("both spellings of a header lose their prefix, others are not ours", () => {
+test("removes the prefix of both spellings, and rejects other headers", () => {
   const rows: [string, string | undefined][] = [
     ["service-encoding", "encoding"],
     ["upstash-encoding", "encoding"],
@@ -18,7 +18,7 @@ test("both spellings of a header lose their prefix, others are not ours", () => 
   for (const [name, unprefixed] of rows) assert.equal(unprefixedHeader(name), unprefixed, name);
 });
 
-test("H.query-names: query parameters may carry any of the prefixes", () => {
+test("H.query-names: accepts query parameters with any prefix", () => {
   const rows: [string, string | undefined][] = [
     ["service_token", "token"],
     ["upstash_token", "token"],
@@ -31,7 +31,7 @@ test("H.query-names: query parameters may carry any of the prefixes", () => {
   for (const [name, unprefixed] of rows) assert.equal(unprefixedParameter(name), unprefixed, name);
 });
 
-test("a header set finds its names in any case and no others", () => {
+test("a header set finds only its names, in any case", () => {
   const set = new HeaderSet(["host", "accept", "origin"]);
 
   assert.equal(set.find("HOST"), "host");

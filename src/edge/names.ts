@@ -1,12 +1,11 @@
 /**
- * The two spellings of every name that is ours on the wire. The interface says
- * `Service-Encoding` and `service_token`; the clients that people already have
- * say `Upstash-Encoding`, `upstash_token` or `qstash_token`. Both are accepted
- * everywhere, and so are the lower-case header names as query keys
- * (`service-retries`). Behind the edge names carry no prefix.
+ * The spellings of our names on the wire. The interface has `Service-Encoding` and
+ * `service_token`; existing clients send `Upstash-Encoding`, `upstash_token` or
+ * `qstash_token`. All are accepted everywhere, and so are the lower-case header
+ * names as query keys (`service-retries`). Engines see names without a prefix.
  */
 
-/** Lower-case; the first is the interface's own and wins when both are there. */
+/** In lower case; the first is the interface's own and wins if both are present. */
 export const headerPrefixes = ["service-", "upstash-"] as const;
 
 export const parameterPrefixes = ["service_", "upstash_", "qstash_", ...headerPrefixes] as const;
@@ -34,8 +33,8 @@ function unprefixed(name: string, prefixes: readonly string[]): string | undefin
 }
 
 /**
- * A few header names to be picked out of the many that a request carries. Most
- * headers are passed over by their length alone.
+ * Finds a few header names among the many of a request. The length alone excludes
+ * most of them.
  */
 export class HeaderSet {
   readonly #byLength: (string[] | undefined)[] = [];
@@ -49,7 +48,7 @@ export class HeaderSet {
     }
   }
 
-  /** The lower-case name if this header, in whatever case, is one of the set. */
+  /** The lower-case name if this header, in any case, is in the set. */
   find(rawName: string): string | undefined {
     const sameLength = this.#byLength[rawName.length];
     if (sameLength === undefined) return undefined;

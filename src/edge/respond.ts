@@ -1,7 +1,7 @@
 /**
- * The only place that turns a kind of failure into a status. The body of a
- * failure is `{"error": text}` in every area and holds neither a stack nor a
- * path (H.errors; threats S-10).
+ * The only place that turns a kind of failure into a status. The body of a failure
+ * is `{"error": text}` in every area and contains neither a stack nor a path
+ * (H.errors; threats S-10).
  */
 import type { FailureKind, RequestFailure } from "./errors.ts";
 import type { HttpReply } from "./handler.ts";
@@ -16,7 +16,7 @@ const statusByKind: Record<FailureKind, number> = {
   "method not allowed": 405,
   "request timeout": 408,
   "quota exceeded": 412,
-  // The store's original answers 400, and its clients know nothing else (A.limits.request).
+  // The store's original answers 400, and its clients expect it (A.limits.request).
   "too large": 400,
   "unsupported encoding": 415,
   "expectation failed": 417,
@@ -29,10 +29,10 @@ const statusByKind: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-/** Every failing command has this status, whatever its text (A.result). */
+/** Every failed command has this status, with any text (A.result). */
 export const COMMAND_FAILED_STATUS = statusByKind["bad request"];
 
-/** Of a request whose peer went before its turn came: it has not run, and nobody reads this. The status is nginx'. */
+/** For a request whose peer disconnected before its turn: it has not run, and the reply is not sent. nginx' status. */
 export const abandonedReply: HttpReply = { status: 499, headers: [], body: "", route: "abandoned" };
 
 export function statusOf(kind: FailureKind): number {
@@ -49,7 +49,7 @@ export function failureReply(failure: RequestFailure, extraHeaders: readonly str
   };
 }
 
-/** What any engine refuses, as a reply: its text is text, not bytes. `extraHeaders` come first: name, value, … */
+/** A failure of an engine as a reply; its text is not bytes. `extraHeaders` come first: name, value, … */
 export function refusalReply(
   {
     kind,
@@ -65,10 +65,10 @@ export function refusalReply(
   };
 }
 
-/** Where the vector index has a status of its own. */
+/** Statuses that differ in the vector index. */
 const numberedStatuses: Partial<Record<FailureKind, number>> = { "too large": 413 };
 
-/** The same with the status in the body too, as clients of the vector index know it (B.errors). */
+/** The same with the status also in the body, as clients of the vector index expect (B.errors). */
 export function numberedRefusalReply(
   failure: { readonly kind: FailureKind; readonly text: string; readonly headers?: readonly string[] },
   extraHeaders: readonly string[] = [],
@@ -78,7 +78,7 @@ export function numberedRefusalReply(
   return { ...reply, status, body: JSON.stringify({ error: failure.text, status }) };
 }
 
-/** As it is sent. */
+/** Bytes of the body on the wire. */
 export function bodyBytes({ body, bodyIsBytes }: HttpReply): number {
   return typeof body === "string" && bodyIsBytes !== true ? Buffer.byteLength(body) : body.length;
 }

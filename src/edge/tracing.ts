@@ -1,11 +1,10 @@
 /**
- * What the edge tells a tracer: a span for each request that comes in, and one
- * for each attempt of a delivery. Start-up gives the tracer, if there is one;
- * without it nothing here runs.
+ * The interface of tracers: a span for each incoming request, and one for each
+ * attempt of a delivery. Start-up provides the tracer, if there is one.
  *
- * (1) No text of a caller is told, but for the address of a destination as far
- *     as its path: no query, no user and password. Paths of requests hold keys,
- *     values and tokens; what is told is the template of their route.
+ * (1) Spans contain no text of a caller, except the URL of a destination up to its
+ *     path, without query, user and password. Paths of requests contain keys, values
+ *     and tokens, so spans have the template of the route instead.
  * (2) Each span is ended once.
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
@@ -13,12 +12,12 @@ import type { TraceContext } from "../kernel/trace-context.ts";
 export interface IncomingRequest {
   readonly method: string;
   readonly scheme: "http" | "https";
-  /** What its headers say. */
+  /** From its headers. */
   readonly parent: TraceContext | undefined;
 }
 
 export interface RequestEnd {
-  /** The name of its route, such as `C15 POST /v2/publish/*`, or a word for what had none. */
+  /** The name of its route, such as `C15 POST /v2/publish/*`, or a word for requests without a route. */
   readonly route: string;
   readonly status: number;
 }
@@ -29,19 +28,19 @@ export interface OutgoingCall {
   readonly messageId: string;
   /** Attempts before this one. */
   readonly retried: number;
-  /** What its message belongs to. */
+  /** The trace of its message. */
   readonly parent: TraceContext | undefined;
 }
 
 export interface CallEnd {
-  /** Absent: no answer came. */
+  /** Absent without an answer. */
   readonly status?: number | undefined;
-  /** Why there is no answer, or not a whole one: one sentence. */
+  /** Why there is no complete answer, as one sentence. */
   readonly failure?: string | undefined;
 }
 
 export interface Span<End> {
-  /** What is sent on, or kept with a message, in place of `parent`; undefined: the tracer does not say. */
+  /** Forwarded, or stored with a message, instead of `parent`; undefined if the tracer has none. */
   readonly trace: TraceContext | undefined;
   end(end: End): void;
 }
@@ -49,6 +48,6 @@ export interface Span<End> {
 export interface Tracer {
   request(request: IncomingRequest): Span<RequestEnd>;
   call(call: OutgoingCall): Span<CallEnd>;
-  /** Resolves when all ended spans are handed on, or after a moment. */
+  /** Resolves when all ended spans are exported, or after a timeout. */
   flush(): Promise<void>;
 }

@@ -172,7 +172,7 @@ test("S-10: an internal error is 500 with an id that is in the log, and no other
   const reply = await server.get("/get/k");
 
   assert.equal(reply.status, 500);
-  const id = /^\{"error":"ERR internal error\. The log has it under request (test-\w+)"\}$/.exec(reply.text)?.[1];
+  const id = /^\{"error":"ERR internal error\. See request (test-\w+) in the log"\}$/.exec(reply.text)?.[1];
   assert.ok(id !== undefined, reply.text);
   assert.ok(server.logLines.some((line) => line.includes(`"requestId":"${id}"`)));
 });

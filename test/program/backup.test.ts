@@ -325,7 +325,7 @@ test("what cannot be backed up, verified or restored is said in a sentence with 
   const asked = await fetch(`${dev.adminUrl}/v1/backup`, { method: "POST", headers: { authorization: "Bearer dev" } });
   assert.deepEqual(
     [asked.status, await asked.json()],
-    [409, { error: "This server keeps nothing that could be backed up: start it with --data-dir" }],
+    [409, { error: "This server has no data directory to back up: start it with --data-dir" }],
   );
   assert.equal((await fetch(`${program.adminUrl}/v1/backup`, { method: "POST" })).status, 401);
 });

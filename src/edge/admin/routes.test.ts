@@ -87,7 +87,7 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
     "POST /v1/snapshot",
     { isDev: false },
     409,
-    '{"error":"This server keeps nothing that could be backed up: start it with --data-dir"}',
+    '{"error":"This server has no data directory to back up: start it with --data-dir"}',
   ],
   ["POST /v1/backup", {}, 200, '{"directory":"backup-1","areas":[{"name":"store","position":7}]}'],
   ["POST /reset", {}, 200, '{"status":"reset"}'],
@@ -197,7 +197,7 @@ test("S-10: a fault of ours shows an id, neither its text nor a stack", async ()
     administration: { listTenants: () => Promise.reject(fault), onFault: (thrown, id) => seen.push(thrown, id) },
   });
   assert.equal(reply.status, 500);
-  assert.equal(reply.body, '{"error":"ERR internal error. The log has it under request a-1"}');
+  assert.equal(reply.body, '{"error":"ERR internal error. See request a-1 in the log"}');
   assert.deepEqual(seen, [fault, "a-1"]);
 });
 

@@ -408,7 +408,7 @@ test("S-10: a fault is a 500 with the id of its log line, and without details", 
     const answer = await bench.open().send(get(target, "Connection: close\r\n")).untilClosed();
 
     assert.match(answer, /^HTTP\/1\.1 500 /);
-    const id = /under request (t-\w+)"\}$/.exec(answer)?.[1] ?? "none";
+    const id = /See request (t-\w+) in the log"\}$/.exec(answer)?.[1] ?? "none";
     assert.doesNotMatch(answer, /secret|passwd|node:|\.ts/);
     assert.ok(bench.logLines.some((line) => line.includes(`"requestId":"${id}"`) && line.includes("secret")));
   }
@@ -769,7 +769,7 @@ test("S-01: refuses a body below the least rate with 408", async (context) => {
   for (let second = 0; second < 12; second += 1) clock.advance(1_000);
   assert.match(
     await slow.until(/}$/),
-    /^HTTP\/1\.1 408 [\s\S]*ERR request body came too slowly\. Least rate: 1024 bytes per second/,
+    /^HTTP\/1\.1 408 [\s\S]*ERR request body is too slow\. Minimum rate: 1024 bytes per second/,
   );
   assert.deepEqual(
     bench.observations.map(({ route, status }) => [route, status]),

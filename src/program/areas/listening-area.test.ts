@@ -23,8 +23,8 @@ test("until an area serves it answers 503 in the shape of its other failures", (
   assert.deepEqual(
     answers.map((reply) => [reply?.status, JSON.parse(String(reply?.body))]),
     [
-      [503, { error: "ERR vector does not serve now; try again", status: 503 }],
-      [503, { error: "ERR messaging does not serve now; try again" }],
+      [503, { error: "ERR vector is not available; try again", status: 503 }],
+      [503, { error: "ERR messaging is not available; try again" }],
     ],
   );
 });

@@ -162,7 +162,7 @@ const refusals: readonly (readonly [name: string, call: (setup: Setup) => Promis
   [
     "a name that is taken",
     ({ calls }) => calls.createTenant("databases", "main"),
-    "conflict: There is a database main already",
+    "conflict: The database main already exists",
   ],
   [
     "a bad name",
@@ -325,7 +325,7 @@ test("at run time nobody names an address or a file of this machine", async () =
 test("an index is called an index", async () => {
   const { calls } = setUp({ data: ["old"] });
   await calls.createTenant("indexes", "docs");
-  assert.equal(await refusal(calls.createTenant("indexes", "docs")), "conflict: There is an index docs already");
+  assert.equal(await refusal(calls.createTenant("indexes", "docs")), "conflict: The index docs already exists");
   assert.match(await refusal(calls.createTenant("indexes", "old")), /still has data of an index old: delete it first/);
   await calls.deleteTenant("indexes", "docs");
   assert.equal(await refusal(calls.deleteTenant("indexes", "docs")), "not found: There is no index docs");

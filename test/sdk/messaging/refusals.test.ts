@@ -68,7 +68,7 @@ const refusals: readonly (readonly [
         messages: [{ role: "user", content: "?" }],
       }),
     501,
-    "There is no chat completion here: publish to the URL of the service itself",
+    "Chat completions are not implemented: publish to the URL of the service itself",
   ],
   [
     "more retries than the limit",
