@@ -1,6 +1,6 @@
 /**
- * Text of floats in numbers: what is printed is the shortest decimal that a
- * plain search finds, and what is read is `Math.fround` of JavaScript's own
+ * Text of floats at random: printed text is the shortest decimal that a
+ * plain search finds, and parsed values are `Math.fround` of JavaScript's own
  * reading.
  *
  * Run again:  LARDER_FLOAT_TEXT_SEED=… npm run t -- test/fuzz/float32-text.test.ts
@@ -38,7 +38,7 @@ test("random floats print as a plain search finds", (context) => {
     checkPrinted(
       Array.from({ length: BATCH_COUNT }, () => {
         const bits = random.below(2 ** 32);
-        // What is not finite has no text.
+        // Values that are not finite have no text.
         return (bits & 0x7f800000) === 0x7f800000 ? 0 : bits;
       }),
     ),
@@ -64,7 +64,7 @@ test("random numbers are read as JavaScript reads them", (context) => {
   context.diagnostic(`SEED=${seed}: ${count} numbers read`);
 });
 
-/** Until the share of a test is used up, in batches. How many floats that were. */
+/** Runs batches until the allowance of a test is used up. Returns the number of floats. */
 function repeat(once: () => void): number {
   const allowance = allowanceOf("float32-text");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs / 2 : Number.POSITIVE_INFINITY;
@@ -100,8 +100,8 @@ function floatOf(bits: number): number {
 }
 
 /**
- * The plain search: with one digit more each time, the decimals around the
- * value; of those that read back as it the nearest, and of two the even one.
+ * The plain search: with one more digit each time, the decimals around the
+ * value; the nearest of those that parse back to it, and of two the even one.
  */
 function shortestText(value: number): string {
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
@@ -121,7 +121,7 @@ function shortestText(value: number): string {
   }
 }
 
-/** |value - digits * 10^power|, exactly, times a number that is always the same. */
+/** |value - digits * 10^power|, exactly, times a constant factor. */
 function distance(value: number, digits: bigint, power: number): bigint {
   const bits = bitsOf(value);
   const exponent = bits >>> 23;
@@ -131,7 +131,7 @@ function distance(value: number, digits: bigint, power: number): bigint {
   return left > right ? left - right : right - left;
 }
 
-/** A JSON number: what clients send, what lies between two floats, and what no client sends. */
+/** A JSON number: as clients send it, between two floats, and as no client sends it. */
 function drawNumber(random: Random): string {
   const digits = (countMax: number): string =>
     Array.from({ length: 1 + random.below(countMax) }, () => random.below(10)).join("");

@@ -1,10 +1,10 @@
 /**
- * Fuzzers from the command line, for as long as one likes.
+ * Fuzzers on the command line, for any duration.
  *
  *     npm run fuzz -- api --requests 100000
- *     npm run fuzz -- api --seed 17 --rounds 1      one round again
+ *     npm run fuzz -- api --seed 17 --rounds 1      repeats one round
  *
- * Prints what was counted and found; the exit code is 1 if something was.
+ * Prints the counts and findings; the exit code is 1 after a finding.
  */
 import { parseArgs } from "node:util";
 import { systemRandom } from "../../src/kernel/random.ts";

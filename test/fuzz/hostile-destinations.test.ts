@@ -1,6 +1,6 @@
 /**
- * All kinds of hostile destinations at once, in any order, on connections that
- * they share: every call ends once as its kind says, and nothing stays open.
+ * All kinds of hostile destinations at once, in any order, on shared
+ * connections: every call ends once as its kind requires, and nothing stays open.
  *
  * Run again:  LARDER_HOSTILE_SEED=… npm run t -- test/fuzz/hostile-destinations.test.ts
  */
@@ -17,7 +17,7 @@ const seed = seedFrom("LARDER_HOSTILE_SEED");
 
 const kinds = hostileKinds.filter(({ meetsNextCall }) => meetsNextCall !== true);
 
-/** Below the sockets of an origin, so that no call waits behind one that hangs. */
+/** Below the sockets of an origin, so that no call waits for one that hangs. */
 const CALLS_AT_ONCE = 40;
 const WAVES_PER_CLIENT = 10;
 

@@ -1,11 +1,11 @@
 /**
- * JSON commands by the rules that are published for them: random ones on random
- * documents answer, and leave, what a plain model of each says. The model has
- * values of JavaScript: an array command is what it does to an array, JSON.MERGE
- * the pseudo-code of RFC 7396, a path its plain reading.
+ * JSON commands by their published rules: random ones on random
+ * documents have the replies and results of a plain model of each. The model has
+ * values of JavaScript: an array command acts on an array, JSON.MERGE is
+ * the pseudo-code of RFC 7396, a path is read plainly.
  *
- * Changes are compared where a path leads to places of which none lies in
- * another; what happens elsewhere, `json-documents.test.ts` proves to be the same
+ * Changes are compared if no match of a path is inside
+ * another; for the others, `json-documents.test.ts` tests that the result is the same
  * after a replay.
  *
  * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-commands.test.ts
@@ -35,23 +35,23 @@ import {
 
 const seed = seedFrom("LARDER_JSON_SEED");
 
-/** A document that is longer is given up, so that none of them grows for ever. */
+/** A longer document is discarded, so that none grows without bound. */
 const TEXT_LENGTH_MAX = 10_000;
 const COMMANDS_PER_DOCUMENT = 40;
 
-/** What a command does at one place: its part of the reply, and the value that is there afterwards. */
+/** The effect of a command on one match: its part of the reply, and the new value. */
 interface Effect {
   readonly reply: Reply;
   readonly value?: Plain;
 }
 
-/** One command at work: the words behind the path, and what it does at a place; undefined for a value of another kind. */
+/** One call of a command: the words after the path, and its effect on a match; undefined for another type. */
 interface Attempt {
   readonly words: readonly string[];
   readonly at: (value: Plain) => Effect | undefined;
-  /** Makes one reply of those of all places; without it they are a list. */
+  /** Combines the replies of all matches into one; by default they are a list. */
   readonly answer?: (replies: readonly Reply[], values: readonly (Plain | undefined)[]) => Reply;
-  /** True if one place is enough to refuse the command. */
+  /** True if one match is enough to refuse the command. */
   readonly isRefusedAt?: (value: Plain) => boolean;
 }
 
@@ -158,7 +158,7 @@ const drawAttempt: Readonly<Record<string, (random: Random, found: readonly Foun
   },
 };
 
-test("random JSON commands answer and leave what a plain model of each says", (context) => {
+test("random JSON commands have the replies and results of a plain model of each", (context) => {
   const random = seededRandom(seed);
   const session = startSession();
   const worked = new Map<string, number>();
@@ -186,8 +186,7 @@ test("random JSON commands answer and leave what a plain model of each says", (c
     );
   });
   context.diagnostic(`SEED=${seed}: ${count} commands`);
-  if (count > 20_000)
-    assert.equal(worked.size, Object.keys(drawAttempt).length + 3, "every command has found something");
+  if (count > 20_000) assert.equal(worked.size, Object.keys(drawAttempt).length + 3, "every command has had a match");
 });
 
 interface Try {
@@ -200,7 +199,7 @@ interface Try {
   readonly name: string;
 }
 
-/** A command that works at each place. Returns the document afterwards. */
+/** A command that changes each match. Returns the document afterwards. */
 function changeOrAsk({ random, session, document, path, found, name }: Try): Plain {
   const attempt = (drawAttempt[name] as (random: Random, found: readonly Found[]) => Attempt)(random, found);
   if (!areApart(found)) return document;
@@ -239,7 +238,7 @@ function assign({ random, session, document, path, segments, found, name }: Try)
     assert.deepEqual(reply, condition === "NX" ? null : ok, where);
     if (condition === "NX") return document;
     const after = found.reduce<Plain>((changed, place) => withPlace(changed, place.at, made(place.value)), document);
-    // A patch that has been applied has nothing left to do.
+    // Applying a patch again changes nothing.
     if (name === "JSON.MERGE" && segments.every(isSingular)) assert.deepEqual(session.call(...words), ok, where);
     return after;
   }
@@ -261,7 +260,7 @@ function assign({ random, session, document, path, segments, found, name }: Try)
   return withPlace(document, [...parent.at, last.name], made(undefined));
 }
 
-/** JSON.DEL. Places that go with another are not counted. */
+/** JSON.DEL. Matches removed with another one are not counted. */
 function remove({ session, document, path, found, name }: Try): Plain | undefined {
   const reply = session.call(name, "key", path);
   const gone = new Set(found.map(({ at }) => JSON.stringify(at)));
@@ -293,7 +292,7 @@ function mergePatch(target: Plain | undefined, patch: Plain): Plain {
   return merged;
 }
 
-/** The document with another value at a place, or with a new member. */
+/** The document with another value at a path, or with a new member. */
 function withPlace(document: Plain, [step, ...rest]: readonly Step[], value: Plain): Plain {
   if (step === undefined) return value;
   if (Array.isArray(document))
@@ -302,7 +301,7 @@ function withPlace(document: Plain, [step, ...rest]: readonly Step[], value: Pla
   return new Map(document).set(step, withPlace(document.get(step) ?? null, rest, value));
 }
 
-/** True if no place is found twice, and none lies in another. */
+/** True if no match occurs twice, and none is inside another. */
 function areApart(found: readonly Found[]): boolean {
   const texts = found.map(({ at }) => `${at.map((step) => JSON.stringify(step)).join()},`.replace(/^,$/, ""));
   return texts.every((one, i) => texts.every((other, j) => i === j || !other.startsWith(one)));
@@ -324,7 +323,7 @@ function typeOf(value: Plain): string {
   return typeof value;
 }
 
-/** What JSON.CLEAR makes of a value; undefined for what it leaves alone. */
+/** The result of JSON.CLEAR for a value; undefined if it does not change it. */
 function emptyOf(value: Plain): Plain | undefined {
   if (typeof value === "number") return 0;
   if (Array.isArray(value)) return [];
@@ -355,7 +354,7 @@ function within(number: number, least: number, most: number): number {
   return Math.max(least, Math.min(number, most));
 }
 
-/** An index from the front; from the end where it is negative. */
+/** An index from the start; from the end if negative. */
 function counted(index: number, length: number): number {
   return index < 0 ? length + index : index;
 }
@@ -364,7 +363,7 @@ function drawValues(random: Random): readonly Plain[] {
   return Array.from({ length: 1 + random.below(3) }, () => drawValue(random, 1));
 }
 
-/** A patch: an object for the most part, with a null now and then. */
+/** A patch: mostly an object, sometimes with a null. */
 function drawPatch(random: Random): Plain {
   return random.below(5) === 0 ? drawValue(random, 1) : new Map(drawMembers(random));
 }
@@ -376,7 +375,7 @@ function drawMembers(random: Random): readonly (readonly [string, Plain])[] {
   });
 }
 
-/** One of the many JSON texts of a value, in UTF-8: with blanks where they may be, and letters escaped that need not be. */
+/** One of the many JSON texts of a value, in UTF-8: with optional blanks, and optional escapes of letters. */
 function spelled(random: Random, value: Plain): string {
   const blank = (): string => pick(random, ["", "", "", " ", "\n\t", "\r"]);
   const spell = (each: Plain): string => {
@@ -389,7 +388,7 @@ function spelled(random: Random, value: Plain): string {
   return latin(blank() + spell(value) + blank());
 }
 
-/** Runs as often as the allowance of the suite says, and returns how often. */
+/** Runs until the allowance of the suite is used up, and returns the number of runs. */
 function repeat(once: (number: number) => void): number {
   const allowance = allowanceOf("json-commands");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs : Number.POSITIVE_INFINITY;

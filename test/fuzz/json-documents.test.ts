@@ -1,7 +1,7 @@
 /**
- * Random JSON commands on a few keys: none of them breaks the store, what the
- * documents are said to take is what they take, and journal and snapshot
- * rebuild what is served.
+ * Random JSON commands on a few keys: none breaks the store, the reported memory of
+ * the documents is the actual memory, and journal and snapshot
+ * rebuild the served state.
  *
  * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-documents.test.ts
  */

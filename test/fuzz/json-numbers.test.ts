@@ -1,8 +1,8 @@
 /**
  * Arithmetic on JSON documents by its published rules: integers are exact while
- * 64 bits hold them and doubles beyond, whatever has a fraction or an exponent
- * is a double, no result is beyond all doubles, and what is printed reads back
- * as what it was. The judge of integers is BigInt, that of doubles JavaScript.
+ * 64 bits represent them and doubles beyond, a number with a fraction or an exponent
+ * is a double, no result is out of range for doubles, and printed numbers parse back
+ * to the same value. BigInt is the reference for integers, JavaScript for doubles.
  *
  * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-numbers.test.ts
  */
@@ -21,10 +21,10 @@ const INTEGER_MIN = -(2n ** 63n);
 const INTEGER_MAX = 2n ** 64n - 1n;
 const OUT_OF_RANGE = error("ERR result is not a finite number");
 
-/** A number as a document keeps it. */
+/** A number as a document stores it. */
 type Kept = { readonly integer: bigint } | { readonly double: number };
 
-test("sums and products are those of BigInt and of doubles", (context) => {
+test("sums and products equal those of BigInt and of doubles", (context) => {
   const random = seededRandom(seed);
   const session = startSession();
   let beyondCount = 0;
@@ -79,7 +79,7 @@ function keptFrom(lexeme: string): Kept {
   return keptInteger(BigInt(lexeme));
 }
 
-/** An integer while 64 bits hold it. */
+/** An integer if 64 bits represent it. */
 function keptInteger(integer: bigint): Kept {
   return integer >= INTEGER_MIN && integer <= INTEGER_MAX ? { integer } : { double: Number(integer) };
 }
@@ -98,14 +98,14 @@ function doubleOf(kept: Kept): number {
   return "double" in kept ? kept.double : Number(kept.integer);
 }
 
-/** A double always shows that it is one. */
+/** The text of a double is never that of an integer. */
 function printed(kept: Kept): string {
   if ("integer" in kept) return `${kept.integer}`;
   const text = Object.is(kept.double, -0) ? "-0" : `${kept.double}`;
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
-/** A number as JSON may spell it, often near a bound of integers. */
+/** A number in any JSON spelling, often near a bound of integers. */
 function drawLexeme(random: Random): string {
   const sign = random.below(2) === 0 ? "-" : "";
   switch (random.below(6)) {
@@ -131,7 +131,7 @@ function drawDigits(random: Random, count: number): string {
   return Array.from({ length: count }, () => random.below(10)).join("");
 }
 
-/** Half of the suite's allowance for each of the two tests. Returns how often it ran. */
+/** Half of the suite's allowance for each of the two tests. Returns the number of runs. */
 function repeat(once: () => void): number {
   const allowance = allowanceOf("json-numbers");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs / 2 : Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * JSON paths in numbers: random ones find in random documents what a plain
- * reading of RFC 9535 finds, in the same order and at the same places, and
- * whatever else is sent is refused by a `CommandError` in no time.
+ * JSON paths at random: random paths have the same matches in random documents as a plain
+ * implementation of RFC 9535, in the same order and at the same locations, and
+ * other texts are refused by a `CommandError` quickly.
  *
  * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-paths.test.ts
  */
@@ -21,7 +21,7 @@ import { drawSegments, drawValue, follow, jsonOf, latin, pick, spellSegment } fr
 
 const seed = seedFrom("LARDER_JSON_SEED");
 
-test("random paths find what a plain reading of them finds", (context) => {
+test("random paths have the matches of a plain implementation", (context) => {
   const random = seededRandom(seed);
   let foundCount = 0;
   const count = repeat(() => {
@@ -47,7 +47,7 @@ test("random paths find what a plain reading of them finds", (context) => {
   context.diagnostic(`SEED=${seed}: ${count} paths found ${foundCount} nodes`);
 });
 
-test("A-08: no text does anything but lead somewhere or be refused, and none takes long", (context) => {
+test("A-08: every text is a path or is refused, and none takes long", (context) => {
   const random = seededRandom(seed);
   const { node } = parseJson(latin(jsonOf(drawValue(random, 5))));
   let readCount = 0;
@@ -67,7 +67,7 @@ test("A-08: no text does anything but lead somewhere or be refused, and none tak
   context.diagnostic(`SEED=${seed}: ${count} texts, ${readCount} of them paths`);
 });
 
-/** Half of the suite's allowance for each of the two tests. Returns how often it ran. */
+/** Half of the suite's allowance for each of the two tests. Returns the number of runs. */
 function repeat(once: () => void): number {
   const allowance = allowanceOf("json-paths");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs / 2 : Number.POSITIVE_INFINITY;
@@ -105,7 +105,7 @@ const junk = [
 
 function drawJunk(random: Random): string {
   if (random.below(3) === 0) {
-    // A path with one place changed.
+    // A path with one edit.
     const segments = drawSegments(random, 2).map((segment) => spellSegment(random, segment));
     const text = `$${segments.join("")}`;
     const at = random.below(text.length + 1);

@@ -1,7 +1,7 @@
 /**
- * Requests to messaging that are put together from pieces that mean something,
- * in every order and place: none ends in anything but an answer or a refusal,
- * and what reaches the engine is what may reach a destination.
+ * Requests to messaging that are combined from meaningful pieces,
+ * in every order and place: each ends with a success or a refusal,
+ * and the engine gets only what may reach a destination.
  *
  * Run again:  LARDER_MESSAGING_REQUESTS_SEED=… npm run t -- test/fuzz/messaging-requests.test.ts
  */
@@ -93,7 +93,7 @@ const destinations: readonly string[] = [
 const prefixes: readonly string[] = ["Service-", "Upstash-", "service-", "upstash-", "service_", "qstash_", ""];
 const statuses: readonly number[] = [200, 202, 400, 401, 404, 405, 412, 501];
 
-test("C-10, C-11, C-12: whatever is sent, nothing reaches the engine that may not reach a destination", async (context) => {
+test("C-10, C-11, C-12: for any request, the engine gets only what may reach a destination", async (context) => {
   const random = seededRandom(seed);
   const allowance = allowanceOf("messaging-requests");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs : Number.POSITIVE_INFINITY;
@@ -141,7 +141,7 @@ function checkOptions({ headers, retriesMax }: PublishOptions): void {
     const name = headers[i] ?? "";
     const isAllowed = isForwarded(name.toLowerCase()) || (i === 0 && name === "Content-Type");
     assert.ok(isAllowed, `SEED=${seed} ${name}`);
-    // Throws for what is no header.
+    // Throws for an invalid header.
     new Headers([[name, headers[i + 1] ?? ""]]);
   }
 }
@@ -172,7 +172,7 @@ function draw(random: Random): { line: string; headers: string[]; body?: unknown
   const tail = several(random, 2, () => pick(random, separators) + pick(random, values)).join("");
   const path = `${pick(random, ["publish", "enqueue/q"])}/${pick(random, destinations)}${random.below(3) === 0 ? tail : ""}`;
   const mark = query.length > 0 ? (path.includes("?") ? "&" : "?") : "";
-  // A request line holds no blanks and nothing outside Latin-1; the listener sees to that.
+  // A request line has no blanks and only Latin-1; the listener guarantees it.
   return { line: `POST /v2/${path}${mark}${query.join("&")}`.replaceAll(/ (?!\/v2)/g, "%20"), headers, token };
 }
 

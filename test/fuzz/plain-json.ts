@@ -1,8 +1,8 @@
 /**
- * JSON and paths in it as plainly as can be, to compare the store with: values
- * are those of JavaScript, with maps for objects, and a path is followed by
- * lists of what was found, every rule of RFC 9535 spelled out, no budget. Both
- * can be drawn at random and spelled in one of the many ways to spell them.
+ * A plain implementation of JSON and paths, to compare with the store: values
+ * are those of JavaScript, with maps for objects, and a path is evaluated with
+ * lists of matches, every rule of RFC 9535 spelled out, no budget. Both
+ * can be drawn at random and written in one of their many spellings.
  */
 import type { Random } from "../../src/kernel/random.ts";
 
@@ -36,7 +36,7 @@ const names = ["a", "b", "c", "é", "", "a b", "'", '"', "\\", "__proto__", "len
 const scalars: readonly Plain[] = [null, true, false, 0, 1, -1, 2.5, "", "a", "b", "é", "😀", "1"];
 const signs = ["==", "!=", "<", "<=", ">", ">="];
 
-/** All that the segments lead to, in the order of the store: what lies below a value comes before the value. */
+/** All matches of the segments, in the order of the store: matches below a value come before the value. */
 export function follow(start: readonly Found[], segments: readonly Segment[], root: Plain): readonly Found[] {
   return segments.reduce(
     (found, { below, selectors }) =>
@@ -45,7 +45,7 @@ export function follow(start: readonly Found[], segments: readonly Segment[], ro
   );
 }
 
-/** What lies below comes first. */
+/** Matches below come first. */
 function withAllBelow(one: Found): readonly Found[] {
   return [...childrenOf(one).flatMap(withAllBelow), one];
 }
@@ -71,7 +71,7 @@ function select(one: Found, selectors: readonly Selector[], root: Plain): readon
   });
 }
 
-/** The places that a slice names, by asking of each place whether it is one. */
+/** The indices of a slice, by checking each index. */
 function placesOf(count: number, start: number | undefined, end: number | undefined, step: number): readonly number[] {
   if (step === 0) return [];
   const places = Array.from({ length: count }, (_, place) => place);
@@ -164,7 +164,7 @@ function drawSide(random: Random): Side {
   return { path, fromRoot: random.below(4) === 0 };
 }
 
-/** A value that nests so deep at most. */
+/** A value with at most this depth. */
 export function drawValue(random: Random, depth: number): Plain {
   const kind = random.below(depth > 0 ? 5 : 1);
   if (kind === 0) return pick(random, scalars);
@@ -179,7 +179,7 @@ export function jsonOf(value: Plain): string {
   return `{${[...value].map(([name, member]) => `${JSON.stringify(name)}:${jsonOf(member)}`).join()}}`;
 }
 
-/** One of the many texts that say the same. */
+/** One of the many equivalent texts. */
 export function spellSegment(random: Random, { below, selectors }: Segment): string {
   const [first] = selectors;
   const dots = below ? ".." : "";

@@ -1,8 +1,8 @@
 /**
- * Redis files with bytes changed, cut off, put in or left out: each is refused
- * with a place in the file, and nothing else happens. And dumps of redis-server
- * with changed contents and a right checksum: the reader may find no fault with
- * them, but always comes to an end.
+ * Redis files with bytes changed, cut off, inserted or removed: each is refused
+ * with an offset in the file, and has no other effect. And dumps of redis-server
+ * with changed contents and a valid checksum: the reader may accept
+ * them, but always terminates.
  *
  * Run again:  LARDER_RDB_SEED=… npm run t -- test/fuzz/rdb-files.test.ts
  */
@@ -25,7 +25,7 @@ const whole = rdbBytes([
   ...valuesInHex.map(([, type, content]) => `fc0100000000000000${type}016b${content}`),
 ]);
 
-/** The places that a damaged record can be at are within the file; the records that were read until then are its own. */
+/** The offset of a damaged record is within the file; the records before it are those of the file. */
 async function read(bytes: Buffer): Promise<"whole" | "refused"> {
   const reader = new RdbReader(memoryFile(bytes), bytes.length);
   let recordCount = 0;
@@ -62,7 +62,7 @@ const changes: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
   },
 ];
 
-/** The same with the checksum of what it is now. */
+/** The same with the checksum of the new contents. */
 function sealed(bytes: Buffer): Buffer {
   if (bytes.length < CRC64_BYTES) return bytes;
   const content = bytes.length - CRC64_BYTES;
@@ -71,7 +71,7 @@ function sealed(bytes: Buffer): Buffer {
   return copy;
 }
 
-test("a damaged file is refused with a place, and one that is sealed again ends", async (context) => {
+test("a damaged file is refused with an offset, and reading one with a new checksum terminates", async (context) => {
   const limit = allowanceOf("rdb-files");
   const startMs = systemClock.monotonicMs();
   const random = seededRandom(seed);

@@ -1,7 +1,7 @@
 /**
- * Random streams of RESP requests, cut at random places: the words that went in
- * come out. The same streams with random bytes changed: how they are cut
- * changes nothing of what is read or refused.
+ * Random streams of RESP requests, cut at random places: the same words
+ * come out. The same streams with random bytes changed: the cuts do
+ * not affect the result.
  *
  * Run again:  LARDER_RESP_SEED=… npm run t -- test/fuzz/resp-requests.test.ts
  */
@@ -16,10 +16,10 @@ import { seedFrom } from "../harness/seed.ts";
 const seed = seedFrom("LARDER_RESP_SEED");
 
 const REQUEST_BYTES_MAX = 50_000;
-/** What mutations are drawn from: where requests break. */
+/** The bytes of mutations: those that break requests. */
 const SIGNS = "*$\r\n0123456789-\"'\\x \x00\xff";
 
-test("A-13: requests in RESP come out as they went in, and malformed ones are refused alike", (context) => {
+test("A-13: requests in RESP are parsed the same in any chunks, and so are refusals of malformed ones", (context) => {
   const limit = allowanceOf("resp-requests");
   const startMs = systemClock.monotonicMs();
   const random = seededRandom(seed);
@@ -66,7 +66,7 @@ function drawWord(random: Random): string {
   return Array.from({ length }, (_, i) => String.fromCharCode((start + i * 7) & 255)).join("");
 }
 
-/** An array of bulk strings, or now and then a line with every word in quotes. */
+/** An array of bulk strings, or sometimes a line with every word in quotes. */
 function print(words: readonly string[], random: Random): string {
   const bytes = words.reduce((sum, word) => sum + word.length, 0);
   if (bytes < 1_000 && random.below(4) === 0) {

@@ -1,7 +1,7 @@
 /**
- * Bodies of the vector index in numbers: random ones, and random ones with a few
- * characters changed, are refused as no JSON exactly when `JSON.parse` refuses
- * them, and otherwise say what a plain reading of its result says.
+ * Bodies of the vector index at random: random ones, and random ones with a few
+ * characters changed, are refused as invalid JSON exactly if `JSON.parse` refuses
+ * them, and otherwise are read like its result.
  *
  * Run again:  LARDER_VECTOR_BODY_SEED=… npm run t -- test/fuzz/vector-body.test.ts
  */
@@ -19,7 +19,7 @@ import { seedFrom } from "../harness/seed.ts";
 
 const seed = seedFrom("LARDER_VECTOR_BODY_SEED");
 
-test("an upsert is accepted and read as a plain reading of JSON.parse does", (context) => {
+test("an upsert is accepted and read as a plain reader on top of JSON.parse does", (context) => {
   const random = seededRandom(seed);
   const counts = { read: 0, unprocessable: 0, malformed: 0 };
   const count = repeat(() => {
@@ -73,7 +73,7 @@ function outcomeOf<Value>(read: () => Value): Outcome<Value> {
   }
 }
 
-// The plain reading.
+// The plain reader.
 
 interface PlainRecord {
   readonly id: string;
@@ -83,7 +83,7 @@ interface PlainRecord {
   readonly data: string | undefined;
 }
 
-/** Thrown where a rule is broken. */
+/** Thrown if a rule is broken. */
 class Broken extends Error {}
 
 function must(condition: boolean): asserts condition {
@@ -167,7 +167,7 @@ interface KnownMembers {
   readonly values?: unknown;
 }
 
-/** Finite numbers, and text without lone surrogates. */
+/** Checks for finite numbers, and text without lone surrogates. */
 function isKeptThroughout(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value === "string") return value.isWellFormed();
@@ -175,7 +175,7 @@ function isKeptThroughout(value: unknown): boolean {
   return Object.entries(value).every(([name, member]) => name.isWellFormed() && isKeptThroughout(member));
 }
 
-// What is drawn.
+// The generator.
 
 const recordNames = ["id", "vector", "sparseVector", "metadata", "data", "namespace", "__proto__", "i\\u0064", "é", ""];
 const sparseNames = ["indices", "values", "v\\u0061lues", "x"];

@@ -1,7 +1,7 @@
 /**
- * Metadata filters in numbers: random ones decide random records as a plain
- * reading of the same filter does, and whatever else is sent is refused by a
- * `FilterFailure` in no time.
+ * Metadata filters at random: random ones select random records as a plain
+ * evaluation of the same filter does, and other texts are refused by a
+ * `FilterFailure` quickly.
  *
  * Run again:  LARDER_VECTOR_FILTER_SEED=… npm run t -- test/fuzz/vector-filter.test.ts
  */
@@ -31,10 +31,10 @@ const strings = ["", "a", "ab", "ba", "aab", "it's", 'say "a"', "a\\b", "\\", "�
 const patterns = ["*", "?", "a*", "*a*", "[ab]?", "[^a]*", "*😀", "\\*", "[", "a\\\\b", "[a-é]*b", "??", "", "*a*a*b"];
 const numbers = [0, 1, -1, 2, 2.5, 1000, -0.001, 1e21];
 const words = ["=", "!=", "<", "<=", ">", ">=", "GLOB", "NOT GLOB", "IN", "NOT IN", "CONTAINS", "NOT CONTAINS"];
-/** Three times in four one of the first few is drawn, so that filters and records have something in common. */
+/** Three times in four one of the first few is drawn, so that filters and records share values. */
 const USUAL_COUNT = 3;
 
-test("B2.filter: a compiled filter decides as a plain reading of it", (context) => {
+test("B2.filter: a compiled filter decides as a plain evaluation does", (context) => {
   const random = seededRandom(seed);
   let passed = 0;
   const count = repeat(() => {
@@ -53,7 +53,7 @@ test("B2.filter: a compiled filter decides as a plain reading of it", (context) 
   context.diagnostic(`SEED=${seed}: ${count} filters, ${passed} of ${4 * count} records passed`);
 });
 
-test("B-04: no text does anything but compile or be refused, and none takes long", (context) => {
+test("B-04: every text compiles or is refused, and none takes long", (context) => {
   const random = seededRandom(seed);
   let compiled = 0;
   const metadata = JSON.parse(jsonOf(drawObject(random, 3)));
@@ -62,14 +62,14 @@ test("B-04: no text does anything but compile or be refused, and none takes long
     const startMs = systemClock.monotonicMs();
     const filter = compileOrRefuse(text);
     filter?.matches(metadata);
-    // Thousands of times what it takes; a reading that is not linear is beyond it at once.
+    // Thousands of times the usual time; a parser that is not linear would exceed it at once.
     assert.ok(systemClock.monotonicMs() - startMs < 2_000, `SEED=${seed} ${JSON.stringify(text)}`);
     if (filter !== undefined) compiled += 1;
   });
   context.diagnostic(`SEED=${seed}: ${count} texts, ${compiled} of them filters`);
 });
 
-/** Half of the suite's allowance for each of the two tests. Returns how often it ran. */
+/** Half of the suite's allowance for each of the two tests. Returns the number of runs. */
 function repeat(once: () => void): number {
   const allowance = allowanceOf("vector-filter");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs / 2 : Number.POSITIVE_INFINITY;
@@ -98,7 +98,7 @@ function compileOrRefuse(text: string): Filter | undefined {
   }
 }
 
-// The plain reading: no closures, no prototypes, every case spelled out.
+// The plain evaluation: no closures, no prototypes, every case spelled out.
 
 function holds(node: Node, metadata: Value): boolean {
   if ("and" in node) return node.and.every((part) => holds(part, metadata));
@@ -108,7 +108,7 @@ function holds(node: Node, metadata: Value): boolean {
   if (node.words === "HAS NOT FIELD") return field === undefined;
   if (field === undefined || field === null) return false;
   const [first] = node.operands;
-  if (first === undefined) return assert.fail("an operator behind a field has an operand");
+  if (first === undefined) return assert.fail("an operator after a field has an operand");
   switch (node.words) {
     case "=":
       return equals(field, first);
@@ -148,7 +148,7 @@ function equals(value: Value, operand: Scalar): boolean {
   return one === other;
 }
 
-/** One way out of each star after the other, which is fine for short texts. */
+/** Tries every length of each star, which is fine for short texts. */
 function globs(pattern: readonly string[], text: readonly string[]): boolean {
   const [sign, ...rest] = pattern;
   if (sign === undefined) return text.length === 0;
@@ -216,7 +216,7 @@ function jsonOf(value: Value): string {
   return `{${[...value].map(([name, member]) => `${JSON.stringify(name)}:${jsonOf(member)}`).join()}}`;
 }
 
-/** One of the many texts that say the same. */
+/** One of the many equivalent texts. */
 function spell(random: Random, node: Node): string {
   let text = "";
   for (const token of tokensOf(random, node)) {
@@ -266,7 +266,7 @@ const junk = [
 
 function drawJunk(random: Random): string {
   if (random.below(4) === 0) {
-    // A filter with one place changed.
+    // A filter with one edit.
     const text = spell(random, drawNode(random, 3));
     const at = random.below(text.length + 1);
     return text.slice(0, at) + (random.below(2) === 0 ? pick(random, junk) : "") + text.slice(at + random.below(3));
@@ -286,5 +286,5 @@ function pickUsual<Item>(random: Random, from: readonly Item[]): Item {
 
 function pick<Item>(random: Random, from: readonly Item[]): Item {
   const item = from[random.below(from.length)];
-  return item ?? assert.fail("there is something to pick from");
+  return item ?? assert.fail("the list is not empty");
 }

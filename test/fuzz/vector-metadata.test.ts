@@ -1,7 +1,7 @@
 /**
- * Filters over all records of a namespace: whatever is written, removed and
- * asked for in whatever order and in steps of whatever size, the bits are those
- * that the filter gives for each record's metadata by itself.
+ * Filters over all records of a namespace: for any writes, deletes and
+ * queries in any order and in steps of any size, the bits are those
+ * of the filter on each record's metadata alone.
  *
  * Run again:  LARDER_VECTOR_METADATA_SEED=… npm run t -- test/fuzz/vector-metadata.test.ts
  */
@@ -18,7 +18,7 @@ import { seedFrom } from "../harness/seed.ts";
 
 const seed = seedFrom("LARDER_VECTOR_METADATA_SEED");
 
-/** What the store is compared with. */
+/** The reference for the store. */
 type Records = (string | undefined | "absent")[];
 
 type Action =
@@ -130,7 +130,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-test("B2.filter: the bits of a filter are what it says of each record by itself", (context) => {
+test("B2.filter: the bits of a filter equal its result on each record", (context) => {
   let stepsDone = 0;
   const property = fc.property(
     fc.array(filter, { minLength: 1, maxLength: 6 }),
@@ -150,7 +150,7 @@ test("B2.filter: the bits of a filter are what it says of each record by itself"
   context.diagnostic(`SEED=${seed}: ${stepsDone} answers compared in ${Math.round(tookMs)} ms`);
 });
 
-/** Does what is asked, and compares whenever a step says that it is done. Returns how often that was. */
+/** Runs the operations, and compares after each completed step. Returns the number of comparisons. */
 function play(filterTexts: readonly string[], actions: readonly Action[]): number {
   const store = new MetadataStore();
   const matcher = new FilterMatcher(store);
@@ -191,7 +191,7 @@ function play(filterTexts: readonly string[], actions: readonly Action[]): numbe
     }
   }
   for (const match of matches) {
-    for (let steps = 0; !match.step(20_000); steps += 1) assert.ok(steps < 10_000, "a match comes to its end");
+    for (let steps = 0; !match.step(20_000); steps += 1) assert.ok(steps < 10_000, "a match terminates");
     compare(match, records);
     for (const [record, text] of records.slice(0, 20).entries())
       assert.equal(matcher.passesNow(record, match.filter), passes(match, text));

@@ -1,6 +1,6 @@
 /**
- * Requests that are made from the OpenAPI documents of the areas, and what must
- * be true of every answer.
+ * Requests generated from the OpenAPI documents of the areas, and properties of
+ * every answer.
  *
  * Run again:  LARDER_API_REQUESTS_SEED=… npm run t -- test/fuzz/api/api-requests.test.ts
  */
@@ -15,10 +15,10 @@ import { findingLines, operationsNeverDone, operationsNotHit, reportLines } from
 import { faultOf } from "./validate.ts";
 
 const seed = seedFrom("LARDER_API_REQUESTS_SEED", 2 ** 30);
-/** Enough that everything has been done that can be. */
+/** Enough that every possible operation has succeeded. */
 const MANY_REQUESTS = 20_000;
 
-test("every answer of every operation is as its document says, whatever is asked", async (context) => {
+test("every answer of every operation conforms to its document, for any request", async (context) => {
   const tally = await fuzz();
   for (const line of reportLines(tally, { withCounts: false })) context.diagnostic(line);
   context.diagnostic(`LARDER_API_REQUESTS_SEED=${seed}`);
@@ -34,7 +34,7 @@ async function fuzz(): Promise<Tally> {
   const countMax = "count" in allowance ? allowance.count : Number.POSITIVE_INFINITY;
   const tally = emptyTally();
   for (let round = 0; tally.requests < countMax && systemClock.monotonicMs() < endMs; round += 1) {
-    // The first round is whole, so that every operation is asked.
+    // The first round is complete, so that every operation is called.
     await runRound(seed + round, tally, { isOver: () => round > 0 && systemClock.monotonicMs() >= endMs });
   }
   return tally;

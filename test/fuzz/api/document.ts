@@ -1,4 +1,4 @@
-/** An OpenAPI document as the fuzzer reads it: what was served, and nothing of how it was made. */
+/** An OpenAPI document as the fuzzer reads it: only the served text. */
 import type { Schema } from "../../../src/edge/openapi/schema.ts";
 
 export interface ReadParameter {
@@ -9,7 +9,7 @@ export interface ReadParameter {
 }
 
 export interface ReadAnswer {
-  /** By content type; empty: no body is told of. */
+  /** By content type; empty: no body is described. */
   readonly content: ReadonlyMap<string, Schema>;
 }
 

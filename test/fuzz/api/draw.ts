@@ -1,16 +1,16 @@
 /**
- * Draws values from shapes: such as fit, and such as do not quite. What a shape
- * cannot say (that two lists are equally long, that a filter has a grammar)
- * stands in the hints, by the name of the field.
+ * Draws values from schemas: valid ones and nearly valid ones. Constraints that a schema
+ * cannot express (two lists of equal length, the grammar of a filter)
+ * are in the hints, by the name of the field.
  *
- * Names lead from answers to requests: what an answer calls `dlqId` is drawn
- * again wherever a request wants a `dlqId`.
+ * Names connect answers to requests: a `dlqId` of an answer is drawn
+ * again for each `dlqId` of a request.
  */
 import type { Schema } from "../../../src/edge/openapi/schema.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import type { Resolve } from "./validate.ts";
 
-/** How many values of a name are remembered. */
+/** The number of values remembered for a name. */
 const POOL_COUNT_MAX = 40;
 
 /** Names of answers to names of requests that mean the same. */
@@ -29,7 +29,7 @@ const aliases = new Map([
   ["newNamespace", "namespace"],
 ]);
 
-/** What callers name themselves; other ids come from answers. */
+/** Names chosen by callers; other ids come from answers. */
 const chosenNames: readonly string[] = [
   ...["queueName", "urlGroupName", "flowControlKey", "scheduleId", "eventId", "id", "namespace"],
   ...["Service-Queue-Name", "Service-Flow-Control-Key", "Service-Schedule-Id", "newNamespace"],
@@ -113,12 +113,12 @@ export class Drawer {
     return values[this.random.below(values.length)] as Value;
   }
 
-  /** A name as callers choose them. */
+  /** A name as callers choose it. */
   word(): string {
     return this.oneOf(["a", "b-1", "main", "Orders_2", "x.y", "n"]);
   }
 
-  /** Text that nobody chooses on purpose. */
+  /** Text that no caller chooses on purpose. */
   junk(): string {
     return this.oneOf(JUNK)();
   }
@@ -128,13 +128,13 @@ export class Drawer {
     return this.oneOf(commandLines).split(" ");
   }
 
-  /** What an answer called so. */
+  /** A value that an answer had under this name. */
   fromPool(name: string): string | undefined {
     const pool = this.#pools.get(aliases.get(name) ?? name);
     return pool === undefined ? undefined : this.oneOf(pool);
   }
 
-  /** Remembers what an answer says under the names of its fields. */
+  /** Remembers the values of an answer under the names of its fields. */
   learn(value: unknown, name = ""): void {
     if (Array.isArray(value)) for (const item of value.slice(0, 5)) this.learn(item, name);
     else if (typeof value === "object" && value !== null) {
@@ -153,7 +153,7 @@ export class Drawer {
     }
   }
 
-  /** A value of this shape, of a field of this name. */
+  /** A value of this schema, for a field of this name. */
   value(given: Schema, name = ""): unknown {
     const schema = this.#resolve(given);
     const hint = this.#hints.get(name);
@@ -226,7 +226,7 @@ export class Drawer {
     };
   }
 
-  /** The value with one thing about it changed, so that it may not fit any more. */
+  /** The value with one change, so that it may no longer be valid. */
   spoiled(value: unknown): unknown {
     if (Array.isArray(value) && value.length > 0 && this.chance(0.8)) {
       const changed: unknown[] = [...value];
@@ -261,7 +261,7 @@ const JUNK: readonly (() => string)[] = [
   () => "x".repeat(600),
   () => "-1",
   () => "99999999999999999999",
-  // Above what a message may be tried again.
+  // Above the maximum of retries.
   () => "1000001",
   () => "__proto__",
   () => "constructor",

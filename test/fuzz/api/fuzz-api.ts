@@ -1,13 +1,13 @@
 /**
- * Random requests to all areas, made from the documents that they serve, and
- * what is wrong with the answers.
+ * Random requests to all areas, generated from the documents that they serve, and
+ * the faults of the answers.
  *
- * A round asks fresh areas some hundred requests each, and its seed decides all
- * of it, so what a round found can be had again:
+ * A round sends some hundred requests to fresh areas, and its seed determines all
+ * of them, so the findings of a round can be reproduced:
  *
  *     npm run fuzz -- api --seed <seed of the round> --rounds 1
  *
- * Operations come in turns, so that each is asked in every round; ids lead from
+ * Operations come in turns, so that each is called in every round; ids lead from
  * answers to later requests.
  */
 import type { HttpReply, HttpService, HttpStream } from "../../../src/edge/handler.ts";
@@ -19,9 +19,9 @@ import { type Exchange, oracles, type TokenGiven } from "./oracles.ts";
 import { type DrawnRequest, drawRequest } from "./requests.ts";
 import { READ_ONLY_TOKEN, type Subject, subjects, TOKEN } from "./subjects.ts";
 
-/** How often each operation is asked in a round. */
+/** The number of calls of each operation in a round. */
 const ASKED_PER_OPERATION = 10;
-/** So many requests, then time passes. */
+/** After this many requests, time passes. */
 const REQUESTS_PER_SPAN = 12;
 const spansMs: readonly number[] = [0, 1_000, 20_000, 200_000, 2_500_000];
 
@@ -30,7 +30,7 @@ export interface Finding {
   readonly detail: string;
   readonly operation: string;
   readonly seed: number;
-  /** The request, for people. */
+  /** The request, as readable text. */
   readonly request: string;
 }
 
@@ -45,7 +45,7 @@ export function emptyTally(): Tally {
   return { requests: 0, statuses: new Map(), findings: [] };
 }
 
-/** Puts something between the fuzzer and an area: faults that it must find. */
+/** Wraps an area with a fault that the fuzzer must find. */
 export type Bend = (area: HttpService) => HttpService;
 
 /** One round over all areas. Adds to the tally; ends early when `isOver` says so. */
@@ -105,7 +105,7 @@ class Round {
     const request = drawRequest(wanted, drawer);
     const token = drawToken(wanted, drawer);
     const isWatched = token === "read-only";
-    // What is under way would change what is kept.
+    // Running work would change the stored state.
     if (isWatched) await subject.advance(0);
     const before = isWatched ? subject.state() : undefined;
     const sent = `${request.method} ${withToken(request, wanted, token)}`;
@@ -116,7 +116,7 @@ class Round {
       reply = await this.#area.handle(edgeRequest(sent, { token: null, headers, body: request.body }));
     } catch (fault) {
       const detail = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-      tally.findings.push({ oracle: "no fault of the server", detail, operation: wanted.id, seed, request: shown });
+      tally.findings.push({ oracle: "no internal error", detail, operation: wanted.id, seed, request: shown });
       return;
     }
     const isStateSame = before === undefined ? undefined : subject.state() === before;
@@ -153,7 +153,7 @@ class Round {
   }
 }
 
-/** Odd values may lead to another route than they were drawn for; its name says which. */
+/** Odd values may reach another route than they were drawn for; its name identifies it. */
 function operationOf(
   route: string | undefined,
   { method }: DrawnRequest,
@@ -173,7 +173,7 @@ function learn(drawer: Drawer, { text, contentType, subject, operation }: Exchan
   if (!contentType.includes("json") || subject.name === "store") return;
   const value: unknown = JSON.parse(text);
   drawer.learn(value);
-  // Lists call by `name` what paths call by a name of their own.
+  // Lists use `name` where paths use a specific name.
   const named = /\{(\w+)\}$/.exec(operation.path)?.[1];
   if (named === undefined && Array.isArray(value)) {
     const kind = { listQueues: "queueName", listUrlGroups: "urlGroupName" }[operation.id];
@@ -213,7 +213,7 @@ function headerOf({ headers }: HttpReply | HttpStream, wanted: string): string {
   return index < 0 ? "" : (headers[index + 1] ?? "");
 }
 
-/** Of a stream, what it begins with. */
+/** The start of a stream. */
 function textOf(reply: HttpReply | HttpStream): string {
   if ("body" in reply) {
     if (typeof reply.body !== "string") return reply.body.toString("utf8");

@@ -1,6 +1,6 @@
 /**
- * What must be true of every answer, whatever was asked. A row judges one
- * exchange and says what is wrong, or nothing.
+ * Properties of every answer to any request. A row judges one
+ * exchange and returns the fault, or undefined.
  */
 import type { ReadDocument, ReadOperation } from "./document.ts";
 import type { DrawnRequest } from "./requests.ts";
@@ -12,14 +12,14 @@ export type TokenGiven = "standard" | "standard in the query" | "read-only" | "w
 export interface Exchange {
   readonly subject: Subject;
   readonly document: ReadDocument;
-  /** The one that answered. */
+  /** The operation that answered. */
   readonly operation: ReadOperation;
   readonly request: DrawnRequest;
   readonly token: TokenGiven;
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
-  /** Whether what is kept is as it was before; undefined: nobody looked. */
+  /** True if the stored state did not change; undefined if not checked. */
   readonly isStateSame: boolean | undefined;
 }
 
@@ -28,11 +28,11 @@ export interface Oracle {
   readonly judge: (exchange: Exchange) => string | undefined;
 }
 
-/** What says that something is wrong with the request: its text names a field. */
+/** The statuses of invalid requests: the error text names a field. */
 const inputErrors: readonly number[] = [400, 412, 422];
 
 /**
- * Texts that name no field and stay as they are, by why.
+ * Texts without a field that must stay unchanged, with the reason.
  */
 const prescribedTexts: readonly { readonly text: RegExp; readonly reason: string }[] = [
   {
@@ -51,7 +51,7 @@ const prescribedTexts: readonly { readonly text: RegExp; readonly reason: string
 
 export const oracles: readonly Oracle[] = [
   {
-    name: "no fault of the server",
+    name: "no internal error",
     judge: ({ operation, status }) =>
       status >= 500 && !(status === 501 && operation.answers.has(501)) ? `status ${status}` : undefined,
   },
@@ -62,41 +62,41 @@ export const oracles: readonly Oracle[] = [
   { name: "the body has the shape of the document", judge: judgeShape },
   { name: "an error names a field of the request", judge: judgeErrorText },
   {
-    name: "without a token nothing is answered but 401",
+    name: "without a token every answer is 401",
     judge: ({ operation, token, status }) =>
       operation.token !== "open" && (token === "none" || token === "wrong") && status !== 401
         ? `status ${status}`
         : undefined,
   },
   {
-    name: "a token that is right is not refused",
+    name: "a valid token is not refused",
     judge: ({ operation, token, status }) =>
       token === "standard" && (status === 401 || status === 403) ? `status ${status} of ${operation.id}` : undefined,
   },
   {
-    name: "a read-only token does only what it may",
+    name: "a read-only token stays within its permissions",
     judge: ({ operation, token, status }) =>
       token === "read-only" && operation.token === "standard" && status < 400 ? `status ${status}` : undefined,
   },
   {
     name: "a read-only token changes nothing",
     judge: ({ operation, isStateSame }) =>
-      isStateSame === false && operation.token !== "open" ? "what is kept has changed" : undefined,
+      isStateSame === false && operation.token !== "open" ? "the stored state has changed" : undefined,
   },
   {
-    name: "no answer tells a secret",
+    name: "no answer contains a secret",
     judge({ subject, operation, text }) {
       const told = subject.canaries.find(
         (canary) => text.includes(canary.text) && !canary.allowedIn.includes(operation.id),
       );
-      return told === undefined ? undefined : `it holds ${told.text}`;
+      return told === undefined ? undefined : `it contains ${told.text}`;
     },
   },
 ];
 
 function judgeShape({ document, operation, request, status, contentType, text }: Exchange): string | undefined {
   const declared = operation.answers.get(status);
-  // What is not in the document is another oracle's; transports send no body to a HEAD.
+  // Another oracle covers undocumented statuses; transports send no body to a HEAD.
   if (declared === undefined || request.method === "HEAD") return undefined;
   const type = contentType.split(";")[0] ?? "";
   const schema = declared.content.get(type);
@@ -115,22 +115,22 @@ function judgeErrorText({ subject, operation, request, status, contentType, text
   if (!inputErrors.includes(status) || request.method === "HEAD" || !contentType.includes("json")) return undefined;
   const error = errorOf(text);
   if (error === undefined) return undefined;
-  // Redis' texts name no field; what they all have is a code word (A.errors).
+  // Redis' texts name no field; each begins with a code word (A.errors).
   if (subject.name === "store") return /^[A-Z]+ \S/.test(error) ? undefined : `no code word: ${error}`;
   if (prescribedTexts.some((prescribed) => prescribed.text.test(error))) return undefined;
   const names = new Set(Array.from(nameForms(operation, request), plain));
   const words = error.toLowerCase().match(/[a-z0-9_-]+/g) ?? [];
   if (words.some((word) => names.has(plain(word)))) return undefined;
-  // Names of the caller may be anything, and are shown as JSON.
+  // Names chosen by the caller may be any text, and are shown as JSON.
   const isNamed = (name: string): boolean => error.includes(name) || error.includes(JSON.stringify(name));
   return request.names.some((name) => /[^\w-]/.test(name) && isNamed(name)) ? undefined : `no field: ${error}`;
 }
 
-/** The names of all that a request may say, in lower case. */
+/** The names of all fields of a request, in lower case. */
 function* nameForms({ parameters, body }: ReadOperation, request: DrawnRequest): Generator<string> {
-  // The request as a whole, and what stands for the destination and the filters of a path or a query.
+  // The request as a whole, and the words for the destination and the filters of a path or a query.
   yield* ["body", "path", "query", "destination", "filter"];
-  // What elements of a body that is a list are called.
+  // The names of elements of a list body.
   yield* ["vectors", "queries", "batch"];
   for (const name of [...parameters.map((parameter) => parameter.name), ...request.names]) {
     const lower = name.toLowerCase();

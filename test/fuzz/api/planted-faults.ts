@@ -1,5 +1,5 @@
 /**
- * Faults that a server may have, put between the fuzzer and an area: each is
+ * Faults of a server, planted between the fuzzer and an area: each is
  * found by the oracle that it names.
  */
 import type { HttpReply, HttpRequest, HttpService } from "../../../src/edge/handler.ts";
@@ -20,18 +20,18 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a fault of the server",
-    oracle: "no fault of the server",
+    oracle: "no internal error",
     bend: replies("GET /info", (reply) => ({ ...reply, status: 500, body: '{"error":"x","status":500}' })),
   },
   {
     name: "an exception",
-    oracle: "no fault of the server",
+    oracle: "no internal error",
     bend: replies("DELETE /v2/messages", () => {
       throw new Error("planted");
     }),
   },
   {
-    name: "an error that does not say of what",
+    name: "an error that names no field",
     oracle: "an error names a field of the request",
     bend: changedErrors("Something is wrong with it"),
   },
@@ -62,22 +62,22 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a token in an answer",
-    oracle: "no answer tells a secret",
+    oracle: "no answer contains a secret",
     bend: replies("GET /v2/topics", (reply) => ({ ...reply, body: `["${TOKEN}"]` })),
   },
   {
     name: "a signing key in an answer",
-    oracle: "no answer tells a secret",
+    oracle: "no answer contains a secret",
     bend: replies("GET /v2/flowControl", (reply) => ({ ...reply, body: '["sig_canary_next"]' })),
   },
   {
     name: "a route that asks for no token",
-    oracle: "without a token nothing is answered but 401",
+    oracle: "without a token every answer is 401",
     bend: requests((request) => (request.target.startsWith("/range") ? withToken(request, TOKEN) : request)),
   },
   {
     name: "a read-only token that may write",
-    oracle: "a read-only token does only what it may",
+    oracle: "a read-only token stays within its permissions",
     bend: requests((request) => (isReadOnly(request) ? withToken(request, TOKEN) : request)),
   },
   {
@@ -99,7 +99,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
 ];
 
-/** Answers to requests whose line begins so are changed. */
+/** Changes answers to requests whose line begins with this text. */
 function replies(line: string, change: (reply: HttpReply) => HttpReply): Bend {
   return (area) => bentReplies(area, (reply, request) => (isAsked(request, line) ? change(reply) : reply));
 }

@@ -1,15 +1,15 @@
-/** What a run of the API fuzzer says to people. */
+/** The report of a run of the API fuzzer. */
 import type { Finding, Tally } from "./fuzz-api.ts";
 
-/** Of one kind of finding, so many are shown. */
+/** The number of findings that are shown. */
 const SHOWN_COUNT = 20;
 
-/** Operations that nothing but a refusal of the token ever answered, or that were never asked. */
+/** Operations that only refused the token, or that were never called. */
 export function operationsNotHit({ statuses }: Tally): readonly string[] {
   return [...statuses].filter(([, counts]) => ![...counts.keys()].some(isOwn)).map(([name]) => name);
 }
 
-/** Those that never did what they are for. What is not available never does. */
+/** Operations that never succeeded. Those that are not available never do. */
 export function operationsNeverDone({ statuses }: Tally): readonly string[] {
   return [...statuses]
     .filter(([, counts]) => ![...counts.keys()].some((status) => status < 400 || status === 501))
@@ -30,7 +30,7 @@ export function* reportLines(tally: Tally, { withCounts }: { readonly withCounts
   const { size } = tally.statuses;
   const hit = size - operationsNotHit(tally).length;
   yield `${tally.requests} requests, ${hit} of ${size} operations answered, ${tally.findings.length} findings`;
-  for (const name of operationsNeverDone(tally)) yield `never did what it is for: ${name}`;
+  for (const name of operationsNeverDone(tally)) yield `never succeeded: ${name}`;
   for (const finding of tally.findings.slice(0, SHOWN_COUNT)) yield* findingLines(finding);
 }
 

@@ -1,4 +1,4 @@
-/** Requests of an operation: as the document says, nearly so, and not at all. */
+/** Requests of an operation: valid by the document, nearly valid, and invalid. */
 
 import type { ReadOperation, ReadParameter } from "./document.ts";
 import type { Drawer } from "./draw.ts";
@@ -13,11 +13,11 @@ export interface DrawnRequest {
   /** name, value, … */
   readonly headers: readonly string[];
   readonly body: Buffer;
-  /** Names that it says something under, wherever they stand. */
+  /** Names of its parameters and fields, in any place. */
   readonly names: readonly string[];
 }
 
-/** Of parameters that need not be there. */
+/** For optional parameters. */
 const OPTIONAL_SHARE = { query: 0.08, header: 0.05 } as const;
 
 export function drawRequest(operation: ReadOperation, drawer: Drawer): DrawnRequest {
@@ -64,10 +64,10 @@ function textsOf({ name, schema }: ReadParameter, drawer: Drawer, isSpoilt: bool
   return drawer.chance(0.5) ? [texts.join(",")] : texts;
 }
 
-/** No percent-encoding: it stays as it is. */
+/** No percent-encoding. */
 const MALFORMED = "%zz";
 
-/** A destination may stand there as it is. An empty segment would make it another path. */
+/** A destination needs no encoding. An empty segment would make another path. */
 function pathText(text: string, drawer: Drawer): string {
   if (text === "") return "%20";
   return /^https?:\/\/[\x21-\x7e]+$/.test(text) && drawer.chance(0.6) ? text : encodeText(text);
@@ -78,12 +78,12 @@ function encodeText(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** Bytes, as a transport hands them over. */
+/** Bytes, as a transport passes them on. */
 function headerText(text: string): string {
   return Buffer.from(text.replace(/[\r\n\0]/g, "")).toString("latin1");
 }
 
-/** Both spellings of our headers are the same. */
+/** Both spellings of larder's headers are equivalent. */
 function spelled(name: string, drawer: Drawer): string {
   return drawer.chance(0.3) ? name.replace(/^Service-/, "upstash-") : name;
 }

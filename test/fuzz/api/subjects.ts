@@ -1,6 +1,6 @@
 /**
- * The areas as the fuzzer asks them: in this process, without sockets, in
- * virtual time, each with somebody else's data beside the caller's own.
+ * The areas under test by the fuzzer: in this process, without sockets, in
+ * virtual time, each with data of another tenant beside the caller's.
  */
 import { createHash } from "node:crypto";
 import { TokenTable } from "../../../src/edge/auth.ts";
@@ -36,24 +36,24 @@ export interface Subject extends AsyncDisposable {
   readonly area: HttpService;
   /** Of dense vectors. */
   readonly dimension: number;
-  /** Texts that no answer may hold, but for those of some operations. */
+  /** Texts that no answer may contain, except those of some operations. */
   readonly canaries: readonly Canary[];
-  /** A digest of all that is kept. */
+  /** A digest of the stored state. */
   state(): string;
-  /** Lets what was begun go on, and `ms` pass. */
+  /** Continues running work, and advances time by `ms`. */
   advance(ms: number): Promise<void>;
 }
 
 export interface Canary {
   readonly text: string;
-  /** Operations that are there to tell it. */
+  /** Operations whose answers contain it. */
   readonly allowedIn: readonly string[];
 }
 
 const secret = (text: string, ...allowedIn: readonly string[]): Canary => ({ text, allowedIn });
 const tokenCanaries: readonly Canary[] = [secret(TOKEN), secret(READ_ONLY_TOKEN)];
 
-/** What is somebody else's: another database, index or user. */
+/** Data of another tenant: another database, index or user. */
 const FOREIGN = "canary-of-another-tenant";
 
 export const subjects: readonly ((seed: number) => Promise<Subject>)[] = [
@@ -104,7 +104,7 @@ async function storeSubject(seed: number): Promise<Subject> {
     clock,
   });
   const headers = ["Authorization", `Bearer ${FOREIGN}-token`];
-  // A start makes every database that has tokens.
+  // A start creates every database that has tokens.
   store.database("main");
   await area.handle(edgeRequest(`POST /set/k/${FOREIGN}`, { token: null, headers }));
   return {
@@ -112,7 +112,7 @@ async function storeSubject(seed: number): Promise<Subject> {
     area: documented(area, "store"),
     dimension: 0,
     canaries: [...tokenCanaries, secret(FOREIGN)],
-    // What is past its time goes when somebody passes by, whoever it is.
+    // Any access removes expired values.
     state() {
       for (const database of store.databases) while (database.sweepExpired() > 0);
       return digest(store.dump());
@@ -220,7 +220,7 @@ async function messagingSubject(seed: number): Promise<Subject> {
   await publish(["Authorization", `Bearer ${FOREIGN}-token`, "Service-Label", FOREIGN], FOREIGN);
   const redact = ["Service-Redact-Fields", "body,headers", "Service-Forward-X-Secret", REDACTED];
   await publish(["Authorization", `Bearer ${TOKEN}`, ...redact], REDACTED);
-  // Runs that have failed. Telling of it fails too: at once, or again and again.
+  // Failed runs. Their failure calls fail too: at once, or repeatedly.
   const failing = ["Service-Retries", "0", "Service-Failure-Callback", "https://d.test/"];
   for (let count = 0; count < FAILED_COUNT; count += 1) {
     const retries = ["Service-Failure-Callback-Retries", count % 2 === 0 ? "0" : "9"];

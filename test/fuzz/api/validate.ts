@@ -1,5 +1,5 @@
 /**
- * Whether a value has the shape that a document says, for the part of JSON
+ * Checks a value against the schema of a document, for the part of JSON
  * Schema that our documents use. An object may have no field that the shape
  * does not name: the documents allow further ones for later versions, but this
  * version answers what it describes.
@@ -8,7 +8,7 @@ import type { Schema, SchemaType } from "../../../src/edge/openapi/schema.ts";
 
 export type Resolve = (schema: Schema) => Schema;
 
-/** What is wrong, with the place of it, or undefined. */
+/** The fault with its position, or undefined. */
 export function faultOf(value: unknown, given: Schema, resolve: Resolve, where = "the body"): string | undefined {
   const schema = resolve(given);
   const { type, anyOf } = schema;
