@@ -559,7 +559,7 @@ export const documentTooDeep = new CommandError("ERR JSON would be nested deeper
 export const documentGrowsTooMuch = new CommandError("ERR command would add too much to the JSON document");
 export const expectedString = new CommandError("ERR expected a JSON string");
 export const expectedNumber = new CommandError("ERR expected a JSON number");
-export const noDumpOfJson = new CommandError("ERR JSON documents have no DUMP format here, use JSON.GET and JSON.SET");
+export const noDumpOfJson = new CommandError("ERR JSON documents have no DUMP format, use JSON.GET and JSON.SET");
 
 export function invalidPath(character: number, reason: string): CommandError {
   return new CommandError(`ERR Invalid JSON path at character ${character}: ${reason}`);

@@ -563,7 +563,7 @@ test("commands for all types work on documents", () => {
     ["MEMORY USAGE d", 280],
     ["GET d", wrongType],
     ["HGET d a", wrongType],
-    ["DUMP d", error("ERR JSON documents have no DUMP format here, use JSON.GET and JSON.SET")],
+    ["DUMP d", error("ERR JSON documents have no DUMP format, use JSON.GET and JSON.SET")],
     ["SET d x", ok],
     ["JSON.GET d", wrongType],
     ["DEL f", 1],

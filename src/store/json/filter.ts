@@ -1,7 +1,7 @@
 /**
- * Decides the tests of filters as RFC 9535, 2.3.5 says: nothing is different
- * from null and equal to nothing else; numbers compare by value and strings by
- * code point, which is how their UTF-8 bytes compare; all else is not ordered.
+ * Evaluates the tests of filters as RFC 9535, 2.3.5 defines: nothing differs
+ * from null and equals only nothing; numbers compare by value and strings by
+ * code point, which is how their UTF-8 bytes compare; other types have no order.
  */
 import { textFromBytes } from "../../kernel/bytes.ts";
 import { areEqual, isContainer, type JsonNode } from "./node.ts";
@@ -11,10 +11,10 @@ import type { Comparison, MatchTest, Operand, Test } from "./path.ts";
 import { compilePattern, matches, type Pattern, PatternFailure } from "./pattern.ts";
 import type { Walk } from "./walk.ts";
 
-/** Compiling a pattern that a document holds costs about so much for each character. */
+/** Approximate steps per character for compiling a pattern from a document. */
 const COMPILE_STEPS = 16;
 
-/** Whether the test is true of a node. */
+/** Whether the test is true for a node. */
 export function filterHolds(test: Test, node: JsonNode, walk: Walk): boolean {
   walk.budget.spend(1);
   switch (test.kind) {
@@ -59,12 +59,12 @@ function operandValue(operand: Operand, node: JsonNode, walk: Walk): JsonNode | 
   }
 }
 
-/** Characters of a string, elements of an array, members of an object. */
+/** The number of characters of a string, elements of an array, or members of an object. */
 function lengthOf(value: JsonNode | undefined, walk: Walk): JsonNode | undefined {
   if (typeof value === "string") {
     walk.budget.spend(value.length >>> 4);
     let count = 0;
-    // Every byte but the continuation bytes of UTF-8 begins a character.
+    // Every byte except the continuation bytes of UTF-8 starts a character.
     for (let i = 0; i < value.length; i += 1) if ((value.charCodeAt(i) & 0xc0) !== 0x80) count += 1;
     return count;
   }
@@ -114,7 +114,7 @@ function matchHolds(test: MatchTest, node: JsonNode, walk: Walk): boolean {
   return matches(pattern, textFromBytes(text), { isWhole: test.isWhole, spend: walk.budget.spend });
 }
 
-/** The pattern that a string of the document spells; undefined for what spells none, which then matches nothing. */
+/** The pattern in a string of the document; undefined for an invalid one, which matches nothing. */
 function patternOf(value: JsonNode | undefined, walk: Walk): Pattern | undefined {
   if (typeof value !== "string") return undefined;
   walk.budget.spend(COMPILE_STEPS * (value.length + 1));

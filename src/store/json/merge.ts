@@ -1,12 +1,12 @@
 /**
- * JSON Merge Patch (RFC 7396): what an object does not have is added, null
- * removes, everything else replaces.
+ * JSON Merge Patch (RFC 7396): missing members are added, null removes,
+ * everything else replaces.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { copyOfNode, type JsonNode, nodeBytesOf, textBytesOf } from "./node.ts";
 import { JsonObject, MEMBERS_MAX, objectOf } from "./object.ts";
 
-/** The node that a patch makes of nothing, or of what is no object: the patch without its nulls. */
+/** The result of a patch on a missing node, or one that is not an object: the patch without its nulls. */
 export function patched(patch: JsonNode): JsonNode {
   if (!(patch instanceof JsonObject)) return copyOfNode(patch);
   const pairs: (Bytes | JsonNode)[] = [];
@@ -17,8 +17,8 @@ export function patched(patch: JsonNode): JsonNode {
 }
 
 /**
- * Merges a patch into an object, and copies what it takes of it. Returns by how many bytes the object has grown, or shrunk
- * where negative; only what the patch names is looked at.
+ * Merges a patch into an object, and copies the parts that it uses. Returns how many bytes the object grew, negative
+ * if it shrank; visits only the members that the patch names.
  */
 export function mergeInto(object: JsonObject, patch: JsonObject): number {
   let addedBytes = -object.tableBytes;
@@ -40,7 +40,7 @@ export function mergeInto(object: JsonObject, patch: JsonObject): number {
   return addedBytes + object.tableBytes;
 }
 
-/** False where an object would get more members than one may have. */
+/** False if an object would exceed the maximum number of members. */
 export function mergeFits(node: JsonNode, patch: JsonNode): boolean {
   if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return true;
   if (node.size + patch.size > MEMBERS_MAX) return false;

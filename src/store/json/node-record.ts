@@ -1,6 +1,6 @@
 /**
- * Nodes and locations in the journal's frames. Numbers and strings are kept
- * exactly, and nothing is parsed or escaped on the way.
+ * Nodes and locations in the journal's frames. Numbers and strings are stored
+ * exactly, and nothing is parsed or escaped.
  *
  *     node      | kind u8 as varint | integer: digits; double: f64; string: bytes;
  *                 array: count, nodes; object: count, (name, node)… |
@@ -72,7 +72,7 @@ export function writeNodes(record: FrameWriter, nodes: readonly JsonNode[]): voi
 export function readNodes(record: FrameReader): JsonNode[] {
   const nodes: JsonNode[] = [];
   for (let count = record.number(); count > 0; count -= 1) nodes.push(readNode(record));
-  // Without the places that growing has left behind.
+  // Without the spare capacity from growing.
   return nodes.slice();
 }
 
@@ -100,6 +100,6 @@ function readObject(record: FrameReader): JsonObject {
 }
 
 function recorded<Node>(node: Node | undefined): Node {
-  assert(node !== undefined, "a recorded number is one");
+  assert(node !== undefined, "a recorded number is valid");
   return node;
 }

@@ -1,7 +1,7 @@
 /**
  * A JSON document is a tree of nodes: null, booleans, strings (their UTF-8 as
- * byte strings), numbers (`number.ts`), arrays and objects. A container belongs
- * to one place of one document, so it may change in place.
+ * byte strings), numbers (`number.ts`), arrays and objects. A container is in
+ * one place of one document, so it may change in place.
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { compareNumbers, isInteger, isNumber, type JsonNumber, WholeDouble } from "./number.ts";
@@ -9,24 +9,24 @@ import { JsonObject, objectOf } from "./object.ts";
 
 export type JsonNode = null | boolean | Bytes | JsonNumber | JsonNode[] | JsonObject;
 
-/** Arrays in arrays: as many as Redis' module reads, and few enough to walk by recursion. */
+/** Maximum depth of nesting: as in Redis' module, and small enough for recursion. */
 export const DOCUMENT_DEPTH_MAX = 128;
-/** Far below what V8 holds in one array. */
+/** Far below the limit of one array in V8. */
 export const ELEMENTS_MAX = 2 ** 25;
-/** What can always be answered again, if it needs no escapes. */
+/** A length that can always be sent in a reply, if it needs no escapes. */
 export const JSON_STRING_BYTES_MAX = 64 * 1024 * 1024;
 
 /** An array, and the header of its elements. */
 const ARRAY_BYTES = 48;
 const POINTER_BYTES = 8;
-/** A number that is no small integer, and a `WholeDouble` beside it. */
+/** A number that is not a small integer, and a `WholeDouble` beside it. */
 const HEAP_NUMBER_BYTES = 16;
 const WHOLE_DOUBLE_BYTES = 40;
 const BIGINT_BYTES = 24;
-/** What V8 keeps in the place of a pointer. */
+/** The size of a pointer in V8. */
 const SMALL_INTEGER_MAX = 2 ** 31 - 1;
 
-/** As JSON.TYPE says it. */
+/** As in JSON.TYPE. */
 export function typeNameOf(node: JsonNode): string {
   if (node === null) return "null";
   if (typeof node === "boolean") return "boolean";
@@ -39,7 +39,7 @@ export function isContainer(node: JsonNode): node is JsonNode[] | JsonObject {
   return Array.isArray(node) || node instanceof JsonObject;
 }
 
-/** What a node and all below it take in memory, roughly, in bytes. */
+/** Approximate memory of a node and all nodes below it, in bytes. */
 export function nodeBytesOf(node: JsonNode): number {
   if (node === null || typeof node === "boolean") return 0;
   if (typeof node === "string") return textBytesOf(node);
@@ -55,7 +55,7 @@ export function nodeBytesOf(node: JsonNode): number {
   return bytes;
 }
 
-/** What a name or a string takes. V8 has one string of each single character. */
+/** Memory of a name or a string. V8 has one shared string for each single character. */
 export function textBytesOf(text: Bytes): number {
   return text.length <= 1 ? 0 : memoryBytesOf(text);
 }
@@ -64,12 +64,12 @@ function wholeDoubleBytesOf(value: number): number {
   return Math.abs(value) <= SMALL_INTEGER_MAX ? WHOLE_DOUBLE_BYTES - HEAP_NUMBER_BYTES : WHOLE_DOUBLE_BYTES;
 }
 
-/** The part of it that is the container itself. */
+/** The share of the container itself. */
 export function ownBytesOf(container: JsonNode[] | JsonObject): number {
   return Array.isArray(container) ? ARRAY_BYTES + POINTER_BYTES * container.length : container.tableBytes;
 }
 
-/** A tree that shares nothing changeable with the original. */
+/** A copy of a tree that shares nothing mutable with the original. */
 export function copyOfNode(node: JsonNode): JsonNode {
   if (Array.isArray(node)) return node.map(copyOfNode);
   if (!(node instanceof JsonObject)) return node;
@@ -79,8 +79,8 @@ export function copyOfNode(node: JsonNode): JsonNode {
 }
 
 /**
- * Whether two nodes are the same document: members in any order. `byValue` takes 1 for 1.0, as comparisons of a path do; else
- * the two are told apart. `spend` is told of the work and may throw.
+ * Whether two nodes are the same document, with members in any order. With `byValue`, 1 equals 1.0, as in comparisons
+ * of a path; otherwise they differ. `spend` is called with the steps and may throw.
  */
 export function areEqual(
   one: JsonNode,

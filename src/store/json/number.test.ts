@@ -1,4 +1,4 @@
-/** Numbers of documents: what is an integer, what is a double, how they are spelled, added and compared. */
+/** Numbers of documents: integers and doubles, their spelling, sums and comparison. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compareNumbers, isInteger, numberFrom, productOf, sumOf, textOfNumber } from "./number.ts";
@@ -9,7 +9,7 @@ function read(lexeme: string) {
   return number;
 }
 
-test("A-12: a number keeps what its spelling says, and integers all their digits", () => {
+test("A-12: a number keeps the type of its spelling, and an integer all its digits", () => {
   const table: readonly (readonly [lexeme: string, kind: "integer" | "double", printed: string])[] = [
     ["0", "integer", "0"],
     ["-7", "integer", "-7"],
@@ -36,7 +36,7 @@ test("A-12: a number keeps what its spelling says, and integers all their digits
   assert.equal(numberFrom("1e400"), undefined);
 });
 
-test("integers stay integers while 64 bits hold them, and doubles never become some", () => {
+test("integers stay integers while 64 bits hold them, and doubles never become integers", () => {
   const table: readonly (readonly [one: string, sign: "+" | "*", other: string, result: string | undefined])[] = [
     ["1", "+", "2", "3"],
     ["1", "+", "2.0", "3.0"],
@@ -58,7 +58,7 @@ test("integers stay integers while 64 bits hold them, and doubles never become s
   }
 });
 
-test("numbers compare by exact value, however they are kept", () => {
+test("numbers compare by exact value, in any representation", () => {
   const ascending = ["-18446744073709551616", "-1.5", "-1", "0", "0.5", "1", "9007199254740992.0", "9007199254740993"];
   for (const [index, one] of ascending.entries())
     for (const [otherIndex, other] of ascending.entries())

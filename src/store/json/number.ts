@@ -1,18 +1,18 @@
 /**
- * Numbers of JSON documents. JSON writes one kind of number; documents tell two
- * apart, by how they are spelled:
+ * Numbers of JSON documents. JSON has one kind of number; documents distinguish
+ * two, by their spelling:
  *
  *     integer   1, -7, 9223372036854775807     exact from -2^63 to 2^64 - 1
  *     double    1.0, 1e3, -0, 0.5              and every integer beyond that
  *
- * In memory a `number` is a safe integer or a double with a fraction, so that
- * nearly all of them cost no object; a `bigint` is an integer beyond ±(2^53 - 1),
+ * In memory a `number` is a safe integer or a double with a fraction, so nearly
+ * all of them need no object; a `bigint` is an integer beyond ±(2^53 - 1),
  * and a `WholeDouble` is a double without a fraction.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { INTEGER_MIN } from "../structures/numbers/number-text.ts";
 
-/** A double that has no fraction: 1.0, 1e300, -0.0. */
+/** A double without a fraction: 1.0, 1e300, -0.0. */
 export class WholeDouble {
   readonly value: number;
 
@@ -28,7 +28,7 @@ const INTEGER_MAX = 2n ** 64n - 1n;
 const INTEGER_LENGTH_MAX = 20;
 const FRACTION_OR_EXPONENT = /[.eE]/;
 
-/** The number that a JSON lexeme spells; undefined where no double is that large. The lexeme must be one. */
+/** The number of a JSON lexeme, which must be valid; undefined if it exceeds all doubles. */
 export function numberFrom(lexeme: Bytes): JsonNumber | undefined {
   if (FRACTION_OR_EXPONENT.test(lexeme) || lexeme === "-0") return doubleFrom(Number(lexeme));
   const near = Number(lexeme);
@@ -36,13 +36,13 @@ export function numberFrom(lexeme: Bytes): JsonNumber | undefined {
   return lexeme.length > INTEGER_LENGTH_MAX ? doubleFrom(near) : integerFrom(BigInt(lexeme));
 }
 
-/** The number as a double, however it is written; undefined for what is not finite. */
+/** The number as a double, in any spelling; undefined if it is not finite. */
 export function doubleFrom(value: number): JsonNumber | undefined {
   if (!Number.isFinite(value)) return undefined;
   return Number.isInteger(value) ? new WholeDouble(value) : value;
 }
 
-/** An integer, or the nearest double of one that 64 bits do not hold. */
+/** An integer, or the nearest double of one that exceeds 64 bits. */
 function integerFrom(value: bigint): JsonNumber | undefined {
   if (value < INTEGER_MIN || value > INTEGER_MAX) return doubleFrom(Number(value));
   const near = Number(value);
@@ -62,30 +62,30 @@ export function doubleOf(number: JsonNumber): number {
   return number instanceof WholeDouble ? number.value : Number(number);
 }
 
-/** As JavaScript spells it, and with `.0` behind a double that would otherwise read back as an integer. */
+/** As JavaScript prints it, with `.0` after a double that would otherwise be read as an integer. */
 export function textOfNumber(number: JsonNumber): Bytes {
   if (!(number instanceof WholeDouble)) return `${number}`;
   const text = Object.is(number.value, -0) ? "-0" : `${number.value}`;
   return text.includes("e") ? text : `${text}.0`;
 }
 
-/** Undefined where the sum is beyond all doubles. Integers add up to an integer while 64 bits hold it. */
+/** Undefined if the sum exceeds all doubles. Integers add up to an integer while it fits 64 bits. */
 export function sumOf(one: JsonNumber, other: JsonNumber): JsonNumber | undefined {
   if (!isInteger(one) || !isInteger(other)) return doubleFrom(doubleOf(one) + doubleOf(other));
   if (typeof one === "number" && typeof other === "number" && Number.isSafeInteger(one + other)) return one + other;
   return integerFrom(BigInt(one) + BigInt(other));
 }
 
-/** Undefined where the product is beyond all doubles. Integers give an integer while 64 bits hold it. */
+/** Undefined if the product exceeds all doubles. Integers give an integer while it fits 64 bits. */
 export function productOf(one: JsonNumber, other: JsonNumber): JsonNumber | undefined {
   if (!isInteger(one) || !isInteger(other)) return doubleFrom(doubleOf(one) * doubleOf(other));
   if (typeof one === "number" && typeof other === "number" && Number.isSafeInteger(one * other))
-    // Integers know no negative zero.
+    // Integers have no negative zero.
     return one * other + 0;
   return integerFrom(BigInt(one) * BigInt(other));
 }
 
-/** Negative, zero or positive, by exact value: 1 equals 1.0, and 2^53 + 1 is more than the double 2^53. */
+/** Negative, zero or positive, by exact value: 1 equals 1.0, and 2^53 + 1 is greater than the double 2^53. */
 export function compareNumbers(one: JsonNumber, other: JsonNumber): number {
   const left = one instanceof WholeDouble ? one.value : one;
   const right = other instanceof WholeDouble ? other.value : other;

@@ -1,16 +1,16 @@
 /**
- * The members of a JSON object, in the order in which they came. A few are one
- * flat array (name, node, name, node, …), searched from the front; more are a
- * `Map`, and stay one. Names are data: nothing here has a prototype to find.
+ * The members of a JSON object, in the order of insertion. A few are one flat
+ * array (name, node, name, node, …), searched from the front; more are a `Map`,
+ * and stay one. Names are data: no prototype is searched.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { JsonNode } from "./node.ts";
 
-/** Members that are searched from the front rather than hashed. */
+/** Limit of members in the flat array. */
 const FLAT_MEMBERS_MAX = 16;
-/** Half of what a `Map` can hold, so that one more patch always fits. */
+/** Half the limit of a `Map`, so that one more patch always fits. */
 export const MEMBERS_MAX = 2 ** 23;
-/** The object, its flat array and the header of that. */
+/** The object, its flat array and the array's header. */
 const FLAT_BYTES = 88;
 /** The object, its `Map` and the header of the map's table. */
 const MAP_BYTES = 112;
@@ -22,7 +22,7 @@ export class JsonObject {
   #flat: (Bytes | JsonNode)[] | undefined;
   #map: Map<Bytes, JsonNode> | undefined;
 
-  /** Takes the array for its own; names must be distinct, and few enough. */
+  /** Takes over the array; names must be distinct, and few enough. */
   constructor(flat: (Bytes | JsonNode)[] = []) {
     this.#flat = flat;
   }
@@ -31,7 +31,7 @@ export class JsonObject {
     return this.#map === undefined ? this.#pairs.length / 2 : this.#map.size;
   }
 
-  /** What it takes in memory without names and nodes, roughly, in bytes. */
+  /** Approximate memory without names and nodes, in bytes. */
   get tableBytes(): number {
     if (this.#map === undefined) return FLAT_BYTES + POINTER_BYTES * this.#pairs.length;
     return MAP_BYTES + MAP_ENTRY_BYTES * 2 ** Math.ceil(Math.log2(Math.max(4, this.#map.size)));
@@ -48,7 +48,7 @@ export class JsonObject {
     return this.#map === undefined ? this.#indexOf(name) >= 0 : this.#map.has(name);
   }
 
-  /** A member that exists keeps its place, and a new one comes last. */
+  /** An existing member keeps its position, a new one comes last. */
   set(name: Bytes, node: JsonNode): void {
     if (this.#map !== undefined) {
       this.#map.set(name, node);
@@ -57,12 +57,12 @@ export class JsonObject {
     const pairs = this.#pairs;
     const at = this.#indexOf(name);
     if (at >= 0) pairs[at + 1] = node;
-    // A new array: pushing would make room for many more that may never come.
+    // A new array: a push would reserve room for many more.
     else if (pairs.length < 2 * FLAT_MEMBERS_MAX) this.#flat = [...pairs, name, node];
     else this.#enlarge().set(name, node);
   }
 
-  /** True if the member was there. */
+  /** True if the member existed. */
   delete(name: Bytes): boolean {
     if (this.#map !== undefined) return this.#map.delete(name);
     const at = this.#indexOf(name);
@@ -80,7 +80,7 @@ export class JsonObject {
     for (let at = 0; at < pairs.length; at += 2) each(pairs[at] as Bytes, pairs[at + 1] as JsonNode);
   }
 
-  /** In order, as an array of its own. */
+  /** In order, as a new array. */
   names(): Bytes[] {
     const names: Bytes[] = [];
     this.visit((name) => names.push(name));
@@ -106,7 +106,7 @@ export class JsonObject {
   }
 }
 
-/** An object of names and nodes that lie in turn in an array, from `start` on. Of equal names the last one counts. */
+/** An object of the names and nodes that alternate in an array, from `start` on. Of equal names the last one counts. */
 export function objectOf(pairs: readonly (Bytes | JsonNode)[], start = 0): JsonObject {
   if (pairs.length - start <= 2 * FLAT_MEMBERS_MAX && areNamesDistinct(pairs, start))
     return new JsonObject(pairs.slice(start));

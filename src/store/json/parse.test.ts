@@ -1,4 +1,4 @@
-/** Documents read and printed: literal tables, and `JSON.parse` beside them. */
+/** Parsing and printing of documents: literal tables, and a comparison with `JSON.parse`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -20,7 +20,7 @@ function failureOf(text: string): string {
   return assert.fail(`${text} is refused`);
 }
 
-test("what was read is printed compactly, with escapes only where they must be", () => {
+test("prints documents compactly, with only the necessary escapes", () => {
   const table: readonly (readonly [text: string, printed: string])[] = [
     [" null ", "null"],
     ["\t[ true ,\n false\r, {} ,[]]", "[true,false,{},[]]"],
@@ -40,13 +40,13 @@ test("what was read is printed compactly, with escapes only where they must be",
   for (const [text, printed] of table) assert.equal(again(text), printed, text);
 });
 
-test("A-11: names that objects of JavaScript inherit are data", () => {
+test("A-11: names that JavaScript objects inherit are data", () => {
   const text = '{"__proto__":{"polluted":1},"constructor":2,"prototype":3,"toString":4,"hasOwnProperty":5,"":6}';
   assert.equal(again(text), text);
   assert.equal(Reflect.get({}, "polluted"), undefined);
 });
 
-test("what is no JSON is refused, and the refusal says where", () => {
+test("rejects invalid JSON, with the position", () => {
   const table: readonly (readonly [text: string, failure: string])[] = [
     ["", "ERR Invalid JSON at character 1: expected a value"],
     ["hello", "ERR Invalid JSON at character 1: expected a value"],
@@ -77,7 +77,7 @@ test("what is no JSON is refused, and the refusal says where", () => {
   for (const [text, failure] of table) assert.equal(failureOf(text), failure, JSON.stringify(text));
 });
 
-test("A-14: a document nests 128 levels deep, and not one more", () => {
+test("A-14: a document nests 128 levels deep, and no more", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assert.equal(parseJson(nested(128)).depth, 128);
   assert.equal(again(nested(128)), nested(128));
@@ -86,7 +86,7 @@ test("A-14: a document nests 128 levels deep, and not one more", () => {
   assert.equal(parseJson('{"a":[1,{"b":[]}],"c":1}').depth, 4);
 });
 
-test("printing lays out as asked and ends at its budget", () => {
+test("printing follows the layout and stops at its budget", () => {
   const { node } = parseJson('{"a":[1,{}],"b":"x"}');
   const printer = new JsonPrinter({ indent: "--", newline: "|", space: "_" });
   printer.node(node);
@@ -106,7 +106,7 @@ test("printing lays out as asked and ends at its budget", () => {
   );
 });
 
-test("any document that JSON.parse reads is read alike", () => {
+test("reads any document as JSON.parse does", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom("", " ", "\t"), (text, indent) => {
       const given = JSON.stringify(JSON.parse(text), null, indent);

@@ -1,9 +1,9 @@
 /**
- * Reads JSON (RFC 8259) into a document. A parser of our own, because
- * `JSON.parse` rounds integers, forgets 1.0, and knows no bound of depth.
+ * Reads JSON (RFC 8259) into a document. It does not use `JSON.parse`, which
+ * rounds integers, loses the fraction of 1.0, and has no limit of depth.
  *
- * The text is UTF-8 as bytes, and so are the strings that come out. Of members
- * of the same name the last one counts. A lone surrogate becomes U+FFFD.
+ * The text is UTF-8 as bytes, and so are the resulting strings. Of members with
+ * the same name the last one counts. A lone surrogate becomes U+FFFD.
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bufferFrom, bytesFrom, bytesFromText, isAscii } from "../../kernel/bytes.ts";
@@ -14,11 +14,11 @@ import { type JsonObject, MEMBERS_MAX, objectOf } from "./object.ts";
 
 export interface Parsed {
   readonly node: JsonNode;
-  /** Containers on the longest way down: 0 for a scalar. */
+  /** Depth of nested containers: 0 for a scalar. */
   readonly depth: number;
 }
 
-/** Throws a `CommandError` that says what is wrong and where. */
+/** Throws a `CommandError` that names the fault and its position. */
 export function parseJson(text: Bytes): Parsed {
   return new Parser(text).document();
 }
@@ -28,7 +28,7 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
-/** V8 copies shorter slices anyway; a longer one would keep the whole text alive. */
+/** V8 copies shorter slices anyway; a longer slice would keep the whole text alive. */
 const SLICE_LENGTH_MIN = 13;
 
 const escapes: ReadonlyMap<string, string> = new Map([
@@ -47,7 +47,7 @@ class Parser {
   #buffer: Buffer | undefined;
   #at = 0;
   #depthSeen = 0;
-  /** What the containers that are open hold so far, one behind the other. */
+  /** The contents of the open containers so far, one after the other. */
   readonly #stack: JsonNode[] = [];
 
   constructor(text: Bytes) {
@@ -136,7 +136,7 @@ class Parser {
     return object;
   }
 
-  /** True at a comma, false at the end of the container, which is passed. */
+  /** True at a comma; false at the end of the container, which is consumed. */
   #takeComma(end: string): boolean {
     if (this.#take(",")) return true;
     if (this.#take(end)) return false;
@@ -192,13 +192,13 @@ class Parser {
     }
     parts.push(text.slice(from, at));
     this.#at = at + 1;
-    // Written out anew, so that it keeps neither the text nor the parts alive.
+    // Copied to a flat string, so that it keeps neither the text nor the parts alive.
     const joined = parts.join("");
     if (joined.length > JSON_STRING_BYTES_MAX) throw this.#failureAt("string too long", start);
     return joined.length < SLICE_LENGTH_MIN ? joined : bytesFrom(bufferFrom(joined));
   }
 
-  /** The bytes of one escaped character, or of a pair of surrogates, and the place behind them. */
+  /** The bytes of one escaped character, or of a surrogate pair, and the position after them. */
   #unicode(at: number): readonly [Bytes, number] {
     const high = this.#hexadecimal(at);
     if (high >= 0xd800 && high < 0xdc00 && this.#text.startsWith("\\u", at + 4)) {
@@ -215,7 +215,7 @@ class Parser {
   }
 
   #checkCharacter(code: number, at: number): void {
-    // Behind the end of the text the code is NaN, which no comparison holds for.
+    // After the end of the text the code is NaN, for which no comparison is true.
     if (!(code >= SPACE)) throw this.#failureAt(at < this.#text.length ? "control character" : "open string", at);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Reads JSON paths: all of RFC 9535, and what Redis' module takes besides.
+ * Reads JSON paths: all of RFC 9535, and the extensions of Redis' module.
  *
  *     path       "$" segment*  |  "."  |  ["."] name segment*  |  segment*        the last three are the old syntax
  *     segment    "." name | ".*" | ["."] "[" selectors "]" | ".." (name | "*" | "[" selectors "]")
@@ -10,10 +10,10 @@
  *                | operand "=~" (string | query)
  *     operand    literal | query to one node | length(operand) | count(query) | value(query)
  *
- * Beyond RFC 9535 are `=~`, a dot in front of a bracket, and names behind a dot
- * with digits first, `-`, `$` and other signs that mean nothing there.
+ * Extensions to RFC 9535 are `=~`, a dot before a bracket, and names after a dot
+ * that start with digits or contain `-`, `$` and other signs without a meaning there.
  *
- * The text is UTF-8 as bytes, and so are the names that come out.
+ * The text is UTF-8 as bytes, and so are the resulting names.
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bufferFrom, bytesFromText, copyOf, isAscii, textFromBytes } from "../../kernel/bytes.ts";
@@ -26,11 +26,11 @@ import { compilePattern, PatternFailure } from "./pattern.ts";
 
 /** A path is written by a person or built from a few parts. */
 export const PATH_BYTES_MAX = 64 * 1024;
-/** Parentheses and filters inside each other. */
+/** Nested parentheses and filters. */
 const EXPRESSION_DEPTH_MAX = 64;
 
 const BLANK = /[ \t\n\r]*/y;
-/** Of a name behind a dot: no sign that paths and filters have a meaning for. Bytes from \x80 on are beyond ASCII. */
+/** Characters of a name after a dot: no sign with a meaning in paths and filters. Bytes from \x80 on are not ASCII. */
 const NAME = /[\w$@#%/:+~;^`\x80-\xff-]+/y;
 const INTEGER = /-?\d+/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -50,12 +50,12 @@ const simpleEscapes: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
 ]);
 
-/** Throws a `CommandError` that says what is wrong and where. */
+/** Throws a `CommandError` that names the fault and its position. */
 export function parsePath(text: Bytes): JsonPath {
   return new PathParser(text).path();
 }
 
-/** Something that can stand on a side of a comparison, or be a test by itself. */
+/** A side of a comparison, or a test of its own. */
 type Term =
   | { readonly kind: "operand"; readonly operand: Operand }
   | { readonly kind: "query"; readonly query: Query }
@@ -73,7 +73,7 @@ class PathParser {
     const text = this.#text;
     if (text.length > PATH_BYTES_MAX) throw this.#failure(`longer than ${PATH_BYTES_MAX} bytes`);
     if (text === "") throw this.#failure("empty");
-    // Names of it may come into documents.
+    // Names of the path may be stored in documents.
     if (!isAscii(text) && !isUtf8(bufferFrom(text))) throw notUtf8;
     const isLegacy = text[0] !== "$";
     const segments = isLegacy ? this.#legacySegments() : this.#afterRoot();
@@ -97,7 +97,7 @@ class PathParser {
     return [{ isDescendant: false, selectors: [selector] }, ...this.#segments()];
   }
 
-  /** As many as follow. What stands behind them is the caller's business. */
+  /** All consecutive segments. The caller handles the rest. */
   #segments(depth = 0): readonly Segment[] {
     const segments: Segment[] = [];
     for (;;) {
@@ -122,7 +122,7 @@ class PathParser {
   #name(): Bytes {
     const start = this.#at;
     if (this.#takeMatch(NAME) === undefined) throw this.#failure("expected a name");
-    // A document that takes the name must not keep the path alive.
+    // A document that stores the name must not keep the path alive.
     return copyOf(this.#text, start, this.#at);
   }
 
@@ -167,7 +167,7 @@ class PathParser {
     const value = Number(digits);
     if (/^-?0./.test(digits) || digits === "-0" || !Number.isSafeInteger(value)) {
       this.#at = start;
-      throw this.#failure("an integer is expected without zeros in front, from -(2^53 - 1) to 2^53 - 1");
+      throw this.#failure("expected an integer without leading zeros, from -(2^53 - 1) to 2^53 - 1");
     }
     return value;
   }
@@ -307,7 +307,7 @@ class PathParser {
     const high = this.#hexadecimal();
     if (high < 0xd800 || high > 0xdfff) return bytesFromText(String.fromCharCode(high));
     const low = high < 0xdc00 && this.#take("\\u") ? this.#hexadecimal() : 0;
-    if (low < 0xdc00 || low > 0xdfff) throw this.#failure("half a surrogate pair");
+    if (low < 0xdc00 || low > 0xdfff) throw this.#failure("unpaired surrogate");
     return bytesFromText(String.fromCharCode(high, low));
   }
 
@@ -337,7 +337,7 @@ class PathParser {
     return true;
   }
 
-  /** Takes a sign behind blanks, or leaves all as it is. */
+  /** Consumes a sign after blanks, or nothing. */
   #takeBetween(sign: string): boolean {
     const start = this.#at;
     this.#skipBlanks();

@@ -1,11 +1,11 @@
 /**
- * A JSON path as it was read: what `path-parser.ts` makes and `walk.ts` follows.
+ * A parsed JSON path: `path-parser.ts` creates it and `walk.ts` follows it.
  *
  *     $.store.book[0, 2:5, ?@.price < 10]..title
- *     root, then segments; a segment has selectors and may reach all descendants
+ * root, then segments; a segment has selectors and may select all descendants
  *
- * A path that begins with `$` answers all its matches. Any other is a path of
- * the old syntax (`.`, `.a.b`, `a[0]`) and answers one value.
+ * A path that begins with `$` returns all its matches. Any other is a path of
+ * the old syntax (`.`, `.a.b`, `a[0]`) and returns one value.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { JsonNode } from "./node.ts";
@@ -18,7 +18,7 @@ export interface JsonPath {
 }
 
 export interface Segment {
-  /** `..`: the selectors apply to a node and all below it. */
+  /** `..`: the selectors apply to a node and all nodes below it. */
   readonly isDescendant: boolean;
   readonly selectors: readonly Selector[];
 }
@@ -36,7 +36,7 @@ export type Selector =
     }
   | { readonly kind: "filter"; readonly test: Test };
 
-/** A path inside a filter, from `$` or from the node that is tested, `@`. */
+/** A path inside a filter, from `$` or from the tested node, `@`. */
 export interface Query {
   readonly isAbsolute: boolean;
   readonly segments: readonly Segment[];
@@ -44,7 +44,7 @@ export interface Query {
 
 export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=";
 
-/** What is true or false of a node. */
+/** A condition on a node. */
 export type Test =
   | { readonly kind: "or" | "and"; readonly tests: readonly Test[] }
   | { readonly kind: "not"; readonly test: Test }
@@ -55,22 +55,22 @@ export type Test =
 /** match(), search() and =~. */
 export interface MatchTest {
   readonly kind: "match";
-  /** True if the pattern must take the text from end to end. */
+  /** True if the pattern must match the whole text. */
   readonly isWhole: boolean;
   readonly text: Operand;
-  /** An operand is a pattern that the document holds. */
+  /** The operand is a pattern from the document. */
   readonly pattern: Pattern | Operand;
 }
 
-/** What gives a value, or nothing. */
+/** An expression that gives a value, or nothing. */
 export type Operand =
   | { readonly kind: "literal"; readonly node: JsonNode }
-  /** The node of a path that leads to one node at most. */
+  /** The node of a path that leads to at most one node. */
   | { readonly kind: "node"; readonly query: Query }
   | { readonly kind: "length"; readonly of: Operand }
   | { readonly kind: "count" | "value"; readonly query: Query };
 
-/** True if the path leads to one node at most, by names and indexes alone. */
+/** True if the path leads to at most one node, by names and indexes alone. */
 export function isSingular(segments: readonly Segment[]): boolean {
   return segments.every(
     ({ isDescendant, selectors: [first, second] }) =>

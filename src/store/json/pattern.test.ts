@@ -1,4 +1,4 @@
-/** Patterns of filters: what they take, what is none, and that none takes long. */
+/** Patterns of filters: matches, invalid patterns, and bounded time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -18,7 +18,7 @@ function takes(pattern: string, text: string, isWhole = false): boolean {
   return matches(compilePattern(pattern), text, { isWhole, spend: () => {} });
 }
 
-test("a pattern takes a part of a text, or the whole of it", () => {
+test("a pattern matches a part of a text, or the whole text", () => {
   const table: readonly (readonly [pattern: string, text: string, part: boolean, whole: boolean])[] = [
     ["", "", true, true],
     ["", "a", true, false],
@@ -61,7 +61,7 @@ test("a pattern takes a part of a text, or the whole of it", () => {
   }
 });
 
-test("what is no pattern is refused", () => {
+test("rejects invalid patterns", () => {
   const bad = ["(", ")", "a)", "[", "[]", "[a", "[b-a]", "*", "a**", "a{", "a{2,1}", "a{x}", "{1}", "\\", "\\q", "\\1"];
   const large = [
     "a{1001}",
@@ -75,7 +75,7 @@ test("what is no pattern is refused", () => {
     assert.throws(() => compilePattern(pattern), PatternFailure, pattern);
 });
 
-test("A-08: patterns that make others run for ever take states times characters here", () => {
+test("A-08: patterns that are exponential in other engines take states times characters", () => {
   const text = `${"a".repeat(5_000)}!`;
   for (const pattern of ["(a+)+", "(a|a)*", "(a*)*", "(a?){50}a{50}", "(.*a){10}", "(a|aa)+", "((a?){9}){9}"]) {
     const counted = count();
@@ -84,13 +84,13 @@ test("A-08: patterns that make others run for ever take states times characters 
   }
 });
 
-test("A-08: a long class counts for as much as it takes", () => {
+test("A-08: a long class counts for its cost", () => {
   const counted = count();
   matches(compilePattern(`[${"ab".repeat(4_000)}]+`), "c".repeat(100), { isWhole: false, spend: counted.spend });
   assert.ok(counted.steps > 50_000, `${counted.steps} steps`);
 });
 
-test("on simple patterns it agrees with a backtracking matcher", () => {
+test("agrees with a backtracking matcher on simple patterns", () => {
   const piece = fc.constantFrom(
     "a",
     "b",
@@ -114,7 +114,7 @@ test("on simple patterns it agrees with a backtracking matcher", () => {
   );
 });
 
-/** Where a piece may end that begins at a place. */
+/** The possible ends of a piece that starts at an index. */
 const ends: Readonly<Record<string, (text: string, at: number) => readonly number[]>> = {
   a: (text, at) => one(text[at] === "a", at),
   b: (text, at) => one(text[at] === "b", at),

@@ -1,22 +1,22 @@
 /**
  * Regular expressions of filters, matched in linear time (threats A-08): a
- * pattern becomes a small program, and a text drives all its states at once, so
- * no pattern can make a match take longer than states times characters.
+ * pattern becomes a small program, and a text advances all its states at once,
+ * so no match takes longer than states times characters.
  *
- * The language is I-Regexp (RFC 9485), which match() and search() take, and
- * what people write behind =~ besides: anchors, \d \w \s, (?:…) and a leading
- * (?i). No back references and no look-around, which no linear matcher has.
+ * The language is I-Regexp (RFC 9485), which match() and search() use, and the
+ * usual additions in =~: anchors, \d \w \s, (?:…) and a leading (?i). It has no
+ * back references and no look-around, which no linear matcher has.
  */
 
-/** A program too long to be one filter's. Counted repetition multiplies. */
+/** A longer program is not a reasonable filter. Counted repetition multiplies. */
 const STATES_MAX = 2_000;
-/** Parts that a program is made of, those that become no state included. */
+/** Parts of a program, including those that become no state. */
 const PIECES_MAX = 20_000;
 const GROUP_DEPTH_MAX = 64;
 /** The largest count in {n,m}. */
 const REPEAT_MAX = 1_000;
 
-/** The state that says that all was taken. */
+/** The state after a complete match. */
 const DONE = 0;
 
 type CharacterTest = (character: string) => boolean;
@@ -31,11 +31,11 @@ export interface Pattern {
   readonly states: readonly State[];
   readonly first: number;
   readonly ignoresCase: boolean;
-  /** Steps that one test of a character takes. */
+  /** Steps of one test of a character. */
   readonly testSteps: number;
 }
 
-/** What is wrong with a pattern. */
+/** The fault of a pattern. */
 export class PatternFailure {
   readonly reason: string;
 
@@ -58,19 +58,19 @@ export function compilePattern(text: string): Pattern {
   if (!reader.isAtEnd) throw new PatternFailure("unmatched )");
   const emitter = new Emitter();
   const first = emitter.emit(piece, DONE);
-  // Parts of a class are simple: some of them together are one step.
+  // Parts of a class are simple: several together are one step.
   const testSteps = 1 + (reader.classPartsMax >>> 3);
   return { states: emitter.states, first, ignoresCase, testSteps };
 }
 
-/** Whether the pattern takes the text, or a part of it. `spend` is told of the work and may throw. */
+/** Whether the pattern matches the text, or a part of it. `spend` is called with the steps and may throw. */
 export function matches(
   { states, first, ignoresCase, testSteps }: Pattern,
   given: string,
   options: { readonly isWhole: boolean; readonly spend: (steps: number) => void },
 ): boolean {
   const text = Array.from(ignoresCase ? given.toLowerCase() : given);
-  /** Which list a state is in: those of this character have its place plus one. */
+  /** The list that a state is in: those of the current character have its index plus one. */
   const seenAt = new Int32Array(states.length);
   let active: number[] = [];
   for (let place = 0; place <= text.length; place += 1) {
@@ -87,7 +87,7 @@ export function matches(
   }
   return false;
 
-  /** Adds a state and all that it leads to without a character. */
+  /** Adds a state and all states that it reaches without a character. */
   function follow(from: number, place: number): void {
     const open = [from];
     for (let number = open.pop(); number !== undefined; number = open.pop()) {
@@ -104,14 +104,14 @@ export function matches(
   }
 }
 
-/** Makes the states of pieces, each behind what follows it. */
+/** Creates the states of pieces, from the last to the first. */
 class Emitter {
   readonly states: State[] = [{ kind: "done" }];
   #pieceCount = 0;
 
-  /** Adds the states of a piece that goes on at `next`; returns where it begins. */
+  /** Adds the states of a piece that continues at `next`; returns its first state. */
   emit(piece: Piece, next: number): number {
-    // A piece without characters adds no state, however often it is repeated.
+    // A piece without characters adds no state, regardless of its repetition.
     this.#pieceCount += 1;
     if (this.#pieceCount > PIECES_MAX) throw new PatternFailure("too long");
     switch (piece.kind) {
@@ -155,7 +155,7 @@ class PatternReader {
   readonly #text: readonly string[];
   readonly #ignoresCase: boolean;
   #at = 0;
-  /** Parts of the longest class so far. */
+  /** Number of parts of the longest class so far. */
   classPartsMax = 0;
 
   constructor(text: string, ignoresCase: boolean) {
@@ -185,7 +185,7 @@ class PatternReader {
     if (this.#take("(")) {
       if (this.#take("?") && !this.#take(":")) throw new PatternFailure("only (?: may follow (");
       const group = this.alternatives(depth + 1);
-      if (!this.#take(")")) throw new PatternFailure("open (");
+      if (!this.#take(")")) throw new PatternFailure("unclosed (");
       return group;
     }
     if (this.#take("^")) return { kind: "anchor", at: "start" };
@@ -204,7 +204,7 @@ class PatternReader {
       if (bounds === undefined) return repeated;
       if (piece.kind === "anchor") throw new PatternFailure("an anchor cannot be repeated");
       if (repeated !== piece) throw new PatternFailure("a repetition cannot be repeated");
-      // A lazy repetition takes the same texts.
+      // A lazy repetition matches the same texts.
       this.#take("?");
       repeated = { kind: "repeat", piece, ...bounds };
     }
@@ -216,9 +216,9 @@ class PatternReader {
     if (this.#take("?")) return { least: 0, most: 1 };
     if (!this.#take("{")) return undefined;
     const least = this.#count();
-    if (least === undefined) throw new PatternFailure("a count is expected behind {");
+    if (least === undefined) throw new PatternFailure("expected a count after {");
     const most = this.#take(",") ? (this.#count() ?? Number.POSITIVE_INFINITY) : least;
-    if (!this.#take("}")) throw new PatternFailure("open {");
+    if (!this.#take("}")) throw new PatternFailure("unclosed {");
     if (most < least) throw new PatternFailure("counts in the wrong order");
     return { least, most };
   }
@@ -230,7 +230,7 @@ class PatternReader {
     return digits === "" ? undefined : Number(digits);
   }
 
-  /** Behind `[`, up to its `]`. */
+  /** After `[`, up to its `]`. */
   #characterClass(): CharacterTest {
     const isNegated = this.#take("^");
     const tests: CharacterTest[] = [];
@@ -269,7 +269,7 @@ class PatternReader {
   /** `\p{Lu}`, or `\P{Lu}` for all others. */
   #category(): CharacterTest {
     const isNegated = this.#pass() === "P";
-    if (!this.#take("{")) throw new PatternFailure("a category stands in {}");
+    if (!this.#take("{")) throw new PatternFailure("expected a category in {}");
     let name = "";
     while (!this.isAtEnd && this.#next !== "}") name += this.#pass();
     const test = categories.get(name);
@@ -296,7 +296,7 @@ class PatternReader {
 
   #pass(): string {
     const character = this.#next;
-    if (character === undefined) throw new PatternFailure("it ends too early");
+    if (character === undefined) throw new PatternFailure("unexpected end");
     this.#at += 1;
     return character;
   }

@@ -1,7 +1,7 @@
 /**
- * Writes documents as JSON text. Strings escape only what they must, so what
- * was stored compactly comes out byte for byte, but for numbers that were
- * spelled in another way.
+ * Prints documents as JSON text. Strings escape only the necessary characters,
+ * so a document that was stored compactly is returned byte for byte, except for
+ * numbers with another spelling.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { replyTooLarge } from "../errors.ts";
@@ -10,7 +10,7 @@ import type { JsonNode } from "./node.ts";
 import { isNumber, textOfNumber } from "./number.ts";
 import type { JsonObject } from "./object.ts";
 
-/** What stands between the signs: INDENT, NEWLINE and SPACE of JSON.GET. */
+/** Text between the tokens: INDENT, NEWLINE and SPACE of JSON.GET. */
 export interface Layout {
   readonly indent: Bytes;
   readonly newline: Bytes;
@@ -38,12 +38,12 @@ export class JsonPrinter {
     this.#bytesMax = bytesMax;
   }
 
-  /** All that was printed. */
+  /** The whole printed text. */
   get text(): Bytes {
     return this.#text;
   }
 
-  /** Prints a node; `level` is how many containers are open around it. Throws `replyTooLarge` at one byte too many. */
+  /** Prints a node; `level` is the number of open containers around it. Throws `replyTooLarge` above the budget. */
   node(node: JsonNode, level = 0): void {
     if (typeof node === "string") this.#string(node);
     else if (node === null || typeof node === "boolean") this.#put(`${node}`);
@@ -52,7 +52,7 @@ export class JsonPrinter {
     else this.#object(node, level);
   }
 
-  /** Prints an array of these nodes, which need not be one in any document. */
+  /** Prints an array of these nodes, which need not be an array in a document. */
   elements(nodes: readonly JsonNode[], level = 0): void {
     this.#put("[");
     for (let i = 0; i < nodes.length; i += 1) {
@@ -102,14 +102,14 @@ export class JsonPrinter {
 
   #newLine(level: number): void {
     const { indent, newline } = this.#layout;
-    // An indent may be as long as a request, so it is counted before it is written.
+    // An indent may be as long as a request, so it is counted before it is printed.
     this.#expect(newline.length + indent.length * level);
     this.#text += newline + indent.repeat(level);
   }
 
   #string(bytes: Bytes): void {
     if (bytes.length * ESCAPED_BYTES_MAX > this.#bytesMax - this.#text.length) this.#expect(escapedBytesOf(bytes));
-    // Escapes quotes, backslashes and control characters, and leaves all other bytes alone.
+    // Escapes quotes, backslashes and control characters, and no other bytes.
     this.#put(JSON.stringify(bytes));
   }
 
@@ -130,7 +130,7 @@ export function textOfNode(node: JsonNode): Bytes {
   return printer.text;
 }
 
-/** At most what the string takes in quotes. */
+/** An upper bound for the string in quotes. */
 function escapedBytesOf(bytes: Bytes): number {
   let count = bytes.length + 2;
   for (let i = 0; i < bytes.length; i += 1) {

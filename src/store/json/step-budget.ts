@@ -1,12 +1,12 @@
 /**
- * How much work the paths of one command may do (threats A-08). A short path
- * can ask for more than anybody waits for: `$..*..*..*`, or a filter in a filter.
+ * Limits the work of the paths of one command (threats A-08). A short path can
+ * need unbounded time: `$..*..*..*`, or nested filters.
  */
 import { pathMatchesTooMany, pathStepsTooMany } from "../errors.ts";
 
-/** Nodes visited, tests made, characters matched; a second or less. */
+/** Nodes visited, tests made, characters matched; at most about a second. */
 export const PATH_STEPS_MAX = 5_000_000;
-/** Matches that are held at once. */
+/** Limit of matches in memory at once. */
 export const PATH_MATCHES_MAX = 1_000_000;
 
 export class StepBudget {
@@ -23,13 +23,13 @@ export class StepBudget {
     return this.#stepsMax - this.#stepsLeft;
   }
 
-  /** Throws `pathStepsTooMany` at one step too many. */
+  /** Throws `pathStepsTooMany` above the limit. */
   readonly spend = (steps: number): void => {
     this.#stepsLeft -= steps;
     if (this.#stepsLeft < 0) throw pathStepsTooMany;
   };
 
-  /** Throws where a list of so many matches is too long to be held. */
+  /** Throws if a list of this many matches is too long. */
   hold(matchCount: number): void {
     if (matchCount > PATH_MATCHES_MAX) throw pathMatchesTooMany;
   }

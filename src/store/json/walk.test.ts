@@ -1,4 +1,4 @@
-/** Paths on documents: what each of them finds, in which order, and where. */
+/** Paths on documents: their matches, their order, and their locations. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesFromText } from "../../kernel/bytes.ts";
@@ -84,7 +84,7 @@ test("slices, as RFC 9535 computes their bounds", () => {
   ]);
 });
 
-test("recursive descent finds what lies below a node before what lies in it", () => {
+test("recursive descent returns matches below a node before matches in it", () => {
   const nested = '{"a":2,"b":3,"nested":{"a":4,"b":null}}';
   check([
     [nested, "$..b", "[null,3]"],
@@ -102,7 +102,7 @@ test("recursive descent finds what lies below a node before what lies in it", ()
   ]);
 });
 
-test("filters compare as RFC 9535 says", () => {
+test("filters compare as in RFC 9535", () => {
   const mixed = '[{"b":"j"},{"b":"k"},{"b":{}},{"b":"kilo"}]';
   check([
     [store, "$..book[?@.isbn].title", '["Moby Dick","The Lord of the Rings"]'],
@@ -152,7 +152,7 @@ test("functions of filters", () => {
   ]);
 });
 
-test("paths of the old syntax lead to the same places", () => {
+test("paths of the old syntax select the same nodes", () => {
   const document = '{"a":{"b":[1,2]},"c d":3,"$e":4}';
   check([
     [document, ".", `[${document}]`],
@@ -168,7 +168,7 @@ test("paths of the old syntax lead to the same places", () => {
   assert.equal(parsePath(".").isLegacy, true);
 });
 
-test("what is no path is refused, and the refusal says where", () => {
+test("rejects invalid paths, with the position", () => {
   const refused: readonly (readonly [path: string, failure: string])[] = [
     ["", "ERR Invalid JSON path at character 1: empty"],
     [" ", "ERR Invalid JSON path at character 1: expected a name"],
@@ -181,13 +181,13 @@ test("what is no path is refused, and the refusal says where", () => {
     ["$[]", "ERR Invalid JSON path at character 3: expected a selector"],
     [
       "$[01]",
-      "ERR Invalid JSON path at character 3: an integer is expected without zeros in front, from -(2^53 - 1) to 2^53 - 1",
+      "ERR Invalid JSON path at character 3: expected an integer without leading zeros, from -(2^53 - 1) to 2^53 - 1",
     ],
     ["$[1", 'ERR Invalid JSON path at character 4: expected "," or "]"'],
     ["$[1 2]", 'ERR Invalid JSON path at character 5: expected "," or "]"'],
     ["$['a]", "ERR Invalid JSON path at character 6: open string"],
     ["$['\\x']", "ERR Invalid JSON path at character 6: unknown escape"],
-    ["$['\\ud800']", "ERR Invalid JSON path at character 10: half a surrogate pair"],
+    ["$['\\ud800']", "ERR Invalid JSON path at character 10: unpaired surrogate"],
     ["$[?]", "ERR Invalid JSON path at character 4: expected a path, a literal or a function"],
     ["$[?1]", "ERR Invalid JSON path at character 5: expected a comparison"],
     ["$[?@.*==1]", "ERR Invalid JSON path at character 9: only a path to one node can be compared"],
@@ -197,7 +197,7 @@ test("what is no path is refused, and the refusal says where", () => {
     ["$[?length(@)]", "ERR Invalid JSON path at character 13: expected a comparison"],
     ["$[?nope(@)==1]", "ERR Invalid JSON path at character 11: no function nope() with 1 arguments"],
     ["$[?count(1)==1]", "ERR Invalid JSON path at character 12: count() takes a path"],
-    ["$[?@=~'(']", "ERR Invalid JSON path at character 10: in the pattern before it: open ("],
+    ["$[?@=~'(']", "ERR Invalid JSON path at character 10: in the pattern before it: unclosed ("],
     ["$[?@=~1]", "ERR Invalid JSON path at character 8: a pattern is a string"],
   ];
   for (const [path, failure] of refused) {
@@ -212,7 +212,7 @@ test("what is no path is refused, and the refusal says where", () => {
   }
 });
 
-test("A-08: a path is as long and as deep as one may be, and not more", () => {
+test("A-08: accepts a path of maximum length and depth, and no more", () => {
   for (const path of [
     `$${".a".repeat(40_000)}`,
     `$[?${"(".repeat(100)}@${")".repeat(100)}]`,
@@ -222,7 +222,7 @@ test("A-08: a path is as long and as deep as one may be, and not more", () => {
   assert.equal(textsOf("[[1]]", `$[?${"(".repeat(60)}@[0]==1${")".repeat(60)}]`), "[[1]]");
 });
 
-test("A-08: what a path costs is bounded", () => {
+test("A-08: the cost of a path is bounded", () => {
   const wide = `[${Array.from({ length: 2_000 }, () => "[1,2,3,4]").join()}]`;
   const deep = `${"[".repeat(100)}${"]".repeat(100)}`;
   const costly: readonly (readonly [document: string, path: string])[] = [
@@ -243,7 +243,7 @@ test("A-08: what a path costs is bounded", () => {
   assert.ok(budget.used < 5, `${budget.used} steps`);
 });
 
-test("A-08: filters that descend again and again do not use up the stack", () => {
+test("A-08: nested filters with recursive descent do not overflow the stack", () => {
   const deep = `${'{"a":'.repeat(127)}[1]${"}".repeat(127)}`;
   const path = `$..[?${"$..[?".repeat(60)}@${"]".repeat(61)}`;
   assert.throws(
@@ -252,7 +252,7 @@ test("A-08: filters that descend again and again do not use up the stack", () =>
   );
 });
 
-test("a match knows where it lies", () => {
+test("a match knows its location", () => {
   const locations = (document: string, path: string) => find(document, path).map(locationOf);
   assert.deepEqual(locations('{"a":[{"b":1},{"b":2}]}', "$..b"), [
     ["a", 0, "b"],

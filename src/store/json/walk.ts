@@ -1,10 +1,10 @@
 /**
  * Follows a path through a document (RFC 9535, 2.3 to 2.5), with one difference:
- * what `..` finds below a node comes before what it finds in the node itself,
- * which is the order that the official client's tests expect (A.particulars.json-order).
+ * matches of `..` below a node come before those in the node itself, which is
+ * the order that the official client's tests expect (A.particulars.json-order).
  *
- * Each match knows the match that it was found in, so its place in the document
- * costs nothing until somebody asks for it.
+ * Each match refers to the match that contains it, so its location costs nothing
+ * until it is needed.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { filterHolds } from "./filter.ts";
@@ -20,10 +20,10 @@ export interface Match {
   readonly parent: Match | undefined;
 }
 
-/** Where a node lies: names and indexes from the root on. */
+/** The location of a node: names and indexes from the root on. */
 export type Location = readonly (Bytes | number)[];
 
-/** All matches of a path, in order; a node may be among them several times. Throws when the budget is used up. */
+/** All matches of a path, in order; a node may occur several times. Throws when the budget is used up. */
 export function matchesOf(root: JsonNode, segments: readonly Segment[], budget: StepBudget): readonly Match[] {
   return new Walk(root, budget).follow({ node: root, step: undefined, parent: undefined }, segments);
 }
@@ -34,14 +34,14 @@ export function locationOf(match: Match): Location {
   return steps.reverse();
 }
 
-/** How many steps lead to a match. */
+/** The number of steps to a match. */
 export function depthOf(match: Match): number {
   let depth = 0;
   for (let at: Match | undefined = match; at?.step !== undefined; at = at.parent) depth += 1;
   return depth;
 }
 
-/** The walk of one command, which filters go on in paths of their own. */
+/** The walk of one command, including the paths of its filters. */
 export class Walk {
   readonly #root: JsonNode;
   readonly budget: StepBudget;
@@ -70,8 +70,8 @@ export class Walk {
   }
 
   /**
-   * A node and all containers below it, each behind what is below it. They are listed before any is looked into: a filter
-   * may descend again, and the depths of many of them would add up on the stack.
+   * A node and all containers below it, each after those below it. All are listed before any is visited: a filter may
+   * descend again, and the depths of nested descents would add up on the stack.
    */
   #containersFrom(match: Match, containers: Match[] = []): readonly Match[] {
     this.#visit(match, (child) => {
@@ -151,7 +151,7 @@ export class Walk {
   }
 }
 
-/** RFC 9535, 2.3.4.2.2: an end of a slice, counted from the front and within reach of its direction. */
+/** RFC 9535, 2.3.4.2.2: an end of a slice, counted from the front and clamped for its direction. */
 function boundOf(given: number, { count, isForward }: { count: number; isForward: boolean }): number {
   const place = given < 0 ? count + given : given;
   return isForward ? Math.min(Math.max(place, 0), count) : Math.min(Math.max(place, -1), count - 1);

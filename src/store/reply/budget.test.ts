@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { replyTooLarge } from "../errors.ts";
 import { ReplyBudget } from "./budget.ts";
 
-test("A-15: a budget takes elements until their bytes, and 16 for each of them, are used up", () => {
+test("A-15: a budget accepts elements until their bytes, plus 16 for each, are used up", () => {
   const budget = new ReplyBudget(100);
   budget.take(34);
   budget.take(34);
@@ -13,7 +13,7 @@ test("A-15: a budget takes elements until their bytes, and 16 for each of them, 
   );
 });
 
-test("A-15: so many elements as can never fit are refused before they are built", () => {
+test("A-15: a number of elements that can never fit is refused before they are built", () => {
   const budget = new ReplyBudget(100);
   budget.expect(6);
   assert.throws(

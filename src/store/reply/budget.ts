@@ -1,17 +1,17 @@
 /**
- * How much one command may answer (threats A-15): a short request must not
- * make the server hold a reply without bounds. A command whose reply is not
- * bounded by its own arguments counts what it puts in, while it builds it.
+ * The size limit of a reply (threats A-15): a short request must not make the
+ * server hold an unbounded reply. A command whose reply is not bounded by its
+ * own arguments counts the elements while it builds them.
  */
 import { replyTooLarge } from "../errors.ts";
 import { errorReply, type Reply } from "./reply.ts";
 
-/** Bytes of all strings of one reply, and what each of them costs beside its bytes. */
+/** Limit of the strings of one reply in bytes, and the cost of each beside its bytes. */
 export const REPLY_BYTES_MAX = 128 * 1024 * 1024;
-/** An element takes about so much on the wire and in memory, however short it is. */
+/** Approximate size of an element on the wire and in memory, however short it is. */
 const ELEMENT_BYTES = 16;
 
-/** About what a reply takes on the wire and in memory. */
+/** Approximate size of a reply on the wire and in memory. */
 function replyBytesOf(reply: Reply): number {
   if (reply === null || typeof reply === "number" || typeof reply === "bigint") return ELEMENT_BYTES;
   if (typeof reply === "string" || reply instanceof Uint8Array) return ELEMENT_BYTES + reply.length;
@@ -38,7 +38,7 @@ function bytesOfAll(replies: readonly Reply[]): number {
   return sum;
 }
 
-/** What the replies of one batch may take together: those beyond it are errors, as when they are printed. */
+/** The limit of all replies of one batch: those above it are errors, as when they are printed. */
 const BATCH_REPLY_BYTES_MAX = 256 * 1024 * 1024;
 
 const tooLarge = errorReply(replyTooLarge);
@@ -71,12 +71,12 @@ export class ReplyBudget {
     this.#leftBytes = bytesMax;
   }
 
-  /** Refuses at once so many elements as can never fit, before any of them is built. */
+  /** Refuses a number of elements that can never fit, before any of them is built. */
   expect(elementCount: number): void {
     if (elementCount * ELEMENT_BYTES > this.#leftBytes) throw replyTooLarge;
   }
 
-  /** Counts one element of so many bytes. Throws `replyTooLarge` when it is one too many. */
+  /** Counts one element of this many bytes. Throws `replyTooLarge` above the limit. */
   take(byteCount: number): void {
     this.#leftBytes -= byteCount + ELEMENT_BYTES;
     if (this.#leftBytes < 0) throw replyTooLarge;

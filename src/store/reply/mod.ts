@@ -1,7 +1,7 @@
 /**
- * The face of replies: what the encoders of the edge print. It is apart from
- * that of the store because threads that serve no store print errors too, and
- * need not load an engine for that.
+ * The public interface of replies, which the encoders of the edge print. It is
+ * separate from that of the store because threads without a store print errors
+ * too, and need not load an engine for that.
  */
 export { CommandError, replyTooLarge, wrongArity } from "../errors.ts";
 export { formatDouble } from "../structures/numbers/number-text.ts";

@@ -1,13 +1,13 @@
 /**
- * What a command answers, in the terms of RESP3. The three encoders of `edge/`
- * (JSON, JSON with base64, RESP) print it; RESP2 and JSON flatten what they
- * have no word for.
+ * The reply of a command, in the terms of RESP3. The three encoders of `edge/`
+ * (JSON, JSON with base64, RESP) print it; RESP2 and JSON flatten the kinds that
+ * they do not have.
  *
  * The common replies are plain JavaScript values, so that a hot command
  * allocates nothing but its answer:
  *
  *     Bytes (string)     a bulk string
- *     Buffer             a bulk string that is kept as a Buffer (long, or changed in place)
+ * Buffer             a bulk string that is stored as a Buffer (long, or changed in place)
  *     number | bigint    an integer; a bigint only beyond ±(2^53 - 1)
  *     null               no value: `$-1` in RESP2
  *     Reply[]            an array
@@ -24,15 +24,15 @@ export type Special =
   | { readonly kind: "simple"; readonly text: string }
   /** An error inside an array, or the outcome of a failed command. */
   | { readonly kind: "error"; readonly error: CommandError }
-  /** No array: `*-1` in RESP2, where Redis tells it from `$-1`. */
+  /** The null array: `*-1` in RESP2, where Redis distinguishes it from `$-1`. */
   | { readonly kind: "nil array" }
-  /** A double: `,3.5` in RESP3, a bulk string as Redis prints it elsewhere. `text`: where it is spelled in another way. */
+  /** A double: `,3.5` in RESP3, a bulk string as Redis prints it elsewhere. `text`: set if it has another spelling. */
   | { readonly kind: "double"; readonly value: number; readonly text?: Bytes }
   /** Pairs: `%` in RESP3, a flat array elsewhere. */
   | { readonly kind: "map"; readonly pairs: readonly (readonly [Reply, Reply])[] }
   /** Pairs: `%` in RESP3, an array of arrays of two elsewhere. */
   | { readonly kind: "pairs"; readonly pairs: readonly (readonly [Reply, Reply])[] }
-  /** Pairs, one item behind the other: an array of arrays of two in RESP3, flat elsewhere. Scores stand so behind members. */
+  /** Pairs, flat: an array of arrays of two in RESP3, flat elsewhere. Used for members with scores. */
   | { readonly kind: "flat pairs"; readonly items: readonly Reply[] }
   /** Distinct members: `~` in RESP3, an array elsewhere. */
   | { readonly kind: "set"; readonly members: readonly Reply[] }
@@ -40,9 +40,9 @@ export type Special =
   | { readonly kind: "boolean"; readonly value: boolean }
   /** Text for people: `=` with `txt:` in RESP3, a bulk string elsewhere. */
   | { readonly kind: "verbatim"; readonly text: Bytes }
-  /** What is told besides replies: `>` in RESP3, an array elsewhere. */
+  /** A push: `>` in RESP3, an array elsewhere. */
   | { readonly kind: "push"; readonly items: readonly Reply[] }
-  /** There is no reply now: it goes to `Caller.waiting`, by and by, or there is none at all. Never printed. */
+  /** No reply now: it is passed to `Caller.waiting` later, or there is none at all. Never printed. */
   | { readonly kind: "later" };
 
 export const ok: Reply = Object.freeze({ kind: "simple", text: "OK" });
@@ -63,7 +63,7 @@ export function bulk(bytes: Bytes | Buffer | undefined): Reply {
   return bytes === undefined ? null : bytes;
 }
 
-/** An integer; a bigint that fits a number is printed the same, so callers need not narrow it. */
+/** An integer; a bigint that fits a number is printed the same, so callers need not convert it. */
 export function integer(value: number | bigint): Reply {
   return value;
 }
@@ -84,7 +84,7 @@ export function flatPairs(items: readonly Reply[]): Reply {
   return { kind: "flat pairs", items };
 }
 
-/** Items that stand one behind the other as pairs. */
+/** Items in flat pairs. */
 export function pairsOf(items: readonly Reply[]): readonly (readonly Reply[])[] {
   const pairs: (readonly Reply[])[] = [];
   for (let i = 0; i < items.length; i += 2) pairs.push(items.slice(i, i + 2));
@@ -107,7 +107,7 @@ export function errorReply(error: CommandError): Reply {
   return { kind: "error", error };
 }
 
-/** The error if this reply is one, as the answer to a whole command. */
+/** The error of this reply, if it is one, for a whole command. */
 export function findError(reply: Reply): CommandError | undefined {
   return typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "error"
     ? reply.error

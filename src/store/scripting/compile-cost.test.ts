@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { COUNTED_BYTES_MIN, compileFault } from "./compile-cost.ts";
 import { LuaConstants } from "./lua/constants.ts";
 
-/** `unit` as often as a source of 1 MiB holds it, between `head` and `tail`. */
+/** `unit` repeated to a source of 1 MiB, between `head` and `tail`. */
 function filled(head: string, unit: string | ((index: number) => string), tail = ""): string {
   const parts = [head];
   let length = head.length + tail.length;
@@ -15,12 +15,12 @@ function filled(head: string, unit: string | ((index: number) => string), tail =
   }
 }
 
-/** So many different names of two characters or more. */
+/** That many distinct names of two or more characters. */
 function names(count: number): string {
   return Array.from({ length: count }, (_, index) => `_${index.toString(36)}`).join(",");
 }
 
-/** Strings of 40 bytes that differ only in bytes that Lua's hash passes over. */
+/** Strings of 40 bytes that differ only in bytes that Lua's hash ignores. */
 function alike(index: number): string {
   const characters = new Array<string>(40).fill("a");
   for (let rest = index, place = 38; rest > 0; rest = Math.floor(rest / 26), place -= 2)
@@ -28,7 +28,7 @@ function alike(index: number): string {
   return `"${characters.join("")}",`;
 }
 
-/** An `if` in the first branch of another, and so on: the jumps to the end of each join those of the next. */
+/** Nested `if`s, each in the first branch of another: the jumps to the end of each join those of the next. */
 function branches(depth: number): string {
   let source = "a=1";
   for (let level = 0; level < depth; level += 1) source = `if a then ${source}${" elseif a then".repeat(900)} end`;
@@ -45,17 +45,17 @@ const refused: readonly [name: string, source: string, fault: string][] = [
   ["chains in brackets, one around the other", filled("local a local x=", "((a and a) or a) and ", "a"), jumps(1)],
   ["an if of many branches", filled("local a if a then", " elseif a then", " end"), jumps(1)],
   ["a loop of many breaks", filled("local a while a do", " if a then break end", " end"), jumps(1)],
-  ["an if whose end is the end of a branch, again and again", `local a ${branches(74)}`, jumps(1)],
+  ["nested ifs, each at the end of a branch", `local a ${branches(74)}`, jumps(1)],
   [
     "names of nobody in functions in functions",
     filled(nested, "Q=Q ", "end ".repeat(150)),
-    "line 1: too many names with too many locals in sight",
+    "line 1: too many names with too many locals in scope",
   ],
   ["strings of one hash", filled("return {", alike, "}"), "too many constants with the same hash"],
 ];
 
 for (const [name, source, fault] of refused)
-  test(`A-10: too slow to compile: ${name}`, () => {
+  test(`A-10: rejects as too slow to compile: ${name}`, () => {
     assert.equal(compileFault(source), fault);
   });
 
@@ -86,7 +86,7 @@ for (const [name, source] of fine)
   });
 
 test("hashes are those of Lua 5.1", () => {
-  // Worked out by hand from lstring.c and ltable.c: all constants of a row are in one place of the smallest table.
+  // Computed by hand from lstring.c and ltable.c: all constants of a row are in one chain of the smallest table.
   const together = (strings: readonly string[], numbers: readonly string[]): number => {
     const constants = new LuaConstants();
     for (const text of strings) constants.addString(text);

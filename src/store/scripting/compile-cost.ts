@@ -1,59 +1,59 @@
 /**
- * What a source costs to compile beyond its length, counted before it is
- * compiled. Lua 5.1's compiler is linear in nearly everything; where it is not,
- * a megabyte of source takes it half a minute:
+ * The cost of compiling a source beyond its length, counted before it is
+ * compiled. Lua 5.1's compiler is linear in nearly everything. In these cases it
+ * is not, and a megabyte of source takes half a minute:
  *
  *     jumps    a list of jumps is walked from its start whenever one is added:
  *              by each `and` and `or` of an expression, by each branch of an
  *              `if`, by each `break` of a loop
- *     names    a name is looked for among the active locals of its function,
- *              and of each function around it
+ * names    a name is searched among the active locals of its function, and
+ * of each enclosing function
  *     hashes   strings and numbers are found in hash tables without a seed, so
- *              constants can be made that all lie in one chain
+ *              constants can be chosen that are all in one chain
  *
- * (1) What is counted is never less than what the compiler does, but for a factor
- *     that the limits allow for: the slowest megabytes that were found within them
- *     compile in 0.9 CPU seconds, where others take 0.1.
+ * (1) The count is at least the work of the compiler, except for a factor that
+ *     the limits allow for: the slowest megabytes found within them compile in
+ *     0.9 CPU seconds, others in 0.1.
  * (2) The count takes one pass over the source, and for the hashes one over its
  *     constants for each size that a table may have.
- * (3) A source that is not Lua may be counted wrongly: the compiler ends at its
- *     first fault, and what comes before is Lua.
+ * (3) A source that is not Lua may be counted wrongly: the compiler stops at its
+ *     first fault, and everything before it is Lua.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { LuaConstants } from "./lua/constants.ts";
 import { LuaTokens, Token } from "./lua/tokens.ts";
 
-/** Shorter sources compile in some ten milliseconds whatever is in them. */
+/** Shorter sources compile in some ten milliseconds, whatever their content. */
 export const COUNTED_BYTES_MIN = 32 * 1_024;
 
-// What a source takes of each together is at most the whole.
+// The shares of the three limits together are at most the whole.
 
 /** Steps along lists of jumps: 20,000 operators in one expression, or as many branches in one `if`. A step takes 2.5 ns. */
 const JUMP_STEPS_MAX = 200_000_000;
-/** Comparisons of a name with a local: 300 locals in sight for each name of a megabyte. A comparison takes 1.3 ns. */
+/** Comparisons of a name with a local: 300 locals in scope for each name of a megabyte. A comparison takes 1.3 ns. */
 const NAME_STEPS_MAX = 300_000_000;
 /** Comparisons along chains of a hash table: 9,000 constants in one chain. A comparison takes 3 to 6 ns. */
 const HASH_STEPS_MAX = 80_000_000;
 
-/** A function keeps up to so many variables of the functions around it, and they are looked through too. */
+/** Limit of variables of enclosing functions in a function; they are searched too. */
 const UPVALUES_MAX = 60;
-/** `for` has hidden locals. */
+/** Hidden locals of `for`. */
 const FOR_LOCALS = 3;
 
 interface Block {
   readonly kind: "function" | "loop" | "branches" | "other";
-  /** Locals in sight, jumps and functions before it. */
+  /** Locals in scope, jumps and functions before it. */
   readonly localCount: number;
   readonly jumpCount: number;
-  /** Operators of the expression that it is in, and how many brackets are open around it. */
+  /** Operators of the enclosing expression, and the number of open brackets around it. */
   readonly operatorCount: number;
   readonly bracketCount: number;
 }
 
-/** Where names that follow are new locals. */
+/** Where the next names are new locals. */
 type Declaring = "nothing" | "locals" | "function name" | "parameters" | "loop variables";
 
-/** What of this source makes it slow to compile, as the end of a sentence; undefined: nothing does. */
+/** Why this source is slow to compile, as the end of a sentence; undefined if it is not. */
 export function compileFault(source: Bytes): string | undefined {
   if (source.length < COUNTED_BYTES_MIN) return undefined;
   return new CompileCost(source).fault();
@@ -63,15 +63,15 @@ class CompileCost {
   readonly #tokens: LuaTokens;
   readonly #constants = new LuaConstants();
   readonly #blocks: Block[] = [];
-  /** Operators in each open bracket's surroundings. */
+  /** Operators around each open bracket. */
   readonly #brackets: number[] = [];
-  /** `and` and `or` of the present expression, as far as their jumps may be in one list. */
+  /** `and` and `or` of the current expression whose jumps may be in one list. */
   #operatorCount = 0;
   #jumpCount = 0;
   #localCount = 0;
   #functionCount = 0;
   #declaring: Declaring = "nothing";
-  /** `while` and `for` whose `do` has not come. */
+  /** `while` and `for` before their `do`. */
   readonly #awaiting: Block[] = [];
   #jumpSteps = 0;
   #nameSteps = 0;
@@ -102,7 +102,7 @@ class CompileCost {
     if (hashShare > this.#jumpShare && hashShare > this.#nameShare) return "too many constants with the same hash";
     const { line } = this.#tokens;
     return this.#nameShare > this.#jumpShare
-      ? `line ${line}: too many names with too many locals in sight`
+      ? `line ${line}: too many names with too many locals in scope`
       : `line ${line}: too many 'and', 'or', 'elseif' or 'break' in one expression, 'if' or loop`;
   }
 
@@ -130,14 +130,14 @@ class CompileCost {
         this.#operatorCount = 0;
         return;
       case Token.close:
-        // What a bracket leaves may go on in the lists of what is around it.
+        // Jumps inside a bracket may continue in the lists around it.
         this.#operatorCount += this.#brackets.pop() ?? 0;
         break;
       case Token.comma:
         this.#operatorCount = 0;
         return;
       case Token.dot:
-        // The name behind it is a field, or of a function that is put into one.
+        // The name after it is a field, or of a function that is stored in one.
         return;
       case Token.assign:
       case Token.separator:
@@ -155,7 +155,7 @@ class CompileCost {
   #name(): void {
     if (this.#declaring === "locals" || this.#declaring === "parameters" || this.#declaring === "loop variables")
       this.#localCount += 1;
-    // Counted also where it is a field or a new local, which is too much by a little.
+    // Counted also if it is a field or a new local, which is slightly too much.
     this.#nameSteps += this.#localCount + this.#functionCount * UPVALUES_MAX;
   }
 
@@ -168,7 +168,7 @@ class CompileCost {
         this.#declaring = "locals";
         return;
       case Token.function:
-        // Of `local function f`, the name.
+        // The name of `local function f`.
         if (wasDeclaring === "locals") this.#localCount += 1;
         this.#push("function");
         // `self`
@@ -233,7 +233,7 @@ class CompileCost {
     this.#operatorCount = block.operatorCount;
     if (this.#brackets.length > block.bracketCount) this.#brackets.length = block.bracketCount;
     if (block.kind === "function") this.#functionCount -= 1;
-    // Jumps to its end join those of what ends there too.
+    // Jumps to its end join those of the enclosing end.
     else this.#jumpSteps += this.#jumpCount - block.jumpCount;
     this.#jumpCount += 1;
   }

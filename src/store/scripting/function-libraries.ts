@@ -1,11 +1,11 @@
 /**
- * The libraries of functions of a database: what FUNCTION LOAD, DELETE, LIST and
- * FLUSH change and FCALL reads. It holds texts and facts; compiled code is the
- * runtime's (lua/runtime.ts), which makes it again from the text.
+ * The libraries of functions of a database: FUNCTION LOAD, DELETE, LIST and
+ * FLUSH change them and FCALL reads them. It has texts and facts; the runtime
+ * has compiled code (lua/runtime.ts), which it compiles again from the text.
  *
  * (1) No two libraries have a function of the same name; names of functions are
- *     compared without regard to case, those of libraries with it.
- * (2) A library that is refused has changed nothing.
+ *     compared without regard to case, names of libraries with it.
+ * (2) A refused library has changed nothing.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { CommandError } from "../errors.ts";
@@ -21,9 +21,9 @@ export interface LibraryFunction {
 
 export interface FunctionLibrary {
   readonly name: Bytes;
-  /** As it was loaded, with its first line. */
+  /** As loaded, with its first line. */
   readonly code: Bytes;
-  /** What is run. */
+  /** The code to run. */
   readonly source: Bytes;
   readonly functions: readonly LibraryFunction[];
 }
@@ -47,14 +47,14 @@ export class FunctionLibraries {
     return this.#libraryOfFunction.size;
   }
 
-  /** All libraries in the order they were loaded. */
+  /** All libraries in the order of loading. */
   get libraries(): IterableIterator<FunctionLibrary> {
     return this.#libraries.values();
   }
 
   /**
-   * Runs the code for what it registers and checks that; nothing is changed yet. Throws CommandError. What is returned goes
-   * to `put`, also when it comes from a journal.
+   * Runs the code to collect and check its registrations; changes nothing yet. Throws CommandError. The result is for
+   * `put`, also when it comes from a journal.
    */
   prepare(code: Bytes, options: { runtime: LuaRuntime; owner: string; isReplacing: boolean }): FunctionLibrary {
     const { name, source } = parseLibraryHeader(code);
@@ -72,7 +72,7 @@ export class FunctionLibraries {
     return { name, code, source, functions };
   }
 
-  /** Checks that libraries prepared elsewhere may all be put here, which changes nothing. Throws CommandError. */
+  /** Checks that libraries prepared elsewhere may all be put, and changes nothing. Throws CommandError. */
   checkJoining(others: FunctionLibraries, { isReplacing }: { isReplacing: boolean }): void {
     for (const { name } of others.libraries)
       if (!isReplacing && this.#libraries.has(name)) throw new CommandError(`ERR Library ${name} already exists`);
@@ -91,14 +91,14 @@ export class FunctionLibraries {
     return this.#libraries.has(name);
   }
 
-  /** Takes a prepared library in, in place of one of the same name. */
+  /** Adds a prepared library, or replaces the one of the same name. */
   put(library: FunctionLibrary): void {
     this.delete(library.name);
     this.#libraries.set(library.name, library);
     for (const { name } of library.functions) this.#libraryOfFunction.set(name.toLowerCase(), library);
   }
 
-  /** False if there is none of this name. */
+  /** False if it does not exist. */
   delete(name: Bytes): boolean {
     const library = this.#libraries.get(name);
     if (library === undefined) return false;
@@ -116,7 +116,7 @@ export class FunctionLibraries {
     this.#libraryOfFunction.clear();
   }
 
-  /** The library that has this function, and the function. */
+  /** The library of this function, and the function. */
   find(functionName: Bytes): { readonly library: FunctionLibrary; readonly found: LibraryFunction } | undefined {
     const lowerName = functionName.toLowerCase();
     const library = this.#libraryOfFunction.get(lowerName);

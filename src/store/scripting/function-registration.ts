@@ -1,5 +1,5 @@
 /**
- * `redis.register_function`: what a library says of its functions while it is
+ * `redis.register_function`: registers the functions of a library while it is
  * loaded. Both forms, with the checks and texts of Redis 7.0.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -7,18 +7,18 @@ import { type LuaInstance, type LuaPointer, LuaType, REGISTRY } from "./lua/inst
 import type { LuaReplies } from "./lua/reply.ts";
 import { invalidName, isFunctionName, isScriptFlag, type ScriptFlag } from "./script-header.ts";
 
-/** A function of a library, as it was registered. */
+/** A registered function of a library. */
 export interface Registration {
   readonly name: Bytes;
   readonly description: Bytes | undefined;
   readonly flags: readonly ScriptFlag[];
-  /** Of the callback, in the registry of the state it was loaded in. */
+  /** The reference of the callback in the registry of the state that loaded it. */
   readonly reference: number;
 }
 
 export const FUNCTIONS_PER_LIBRARY_MAX = 1_000;
 
-/** Reads the arguments of `redis.register_function` and keeps the callback. A text instead: why it is refused. */
+/** Reads the arguments of `redis.register_function` and stores the callback. Returns a text if it is refused. */
 export function readRegistration(instance: LuaInstance, lua: LuaPointer): Registration | string {
   const { api } = instance;
   const count = api.lua_gettop(lua);
@@ -99,7 +99,7 @@ function readFlags(instance: LuaInstance, lua: LuaPointer): readonly ScriptFlag[
   return flags;
 }
 
-/** Raises why a registration is refused, as redis.call raises an error. */
+/** Raises the reason of a refused registration, as redis.call raises an error. */
 export function raiseRefusal(
   replies: LuaReplies,
   instance: LuaInstance,

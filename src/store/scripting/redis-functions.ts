@@ -1,6 +1,6 @@
 /**
- * `redis.*` as a script of Redis 7.0 finds it. What a command is allowed to do
- * is for the host of the script to say: its refusals are replies of kind "error".
+ * `redis.*` as scripts of Redis 7.0 know it. The host of the script decides what
+ * commands may do: its refusals are replies of kind "error".
  */
 import { type Bytes, withoutLastBreaks } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
@@ -12,26 +12,26 @@ import { type HostFunction, type LuaPointer, LuaType } from "./lua/instance.ts";
 import { formatSignificant } from "./lua/number-text.ts";
 import type { LuaReplies, RespVersion } from "./lua/reply.ts";
 
-/** Who runs a script: answers its commands. */
+/** Runs the commands of a script. */
 export interface ScriptHost {
   /** Runs one command with the rights of the caller. A refusal is an error reply; only bugs are thrown. */
   call(words: Bytes[]): Reply;
-  /** Hears of `redis.log`: 0 debug, 1 verbose, 2 notice, 3 warning. Absent: nobody listens. */
+  /** Receives `redis.log`: 0 debug, 1 verbose, 2 notice, 3 warning. Absent: logs are dropped. */
   log?(level: number, text: Bytes): void;
-  /** Answers `redis.acl_check_cmd`; undefined: no such command. Absent: everything is allowed. */
+  /** The result of `redis.acl_check_cmd`; undefined if the command does not exist. Absent: everything is allowed. */
   mayCall?(words: Bytes[]): boolean | undefined;
-  /** True once a command of this run has changed something; said in the error of a script that is stopped. */
+  /** True once a command of this run has changed something; the error of a stopped script says so. */
   hasWritten?(): boolean;
 }
 
-/** What a run of a script has for its own; the runtime puts another in place for each. */
+/** State of one run of a script; the runtime replaces it for each run. */
 export interface RunningScript {
   host: ScriptHost;
-  /** In what form the script sees replies, `redis.setresp`. */
+  /** The RESP version of replies to the script, `redis.setresp`. */
   version: RespVersion;
 }
 
-/** `ScriptHost.call` threw, which is a bug: `cause` is what it threw. */
+/** `ScriptHost.call` threw `cause`, which is a bug. */
 export class HostFailure extends Error {
   override name = "HostFailure";
 }
@@ -43,7 +43,7 @@ const WORDS_MAX = 1_048_576;
 export function redisLibrary(options: {
   host: LuaHost;
   replies: LuaReplies;
-  /** Undefined while a library is loaded: then there is nobody to ask. */
+  /** Undefined while a library is loaded: then there is no caller. */
   running: () => RunningScript | undefined;
   /** `redis.register_function`. */
   register: HostFunction;
@@ -54,7 +54,7 @@ export function redisLibrary(options: {
 
   function call(lua: LuaPointer, isProtected: boolean): number {
     const script = running();
-    // While a library is loaded Redis has no such functions.
+    // While a library is loaded, Redis does not have these functions.
     if (script === undefined)
       return instance.raise(
         lua,
@@ -74,7 +74,7 @@ export function redisLibrary(options: {
     return 1;
   }
 
-  /** A bug behind the host must reach whoever runs the script, and no script may see it. */
+  /** A bug in the host must reach the caller of the script, and no script may catch it. */
   function answer(scriptHost: ScriptHost, words: Bytes[]): Reply {
     try {
       return scriptHost.call(words);
@@ -88,7 +88,7 @@ export function redisLibrary(options: {
     return isProtected ? 1 : api.lua_error(lua);
   }
 
-  /** The arguments as the words of a command, or why they are none. */
+  /** The arguments as the words of a command, or the reason why they are invalid. */
   function readWords(lua: LuaPointer): Bytes[] | string {
     const count = api.lua_gettop(lua);
     if (count === 0) return "ERR Please specify at least one argument for this redis lib call";
@@ -114,13 +114,13 @@ export function redisLibrary(options: {
     return 1;
   }
 
-  /** Every error has a code in front: what is one word gets one. */
+  /** Every error starts with a code: an error of one word gets one. */
   function errorReplyOf(lua: LuaPointer): number {
     if (api.lua_gettop(lua) !== 1 || api.lua_type(lua, -1) !== LuaType.string) {
       replies.pushError(lua, "ERR wrong number or type of arguments");
       return 1;
     }
-    // To Redis the text ends at its first zero byte.
+    // In Redis, the text ends at its first zero byte.
     const [whole = ""] = instance.bytesAt(lua, 1).split("\0", 1);
     const text = withoutLastBreaks(whole.replace(/^-/, "").replace(/^[\r\n]+/, ""));
     replies.pushError(lua, text.includes(" ") ? text : `ERR ${text}`);

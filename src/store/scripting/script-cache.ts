@@ -2,8 +2,8 @@
  * The scripts of a database by their SHA-1, for EVALSHA.
  *
  * (1) A digest is 40 hexadecimal digits in lower case.
- * (2) Scripts take at most `bytesMax`; beyond, those unused for longest go. A
- *     client that gets NOSCRIPT sends the script again, so nothing is lost.
+ * (2) Scripts take at most `bytesMax`; above it the least recently used are
+ *     removed. A client that gets NOSCRIPT sends the script again.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
@@ -16,7 +16,7 @@ export interface CachedScript extends ScriptHeader {
 export const SCRIPT_CACHE_BYTES_MAX = 32 * 1_024 * 1_024;
 /** Of a SHA-1 in hexadecimal digits. */
 export const DIGEST_LENGTH = 40;
-/** What an entry takes beside the text. */
+/** Memory of an entry beside the text. */
 const ENTRY_BYTES = 200;
 
 export class ScriptCache {
@@ -37,8 +37,8 @@ export class ScriptCache {
   }
 
   /**
-   * The script, remembered from now on. Throws CommandError if its shebang is wrong, and what `check` throws, which sees each
-   * script once before it is remembered.
+   * Stores the script and returns it. Throws CommandError if its shebang is wrong, and errors of `check`, which is
+   * called once for each script before it is stored.
    */
   add(script: Bytes, check?: (script: CachedScript) => void): CachedScript {
     const digest = sha1(script).toString("hex");
@@ -57,12 +57,12 @@ export class ScriptCache {
     return added;
   }
 
-  /** The script of this digest, in any case of letters. */
+  /** The script of this digest, in upper or lower case. */
   find(digest: string): CachedScript | undefined {
     const key = this.#scripts.has(digest) ? digest : digest.toLowerCase();
     const found = this.#scripts.get(key);
     if (found === undefined) return undefined;
-    // The order of a Map is that of insertion: the last used stands last.
+    // The order of a Map is that of insertion: the most recently used is last.
     this.#scripts.delete(key);
     this.#scripts.set(key, found);
     return found;

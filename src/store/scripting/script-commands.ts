@@ -1,11 +1,11 @@
 /**
  * The commands of a script: what `redis.call` may run, and how. They are part of
- * the unit of work that the script belongs to, with the rights of who runs it,
- * and nobody can be kept waiting by them.
+ * the unit of work of the script, have the rights of its caller, and never
+ * block.
  *
  * The checks come in Redis' order: the command exists and has enough words, is
- * for scripts, is allowed to the caller, writes only where writing is allowed,
- * and takes memory only where there is some.
+ * available to scripts, is allowed for the caller, writes only where writes are
+ * allowed, and takes memory only if memory is not short.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
@@ -29,7 +29,7 @@ import {
 export interface ScriptDatabase extends CommandRegister, ScriptRunner {
   readonly context: { readonly frame: FrameWriter };
   findCommand(name: Bytes): Command | undefined;
-  /** Commands and subcommands of names that do not exist, since the start. */
+  /** Calls of commands and subcommands that do not exist, since the start. */
   unknownCount: number;
   countMemory(): void;
   noteDenial(
@@ -41,7 +41,7 @@ export interface ScriptDatabase extends CommandRegister, ScriptRunner {
 
 export class ScriptCommands implements CommandsOfScript {
   readonly #database: ScriptDatabase;
-  /** Who runs the script, and who its commands are told to come from. */
+  /** The caller of the script, and the caller that its commands report. */
   readonly #asker: Caller;
   readonly #caller: Caller;
   readonly #rules: ScriptRules;
@@ -61,7 +61,7 @@ export class ScriptCommands implements CommandsOfScript {
     const { user, transport } = options.caller;
     this.#database = options.database;
     this.#asker = options.caller;
-    // Without `waiting`: a command that would have to wait answers at once.
+    // Without `waiting`: a blocking command replies at once.
     this.#caller = { user, transport, address: "lua", isScript: true };
     this.#rules = options.rules;
     this.#frame = options.database.context.frame;
@@ -96,7 +96,7 @@ export class ScriptCommands implements CommandsOfScript {
     return this.#hasWritten;
   }
 
-  /** True if this is what one of the commands has answered: then it is counted already. */
+  /** True if one of the commands has replied with this error: then it is counted already. */
   isOfCommand(error: CommandError): boolean {
     return this.#lastError !== undefined && error.text.startsWith(this.#lastError);
   }
@@ -125,12 +125,12 @@ export class ScriptCommands implements CommandsOfScript {
     const disk = this.#database.journalRefusal;
     if (disk !== undefined) return diskRefusal(disk);
     if (command.mayGrow && this.#isMemoryUsedUp()) return memoryUsedUp;
-    // As in Redis a script that has begun to write is not stopped in the middle.
+    // As in Redis, a script that has started to write is not stopped for lack of memory.
     if (!command.mayGrow || allowsGrowth || this.#hasTriedToWrite) return undefined;
     return this.#database.hasRoom ? memoryUsedUp : outOfMemory;
   }
 
-  /** Also in the middle of a script that has begun to write: one could take everything that is left. */
+  /** Also after a script has started to write: a single command could take all remaining memory. */
   #isMemoryUsedUp(): boolean {
     this.#database.countMemory();
     return this.#database.memory.isAtEnd;

@@ -1,4 +1,4 @@
-/** What is refused to scripts, and about them, in the words of Redis 7.0. */
+/** Errors of scripts and for scripts, in the words of Redis 7.0. */
 import { CommandError } from "../errors.ts";
 
 export const noScript = new CommandError("NOSCRIPT No matching script. Please use EVAL.");
@@ -10,7 +10,7 @@ export const writesWithReadOnlyCommand = new CommandError(
 );
 export const scriptFlushMode = new CommandError("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
 export const scriptDebugMode = new CommandError("ERR Use SCRIPT DEBUG YES/SYNC/NO");
-export const scriptDebugMissing = new CommandError("ERR There is no script debugger here");
+export const scriptDebugMissing = new CommandError("ERR The script debugger is not available");
 export const functionFlushMode = new CommandError("ERR FUNCTION FLUSH only supports SYNC|ASYNC option");
 export const libraryNotFound = new CommandError("ERR Library not found");
 export const libraryNameMissing = new CommandError("ERR library name argument was not given");
@@ -22,7 +22,7 @@ export const restoredTypeTooOld = new CommandError("ERR Pre-GA function format n
 export const restoredTypeWrong = new CommandError("ERR given type is not a function");
 export const restoredLibraryUnreadable = new CommandError("ERR failed loading the given functions payload");
 export const scriptTooLarge = new CommandError("ERR Script is larger than 1 MiB");
-/** A store that was opened without the code of Lua runs none. */
+/** A store that was opened without Lua runs no scripts. */
 export const luaMissing = new CommandError("ERR Scripts are not available: this store was opened without Lua");
 
 export const commandUnknown = new CommandError("ERR Unknown Redis command called from script");
@@ -30,7 +30,7 @@ export const commandWithWrongArity = new CommandError("ERR Wrong number of args 
 export const commandNotForScripts = new CommandError("ERR This Redis command is not allowed from script");
 export const writeInReadOnlyScript = new CommandError("ERR Write commands are not allowed from read-only scripts.");
 
-/** The words that Redis has in a script for what a user may not do. */
+/** Redis' texts in scripts for missing rights. */
 export function noPermissionInScript({ denied }: CommandError): CommandError {
   if (denied?.reason === "key") return keyNotPermitted;
   return denied?.reason === "channel" ? channelNotPermitted : commandNotPermitted;
@@ -44,7 +44,7 @@ const channelNotPermitted = new CommandError(
   "ERR The user executing the script can't publish to the channel mentioned in the command",
 );
 
-/** `allow-key-locking`: the hosted service has the text. */
+/** `allow-key-locking`: text of the hosted service. */
 export function dynamicKey(key: string): CommandError {
   return new CommandError(
     `ERR Dynamic keys are not allowed in Lua scripts when 'allow-key-locking' flag is set. Key was: ${key}`,

@@ -15,7 +15,7 @@ function refusalOf(work: () => unknown): string {
   return "accepted";
 }
 
-test("a script without a shebang is left as it is", () => {
+test("a script without a shebang is unchanged", () => {
   assert.deepEqual(parseScriptHeader("return 1"), { isPresent: false, flags: [], source: "return 1" });
 });
 
@@ -28,7 +28,7 @@ test("flags of a shebang are read, and its line stays blank", () => {
   assert.deepEqual(parseScriptHeader("#!lua flags=\nx").flags, []);
 });
 
-test("a wrong shebang is refused in the words of Redis", () => {
+test("rejects a wrong shebang with Redis' texts", () => {
   const table: readonly [string, string][] = [
     ["#!lua", "ERR Invalid script shebang"],
     ["#!python\nreturn 1", "ERR Unexpected engine in script shebang: #!python"],
@@ -46,7 +46,7 @@ test("a wrong shebang is refused in the words of Redis", () => {
     );
 });
 
-test("the first line of a library is refused in the words of Redis", () => {
+test("rejects a wrong first line of a library with Redis' texts", () => {
   const badName =
     "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character long";
   const table: readonly [string, string][] = [
@@ -80,7 +80,7 @@ test("a script is found by its digest in any case", () => {
   assert.equal(cache.bytes, 0);
 });
 
-test("scripts beyond the bound go, the longest unused first", () => {
+test("scripts above the limit are removed, the least recently used first", () => {
   const cache = new ScriptCache(700);
   const [first, second] = [cache.add("return 1"), cache.add("return 2"), cache.add("return 3")];
   cache.find(first.digest);

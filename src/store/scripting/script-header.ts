@@ -1,4 +1,4 @@
-/** The first line of a script or library, `#!lua …`, with the texts of Redis 7.0 for what is wrong with it. */
+/** The first line of a script or library, `#!lua …`, with the error texts of Redis 7.0. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { CommandError } from "../errors.ts";
 
@@ -19,19 +19,19 @@ export function isScriptFlag(text: string): text is ScriptFlag {
 }
 
 export interface ScriptHeader {
-  /** False: a script without a shebang, which Redis treats more leniently. */
+  /** False for a script without a shebang, which Redis treats more leniently. */
   readonly isPresent: boolean;
   readonly flags: readonly ScriptFlag[];
-  /** The script with a blank line in place of the shebang, so that lines keep their numbers. */
+  /** The script with a blank line in place of the shebang, so that line numbers stay. */
   readonly source: Bytes;
 }
 
 const NAME = /^[A-Za-z0-9_]+$/;
-/** Redis has one text for the names of libraries and of functions. */
+/** Redis has one text for names of libraries and of functions. */
 export const invalidName =
   "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character long";
 
-/** True for what may name a library or a function. */
+/** True if it is a valid name of a library or a function. */
 export function isFunctionName(name: Bytes): boolean {
   return NAME.test(name);
 }

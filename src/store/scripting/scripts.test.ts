@@ -1,4 +1,4 @@
-/** Scripts as a danger: what one leaves behind, what it takes, what stays of one that is stopped, and what a start finds. */
+/** Risks of scripts: state that they leave, resources, stopped scripts, and restarts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { luaOptions } from "../../../test/harness/lua.ts";
@@ -17,8 +17,8 @@ import { Store } from "../store.ts";
 import type { LuaLimits } from "./lua/runtime.ts";
 
 /**
- * A clock of which each reading is a millisecond later: a script's time is how often it is looked at. The thread has computed
- * for `share` of it.
+ * A clock of which each reading is a millisecond later: the time of a script is the number of readings. The thread has
+ * computed for `share` of it.
  */
 class TickingClock extends VirtualClock {
   readonly #share: number;
@@ -61,7 +61,7 @@ function errorOf(reply: Reply): Bytes {
   return text.replace(/ script: \w+, on @user_\w+:\d+\.$/, "");
 }
 
-test("math.randomseed draws the numbers that redis-server 7.0.15 draws, until the script is over", () => {
+test("math.randomseed gives the random numbers of redis-server 7.0.15 until the end of the script", () => {
   const { run } = open();
   const draw = "return {math.random(10), math.random(10), math.random(1000), math.random(-3, 3)}";
 
@@ -72,12 +72,12 @@ test("math.randomseed draws the numbers that redis-server 7.0.15 draws, until th
   assert.match(errorOf(run("EVAL", "math.randomseed()", "0")), /bad argument #1 to 'randomseed'/);
 });
 
-/** What a library keeps between two calls, which is as much as a script can leave behind. */
+/** State of a library between two calls, which is all that a script can leave. */
 const COUNTING = `#!lua name=counting
 local count = 0
 redis.register_function('next', function() count = count + 1 return count end)`;
 
-test("A-06: what a function leaves behind is seen by nobody else: no other database, no other user", () => {
+test("A-06: state left by a function is visible to no other database and no other user", () => {
   const { store, database } = open();
   const other = store.database("other");
   const somebody: User = { ...defaultUser, name: "somebody" };
@@ -89,12 +89,12 @@ test("A-06: what a function leaves behind is seen by nobody else: no other datab
   assert.equal(next(database, defaultUser), 2);
   assert.equal(next(other, defaultUser), 1);
   assert.equal(next(database, somebody), 1);
-  // Of the same name, but made anew: it is somebody else.
+  // A new user with the same name is another user.
   assert.equal(next(database, { ...somebody }), 1);
   assert.equal(next(database, defaultUser), 3);
 });
 
-test("A-06: a database knows nothing of the scripts and libraries of another, nor of one that was dropped", () => {
+test("A-06: scripts and libraries of one database, even a dropped one, are unknown to others", () => {
   const { store, database } = open();
   run(database, ["FUNCTION", "LOAD", COUNTING]);
   run(database, ["EVAL", "return 1", "0"]);
@@ -109,7 +109,7 @@ test("A-06: a database knows nothing of the scripts and libraries of another, no
   assert.deepEqual(run(again, ["FUNCTION", "LIST"]), []);
 });
 
-test("A-09: the ways out of the sandbox are shut", () => {
+test("A-09: scripts cannot leave the sandbox", () => {
   const { run } = open();
   const shut: readonly Bytes[] = [
     "return os.execute('id')",
@@ -164,7 +164,7 @@ const endless: readonly Bytes[] = [
   "while true do coroutine.wrap(function() while true do end end)() end",
 ];
 
-test("A-10: a script that does not end is ended, and the next one runs", () => {
+test("A-10: an endless script is stopped, and the next one runs", () => {
   const { run } = open({ budgetMs: 20 });
   for (const script of endless) {
     const error = errorOf(run("EVAL", script, "0"));
@@ -177,17 +177,17 @@ test("A-10: a script that does not end is ended, and the next one runs", () => {
   }
 });
 
-/** As many instructions as are between so many looks at the clock. */
+/** As many instructions as run between this many readings of the clock. */
 function working(lookCount: number): string {
   return `for i = 1, ${lookCount * 100} do end`;
 }
 
-/** A comment that the compiler reads in so many pieces. */
+/** A comment that the compiler reads in this many pieces. */
 function padding(pieceCount: number): string {
   return `--[[${"x".repeat(512 * pieceCount)}]]`;
 }
 
-test("A-10: a script that is kept waiting by others on the machine is not ended by that", () => {
+test("A-10: a script is not stopped for time that other processes take", () => {
   const busy = open({ budgetMs: 20 }, new TickingClock(0.1));
   assert.equal(busy.run("EVAL", `${working(150)} return 1`, "0"), 1);
   assert.equal(errorOf(busy.run("EVAL", working(250), "0")), "ERR Script ran for more than 20 ms and was stopped");
@@ -195,14 +195,14 @@ test("A-10: a script that is kept waiting by others on the machine is not ended 
   assert.equal(errorOf(alone.run("EVAL", working(25), "0")), "ERR Script ran for more than 20 ms and was stopped");
 });
 
-test("A-10: a script that has waited thirty times as long as it may compute is ended", () => {
+test("A-10: a script is stopped after thirty times its CPU limit by the clock", () => {
   const { run } = open({ budgetMs: 20 }, new TickingClock(0.001));
   assert.equal(run("EVAL", `${working(500)} return 1`, "0"), 1);
   const stopped = "ERR Script ran for more than 600 ms by the clock and was stopped";
   assert.equal(errorOf(run("EVAL", "while true do end", "0")), stopped);
 });
 
-test("A-10: compiling counts: a source that takes too long is given up, and the next script runs", () => {
+test("A-10: compile time counts: a source that takes too long is stopped, and the next script runs", () => {
   const { run } = open({ budgetMs: 20 });
   const stopped = "ERR Script was compiled for more than 20 ms and was stopped";
   const source = `return 1 ${padding(25)}`;
@@ -216,7 +216,7 @@ test("A-10: compiling counts: a source that takes too long is given up, and the 
   assert.equal(run("EVAL", inside, "0", "return 1"), 1);
 });
 
-test("A-10: a script has for compiling and running together what it may take", () => {
+test("A-10: compiling and running a script share one time limit", () => {
   const { run } = open({ budgetMs: 20 });
   const source = `${working(11)} return 7 ${padding(11)}`;
   assert.equal(errorOf(run("EVAL", source, "0")), "ERR Script ran for more than 20 ms and was stopped");
@@ -228,7 +228,7 @@ test("A-10: a script has for compiling and running together what it may take", (
   assert.equal(run("FCALL", "f", "0"), 7);
 });
 
-test("A-10: a source that compiles in more than linear time is refused wherever it comes", () => {
+test("A-10: a source that compiles in more than linear time is refused by every command", () => {
   const { run } = open();
   const chain = `local a local x=a${" and a".repeat(170_000)}`;
   const fault = "line 1: too many 'and', 'or', 'elseif' or 'break' in one expression, 'if' or loop";
@@ -250,7 +250,7 @@ test("A-10: a source that compiles in more than linear time is refused wherever 
     assert.match(errorOf(run(...words)), /user_script:1: unexpected symbol near 'char\(27\)'$/, name);
 });
 
-test("A-10: the text of an error costs no more than its length, whatever is in it", () => {
+test("A-10: the text of an error costs at most its length, whatever its content", () => {
   const { run } = open({ budgetMs: 100_000 });
   const breaks = "string.rep('\\n', 3000000) .. 'x'";
   for (const script of [
@@ -263,7 +263,7 @@ test("A-10: the text of an error costs no more than its length, whatever is in i
   assert.equal(errorOf(run("EVAL", `return redis.error_reply('a' .. ${breaks} .. '\\n')`, "0")).length, 3_000_006);
 });
 
-test("A-10: escaping a long string as JSON is charged", () => {
+test("A-10: escaping a long string as JSON counts as work", () => {
   const { run } = open({ budgetMs: 20 });
   const error = errorOf(run("EVAL", "return cjson.encode({string.rep('\\0', 4000000)})", "0"));
   assert.equal(error, "ERR Script ran for more than 20 ms and was stopped");
@@ -279,7 +279,7 @@ const greedy: readonly Bytes[] = [
   "local t = {} for i = 1, 200 do t = {t, t} end return cmsgpack.pack(t)",
 ];
 
-test("A-10: a script that wants more memory than it may have fails, and the next one runs", () => {
+test("A-10: a script that exceeds its memory limit fails, and the next one runs", () => {
   const { run } = open({ budgetMs: 100_000, stateBytesMax: 4 * 1_024 * 1_024, instanceBytesMax: 16 * 1_024 * 1_024 });
   for (const script of greedy) {
     assert.match(errorOf(run("EVAL", script, "0")), /^ERR /, script);
@@ -288,12 +288,12 @@ test("A-10: a script that wants more memory than it may have fails, and the next
 });
 
 // A.scripts
-test("A-10: what a stopped script wrote stays, is journaled as one frame, and the error says so", () => {
+test("A-10: the writes of a stopped script remain, are journaled as one frame, and the error says so", () => {
   const { run, journal, store } = open({ budgetMs: 20 });
   run("SET", "before", "v");
   const frameCount = journal.frames.length;
   const reply = run("EVAL", "redis.call('SET', 'k', 'v') redis.call('INCR', 'n') while true do end", "0");
-  assert.equal(errorOf(reply), "ERR Script ran for more than 20 ms and was stopped; what it wrote before stays");
+  assert.equal(errorOf(reply), "ERR Script ran for more than 20 ms and was stopped; its earlier writes remain");
   assert.equal(run("GET", "k"), "v");
   assert.equal(journal.frames.length, frameCount + 1);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(store));
@@ -301,7 +301,7 @@ test("A-10: what a stopped script wrote stays, is journaled as one frame, and th
   assert.equal(errorOf(silent), "ERR Script ran for more than 20 ms and was stopped");
 });
 
-test("a start finds the libraries, from the journal and from a snapshot, without Lua", () => {
+test("a start restores the libraries, from the journal and from a snapshot, without Lua", () => {
   const { run, journal, store } = open();
   run("FUNCTION", "LOAD", COUNTING);
   run("FUNCTION", "LOAD", COUNTING.replace("counting", "gone").replace("next", "last"));
@@ -323,7 +323,7 @@ test("a start finds the libraries, from the journal and from a snapshot, without
   assert.deepEqual(replayed(journal.frames).database("main").execute(testCaller, ["FUNCTION", "LIST"]), []);
 });
 
-test("more libraries than fit into one frame of a snapshot are all in it", () => {
+test("a snapshot has all libraries, even if they need several frames", () => {
   const { run, store } = open();
   for (let index = 0; index < 8; index += 1)
     run(
@@ -335,7 +335,7 @@ test("more libraries than fit into one frame of a snapshot are all in it", () =>
   assert.equal(rebuilt.database("main").scripts.libraries.libraryCount, 8);
 });
 
-test("a full disk refuses what a script would write, and lets it read", () => {
+test("with a full disk, a script may read and its writes are refused", () => {
   const { run, journal } = open();
   run("SET", "k", "v");
   run("FUNCTION", "LOAD", COUNTING);
@@ -350,7 +350,7 @@ test("a full disk refuses what a script would write, and lets it read", () => {
   assert.equal(errorOf(run("FUNCTION", "FLUSH")), refused);
 });
 
-test("A4: a script in a transaction is one of its commands, and its error one of its answers", async () => {
+test("A4: a script in a transaction is one of its commands, and its error one of its replies", async () => {
   await using server = await startServer();
 
   const reply = await server.post("/multi-exec", [
@@ -374,7 +374,7 @@ test("A4: a script in a transaction is one of its commands, and its error one of
   assert.deepEqual((await server.get("/get/k")).json, { result: "5" });
 });
 
-test("A5: MONITOR shows a script in front of its commands, which come from lua", () => {
+test("A5: MONITOR shows a script before its commands, which are from lua", () => {
   const { database, run } = open();
   const lines: Bytes[] = [];
   database.monitors.notify = ({ words, address }) => lines.push(`${address} ${words.join(" ")}`);

@@ -1,11 +1,11 @@
 /**
- * What a database has for scripting: the scripts it remembers, the libraries of
- * functions it keeps, and the way to the interpreter, which all databases of a
- * store share.
+ * The scripting state of a database: its cached scripts, its libraries of
+ * functions, and access to the interpreter, which all databases of a store
+ * share.
  *
- * (1) Who shares an interpreter's state shares everything a script can leave
- *     behind, so a state belongs to one user of one database.
- * (2) Libraries are part of the database's state: `mutations/functions.ts` alone
+ * (1) Users of one interpreter state share everything that scripts leave in it,
+ *     so a state belongs to one user of one database.
+ * (2) Libraries are part of the database's state: only `mutations/functions.ts`
  *     changes them. Scripts are not: a client that gets NOSCRIPT sends the
  *     script again.
  */
@@ -27,7 +27,7 @@ export interface LuaOptions {
   readonly limits?: Partial<LuaLimits>;
 }
 
-/** The interpreter of a store, made when a script first needs it. */
+/** The interpreter of a store, created when a script first needs it. */
 export class Interpreter {
   readonly #options: { lua: LuaOptions | undefined; clock: Clock; random: Random };
   #runtime: LuaRuntime | undefined;
@@ -51,21 +51,21 @@ export class Interpreter {
     return this.#runtime;
   }
 
-  /** Closes the states of the owners that are named. */
+  /** Closes the states of these owners. */
   forget(isNamed: (owner: string) => boolean): void {
     this.#runtime?.flush(isNamed);
   }
 
-  /** States there are now. */
+  /** The number of states. */
   get stateCount(): number {
     return this.#runtime?.stateCount ?? 0;
   }
 }
 
-/** As much as a library may have. */
+/** The limit of a library. */
 export const SCRIPT_BYTES_MAX = 1_024 * 1_024;
 
-/** A script, and what finding it has taken of the time of its run. */
+/** A script, and the time of its run that finding it has taken. */
 export interface FoundScript {
   readonly script: CachedScript;
   readonly spent: TimeSpent;
@@ -76,7 +76,7 @@ export class Scripts {
   readonly libraries = new FunctionLibraries();
   readonly #interpreter: Interpreter;
   readonly #ownerPrefix: string;
-  /** A user who is deleted and made again is another one. keeps (1) */
+  /** A user that is deleted and created again is another user. keeps (1) */
   readonly #owners = new WeakMap<User, string>();
   #ownerCount = 0;
 
@@ -89,7 +89,7 @@ export class Scripts {
     return this.#interpreter.runtime;
   }
 
-  /** Whose state a script of this user runs in: (1). */
+  /** The owner of the state of scripts of this user: (1). */
   ownerOf(user: User): string {
     const known = this.#owners.get(user);
     if (known !== undefined) return known;
@@ -100,7 +100,7 @@ export class Scripts {
   }
 
   /**
-   * The script of this text, which is compiled if it is new, and remembered from now on; and what time that has taken. Throws
+   * The script of this text, compiled if it is new, and stored; and the time that has taken. Throws
    * CommandError.
    */
   scriptOf(text: Bytes, user: User): FoundScript {
@@ -121,7 +121,7 @@ export class Scripts {
     return { script, spent: NO_TIME };
   }
 
-  /** Closes the states of all users: after it nothing of what was compiled or left behind is there. */
+  /** Closes the states of all users, and so drops all compiled code and state of scripts. */
   closeStates(): void {
     this.#interpreter.forget((owner) => owner.startsWith(this.#ownerPrefix));
   }

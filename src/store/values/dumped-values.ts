@@ -1,4 +1,4 @@
-/** What a key holds, as the format of dumps sees it, and back: one row for each type. */
+/** Conversion of values to and from the format of dumps: one row for each type. */
 
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -21,9 +21,9 @@ type DumpedSortedSet = Extract<Dumped, { kind: "sorted set" }>;
 interface DumpedType<V extends Value, D extends Dumped> {
   readonly kind: D["kind"];
   readonly holds: (value: Value) => value is V;
-  /** Shares what it can with the value: good until the next change. */
+  /** Shares data with the value: valid until the next change. */
   readonly write: (value: V) => D;
-  /** Throws `badDataFormat` for what such a value cannot be. */
+  /** Throws `badDataFormat` for data that such a value cannot have. */
   readonly read: (dumped: D, hashSeed: Uint8Array) => V;
 }
 
@@ -73,7 +73,7 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
   }),
 ];
 
-/** The value as a dump says it. Throws `noDumpOfJson`: the format of documents is that of a module, and changes with it. */
+/** The value in the form of a dump. Throws `noDumpOfJson`: their format belongs to a module, and changes with it. */
 export function dumpedOf(value: Value): Dumped {
   if (value instanceof JsonValue) throw noDumpOfJson;
   const found = dumpedTypes.find(({ holds }) => holds(value));
@@ -81,14 +81,14 @@ export function dumpedOf(value: Value): Dumped {
   return found.write(value as never);
 }
 
-/** A value of its own. Throws `badDataFormat`. */
+/** A new value. Throws `badDataFormat`. */
 export function valueFrom(dumped: Dumped, hashSeed: Uint8Array): Value {
   const found = dumpedTypes.find(({ kind }) => kind === dumped.kind);
   assert(found !== undefined, "every form in dumps has a type of value");
   return found.read(dumped as never, hashSeed);
 }
 
-/** A row is asked only about values that it holds and dumps of its kind. */
+/** The functions of a row are called only with values of its type and dumps of its kind. */
 function row<V extends Value, D extends Dumped>(type: DumpedType<V, D>): DumpedType<never, never> {
   return type as unknown as DumpedType<never, never>;
 }

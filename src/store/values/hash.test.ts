@@ -1,4 +1,4 @@
-/** A hash with expiring fields beside the obvious one: two Maps. */
+/** A hash with expiring fields against the obvious one: two Maps. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -6,7 +6,7 @@ import { HashValue } from "./hash.ts";
 
 const SEED = new Uint8Array(8);
 
-/** What a HashValue should hold. */
+/** The expected contents of a HashValue. */
 class PlainHash {
   readonly values = new Map<string, string>();
   readonly expiries = new Map<string, number>();
@@ -33,10 +33,10 @@ function assertSame(hash: HashValue, plain: PlainHash, note: string): void {
   for (const field of plain.values.keys()) assert.equal(hash.expiryOf(field), plain.expiries.get(field), note);
 }
 
-test("random changes leave what two Maps hold, in the flat form and beyond it", () => {
+test("random changes give the contents of two Maps, in the flat form and beyond it", () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const random = seededRandom(seed);
-    // Some stay flat, some cross the border between the two forms again and again.
+    // Some stay flat, some switch between small and large sizes repeatedly.
     const fieldCount = 10 + random.below(300);
     const hash = new HashValue(SEED);
     const plain = new PlainHash();
@@ -74,13 +74,13 @@ test("random changes leave what two Maps hold, in the flat form and beyond it", 
     assertSame(alive, plain, `alive, seed ${seed}`);
     assert.equal(hash.hasFieldNotDue(nowMs), plain.values.size > 0);
 
-    // The same by taking out what is due, one field after the other.
+    // The same by removing due fields one after the other.
     for (let due = hash.findDue(nowMs); due !== undefined; due = hash.findDue(nowMs)) hash.delete(due);
     assertSame(hash, plain, `taken out, seed ${seed}`);
   }
 });
 
-test("a field whose time is set again and again keeps the last one", () => {
+test("a field whose expiry is set repeatedly has the last one", () => {
   const hash = new HashValue(SEED);
   hash.set("f", "v");
   hash.set("g", "v");
@@ -105,7 +105,7 @@ test("a copy shares nothing with its original", () => {
   assert.equal(hash.expiryOf("f"), 10);
 });
 
-test("its memory is that of what it holds, whatever it held before", () => {
+test("its memory depends on its contents, not on former contents", () => {
   for (const count of [10, 300]) {
     const fresh = new HashValue(SEED);
     const used = new HashValue(SEED);

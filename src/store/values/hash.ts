@@ -1,31 +1,31 @@
 /**
- * A hash: fields and their values, and for some fields a moment they expire.
+ * A hash: fields with their values, and expiry times of some fields.
  *
  * A small hash is one flat array (name, value, name, value, …) in the order of
  * insertion, searched from the front; a larger one becomes a dictionary and
- * stays one.
+ * stays a dictionary.
  *
  * (1) Every name in `#expiries` is a field of the hash.
- * (2) For each of them `#due` holds an entry with its moment, possibly among
- *     stale entries; `#due` is at most twice as long as `#expiries`, plus a few.
+ * (2) For each of them `#due` has an entry with its time, possibly among stale
+ *     entries; `#due` is at most twice as long as `#expiries`, plus a few.
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
 import { DueQueue } from "../structures/due-queue.ts";
 
-/** Fields that are searched from the front rather than hashed. */
+/** Limit of fields in the flat array. */
 const COMPACT_FIELDS_MAX = 128;
 /** Redis' hash-max-listpack-value. */
 export const COMPACT_BYTES_MAX = 64;
-/** Redis' hash-max-listpack-entries: what OBJECT ENCODING tells by. */
+/** Redis' hash-max-listpack-entries: decides OBJECT ENCODING. */
 export const LISTPACK_FIELDS_MAX = 512;
 /** The object and its empty array, roughly. */
 const FIXED_BYTES = 120;
-/** An entry of the queue: two pointers, and a number of its own. */
+/** An entry of the queue: two pointers, and a number object. */
 const DUE_BYTES = 32;
-/** The queue itself, and the places that the arrays of it and of a few expiries hold ready. */
+/** The queue itself, and the spare capacity of its arrays and of a few expiries. */
 const EXPIRING_BYTES = 500;
-/** Stale entries that are not worth a rebuild. */
+/** Stale entries that do not justify a rebuild. */
 const DUE_SLACK = 16;
 
 export class HashValue {
@@ -35,9 +35,9 @@ export class HashValue {
   #table: Dictionary<Bytes> | undefined;
   #expiries: Dictionary<number> | undefined;
   #due: DueQueue | undefined;
-  /** Of all values, and of the fields too while they lie in the flat array. */
+  /** Of all values, and of the names too while they are in the flat array. */
   #contentBytes = 0;
-  /** True once it was beyond the bounds of Redis' listpack. */
+  /** True once it exceeded the bounds of Redis' listpack. */
   #wasLarge = false;
 
   constructor(hashSeed: Uint8Array) {
@@ -48,16 +48,16 @@ export class HashValue {
     return this.#table !== undefined ? this.#table.size : this.#compact.length / 2;
   }
 
-  /** What it takes in memory, roughly, in bytes. */
+  /** Approximate memory in bytes. */
   get memoryBytes(): number {
     const own = this.#table === undefined ? 8 * roomFor(2 * this.size) : this.#table.memoryBytes;
-    // Not by the length of the queue: it shrinks by looking, and what a hash takes changes with the hash alone.
+    // Not by the length of the queue: reads shrink it, but the memory of a hash may change with the hash alone.
     const expiries = this.#expiries;
     const expiring = expiries === undefined ? 0 : EXPIRING_BYTES + expiries.memoryBytes + expiries.size * DUE_BYTES;
     return FIXED_BYTES + own + this.#contentBytes + expiring;
   }
 
-  /** Entries that its tables have looked at or moved so far. Only ever grows; complexity tests read it. */
+  /** Entries that its tables have examined or moved so far. Only grows; complexity tests read it. */
   get work(): number {
     let work = 0;
     for (const table of [this.#table, this.#expiries]) if (table !== undefined) work += table.visits + table.moves;
@@ -79,7 +79,7 @@ export class HashValue {
     return this.#table !== undefined ? this.#table.has(field) : this.#indexOf(field) >= 0;
   }
 
-  /** True if the field is new. The field's expiry is left as it is. */
+  /** True if the field is new. Keeps the field's expiry. */
   set(field: Bytes, value: Bytes): boolean {
     const isLong = field.length > COMPACT_BYTES_MAX || value.length > COMPACT_BYTES_MAX;
     if (isLong) this.#wasLarge = true;
@@ -109,7 +109,7 @@ export class HashValue {
     return index < 0;
   }
 
-  /** True if the field was there. */
+  /** True if the field existed. */
   delete(field: Bytes): boolean {
     this.clearExpiry(field); // keeps (1)
     const table = this.#table;
@@ -127,7 +127,7 @@ export class HashValue {
     return true;
   }
 
-  /** The field at a place in 0 … size - 1, in no particular order. */
+  /** The field at an index in 0 … size - 1, in no particular order. */
   fieldAt(place: number): Bytes {
     return this.#table !== undefined ? this.#table.keyAt(place) : (this.#compact[2 * place] as Bytes);
   }
@@ -136,14 +136,14 @@ export class HashValue {
     return this.#table !== undefined ? this.#table.valueAt(place) : (this.#compact[2 * place + 1] as Bytes);
   }
 
-  /** One step of a SCAN: visits some places and returns the next cursor, 0 at the end. */
+  /** One step of a SCAN: visits some entries and returns the next cursor, 0 at the end. */
   scan(cursor: number, visit: (place: number) => void): number {
     if (this.#table !== undefined) return this.#table.scan(cursor, visit);
     for (let place = 0; place < this.size; place += 1) visit(place);
     return 0;
   }
 
-  /** The moment the field expires, in ms, or undefined. */
+  /** The expiry time of the field in ms, or undefined. */
   expiryOf(field: Bytes): number | undefined {
     return this.#expiries?.get(field);
   }
@@ -172,7 +172,7 @@ export class HashValue {
     return this.#expiries !== undefined;
   }
 
-  /** The earliest moment any field expires, or Infinity. */
+  /** The earliest expiry time of any field, or Infinity. */
   get nextDueMs(): number {
     const due = this.#due;
     if (due === undefined) return Number.POSITIVE_INFINITY;
@@ -183,12 +183,12 @@ export class HashValue {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** The field that expires first, if its time is before `nowMs`. */
+  /** The field that expires first, if that is before `nowMs`. */
   findDue(nowMs: number): Bytes | undefined {
     return this.nextDueMs < nowMs ? this.#due?.firstName : undefined;
   }
 
-  /** True if a field lives on at `nowMs`. Looks at every field if none does. */
+  /** True if some field is not expired at `nowMs`. Checks every field if all are. */
   hasFieldNotDue(nowMs: number): boolean {
     const expiries = this.#expiries;
     if (expiries === undefined || expiries.size < this.size) return true;
@@ -200,7 +200,7 @@ export class HashValue {
     return this.copyWithoutDue(Number.NEGATIVE_INFINITY);
   }
 
-  /** A hash of its own with the fields whose time is not before `nowMs`. */
+  /** A copy with the fields that are not expired at `nowMs`. */
   copyWithoutDue(nowMs: number): HashValue {
     const copy = new HashValue(this.#hashSeed);
     copy.#wasLarge = this.#wasLarge;
@@ -242,7 +242,7 @@ export class HashValue {
   }
 }
 
-/** The places that V8 holds ready for an array that was pushed to so often: it grows by half and sixteen. */
+/** The capacity that V8 reserves for an array that grew by pushes: it grows by half and sixteen. */
 function roomFor(length: number): number {
   let room = 0;
   while (room < length) room += (room >>> 1) + 16 + (room === 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-/** Documents that change in place: what they take, beside a count of the whole, and what is not there. */
+/** Documents that change in place: their memory against a full count, and missing places. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonNode, nodeBytesOf } from "../json/node.ts";
@@ -10,7 +10,7 @@ function node(text: string): JsonNode {
   return parseJson(text).node;
 }
 
-test("every change counts what came and what went", () => {
+test("every change updates the memory count", () => {
   const document = new JsonValue(node('{"a":[1,2.5,"three",{"x":1.0}],"b":{"c":null}}'));
   const fixedBytes = document.memoryBytes - nodeBytesOf(document.root);
   const steps: readonly (readonly [what: () => unknown, left: string])[] = [
@@ -51,7 +51,7 @@ test("every change counts what came and what went", () => {
   }
 });
 
-test("a place that is not there, or of another kind, is left alone", () => {
+test("a change at a missing place, or of another kind, does nothing", () => {
   const text = '{"a":[1],"b":"x"}';
   const document = new JsonValue(node(text));
   assert.equal(document.set(["a", 1], 5), false);
@@ -67,7 +67,7 @@ test("a place that is not there, or of another kind, is left alone", () => {
   assert.equal(textOfNode(document.root), text);
 });
 
-test("an object of many members keeps their order, through changes too", () => {
+test("an object of many members keeps their order, also after changes", () => {
   const names = Array.from({ length: 100 }, (_, i) => `name ${i}`);
   const document = new JsonValue(node("{}"));
   for (const [index, name] of names.entries()) document.set([name], index);

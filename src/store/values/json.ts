@@ -1,14 +1,14 @@
 /**
  * A JSON document as the value of a key. It changes in place: each change finds
- * its place by names and indexes from the root, and counts the bytes of what
- * came and went, never those of the rest.
+ * its place by names and indexes from the root, and counts only the bytes that
+ * it adds and removes.
  *
  * (1) `#bytes` is `nodeBytesOf` of the root.
- * (2) No container is in two places, so a change shows in one place only. What
- *     is given to a document belongs to it.
- * (3) A change at a place that is not there, or is of another kind, does
- *     nothing and says so: paths of one command may lead into what the same
- *     command has just replaced.
+ * (2) No container is in two places, so a change affects one place only. A
+ *     document owns the nodes that are passed to it.
+ * (3) A change at a missing place, or of another kind, does nothing and reports
+ *     it: paths of one command may lead into a part that the same command has
+ *     just replaced.
  */
 import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
 import { mergeInto, patched } from "../json/merge.ts";
@@ -33,7 +33,7 @@ export class JsonValue {
     return this.#root;
   }
 
-  /** What it takes in memory, roughly, in bytes. */
+  /** Approximate memory in bytes. */
   get memoryBytes(): number {
     return FIXED_BYTES + this.#bytes;
   }
@@ -53,7 +53,7 @@ export class JsonValue {
     return node;
   }
 
-  /** Puts a node at a place: in place of what is there, or as a new member. False where there is no such place. */
+  /** Puts a node at a place: replaces the node there, or adds a member. False if the place does not exist. */
   set(location: Location, node: JsonNode): boolean {
     const step = location.at(-1);
     const parent = step === undefined ? undefined : this.find(location.slice(0, -1));
@@ -77,23 +77,23 @@ export class JsonValue {
     return true;
   }
 
-  /** Puts nodes into an array, in front of the element at `index`. Returns its new length, undefined where it is no array. */
+  /** Inserts nodes into an array before `index`. Returns its new length, or undefined if it is not an array. */
   insert(location: Location, index: number, nodes: readonly JsonNode[]): number | undefined {
     const array = this.find(location);
     if (!Array.isArray(array)) return undefined;
     this.#bytes -= ownBytesOf(array);
-    // Not through arguments of `splice`: of those there may be fewer than elements.
-    const behind = index < array.length ? array.splice(index) : [];
+    // Not as arguments of `splice`: their number is limited.
+    const rest = index < array.length ? array.splice(index) : [];
     for (const node of nodes) {
       array.push(node);
       this.#bytes += nodeBytesOf(node);
     }
-    for (const node of behind) array.push(node);
+    for (const node of rest) array.push(node);
     this.#bytes += ownBytesOf(array);
     return array.length;
   }
 
-  /** Removes the elements at distinct ascending indexes, all of which exist. False where it is no array. */
+  /** Removes the elements at distinct ascending indexes, all of which exist. False if it is not an array. */
   removeElements(location: Location, indexes: readonly number[]): boolean {
     const array = this.find(location);
     if (!Array.isArray(array)) return false;
@@ -105,7 +105,7 @@ export class JsonValue {
     return true;
   }
 
-  /** Keeps the elements from one index to another, which is not kept. False where it is no array. */
+  /** Trims an array to the elements from one index up to, not including, another. False if it is not an array. */
   trim(location: Location, range: { readonly from: number; readonly to: number }): boolean {
     const array = this.find(location);
     if (!Array.isArray(array)) return false;
@@ -116,7 +116,7 @@ export class JsonValue {
     return true;
   }
 
-  /** Removes members. False where it is no object. */
+  /** Removes members. False if it is not an object. */
   removeMembers(location: Location, names: readonly Bytes[]): boolean {
     const object = this.find(location);
     if (!(object instanceof JsonObject)) return false;
@@ -131,17 +131,17 @@ export class JsonValue {
     return true;
   }
 
-  /** Appends to a string. Returns its new length in bytes, undefined where it is no string. */
+  /** Appends to a string. Returns its new length in bytes, or undefined if it is not a string. */
   appendText(location: Location, suffix: Bytes): number | undefined {
     const text = this.find(location);
     if (typeof text !== "string") return undefined;
-    // Written out anew: a chain of parts would take many times the memory of the text.
+    // Copied to a flat string: a chain of parts would take many times the memory of the text.
     const longer = bytesFrom(bufferFrom(text + suffix));
     this.set(location, longer);
     return longer.length;
   }
 
-  /** Merges a patch into what is at a place, as RFC 7396 says. False where there is no such place. */
+  /** Merges a patch into the node at a place, as in RFC 7396. False if the place does not exist. */
   merge(location: Location, patch: JsonNode): boolean {
     const node = this.find(location);
     if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return this.set(location, patched(patch));
@@ -150,22 +150,22 @@ export class JsonValue {
   }
 }
 
-/** A container of the same kind with nothing in it; any other node as it is. */
+/** An empty container of the same kind; any other node unchanged. */
 export function emptied(node: JsonNode): JsonNode {
   if (!isContainer(node)) return node;
   return Array.isArray(node) ? [] : new JsonObject();
 }
 
 function removeAt(array: JsonNode[], indexes: readonly number[]): void {
-  let kept = indexes[0] ?? array.length;
+  let end = indexes[0] ?? array.length;
   let next = 0;
-  for (let index = kept; index < array.length; index += 1) {
+  for (let index = end; index < array.length; index += 1) {
     if (index === indexes[next]) {
       next += 1;
       continue;
     }
-    array[kept] = array[index] as JsonNode;
-    kept += 1;
+    array[end] = array[index] as JsonNode;
+    end += 1;
   }
-  array.length = kept;
+  array.length = end;
 }

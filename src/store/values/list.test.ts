@@ -1,4 +1,4 @@
-/** A list beside the obvious one: an array. */
+/** A list against the obvious one: an array. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
@@ -13,7 +13,7 @@ function elementsOf(list: ListValue, options: { backwards: boolean } = { backwar
   return elements;
 }
 
-/** Words that meet often, and now and then one with a long length, or one that hardly fits a packed block. */
+/** Words that often repeat, and sometimes one with a long length, or one that hardly fits a packed block. */
 function word(random: Random): string {
   if (random.below(2_000) === 0) return "very long".repeat(2_000 + random.below(3_000));
   if (random.below(400) === 0) return "long".repeat(64 + random.below(3));
@@ -76,24 +76,24 @@ function change(list: ListValue, array: string[], random: Random): void {
           ? from + random.below(length - from + 1)
           : length - random.below(Math.min(300, length - from));
       list.keep(from, to);
-      const kept = array.slice(from, to);
+      const part = array.slice(from, to);
       array.length = 0;
-      array.push(...kept);
+      array.push(...part);
       break;
     }
     default: {
       const element = random.below(2) === 0 ? (array[random.below(length)] as string) : word(random);
       const backwards = random.below(2) === 0;
       const countMax = random.below(3) === 0 ? Number.POSITIVE_INFINITY : 1 + random.below(40);
-      const kept: string[] = [];
+      const rest: string[] = [];
       let removed = 0;
       for (const item of backwards ? array.toReversed() : array) {
         if (item === element && removed < countMax) removed += 1;
-        else kept.push(item);
+        else rest.push(item);
       }
       assert.equal(list.removeEqual(element, { countMax, backwards }), removed);
       array.length = 0;
-      array.push(...(backwards ? kept.reverse() : kept));
+      array.push(...(backwards ? rest.reverse() : rest));
     }
   }
 }
@@ -104,7 +104,7 @@ function assertSame(list: ListValue, array: readonly string[], note: string): vo
   assert.deepEqual(elementsOf(list, { backwards: true }), array.toReversed(), note);
 }
 
-test("random changes leave what an array holds", () => {
+test("random changes give the contents of an array", () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const random = seededRandom(seed);
     const list = new ListValue();
@@ -130,7 +130,7 @@ test("random changes leave what an array holds", () => {
   }
 });
 
-test("both ends may come and go in turn, with changes and looks in between", () => {
+test("pushes and pops may alternate at both ends, with changes and reads in between", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const random = seededRandom(seed);
     const list = new ListValue();
@@ -139,7 +139,7 @@ test("both ends may come and go in turn, with changes and looks in between", () 
     for (let step = 0; step < 3_000; step += 1) {
       const note = `seed ${seed}, step ${step}`;
       const element = word(random);
-      // More goes than comes, until the branches are gone, and then the other way.
+      // First more pops than pushes, until the branches are gone, then the opposite.
       const isShrinking = step % 1_500 < 1_000;
       const what = random.below(isShrinking ? 10 : 7);
       if (what < 2) {
@@ -171,7 +171,7 @@ test("both ends may come and go in turn, with changes and looks in between", () 
   }
 });
 
-test("a copy and its original go their own ways", () => {
+test("a copy and its original are independent", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const random = seededRandom(seed);
     const list = new ListValue();
@@ -188,7 +188,7 @@ test("a copy and its original go their own ways", () => {
   }
 });
 
-test("a visit ends where it is told to", () => {
+test("a visit ends when the visitor returns false", () => {
   const list = new ListValue();
   for (let i = 0; i < 1_000; i += 1) list.pushLast(`${i}`);
   const seen: string[] = [];
@@ -198,7 +198,7 @@ test("a visit ends where it is told to", () => {
   assert.deepEqual(seen, ["899", "898", "897"]);
 });
 
-test("the memory of a list is that of its elements and little more", () => {
+test("a list takes little more memory than its elements", () => {
   const list = new ListValue();
   for (let i = 0; i < 10_000; i += 1) list.pushLast("0123456789");
   const bytes = list.memoryBytes;

@@ -1,46 +1,46 @@
 /**
- * A list: byte strings in an order, with cheap ends.
+ * A list: byte strings in order, with fast ends.
  *
- * The elements lie in blocks, and above the blocks is a counted tree: every
- * branch knows how many elements are below it. So an element is found by its
+ * The elements are in blocks, and above the blocks is a counted tree: every
+ * branch has the number of elements below it. So an element is found by its
  * index in a few steps, whole blocks and branches can be dropped at once, and
- * nothing ever moves more than a block and the children of a few branches.
+ * a change moves at most a block and the children of a few branches.
  * A list of up to 128 elements is one block.
  *
- * (1) All blocks are equally deep. No block and no branch is empty, except the
- *     one block of an empty list.
+ * (1) All blocks have the same depth. No block and no branch is empty, except
+ *     the one block of an empty list.
  * (2) The counts of a branch are the sums of those of its children.
- * (3) Blocks that are changed are open (see `list-block.ts`). In a list of
- *     several, `#open` has the ones that were used last, the latest first; a
- *     block that leaves it is packed. So all but a few blocks are packed.
- * (4) What is pushed to and popped from an end goes to the block of that edge alone; the branches above it learn of it
- *     when somebody needs their counts. Until then (2) holds but for what the edges say.
- * (5) The block of an edge is the first or last one of a list that has branches. Whatever else may change which block
- *     that is lets go of the edges.
+ * (3) Blocks that change are open (see `list-block.ts`). In a list of several,
+ *     `#open` has the most recently used ones, the latest first; a block that
+ *     leaves it is packed. So all but a few blocks are packed.
+ * (4) A push to or a pop from an end changes only the block of that edge. The branches above it are updated when their
+ *     counts are needed. Until then (2) holds except for the changes recorded in the edges.
+ * (5) The block of an edge is the first or last one of a list that has branches. Other changes that may replace that
+ *     block drop the edges.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { BLOCK_ELEMENTS_MAX, ListBlock } from "../structures/list-block.ts";
 
 /** 64: three levels of branches for 33 million elements. */
 const CHILDREN_MAX = 64;
-/** Neighbours that fill no more than half of a block or branch together become one. */
+/** Neighbours that together fill at most half of a block or branch are merged. */
 const MERGE_ELEMENTS_MAX = BLOCK_ELEMENTS_MAX / 2;
 const MERGE_CHILDREN_MAX = CHILDREN_MAX / 2;
-/** So many elements are popped one by one rather than cut off. */
+/** Up to this many elements are popped one by one instead of cut off. */
 const POPPED_MAX = 4;
-/** Both ends with a neighbour each, for a queue whose length goes to and fro at the border of two blocks. */
+/** Both ends with one neighbour each, for a queue whose length varies around the border of two blocks. */
 const OPEN_BLOCKS_MAX = 4;
 
-/** What a list takes beside its elements, and an element beside its bytes in an open and in a packed block. */
+/** Memory of a list beside its elements, and of an element beside its bytes, in an open and in a packed block. */
 const LIST_BYTES = 250;
 const OPEN_ELEMENT_BYTES = 28;
 const PACKED_ELEMENT_BYTES = 2;
 
 /** An end of a list with branches. */
 interface Edge {
-  /** Absent: look it up. It may be packed meanwhile. */
+  /** Absent: must be looked up. It may have been packed since. */
   block: ListBlock | undefined;
-  /** Elements, and their bytes, by which the block has grown without the branches knowing. */
+  /** Elements and bytes that were added to the block but not yet to the branches. */
   count: number;
   contentBytes: number;
 }
@@ -53,11 +53,11 @@ interface Branch {
 
 type Node = ListBlock | Branch;
 
-/** A range of a list: from one place up to, not including, another. */
+/** A range of a list: from one index up to, not including, another. */
 export interface ListRange {
   readonly from: number;
   readonly to: number;
-  /** From the last of them to the first. */
+  /** In reverse order. */
   readonly backwards?: boolean;
 }
 
@@ -68,12 +68,12 @@ interface Walk extends Required<ListRange> {
 export class ListValue {
   readonly typeName = "list";
   #root: Node = new ListBlock([]);
-  /** Absent until there are branches, as `#edges` is: most lists are short. */
+  /** Absent without branches, as `#edges` is: most lists are short. */
   #open: ListBlock[] | undefined;
   #edges: { readonly first: Edge; readonly last: Edge } | undefined;
   #work = 0;
 
-  /** A list of these elements, which it keeps. */
+  /** A list that takes over this array of elements. */
   static from(elements: readonly Bytes[]): ListValue {
     const list = new ListValue();
     for (const element of elements) list.pushLast(element);
@@ -85,12 +85,12 @@ export class ListValue {
     return edges === undefined ? this.#root.count : this.#root.count + edges.first.count + edges.last.count;
   }
 
-  /** Nodes visited, and elements moved between the forms of a block, so far. Only ever grows; complexity tests read it. */
+  /** Nodes visited, and elements moved between the forms of a block, so far. Only grows; complexity tests read it. */
   get work(): number {
     return this.#work;
   }
 
-  /** About how much memory the list takes. */
+  /** Approximate memory of the list. */
   get memoryBytes(): number {
     const count = this.length;
     const edges = this.#edges;
@@ -162,8 +162,8 @@ export class ListValue {
   }
 
   /**
-   * The element at a place from 0 to length - 1. It may be a part of a longer string that it keeps alive: fit for a
-   * reply, not to be stored.
+   * The element at an index from 0 to length - 1. It may be a slice that keeps a longer string alive: use it in
+   * a reply, do not store it.
    */
   at(index: number): Bytes {
     this.#settleEdges();
@@ -198,26 +198,26 @@ export class ListValue {
     for (const above of path) if (above !== node) above.contentBytes += grown;
   }
 
-  /** Puts an element in front of the one at `index`, or last. */
+  /** Inserts an element before `index`, or at the end. */
   insert(index: number, element: Bytes): void {
     this.#releaseEdges();
     this.#insert(index, element);
   }
 
-  /** Removes so many elements from the front. */
+  /** Removes a number of elements from the front. */
   dropFirst(count: number): void {
     this.keep(count, this.length);
   }
 
-  /** Removes so many elements from the back. */
+  /** Removes a number of elements from the back. */
   dropLast(count: number): void {
     this.keep(0, this.length - count);
   }
 
-  /** Removes everything but the elements from one place up to, not including, another: whole blocks where it can. */
+  /** Trims the list to the elements from one index up to, not including, another; drops whole blocks where it can. */
   keep(from: number, to: number): void {
     const length = this.length;
-    // A list that is kept short loses one element each time that one comes.
+    // A list with bounded length loses one element for each push.
     if (from < to && from + length - to <= POPPED_MAX) {
       for (let left = from; left > 0; left -= 1) this.popFirst();
       for (let left = length - to; left > 0; left -= 1) this.popLast();
@@ -241,14 +241,14 @@ export class ListValue {
     return removed;
   }
 
-  /** Calls `visit` for the elements of a range until it answers false. What it is given is as from `at`. */
+  /** Calls `visit` for the elements of a range until it returns false. They are slices as from `at`. */
   visit(range: ListRange, visit: (element: Bytes, index: number) => boolean): void {
     const { from, to, backwards = false } = range;
     this.#settleEdges();
     if (from < to) this.#visitBelow(this.#root, 0, { from, to, backwards, visit });
   }
 
-  /** All elements. What they are is as from `at`. */
+  /** All elements; they are slices as from `at`. */
   elements(): Bytes[] {
     const elements: Bytes[] = [];
     this.visit({ from: 0, to: this.length }, (element) => elements.push(element) > 0);
@@ -269,7 +269,7 @@ export class ListValue {
     const right = this.#insertBelow(left, index, element);
     if (right === undefined) return;
     this.#root = branchOf([left, right]);
-    // keeps (3): the block that was the whole list is one of several from here on.
+    // keeps (3): the block that was the whole list is one of several from now on.
     for (const node of [left, right]) if (node instanceof ListBlock && node.isOpen) this.#use(node);
   }
 
@@ -283,7 +283,7 @@ export class ListValue {
       child = node.children[at] as Node;
       index = child.count;
     } else {
-      // At a border the element goes to the block on the left, whose last one it becomes, unless it is the very first.
+      // At a border the element is appended to the left block, unless it is the very first.
       const place = placeOf(node, index === 0 ? 0 : index - 1);
       ({ at, child } = place);
       index -= place.before;
@@ -295,7 +295,7 @@ export class ListValue {
     const { children } = node;
     children.splice(at + 1, 0, right);
     if (children.length <= CHILDREN_MAX) return undefined;
-    // A branch that grows at an end is left full.
+    // A branch that grows at an end stays full.
     const start = at + 2 === children.length ? at + 1 : at === 0 ? 1 : children.length >> 1;
     const moved = branchOf(children.splice(start));
     node.count -= moved.count;
@@ -309,7 +309,7 @@ export class ListValue {
       block.insert(index, element);
       return undefined;
     }
-    // A block that grows at an end is left full.
+    // A block that grows at an end stays full.
     if (index === block.count) {
       const right = new ListBlock([element]);
       this.#use(right);
@@ -353,7 +353,7 @@ export class ListValue {
     return element;
   }
 
-  /** There is at least one element to keep below the node. */
+  /** At least one element below the node remains. */
   #keepBelow(node: Node, from: number, to: number): void {
     this.#work += 1;
     if (from === 0 && to === node.count) return;
@@ -400,7 +400,7 @@ export class ListValue {
     return removed;
   }
 
-  /** Drops children that are empty and merges small neighbours: keeps (1). */
+  /** Drops empty children and merges small neighbours: keeps (1). */
   #mergeChildren(children: Node[]): void {
     let end = 0;
     for (const child of children) {
@@ -428,7 +428,7 @@ export class ListValue {
     return true;
   }
 
-  /** `base` is the index of the first element below the node. False when `visit` has stopped it. */
+  /** `base` is the index of the first element below the node. False if `visit` stopped it. */
   #visitBelow(node: Node, base: number, walk: Walk): boolean {
     const from = Math.max(0, walk.from - base);
     const to = Math.min(node.count, walk.to - base);
@@ -446,11 +446,11 @@ export class ListValue {
     const first = placeOf(node, from);
     const last = placeOf(node, to - 1);
     if (walk.backwards) {
-      let behind = base + last.before + last.child.count;
+      let end = base + last.before + last.child.count;
       for (let at = last.at; at >= first.at; at -= 1) {
         const child = children[at] as Node;
-        behind -= child.count;
-        if (!this.#visitBelow(child, behind, walk)) return false;
+        end -= child.count;
+        if (!this.#visitBelow(child, end, walk)) return false;
       }
       return true;
     }
@@ -469,7 +469,7 @@ export class ListValue {
     if (this.#root instanceof ListBlock) this.#open = undefined;
   }
 
-  /** Tells the branches what the edges have kept from them: the end of (4). */
+  /** Updates the branches with the changes of the edges: the end of (4). */
   #settleEdges(): void {
     const edges = this.#edges;
     if (edges === undefined) return;
@@ -487,13 +487,13 @@ export class ListValue {
     edge.contentBytes = 0;
   }
 
-  /** Lets go of the edges before something that may change which blocks they are: keeps (5). */
+  /** Drops the edges before a change that may replace their blocks: keeps (5). */
   #releaseEdges(): void {
     this.#settleEdges();
     this.#edges = undefined;
   }
 
-  /** Looks up the block of an edge at which something came or went; the other edge stays unless the branches went. */
+  /** Looks up the block of an edge after a change of its end; keeps the other edge unless the branches are gone. */
   #findEdge(end: "first" | "last"): void {
     let node = this.#root;
     if (node instanceof ListBlock) {
@@ -505,7 +505,7 @@ export class ListValue {
     this.#edges[end].block = node;
   }
 
-  /** Opens a block that is about to change: keeps (3). */
+  /** Opens a block that will change: keeps (3). */
   #use(block: ListBlock): void {
     if (block === this.#root) {
       this.#work += block.open();
@@ -521,7 +521,7 @@ export class ListValue {
     if (open.length > OPEN_BLOCKS_MAX) this.#work += open.pop()?.pack() ?? 0;
   }
 
-  /** Packs the open blocks, since some of them may have left the list and must not be kept alive. */
+  /** Packs the open blocks: some may have left the list and must not be kept alive. */
   #settle(): void {
     for (const block of this.#open ?? []) this.#work += block.pack();
     this.#open = undefined;
@@ -556,7 +556,7 @@ function recount(branch: Branch): void {
   }
 }
 
-/** The child in which the element at `index` of a branch lies, and how many elements come before it. */
+/** The child that contains the element at `index` of a branch, and the number of elements before it. */
 function placeOf(branch: Branch, index: number): { at: number; child: Node; before: number } {
   const { children, count } = branch;
   if (index < count / 2) {

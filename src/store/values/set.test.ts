@@ -1,4 +1,4 @@
-/** A set in its three forms beside the obvious one: a Set of JavaScript. */
+/** A set in its three forms against the obvious one: a Set of JavaScript. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -30,7 +30,7 @@ function assertSame(set: SetValue, plain: ReadonlySet<string>, note: string): vo
   assert.deepEqual(scanned.toSorted(), [...plain].sort(), note);
 }
 
-/** Members of every kind: small and large integers, those beyond a double, texts that look like numbers. */
+/** Members of every kind: small and large integers, those beyond a double, strings that look like numbers. */
 const ODD_MEMBERS: readonly string[] = [
   ...["0", "-1", "01", "-0", "+1", "1.0", "", " 1", "1e3"],
   ...["9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740993"],
@@ -38,11 +38,11 @@ const ODD_MEMBERS: readonly string[] = [
   ...["\x00\xff", "__proto__", "constructor", "x".repeat(100)],
 ];
 
-test("random changes leave what a Set holds, in all three forms and across them", () => {
+test("random changes give the contents of a Set, in all three forms and across them", () => {
   for (let seed = 1; seed <= 90; seed += 1) {
     const random = seededRandom(seed);
     const memberCount = 5 + random.below(700);
-    // Some hold integers alone, some strings alone, some both.
+    // Some have only integers, some only strings, some both.
     const kind = seed % 3;
     const member = (): string => {
       if (kind === 2 && random.below(5) === 0) return ODD_MEMBERS[random.below(ODD_MEMBERS.length)] as string;
@@ -72,7 +72,7 @@ test("random changes leave what a Set holds, in all three forms and across them"
   }
 });
 
-test("a set of integers is in order, and tells numbers from texts that look like them", () => {
+test("a set of integers is in order, and distinguishes numbers from strings that look like them", () => {
   const set = setOf(["10", "9", "-3", "9007199254740991", "0"]);
 
   assert.deepEqual(membersOf(set), ["-3", "0", "9", "10", "9007199254740991"]);
@@ -80,7 +80,7 @@ test("a set of integers is in order, and tells numbers from texts that look like
     assert.equal(set.has(member), false, member);
 });
 
-test("a set is an intset up to 512 integers of 64 bits, and never again afterwards", () => {
+test("a set is an intset up to 512 integers of 64 bits, and never becomes one again", () => {
   assert.equal(setOf(numbers(512)).isIntset, true);
   assert.equal(setOf(numbers(513)).isIntset, false);
   assert.equal(setOf(["9223372036854775807", "-9223372036854775808"]).isIntset, true);
@@ -94,7 +94,7 @@ test("a set is an intset up to 512 integers of 64 bits, and never again afterwar
   assert.equal(set.copy().add("2"), true);
 });
 
-test("an integer beyond a double lives beside numbers", () => {
+test("a set may have integers beyond a double and numbers", () => {
   const set = setOf(["1", "9007199254740993", "2"]);
 
   assert.deepEqual(membersOf(set).sort(), ["1", "2", "9007199254740993"]);
@@ -103,7 +103,7 @@ test("an integer beyond a double lives beside numbers", () => {
   assert.equal(set.delete("1"), true);
 });
 
-test("the memory of a set follows what it holds", () => {
+test("the memory of a set follows its contents", () => {
   const set = new SetValue(SEED);
   const emptyBytes = set.memoryBytes;
   for (const member of numbers(512)) set.add(member);

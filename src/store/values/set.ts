@@ -1,18 +1,18 @@
 /**
- * A set: different members, in one of three forms.
+ * A set: distinct members, in one of three forms.
  *
- *     integers   an ascending array of numbers, searched by halving
+ * integers   an ascending array of numbers, with binary search
  *     plain      an array of members in the order of insertion, searched from the front
  *     table      a dictionary without values
  *
- * A set begins as integers and changes only to the right: a member that is no
- * integer, or one too many, is what changes it.
+ * A set begins as integers and changes only to the next forms: a member that is
+ * not an integer, or one too many, changes it.
  *
- * (1) Exactly one of the three forms is there.
- * (2) A member of `#integers` is the number that its text spells, and that text is the only one that spells it
- *     (`parseInteger` is strict). Integers beyond ±(2^53 - 1) cannot be numbers and change the form.
- * (3) `#isIntset` tells what Redis would call the set: an intset while every member ever was a 64-bit integer and there
- *     never were more than `INTSET_COUNT_MAX`. It never comes back, and without it `#integers` is not there.
+ * (1) Exactly one of the three forms exists.
+ * (2) A member of `#integers` is the number of its text, and no other text has that number (`parseInteger` is strict).
+ *     Integers beyond ±(2^53 - 1) cannot be numbers and change the form.
+ * (3) `#isIntset` is the encoding in Redis: an intset while all members since the creation were 64-bit integers and at
+ *     most `INTSET_COUNT_MAX`. It never becomes true again, and without it `#integers` does not exist.
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
@@ -20,7 +20,7 @@ import { parseInteger } from "../structures/numbers/number-text.ts";
 
 /** Redis' set-max-intset-entries. */
 export const INTSET_COUNT_MAX = 512;
-/** Members that are searched from the front rather than hashed. */
+/** Limit of members in the plain array. */
 const PLAIN_COUNT_MAX = 64;
 /** The object and its empty array, roughly. */
 const FIXED_BYTES = 240;
@@ -49,13 +49,13 @@ export class SetValue {
     return this.#isIntset;
   }
 
-  /** What it takes in memory, roughly, in bytes. */
+  /** Approximate memory in bytes. */
   get memoryBytes(): number {
     if (this.#table !== undefined) return FIXED_BYTES + this.#table.memoryBytes;
     return FIXED_BYTES + 8 * this.size + this.#plainBytes;
   }
 
-  /** Entries that its table has looked at or moved so far. Only ever grows; complexity tests read it. */
+  /** Entries that its table has examined or moved so far. Only grows; complexity tests read it. */
   get work(): number {
     return this.#table === undefined ? 0 : this.#table.visits + this.#table.moves;
   }
@@ -69,19 +69,19 @@ export class SetValue {
   }
 
   /**
-   * Of some places of another set (`SIFT_COUNT_MAX` at most) keeps those whose members this one has, or those it has
-   * not, in their order and in place. Returns how many.
+   * Filters slots of another set (at most `SIFT_COUNT_MAX`) to those whose members this set has, or does not have, in
+   * order and in place. Returns how many remain.
    */
   siftMembersOf(other: SetValue, places: Int32Array, options: { count: number; wanted: boolean }): number {
     if (this.#table !== undefined && other.#table !== undefined)
       return this.#table.siftKeysOf(other.#table, places, options);
     const { count, wanted } = options;
-    let kept = 0;
+    let left = 0;
     for (let i = 0; i < count; i += 1) {
       const place = places[i] as number;
-      if (this.has(other.memberAt(place)) === wanted) places[kept++] = place;
+      if (this.has(other.memberAt(place)) === wanted) places[left++] = place;
     }
-    return kept;
+    return left;
   }
 
   /** True if the member is new. */
@@ -91,7 +91,7 @@ export class SetValue {
     return true;
   }
 
-  /** Adds a member that `has` has just not found. */
+  /** Adds a member for which `has` has just returned false. */
   insert(member: Bytes): void {
     const size = this.size;
     if (this.#isIntset) {
@@ -114,7 +114,7 @@ export class SetValue {
     }
   }
 
-  /** True if the member was there. */
+  /** True if the member existed. */
   delete(member: Bytes): boolean {
     if (this.#table !== undefined) return this.#table.delete(member);
     const integers = this.#integers;
@@ -133,13 +133,13 @@ export class SetValue {
     return true;
   }
 
-  /** The member at a place in 0 … size - 1, in no particular order. Any change may move members to other places. */
+  /** The member at an index in 0 … size - 1, in no particular order. Any change may move members. */
   memberAt(place: number): Bytes {
     if (this.#table !== undefined) return this.#table.keyAt(place);
     return this.#integers !== undefined ? String(this.#integers[place]) : (this.#plainMembers[place] as Bytes);
   }
 
-  /** One step of a SCAN: visits some places and returns the next cursor, 0 at the end. */
+  /** One step of a SCAN: visits some entries and returns the next cursor, 0 at the end. */
   scan(cursor: number, visit: (place: number) => void): number {
     if (this.#table !== undefined) return this.#table.scan(cursor, visit);
     for (let place = 0; place < this.size; place += 1) visit(place);
@@ -173,7 +173,7 @@ export class SetValue {
   }
 }
 
-/** Where the number stands in an ascending array, or would be put. */
+/** The index of the number in an ascending array, or where to insert it. */
 function placeOf(integers: readonly number[], number: number): number {
   let low = 0;
   let high = integers.length;

@@ -1,4 +1,4 @@
-/** A sorted set beside the obvious one: a Map. */
+/** A sorted set against the obvious one: a Map. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -31,7 +31,7 @@ function assertSame(sortedSet: SortedSetValue, plain: ReadonlyMap<string, number
   }
 }
 
-test("random changes leave what a Map holds, in the small form and beyond it", () => {
+test("random changes give the contents of a Map, in the small form and beyond it", () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const random = seededRandom(seed);
     const memberCount = 10 + random.below(400);
@@ -71,7 +71,7 @@ test("a copy shares nothing with its original", () => {
   assert.equal(sortedSet.get("m"), 1);
 });
 
-test("its memory is told as it grows and shrinks", () => {
+test("its memory follows growth and shrinking", () => {
   const sortedSet = new SortedSetValue(SEED);
   const emptyBytes = sortedSet.memoryBytes;
   for (let i = 0; i < 100; i += 1) sortedSet.put(`member:${i}`, i);

@@ -1,11 +1,11 @@
 /**
- * A sorted set: different members, each with a score that is not NaN.
+ * A sorted set: distinct members, each with a score that is not NaN.
  *
- * The pairs are in order in a tree. A small set is nothing else, and a member is
- * searched from the front; a larger one has a dictionary from member to score
- * beside the tree and keeps it.
+ * The pairs are in order in a tree. A small set has only the tree, which is
+ * searched from the front for a member; a larger one also has a dictionary from
+ * member to score, and keeps it.
  *
- * A small set keeps -0 as 0, because Redis' listpack does; a large one keeps it.
+ * A small set stores -0 as 0, because Redis' listpack does; a large one keeps it.
  *
  * (1) With a dictionary, it and the tree hold the same pairs, and the same
  *     string for each member.
@@ -14,13 +14,13 @@ import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
 import { type PairVisitor, ScoreTree } from "../structures/score-tree.ts";
 
-/** Redis' zset-max-listpack-entries, and ours for searching from the front. */
+/** Redis' zset-max-listpack-entries, and our limit for searching from the front. */
 export const COMPACT_COUNT_MAX = 128;
 /** Redis' zset-max-listpack-value. */
 export const COMPACT_BYTES_MAX = 64;
 /** The object itself, roughly. */
 const FIXED_BYTES = 310;
-/** A score in the dictionary that is not a small integer is an object of 16 bytes; taken for half of them. */
+/** A score in the dictionary that is not a small integer is an object of 16 bytes; counted for half of them. */
 const SCORE_BYTES = 8;
 
 /** The ranks `from` … `from + count - 1`. */
@@ -34,10 +34,10 @@ export class SortedSetValue {
   readonly #hashSeed: Uint8Array;
   readonly #tree = new ScoreTree();
   #table: Dictionary<number> | undefined;
-  /** Of the members, while there is no dictionary to count them. */
+  /** Of the members, while no dictionary counts them. */
   #memberBytes = 0;
 
-  /** `isLarge`: not small even while it is, as the results of unions are until they are stored. */
+  /** `isLarge`: in the large form at any size, as results of unions are until they are stored. */
   constructor(hashSeed: Uint8Array, options?: { isLarge: boolean }) {
     this.#hashSeed = hashSeed;
     if (options?.isLarge === true) this.#enlarge();
@@ -52,13 +52,13 @@ export class SortedSetValue {
     return this.#table === undefined;
   }
 
-  /** Pairs, entries and nodes that were looked at or moved so far. Only ever grows; complexity tests read it. */
+  /** Pairs, entries and nodes examined or moved so far. Only grows; complexity tests read it. */
   get work(): number {
     const table = this.#table;
     return this.#tree.visits + this.#tree.moves + (table === undefined ? 0 : table.visits + table.moves);
   }
 
-  /** What it takes in memory, roughly, in bytes. */
+  /** Approximate memory in bytes. */
   get memoryBytes(): number {
     const table = this.#table;
     const members = table === undefined ? this.#memberBytes : table.memoryBytes + table.size * SCORE_BYTES;
@@ -76,7 +76,7 @@ export class SortedSetValue {
     return this.#table !== undefined ? this.#table.has(member) : this.#tree.findMember(member) >= 0;
   }
 
-  /** Gives a member, new or not, a score. */
+  /** Sets the score of a member, new or not. */
   put(member: Bytes, score: number): void {
     const table = this.#table;
     if (table === undefined) {
@@ -93,7 +93,7 @@ export class SortedSetValue {
     }
   }
 
-  /** True if the member was there. */
+  /** True if the member existed. */
   delete(member: Bytes): boolean {
     const table = this.#table;
     if (table === undefined) {
@@ -120,7 +120,7 @@ export class SortedSetValue {
     this.#tree.removeRanks(from, count);
   }
 
-  /** How many members come before this one, or undefined if it is not there. */
+  /** The number of members before this one, or undefined if it does not exist. */
   rankOf(member: Bytes): number | undefined {
     const table = this.#table;
     if (table !== undefined) {
@@ -131,12 +131,12 @@ export class SortedSetValue {
     return rank < 0 ? undefined : rank;
   }
 
-  /** How many members have a smaller score, or with `orEqual` one that is not greater. */
+  /** The number of members with a smaller score, or with `orEqual` one that is not greater. */
   countBelow(score: number, options: { orEqual: boolean }): number {
     return this.#tree.countBelow(score, options);
   }
 
-  /** How many pairs are before this one, whether or not it is there. */
+  /** The number of pairs before this one, whether or not it exists. */
   placeOf(score: number, member: Bytes): number {
     return this.#tree.rankOf(score, member);
   }
@@ -154,12 +154,12 @@ export class SortedSetValue {
     this.#tree.visit(from, count, visitor);
   }
 
-  /** The same pairs from the last one to the first. */
+  /** The same pairs in reverse order. */
   visitBackwards({ from, count }: RankRange, visitor: PairVisitor): void {
     this.#tree.visitBackwards(from, count, visitor);
   }
 
-  /** The member at a place in 0 … size - 1, in no particular order but found at once. */
+  /** The member at an index in 0 … size - 1, in no particular order but found in constant time. */
   memberAt(place: number): Bytes {
     return this.#table !== undefined ? this.#table.keyAt(place) : this.#tree.memberAt(place);
   }
@@ -168,7 +168,7 @@ export class SortedSetValue {
     return this.#table !== undefined ? this.#table.valueAt(place) : this.#tree.scoreAt(place);
   }
 
-  /** One step of a SCAN: visits some places and returns the next cursor, 0 at the end. */
+  /** One step of a SCAN: visits some entries and returns the next cursor, 0 at the end. */
   scan(cursor: number, visit: (place: number) => void): number {
     if (this.#table !== undefined) return this.#table.scan(cursor, visit);
     for (let place = 0; place < this.size; place += 1) visit(place);
@@ -179,7 +179,7 @@ export class SortedSetValue {
     return this.#copy({ isLarge: this.#table !== undefined });
   }
 
-  /** The same pairs as a set that was always as small as it is now: this one, or a copy. */
+  /** The same pairs in the small form if they fit: this set, or a copy. */
   compacted(): SortedSetValue {
     if (this.#table === undefined || this.size > COMPACT_COUNT_MAX) return this;
     const copy = this.#copy({ isLarge: false });

@@ -1,13 +1,13 @@
 /**
- * A digest of a value, or of all keys, that is equal where the data are equal:
- * that of Redis' DEBUG DIGEST and DIGEST-VALUE, bit for bit, so that it can be
- * compared between servers.
+ * A digest of a value, or of all keys, that is equal if the data are equal:
+ * that of Redis' DEBUG DIGEST and DIGEST-VALUE, bit for bit, so that servers can
+ * be compared.
  *
  *     add   digest ^= SHA-1(part)                  order does not matter
  *     mix   add, then digest = SHA-1(digest)       order matters
  *
  * A value mixes in its type, then mixes or adds its elements; a pair is mixed
- * into a digest of its own, which is added. That a key expires is added, not when.
+ * into a separate digest, which is added. The existence of an expiry is added, not its time.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { SHA1_BYTES, sha1 } from "../../kernel/sha1.ts";
@@ -29,7 +29,7 @@ const TYPE_NUMBERS: Readonly<Record<Dumped["kind"], number>> = {
   stream: 6,
 };
 
-/** What Redis gives to all types of modules, documents among them. */
+/** Redis' number for all types of modules, including documents. */
 const MODULE_TYPE_NUMBER = 5;
 
 class Digest {
@@ -45,14 +45,14 @@ class Digest {
     sha1(this.#bytes).copy(this.#bytes);
   }
 
-  /** As Redis mixes a number: four bytes, high first. */
+  /** As Redis mixes a number: four bytes, big-endian. */
   mixNumber(number: number): void {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32BE(number);
     this.mix(bytes);
   }
 
-  /** Adds what was mixed into a digest of its own. */
+  /** Adds a separately mixed digest. */
   addDigest(other: Digest): void {
     this.add(other.#bytes);
   }
@@ -76,7 +76,7 @@ export function digestOfValue(value: Value | undefined, options: { readonly expi
   return digest.toString();
 }
 
-/** The same for all keys; all zero where there are none. */
+/** The same for all keys; all zero if there are none. */
 export function digestOfKeys({ entries, expiries }: Keyspace): string {
   const all = new Digest();
   // The number of the database.

@@ -1,15 +1,15 @@
 /**
- * A consumer group of a stream: how far it has read, and which entries it has
- * delivered that nobody has acknowledged yet.
+ * A consumer group of a stream: its position, and the entries that were
+ * delivered and not acknowledged yet.
  *
- * (1) A pending entry is in the order of its group, and in that of one consumer of the group.
- * (2) `tally.bytes` is what all groups of the stream take.
+ * (1) A pending entry is in the index of its group, and in that of one consumer of the group.
+ * (2) `tally.bytes` is the memory of all groups of the stream.
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { IdOrder } from "../structures/id-order.ts";
 import type { StreamId, Whole } from "../structures/stream-id.ts";
 
-/** What these take in memory, roughly, beside names. */
+/** Approximate memory of these, without names. */
 const GROUP_BYTES = 620;
 const CONSUMER_BYTES = 420;
 const PENDING_BYTES = 130;
@@ -21,19 +21,19 @@ export interface Tally {
 
 export interface Consumer {
   readonly name: Bytes;
-  /** When it last asked for something, as far as this process or the journal has seen. */
+  /** When it last read, as far as this process or the journal knows. */
   seenMs: number;
   readonly pending: IdOrder<Pending>;
 }
 
-/** An entry that was delivered and not acknowledged. The stream may not have it any more. */
+/** An entry that was delivered and not acknowledged. The stream may have removed it. */
 export interface Pending extends StreamId {
   consumer: Consumer;
   deliveredAtMs: number;
   deliveryCount: number;
 }
 
-/** How an entry is pending. */
+/** The state of a pending entry. */
 export interface Delivery {
   readonly id: StreamId;
   readonly deliveredAtMs: number;
@@ -44,7 +44,7 @@ export class StreamGroup {
   readonly name: Bytes;
   /** The last entry that was delivered. */
   lastId: StreamId;
-  /** How many entries of all that ever were the group has read, or undefined if that is not known. */
+  /** The number of entries that the group has read of all ever added, or undefined if unknown. */
   readCount: number | undefined;
   readonly pending = new IdOrder<Pending>();
   readonly consumers = new Map<Bytes, Consumer>();
@@ -58,18 +58,18 @@ export class StreamGroup {
     tally.bytes += GROUP_BYTES + memoryBytesOf(name);
   }
 
-  /** The stream lets go of the group: keeps (2). */
+  /** The stream drops the group: keeps (2). */
   release(): void {
     for (const name of [...this.consumers.keys()]) this.removeConsumer(name);
     this.#tally.bytes -= GROUP_BYTES + memoryBytesOf(this.name);
   }
 
-  /** The consumers by name, in the order of the bytes. */
+  /** The consumers by name, in byte order. */
   sortedConsumers(): Consumer[] {
     return [...this.consumers.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** The consumer of this name, which is made if there is none. */
+  /** The consumer of this name, created if missing. */
   consumerAt(name: Bytes, seenMs: number): Consumer {
     const found = this.consumers.get(name);
     if (found !== undefined) return found;
@@ -79,7 +79,7 @@ export class StreamGroup {
     return consumer;
   }
 
-  /** Removes a consumer, which must exist, and what is pending for it. */
+  /** Removes a consumer, which must exist, with its pending entries. */
   removeConsumer(name: Bytes): void {
     const consumer = this.consumers.get(name) as Consumer;
     for (const pending of consumer.pending.all()) this.pending.remove(pending);
@@ -87,7 +87,7 @@ export class StreamGroup {
     this.consumers.delete(name);
   }
 
-  /** An entry is pending for this consumer from now on, whoever had it before. */
+  /** Makes an entry pending for this consumer, whatever its previous consumer. */
   assign(consumer: Consumer, { id, deliveredAtMs, deliveryCount }: Delivery): void {
     let pending = this.pending.find(id);
     if (pending === undefined) {
@@ -107,7 +107,7 @@ export class StreamGroup {
     pending.deliveryCount = deliveryCount;
   }
 
-  /** The entry is no longer pending. False if it was not. */
+  /** Removes a pending entry. False if it was not pending. */
   acknowledge(id: StreamId): boolean {
     const pending = this.pending.remove(id);
     if (pending === undefined) return false;

@@ -1,11 +1,11 @@
 /**
- * A stream: entries in the order of their ids, each some pairs of a name and a
+ * A stream: entries in the order of their ids, each with pairs of a name and a
  * value, and groups of consumers that read them. It exists until it is deleted,
  * even without entries.
  *
- * (1) Ids only rise: `lastId` is that of the last entry that was added, or later, even when the entry is gone.
- * (2) `maxDeletedId` is the greatest id that was deleted from among others; what is trimmed off the front does not count.
- *     While no deleted entry lies ahead of a group, counting what was added and read tells how far behind it is.
+ * (1) Ids only rise: `lastId` is that of the last entry added, or later, even if the entry was removed.
+ * (2) `maxDeletedId` is the greatest id that was deleted from the middle; entries trimmed from the front do not count.
+ *     While no deleted entry lies ahead of a group, the counts of added and read entries give its lag.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { StreamEntries } from "../structures/stream-entries.ts";
@@ -20,9 +20,9 @@ export class StreamValue {
   #entries = new StreamEntries();
   lastId: StreamId = ID_MIN;
   maxDeletedId: StreamId = ID_MIN;
-  /** Entries that ever were. */
+  /** Entries ever added. */
   addedCount = 0;
-  /** Absent until there is one: most streams have none, and a map takes more than a short stream. */
+  /** Absent until needed: most streams have none, and a map takes more than a short stream. */
   #groups: Map<Bytes, StreamGroup> | undefined;
   readonly #tally: Tally = { bytes: 0 };
 
@@ -43,7 +43,7 @@ export class StreamValue {
     return FIXED_BYTES + this.#entries.memoryBytes + this.#tally.bytes;
   }
 
-  /** What was looked at so far. Only ever grows; complexity tests read it. */
+  /** Work so far. Only grows; complexity tests read it. */
   get work(): number {
     let work = this.#entries.work;
     for (const { pending } of this.#groups?.values() ?? []) work += pending.work;
@@ -58,12 +58,12 @@ export class StreamValue {
     return this.#groups?.get(name);
   }
 
-  /** The groups in the order of their names' bytes. */
+  /** The groups in the byte order of their names. */
   sortedGroups(): StreamGroup[] {
     return [...(this.#groups?.values() ?? [])].sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** Makes a group that there is not yet, or moves one. */
+  /** Creates a group, or moves an existing one. */
   putGroup(name: Bytes, state: { lastId: StreamId; readCount: number | undefined }): void {
     this.#groups ??= new Map();
     const group = this.#groups.get(name);
@@ -81,26 +81,26 @@ export class StreamValue {
     this.#groups?.delete(name);
   }
 
-  /** Adds an entry; its id must be behind `lastId`. */
+  /** Appends an entry; its id must be greater than `lastId`. */
   append(id: StreamId, content: { names: readonly Bytes[]; values: readonly Bytes[] }): void {
     this.#entries.append({ ms: id.ms, seq: id.seq, names: content.names, values: content.values });
     this.lastId = { ms: id.ms, seq: id.seq };
     this.addedCount += 1;
   }
 
-  /** Lets no group have this entry pending. */
+  /** Removes this entry from the pending ones of all groups. */
   removeReferences(id: StreamId): void {
     for (const group of this.#groups?.values() ?? []) group.acknowledge(id);
   }
 
-  /** True if a group has the entry pending, or has yet to read it. */
+  /** True if the entry is pending in a group, or a group has yet to read it. */
   isReferenced(id: StreamId): boolean {
     for (const { lastId, pending } of this.#groups?.values() ?? [])
       if (compareIds(id, lastId) > 0 || pending.find(id) !== undefined) return true;
     return false;
   }
 
-  /** How many entries were added up to this id, or undefined if that cannot be told, as Redis finds it. */
+  /** The number of entries added up to this id, or undefined if unknown, as Redis computes it. */
   readCountAt(id: StreamId): number | undefined {
     const { addedCount, length, lastId, maxDeletedId } = this;
     if (addedCount === 0) return 0;
@@ -115,14 +115,14 @@ export class StreamValue {
     return place < 0 ? addedCount - length : addedCount - length + 1;
   }
 
-  /** True if an entry from this id on was deleted from among others: (2). */
+  /** True if an entry from this id on was deleted from the middle: (2). */
   hasGapFrom(id: StreamId): boolean {
     const { maxDeletedId } = this;
     if (this.length === 0 || isZeroId(maxDeletedId)) return false;
     return compareIds(this.firstId, maxDeletedId) <= 0 && compareIds(id, maxDeletedId) <= 0;
   }
 
-  /** How many entries a group has yet to read, or undefined if that cannot be told. */
+  /** The number of entries that a group has yet to read, or undefined if unknown. */
   lagOf(group: StreamGroup): number | undefined {
     if (this.addedCount === 0) return 0;
     const readCount =

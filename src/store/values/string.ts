@@ -15,12 +15,12 @@ export function isString(value: unknown): value is StringValue {
   return typeof value === "string" || value instanceof LargeString;
 }
 
-/** The form in which these bytes are kept. */
+/** The stored form of these bytes. */
 export function stringFrom(bytes: Bytes): StringValue {
   return bytes.length < LARGE_BYTES_MIN ? bytes : LargeString.from(bytes);
 }
 
-/** The form in which a view of somebody else's buffer is kept: always a copy. */
+/** The stored form of a view of a foreign buffer: always a copy. */
 export function stringFromBuffer(buffer: Buffer): StringValue {
   return buffer.length < LARGE_BYTES_MIN ? bytesFrom(buffer) : LargeString.fromBuffer(buffer);
 }
@@ -30,30 +30,30 @@ export function bytesOf(value: StringValue): Bytes {
   return typeof value === "string" ? value : value.toBytes();
 }
 
-/** Longer strings are in no reply: it could not be printed in any form (threats A-15). */
+/** Longer strings cannot be in a reply: no encoder could print them (threats A-15). */
 const BULK_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * The whole value as a reply, which no later change touches, since a reply may have to wait. Throws `replyTooLarge`, so a
- * command that also changes the value asks for the reply first.
+ * The whole value as a reply that later changes do not touch, since a reply may have to wait. Throws `replyTooLarge`,
+ * so a command that also changes the value must create the reply first.
  */
 export function bulkOf(value: StringValue): Bytes | Buffer {
   return typeof value === "string" ? value : bulkPartOf(value, 0, value.length);
 }
 
-/** As `bulkOf`, of the bytes from `start` up to, not including, `end`. */
+/** As `bulkOf`, for the bytes from `start` up to, not including, `end`. */
 export function bulkPartOf(value: LargeString, start: number, end: number): Buffer {
   if (end - start > BULK_BYTES_MAX) throw replyTooLarge;
   return value.lend().subarray(start, end);
 }
 
-/** The byte at a place; 0 behind the end, and everywhere in a string that is not there. */
+/** The byte at an index; 0 after the end, and everywhere in a missing string. */
 export function byteAt(value: StringValue | undefined, index: number): number {
   if (value === undefined || index >= value.length) return 0;
   return typeof value === "string" ? value.charCodeAt(index) : value.byteAt(index);
 }
 
-/** The bytes to look at, good until the next change: those of the value itself where it is a buffer. */
+/** The bytes for reading, valid until the next change: those of the value itself if it is a buffer. */
 export function viewOf(value: StringValue): Buffer {
   return typeof value === "string" ? bufferFrom(value) : value.view;
 }

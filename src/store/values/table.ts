@@ -1,6 +1,6 @@
 /**
- * The types a key can hold, one row each: what TYPE and OBJECT ENCODING say, and
- * how a value is copied.
+ * The types of values, one row each: their names in TYPE and OBJECT ENCODING,
+ * and how a value is copied.
  */
 import { memoryBytesOf } from "../../kernel/bytes.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
@@ -15,12 +15,12 @@ import { isString, type StringValue } from "./string.ts";
 export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue | JsonValue | StreamValue;
 
 export interface ValueType<V extends Value = Value> {
-  /** As TYPE says it. */
+  /** As in TYPE. */
   readonly name: string;
   readonly holds: (value: Value) => value is V;
-  /** As OBJECT ENCODING says it, by Redis' own bounds. */
+  /** As in OBJECT ENCODING, by Redis' own bounds. */
   readonly encoding: (value: V) => string;
-  /** A value that shares nothing changeable with the original. */
+  /** A copy that shares nothing mutable with the original. */
   readonly copy: (value: V) => V;
 }
 
@@ -48,7 +48,7 @@ const hashType: ValueType<HashValue> = {
 const listType: ValueType<ListValue> = {
   name: "list",
   holds: (value) => value instanceof ListValue,
-  // Redis 7.0 keeps short lists so too.
+  // Redis 7.0 uses it for short lists too.
   encoding: () => "quicklist",
   copy: (value) => value.copy(),
 };
@@ -75,7 +75,7 @@ const streamType: ValueType<StreamValue> = {
 };
 
 const jsonType: ValueType<JsonValue> = {
-  // As Redis' module says it.
+  // As in Redis' module.
   name: "ReJSON-RL",
   holds: (value) => value instanceof JsonValue,
   encoding: () => "raw",
@@ -94,13 +94,13 @@ export const valueTypes: readonly Pick<ValueType, "name">[] = [
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
 
-/** About how much memory a value takes, in bytes. */
+/** Approximate memory of a value in bytes. */
 export function valueBytesOf(value: Value): number {
   return typeof value === "string" ? memoryBytesOf(value) : value.memoryBytes;
 }
 
 /** The row of a value. */
 export function typeOf(value: Value): ValueType {
-  // The row that answers holds values of this very type, so asking it about this value is sound.
+  // The row has the type of the value, so passing the value to its functions is sound.
   return (isString(value) ? stringType : typeByName.get(value.typeName)) as unknown as ValueType;
 }

@@ -140,7 +140,7 @@ export const functionNotFound = new CommandError("ERR Function not found");
 /** A state that still uses more than this after a run is collected in full. */
 const COLLECT_ABOVE_BYTES = 4 * 1_024 * 1_024;
 const GC_COLLECT = 2;
-const outOfScriptMemory = "ERR Script needs more memory than it may have";
+const outOfScriptMemory = "ERR Script exceeds its memory limit";
 
 export class LuaRuntime {
   readonly #options: LuaRuntimeOptions;
@@ -217,7 +217,7 @@ export class LuaRuntime {
       this.#machine = undefined;
       if (error instanceof CommandError) return error;
       if (error instanceof HostFailure) throw error.cause;
-      const wrote = host?.hasWritten?.() === true ? "; what it wrote before stays" : "";
+      const wrote = host?.hasWritten?.() === true ? "; its earlier writes remain" : "";
       if (error instanceof ScriptStopped)
         return new CommandError(`ERR Script ran for more than ${error.limit} and was stopped${wrote}`);
       if (error instanceof LuaOutOfMemory) return new CommandError(`${outOfScriptMemory}${wrote}`);
