@@ -1,4 +1,4 @@
-/** The set commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The set commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -25,7 +25,7 @@ function sessionWithSets(options?: { journal: RecordingJournal }): Session {
   return session;
 }
 
-test("SADD counts what is new, and makes the set", () => {
+test("SADD counts the new members, and creates the set", () => {
   sessionWithSets().expect([
     ["SADD k a d d", 1],
     ["SADD k a b", 0],
@@ -39,7 +39,7 @@ test("SADD counts what is new, and makes the set", () => {
   ]);
 });
 
-test("SREM counts what was there, and the key goes with the last member", () => {
+test("SREM counts the removed members, and the key goes with its last member", () => {
   sessionWithSets().expect([
     ["SREM k a a none", 1],
     ["SREM n 03", 0],
@@ -73,7 +73,7 @@ test("SCARD, SISMEMBER and SMISMEMBER", () => {
   ]);
 });
 
-test("SMEMBERS answers integers in order and others as they came", () => {
+test("SMEMBERS returns integers in order and other members in the order of insertion", () => {
   sessionWithSets().expect([
     ["SMEMBERS k", set(["a", "b", "c"])],
     ["SMEMBERS n", set(["1", "2", "3", "4"])],
@@ -83,7 +83,7 @@ test("SMEMBERS answers integers in order and others as they came", () => {
   ]);
 });
 
-test("SMOVE takes a member from one set to another", () => {
+test("SMOVE moves a member from one set to another", () => {
   sessionWithSets().expect([
     ["SMOVE k n a", 1],
     ["SISMEMBER k a", 0],
@@ -103,7 +103,7 @@ test("SMOVE takes a member from one set to another", () => {
   ]);
 });
 
-test("SPOP removes what it answers, and the key with the last member", () => {
+test("SPOP removes the member that it returns, and the key goes with its last member", () => {
   const session = sessionWithSets();
   const left = new Set(["a", "b", "c"]);
   for (let i = 0; i < 3; i += 1) assert.ok(left.delete(session.run("SPOP k") as string));
@@ -125,7 +125,7 @@ test("SPOP removes what it answers, and the key with the last member", () => {
   ]);
 });
 
-test("SPOP with a count removes so many different members, and the journal has the same ones", () => {
+test("SPOP with a count removes distinct members, and the journal has the same ones", () => {
   for (const [size, count] of [
     [10, 3],
     [10, 9],
@@ -150,7 +150,7 @@ test("SPOP with a count removes so many different members, and the journal has t
   }
 });
 
-test("SRANDMEMBER draws different members for a positive count, and any for a negative one", () => {
+test("SRANDMEMBER draws distinct members for a positive count, and repeated ones for a negative count", () => {
   const session = sessionWithSets();
   const members = new Set(["a", "b", "c"]);
   for (let round = 0; round < 50; round += 1) {
@@ -183,7 +183,7 @@ test("SRANDMEMBER draws different members for a positive count, and any for a ne
   ]);
 });
 
-test("each member is drawn about equally often, by SRANDMEMBER and by SPOP", () => {
+test("SRANDMEMBER and SPOP draw each member about equally often", () => {
   const session = startSession();
   const names = Array.from({ length: 10 }, (_, i) => `member:${i}`);
   const counts = new Map<string, number>();
@@ -200,14 +200,14 @@ test("each member is drawn about equally often, by SRANDMEMBER and by SPOP", () 
     session.call("SADD", "k", ...popped);
   }
 
-  // 1,600 each are expected, with a standard deviation below 40; the dice are seeded.
+  // 1,600 each are expected, with a standard deviation below 40; the random source is seeded.
   for (const member of names) {
     const count = counts.get(member) ?? 0;
     assert.ok(count > 1_400 && count < 1_800, `${member}: ${count} of 16000`);
   }
 });
 
-test("SSCAN answers members, and MATCH filters", () => {
+test("SSCAN returns members, and MATCH filters", () => {
   sessionWithSets().expect([
     ["SSCAN k 0", ["0", ["a", "b", "c"]]],
     ["SSCAN n 0 MATCH [12]", ["0", ["1", "2"]]],
@@ -226,7 +226,7 @@ test("SSCAN answers members, and MATCH filters", () => {
   ]);
 });
 
-test("a set keeps its members in all its forms, and tells the encodings of Redis", () => {
+test("a set keeps its members in all its forms, and reports the encodings of Redis", () => {
   const session = startSession();
   for (let i = 0; i < 512; i += 1) session.call("SADD", "n", `${i}`);
   session.expect([
@@ -247,7 +247,7 @@ test("a set keeps its members in all its forms, and tells the encodings of Redis
   ]);
 });
 
-test("A-15: replies that would not fit are refused, and nothing is removed", () => {
+test("A-15: refuses replies that are too large, and removes nothing", () => {
   const session = startSession();
   for (let i = 0; i < 130; i += 1) session.call("SADD", "k", `${i}`.padStart(1024 * 1024, "x"));
 
@@ -269,7 +269,7 @@ test("A-15: replies that would not fit are refused, and nothing is removed", () 
   ]);
 });
 
-test("a set that expired is empty, and what is stored lives for ever", () => {
+test("an expired set is empty, and a stored set has no expiry", () => {
   const session = sessionWithSets();
   session.run("PEXPIRE k 10");
   session.run("PEXPIRE n 1000");

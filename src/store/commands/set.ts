@@ -1,5 +1,5 @@
 /**
- * Set commands. A set holds different members and exists as long as it has one.
+ * Set commands. A set contains distinct members and exists while it has one.
  * Unions, intersections and differences are in `set-operations.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -20,14 +20,14 @@ import { membersOf, setOperationRows } from "./set-operations.ts";
 export const setCommands = family("set", [
   {
     name: "SADD",
-    summary: "Adds members and answers how many are new",
+    summary: "Adds members and returns how many are new",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
     keyUses: [inserted],
     run: ({ keyspace, arg, argsFrom }) => {
       const key = arg(1);
-      // Refuses another type.
+      // Refuses other types.
       keyspace.readSet(key);
       const count = addMembers(keyspace, key, argsFrom(2));
       if (count > 0) keyspace.notify(events.sadd, key);
@@ -36,7 +36,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SCARD",
-    summary: "How many members there are",
+    summary: "Returns the number of members",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -45,7 +45,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SISMEMBER",
-    summary: "Whether a set has a member",
+    summary: "Returns whether a set has a member",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -54,7 +54,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SMEMBERS",
-    summary: "All members",
+    summary: "Returns all members",
     arity: 2,
     flags: ["readonly"],
     keys: firstKey,
@@ -65,7 +65,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SMISMEMBER",
-    summary: "Which of several members a set has",
+    summary: "Returns which of several members a set has",
     arity: -3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -85,7 +85,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SPOP",
-    summary: "Removes members drawn at random and answers them",
+    summary: "Removes random members and returns them",
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -94,7 +94,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SRANDMEMBER",
-    summary: "Members drawn at random",
+    summary: "Returns random members",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -102,7 +102,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SREM",
-    summary: "Removes members and answers how many there were",
+    summary: "Removes members and returns the number removed",
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -117,7 +117,7 @@ export const setCommands = family("set", [
   },
   {
     name: "SSCAN",
-    summary: "Walks through the members, some at a time",
+    summary: "Iterates over the members",
     arity: -3,
     flags: ["readonly"],
     keys: firstKey,
@@ -132,7 +132,7 @@ function smove({ keyspace, arg }: Call): Reply {
   const member = arg(3);
   const source = keyspace.find(from);
   const target = keyspace.find(to);
-  // As Redis: with no source there is nothing to do, whatever the target holds.
+  // As Redis: if the source does not exist, the type of the target is not checked.
   if (source === undefined) return zero;
   if (!(source instanceof SetValue) || (target !== undefined && !(target instanceof SetValue))) throw wrongType;
   if (!source.has(member)) return zero;
@@ -182,7 +182,7 @@ function srandmember(call: Call): Reply {
   const value = keyspace.readSet(arg(1));
   if (value === undefined || count === 0) return emptyArray;
   if (count > 0) return drawDifferent(value, call, count);
-  // A negative count draws each member anew, so that one may come more than once.
+  // A negative count draws each member again, so one may repeat.
   const budget = new ReplyBudget();
   budget.expect(-count);
   const members: Bytes[] = [];
@@ -194,7 +194,7 @@ function srandmember(call: Call): Reply {
   return members;
 }
 
-/** So many different members, or all of them. Throws `replyTooLarge`. */
+/** Up to `count` distinct members. Throws `replyTooLarge`. */
 function drawDifferent(value: SetValue, { random }: Call, count: number): Bytes[] {
   const budget = new ReplyBudget();
   budget.expect(Math.min(count, value.size));
@@ -209,7 +209,7 @@ function sscan(call: Call): Reply {
   const { keyspace, arg } = call;
   const cursor = readCursor(arg(2));
   const value = keyspace.readSet(arg(1));
-  // As Redis: where there is no set, the options are not looked at.
+  // As Redis: if the key does not exist, the options are not checked.
   if (value === undefined) return ["0", emptyArray];
   const { count, matches } = readScanOptions(call, 3, []);
   const budget = new ReplyBudget();

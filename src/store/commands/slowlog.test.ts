@@ -1,4 +1,4 @@
-/** SLOWLOG: what is slow, what is told of it, and what is not. DEBUG SLEEP takes as long as it says. */
+/** SLOWLOG: slow commands, their entries, and what is omitted. DEBUG SLEEP takes the requested time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSessions } from "../../../test/harness/session-harness.ts";
@@ -10,7 +10,7 @@ import { RedisCompat } from "./redis-compat.ts";
 
 const START_MS = 1_700_000_000_000;
 
-/** Commands over TCP; time passes where the command says so. */
+/** Commands over TCP; DEBUG SLEEP advances the clock. */
 function startSlow() {
   const clock = new VirtualClock(START_MS);
   return startSession({ clock, compat: new RedisCompat((ms) => clock.advance(ms)) });
@@ -21,7 +21,7 @@ function slowest(reply: Reply): Reply[] {
   return (reply as Reply[][]).map(([, , took, words]) => [took ?? null, (words as string[]).join(" ")]);
 }
 
-test("SLOWLOG has what took 10 ms, the newest first, with its number, its moment and who asked", () => {
+test("SLOWLOG lists commands that took 10 ms, the newest first, with id, time and client", () => {
   startSlow().expect([
     ["SET k v", ok],
     ["DEBUG SLEEP 0.009", ok],
@@ -44,7 +44,7 @@ test("SLOWLOG has what took 10 ms, the newest first, with its number, its moment
   ]);
 });
 
-test("SLOWLOG GET tells ten unless it is told how many", () => {
+test("SLOWLOG GET returns ten entries by default", () => {
   const session = startSlow();
   for (let i = 0; i < 12; i += 1) session.run("DEBUG SLEEP 0.1");
   assert.equal((session.run("SLOWLOG GET") as Reply[]).length, 10);
@@ -60,7 +60,7 @@ test("SLOWLOG GET tells ten unless it is told how many", () => {
   ]);
 });
 
-test("CONFIG SET says what is slow, and how much is kept", () => {
+test("CONFIG SET sets the threshold and the length of the log", () => {
   const session = startSlow();
   session.expect([
     ["CONFIG SET slowlog-log-slower-than -1", ok],
@@ -90,7 +90,7 @@ test("CONFIG SET says what is slow, and how much is kept", () => {
   ]);
 });
 
-test("from 0 on every command is in the log, quick ones too, but what MULTI has queued is not told twice", () => {
+test("a threshold of 0 logs every command, quick ones too, but commands queued by MULTI only once", () => {
   const clock = new VirtualClock(START_MS);
   const { connect } = startSessions();
   const one = connect();
@@ -109,7 +109,7 @@ test("from 0 on every command is in the log, quick ones too, but what MULTI has 
   );
 });
 
-test("what a script calls is told too, as of nobody", () => {
+test("commands called by a script are logged too, without a client", () => {
   const session = startSession();
   session.run("CONFIG SET slowlog-log-slower-than 0");
   session.run("EVAL \"return redis.call('get', KEYS[1])\" 1 k");
@@ -123,7 +123,7 @@ test("what a script calls is told too, as of nobody", () => {
   );
 });
 
-test("an entry keeps 32 words, and 128 bytes of each", () => {
+test("an entry contains at most 32 words, and 128 bytes of each", () => {
   const session = startSession();
   session.run("CONFIG SET slowlog-log-slower-than 0");
   session.call("RPUSH", "list", "x".repeat(128), "y".repeat(1_000), ...Array.from({ length: 40 }, (_, i) => `e${i}`));
@@ -140,7 +140,7 @@ test("an entry keeps 32 words, and 128 bytes of each", () => {
   assert.deepEqual(words.slice(-2), ["e26", "... (13 more arguments)"]);
 });
 
-test("A-06: no secret is in the slow log: not a password, a token or a rule that has one", () => {
+test("A-06: the slow log contains no secrets: no password, no token and no rule with one", () => {
   const { connect } = startSessions();
   const one = connect();
   one.run("CONFIG SET slowlog-log-slower-than 0");
@@ -181,10 +181,10 @@ test("A-06: each database has a slow log of its own", () => {
   assert.equal(store.database("other").execute(caller, splitLine("SLOWLOG LEN")), 0);
 });
 
-test("a long command of a pipeline is told by itself, and quick ones beside it are not", async () => {
+test("a slow command of a pipeline is logged, and quick ones beside it are not", async () => {
   const session = startSlow();
   const caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:3" } as const;
-  // Beyond the runs that are timed in any case.
+  // More than the runs that are always timed.
   for (let i = 0; i < 40; i += 1) session.run("DEBUG SLEEP 0");
   for (let i = 0; i < 40; i += 1) session.run("SET k v");
   const lines = ["SET k v", "GET k", "DEBUG SLEEP 0.02", "GET k", "KEYS *", "DEBUG SLEEP 0.03", "SET k w"];

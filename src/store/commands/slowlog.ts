@@ -1,4 +1,4 @@
-/** SLOWLOG: which commands of this database took long lately. What is slow is set by CONFIG SET. */
+/** SLOWLOG: the latest slow commands of this database. CONFIG SET sets the threshold. */
 import { type Call, noKeys, type Row } from "../command.ts";
 import { slowLogCountInvalid, subcommandSyntax } from "../errors.ts";
 import { nil, ok, type Reply } from "../reply/reply.ts";
@@ -8,12 +8,12 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "GET [<count>]",
-  "    The newest entries, 10 of them unless a count is given; -1 stands for all. Each is an array of",
-  "    id, time in seconds, microseconds that it took, words, address and name of the client.",
+  "    Return the latest <count> entries (default: 10, -1 means all). Each is an array of",
+  "    id, time in seconds, duration in microseconds, words, address and name of the client.",
   "LEN",
-  "    How many entries there are.",
+  "    Return the number of entries.",
   "RESET",
-  "    Forgets all entries.",
+  "    Remove all entries.",
 ];
 
 const facts = { flags: ["admin", "loading", "stale"], categories: [], keys: noKeys } as const;
@@ -22,25 +22,25 @@ const SHOWN_COUNT = 10;
 
 export const slowlogRow: Row = {
   name: "SLOWLOG",
-  summary: "Commands that took long lately",
+  summary: "Commands for the slow log",
   arity: -2,
   flags: [],
   categories: [],
   keys: noKeys,
   subcommands: [
-    { ...facts, name: "GET", summary: "The newest of the commands that took long", arity: -2, run: get },
+    { ...facts, name: "GET", summary: "Returns the latest entries of the slow log", arity: -2, run: get },
     helpRow(helpLines, { categories: [] }),
     {
       ...facts,
       name: "LEN",
-      summary: "How many commands the slow log has",
+      summary: "Returns the number of entries of the slow log",
       arity: 2,
       run: ({ database }) => database.slowRuns.log.length,
     },
     {
       ...facts,
       name: "RESET",
-      summary: "Empties the slow log",
+      summary: "Removes all entries of the slow log",
       arity: 2,
       run: ({ database }) => {
         database.slowRuns.log.clear();

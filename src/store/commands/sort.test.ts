@@ -25,7 +25,7 @@ const tables: Record<string, readonly Row[]> = {
     ["RPUSH numbers 1 1e400", 2],
     ["SORT numbers", NOT_SORTABLE],
   ],
-  "other keys say the order and the answer": [
+  "other keys give the order and the result": [
     ["RPUSH k a b c", 3],
     ["MSET w_a 3 w_b 1", ok],
     ["HSET h_a f 1 name Ada", 2],
@@ -53,7 +53,7 @@ const tables: Record<string, readonly Row[]> = {
     ["SET text v", ok],
     ["SORT text", error("WRONGTYPE Operation against a key holding the wrong kind of value")],
   ],
-  "STORE makes a list in place of what was there": [
+  "STORE replaces the key with a list": [
     ["RPUSH k 2 1", 2],
     ["SET to v EX 100", ok],
     ["SORT k GET none_* GET # STORE to", 4],
@@ -72,7 +72,7 @@ const tables: Record<string, readonly Row[]> = {
 
 for (const [fact, rows] of Object.entries(tables)) test(fact, () => startSession().expect(rows));
 
-test("A-04: a read-only token may sort, but not read other keys on the way", () => {
+test("A-04: a read-only token may sort, but not read other keys with BY and GET", () => {
   const { database } = startSession();
   const run = (...words: readonly string[]): unknown =>
     database.command({ user: readOnlyUser, transport: "http", address: "127.0.0.1:1" }, words);
@@ -83,7 +83,7 @@ test("A-04: a read-only token may sort, but not read other keys on the way", () 
   assert.deepEqual(run("SORT_RO", "k", "ALPHA", "by", "w_*"), refused);
 });
 
-test("A-15: an answer beyond its bound is refused", () => {
+test("A-15: refuses a reply beyond its bound", () => {
   const session = startSession();
   session.call("SET", "long", "m".repeat(1024 * 1024));
   session.call("RPUSH", "k", ...Array.from({ length: 130 }, () => "long"));
@@ -93,7 +93,7 @@ test("A-15: an answer beyond its bound is refused", () => {
   assert.equal(session.run("EXISTS to"), 0);
 });
 
-test("A-15: the values that an order is made by are bounded too, short ones are not counted", () => {
+test("A-15: limits the values of BY too, but does not count short ones", () => {
   const session = startSession();
   session.call("SET", "weight_x", "1".repeat(1024 * 1024));
   session.call("RPUSH", "k", ...Array.from({ length: 130 }, () => "x"));

@@ -1,10 +1,10 @@
 /**
- * SORT and SORT_RO: the elements of a list, set or sorted set in order, by what
- * they are or by what other keys hold. With STORE the answer becomes a list.
+ * SORT and SORT_RO: the elements of a list, set or sorted set, ordered by their
+ * own value or by the values of other keys. STORE stores the result as a list.
  *
- * A pattern stands for a key: its first `*` is replaced by the element, and
- * what follows `->` behind it is the field of a hash. BY without a star means
- * the order in which the elements lie.
+ * A pattern names a key: its first `*` is replaced by the element, and the text
+ * after `->` is the field of a hash. BY without a star keeps the order of the
+ * elements.
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
@@ -29,7 +29,7 @@ import { overwritten, placesOf, read } from "./command-keys.ts";
 export const sortRows: readonly Row[] = [
   {
     name: "SORT",
-    summary: "Elements in order, answered or stored as a list",
+    summary: "Sorts elements and returns them, or stores them as a list",
     arity: -2,
     flags: ["write", "denyoom", "movablekeys"],
     categories: ["set", "sortedset", "list", "dangerous"],
@@ -40,7 +40,7 @@ export const sortRows: readonly Row[] = [
   },
   {
     name: "SORT_RO",
-    summary: "Elements in order",
+    summary: "Sorts elements and returns them",
     arity: -2,
     flags: ["readonly", "movablekeys"],
     categories: ["set", "sortedset", "list", "dangerous"],
@@ -58,7 +58,7 @@ const operandCounts: OperandCounts = new Map([
   ["STORE", 1],
 ]);
 
-/** Where the key of the last STORE stands. */
+/** The index of the key of the last STORE. */
 function storedAt(words: readonly Bytes[]): readonly number[] {
   const places = placesOf(words, { word: "STORE", operandCounts, from: 2 }).map((at) => at + 1);
   return places.filter((at) => at < words.length).slice(-1);
@@ -71,13 +71,13 @@ interface SortOptions {
   /** Negative: all. */
   count: number;
   by: Bytes | undefined;
-  /** BY without a star was given; as in Redis, another BY behind it does not change that. */
+  /** BY without a star was given; as in Redis, a later BY does not change that. */
   unsorted: boolean;
   readonly gets: Bytes[];
   store: Bytes | undefined;
 }
 
-/** Redis asks this of a user too: for BY with a star, and for GET of anything but the element itself. */
+/** Redis requires this right too: for BY with a star, and for GET of anything but the element itself. */
 function checkUnnamedKeys({ by, gets }: SortOptions, call: Call): void {
   const isBy = by?.includes("*") === true;
   const isGet = gets.some((get) => get !== "#");
@@ -100,7 +100,7 @@ function sort(call: Call, options: { mayStore: boolean }): Reply {
   const answer = take(keyspace, sorted, order);
   if (order.store === undefined) return answer;
   if (answer.length > 0) {
-    // What is nowhere is stored as an empty element. A copy, since an element may be a part of a longer string.
+    // A missing value is stored as an empty element. Copied, since an element may be part of a longer string.
     const elements = answer.map((element) => (element === null ? "" : copyOf(element, 0, element.length)));
     putList(keyspace, order.store, elements);
     keyspace.notify(events.sortstore, order.store);
@@ -153,17 +153,17 @@ function readOptions(call: Call, { mayStore }: { mayStore: boolean }): SortOptio
   return order;
 }
 
-/** Up to one in so many elements are selected, more are sorted. */
+/** Up to this share of the elements are selected, more are sorted. */
 const SELECTED_SHARE = 8;
 
-/** The elements that LIMIT lets through, in the order that is wished. Throws `notSortable`. */
+/** The elements within LIMIT, in the requested order. Throws `notSortable`. */
 function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, order: SortOptions): Bytes[] {
   const length = value instanceof ListValue ? value.length : value.size;
   new ReplyBudget().expect(length);
   const { from, to } = limitsOf(order, length);
   let { by, alphabetic } = order;
   if (order.unsorted) {
-    // As Redis: what is stored must not depend on the order in which a set happens to lie.
+    // As Redis: the stored result must not depend on the internal order of a set.
     if (!(value instanceof SetValue) || order.store === undefined)
       return elementsOf(value, { from, to, descending: order.descending });
     by = undefined;
@@ -173,7 +173,7 @@ function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValu
   const weights = by === undefined ? elements : weightsOf(keyspace, elements, by);
   const compare = alphabetic ? byText(weights) : byNumber(elements, weights);
   const inDirection: Compare = order.descending ? (one, other) => compare(other, one) : compare;
-  // Where LIMIT wants few of many, only those are put in order.
+  // If LIMIT requests few of many elements, only those are ordered.
   const indexes =
     to * SELECTED_SHARE <= length
       ? firstPlaces(length, to, inDirection)
@@ -181,9 +181,9 @@ function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValu
   return indexes.slice(from, to).map((index) => elements[index] as Bytes);
 }
 
-/** What the keys of a pattern hold for each element. Throws `replyTooLarge`. */
+/** The values that the pattern finds for each element. Throws `replyTooLarge`. */
 function weightsOf(keyspace: Keyspace, elements: readonly Bytes[], by: Bytes): (Bytes | undefined)[] {
-  // A long value is copied for each element that leads to it, and may be the same one for all.
+  // A long value is copied for each element that leads to it, even if it is the same one for all.
   const budget = new ReplyBudget();
   return elements.map((element) => {
     const weight = findByPattern(keyspace, by, element);
@@ -193,14 +193,14 @@ function weightsOf(keyspace: Keyspace, elements: readonly Bytes[], by: Bytes): (
   });
 }
 
-/** What LIMIT leaves of so many elements. */
+/** The range of LIMIT in this many elements. */
 function limitsOf({ start, count }: SortOptions, length: number): { from: number; to: number } {
   const from = Math.min(Math.max(start, 0), length);
   const to = count < 0 ? length : Math.min(from + count, length);
   return { from, to };
 }
 
-/** Some of the elements in the order in which they lie; that of a set is up to the set. */
+/** A range of the elements in their own order, which for a set is internal. */
 function elementsOf(
   value: ListValue | SetValue | SortedSetValue,
   { from, to, descending }: { from: number; to: number; descending: boolean },
@@ -223,7 +223,7 @@ function elementsOf(
 
 type Compare = (one: number, other: number) => number;
 
-/** Equal numbers are in the order of their elements, and a missing number is 0, as in Redis. */
+/** Equal numbers are ordered by their elements, and a missing number is 0, as in Redis. */
 function byNumber(elements: readonly Bytes[], weights: readonly (Bytes | undefined)[]): Compare {
   const numbers = new Float64Array(weights.length);
   for (const [place, weight] of weights.entries()) numbers[place] = weight === undefined ? 0 : numberOf(weight);
@@ -234,7 +234,7 @@ function byNumber(elements: readonly Bytes[], weights: readonly (Bytes | undefin
       : 0);
 }
 
-/** A missing text comes first. */
+/** A missing text sorts first. */
 function byText(weights: readonly (Bytes | undefined)[]): Compare {
   return (one, other) => {
     const oneWeight = weights[one];
@@ -249,18 +249,18 @@ function compareBytes(one: Bytes, other: Bytes): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Below this a double has lost digits, which C's `strtod` reports as an error. */
+/** Smaller doubles have lost digits, which C's `strtod` reports as an error. */
 const NORMAL_MIN = 2 ** -1022;
 
-/** The number that a C string spells for `strtod`: up to the first zero byte, spaces in front are skipped. */
+/** The number of a C string as `strtod` reads it: up to the first zero byte, without leading spaces. */
 function numberOf(weight: Bytes): number {
   return readSmallInteger(weight) ?? readNumber(weight);
 }
 
-/** So many digits are exact in a double. */
+/** A double represents this many digits exactly. */
 const EXACT_DIGITS = 15;
 
-/** What most weights are, without making a string of them. */
+/** Reads the usual weights without making a string of them. */
 function readSmallInteger(weight: Bytes): number | undefined {
   const isNegative = weight.charCodeAt(0) === 0x2d;
   const first = isNegative ? 1 : 0;
@@ -283,7 +283,7 @@ function readNumber(weight: Bytes): number {
   return number;
 }
 
-/** What is answered: the elements, or what the patterns of GET find for each. */
+/** The result: the elements, or the values that the patterns of GET find for each. */
 function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: SortOptions): (Bytes | null)[] {
   const budget = new ReplyBudget();
   budget.expect(elements.length * Math.max(1, gets.length));
@@ -302,7 +302,7 @@ function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: SortOpti
   return answer;
 }
 
-/** The string, not copied yet, or hash field that a pattern means for an element, or undefined. `#` means the element itself. */
+/** The string (not copied yet) or hash field that the pattern finds, or undefined. `#` is the element itself. */
 function findByPattern(keyspace: Keyspace, pattern: Bytes, element: Bytes): StringValue | undefined {
   if (pattern === "#") return element;
   const star = pattern.indexOf("*");

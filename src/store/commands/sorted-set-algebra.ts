@@ -1,9 +1,9 @@
 /**
  * Union, intersection and difference of sorted sets. A plain set counts as a
- * sorted one whose members have the score 1, and a missing key as an empty one.
+ * sorted set with scores of 1, and a missing key as an empty one.
  *
- * Sums of doubles depend on their order, so inputs are taken in that of Redis:
- * the smallest first, except by a difference.
+ * Sums of doubles depend on their order, so inputs are processed in that of
+ * Redis: the smallest first, except for a difference.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, Row } from "../command.ts";
@@ -19,9 +19,9 @@ import { SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, read } from "./command-keys.ts";
 import { SCORE_BYTES, storeOrRemove } from "./sorted-set-range.ts";
 
-/** The first argument says how many keys follow. */
+/** The first argument is the number of keys that follow. */
 export const inputKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
-/** The first argument is a key, the second says how many follow. */
+/** The first argument is a key, the second the number of keys that follow. */
 const storeKeys: KeyPositions = { first: 1, last: 1, step: 1, countAt: 2 };
 
 type Operation = "difference" | "intersection" | "union";
@@ -37,31 +37,31 @@ interface AlgebraOptions {
   readonly inputs: readonly Input[];
   readonly aggregate: Aggregate;
   readonly withScores: boolean;
-  /** ZINTERCARD: where counting stops; 0 never. */
+  /** ZINTERCARD: the count at which to stop; 0 means no limit. */
   readonly limit: number;
 }
 
-/** What a command of this kind does with its result. */
+/** How a command uses its result. */
 type Purpose = "answer" | "count" | "store";
 
 export const sortedSetAlgebraRows: readonly Row[] = [
-  answering("ZDIFF", "The members of the first sorted set that no other one has", "difference"),
+  returning("ZDIFF", "Returns the members of the first sorted set that no other one has", "difference"),
   storing("ZDIFFSTORE", "Stores the members of the first sorted set that no other one has", "difference"),
-  answering("ZINTER", "The members that all sorted sets have", "intersection"),
+  returning("ZINTER", "Returns the members that all sorted sets have", "intersection"),
   {
     name: "ZINTERCARD",
-    summary: "How many members all sorted sets have",
+    summary: "Returns how many members all sorted sets have",
     arity: -3,
     flags: ["readonly", "movablekeys"],
     keys: inputKeys,
     run: zintercard,
   },
   storing("ZINTERSTORE", "Stores the members that all sorted sets have", "intersection"),
-  answering("ZUNION", "The members of several sorted sets together", "union"),
-  storing("ZUNIONSTORE", "Stores the members of several sorted sets together", "union"),
+  returning("ZUNION", "Returns the members that any of the sorted sets has", "union"),
+  storing("ZUNIONSTORE", "Stores the members that any of the sorted sets has", "union"),
 ];
 
-function answering(name: string, summary: string, operation: Operation): Row {
+function returning(name: string, summary: string, operation: Operation): Row {
   return {
     name,
     summary,
@@ -124,7 +124,7 @@ function zintercard(call: Call): Reply {
   return count;
 }
 
-/** Reads keys and options. Throws what Redis says, in its order. */
+/** Reads keys and options. Throws Redis' errors, in its order. */
 function readOptions(call: Call, operation: Operation, purpose: Purpose): AlgebraOptions {
   const { keyspace, arg, word, argCount, command } = call;
   const countAt = purpose === "store" ? 2 : 1;
@@ -233,7 +233,7 @@ function putUnion(result: SortedSetValue, { inputs, aggregate }: AlgebraOptions)
   }
 }
 
-/** Infinity times zero is nothing, as Redis has it. */
+/** Infinity times zero is zero, as in Redis. */
 function weighted(score: number, weight: number): number {
   const product = score * weight;
   return Number.isNaN(product) ? 0 : product;
@@ -241,11 +241,11 @@ function weighted(score: number, weight: number): number {
 
 function sum(one: number, other: number): number {
   const total = one + other;
-  // Two infinities of different sign make nothing, as Redis has it.
+  // Two infinities of opposite sign add up to zero, as in Redis.
   return Number.isNaN(total) ? 0 : total;
 }
 
-// Written out: Math.min and Math.max tell -0 from 0 and pass on NaN.
+// Written out: Math.min and Math.max distinguish -0 from 0 and return NaN if an argument is NaN.
 const aggregates: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
   ["SUM", sum],
   ["MIN", (one, other) => (other < one ? other : one)],

@@ -1,4 +1,4 @@
-/** Sorted-set commands that wait: what is asked, what is answered at once, and what is told later. */
+/** Blocking sorted-set commands: the input, the immediate reply, and the reply that comes later. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
@@ -7,9 +7,9 @@ import { double, later, type Reply } from "../reply/reply.ts";
 
 const SYNTAX = error("ERR syntax error");
 
-/** Lines of one connection that need not wait. */
+/** Commands of one connection that do not need to wait. */
 const tables: Readonly<Record<string, readonly Row[]>> = {
-  "Where there are members, the first sorted set with any answers at once": [
+  "the first sorted set with members is used at once": [
     ["ZADD b 1 x 2 y 3 z", 3],
     ["BZPOPMIN a b 0", ["b", "x", double(1)]],
     ["BZPOPMAX a b 0", ["b", "z", double(3)]],
@@ -26,7 +26,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["DBSIZE", 0],
   ],
-  "What is wrong is refused": [
+  "refuses invalid arguments": [
     ["SET s v", ok],
     ["BZPOPMIN a s 0", error("WRONGTYPE Operation against a key holding the wrong kind of value")],
     ["BZPOPMIN a x", error("ERR timeout is not a float or out of range")],
@@ -37,7 +37,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["BZMPOP 0 1 a MIN COUNT 0", error("ERR count should be greater than 0")],
     ["BZPOPMIN a", error("ERR wrong number of arguments for 'bzpopmin' command")],
   ],
-  "COMMAND tells of keys": [
+  "COMMAND GETKEYS finds the keys": [
     ["COMMAND GETKEYS BZPOPMAX a b 0", ["a", "b"]],
     ["COMMAND GETKEYS BZMPOP 0 2 a b MIN", ["a", "b"]],
   ],
@@ -50,7 +50,7 @@ for (const [name, rows] of Object.entries(tables)) {
   });
 }
 
-test("Who cannot wait has its answer at once, and over HTTP these commands are not there", () => {
+test("a caller that cannot wait gets its reply at once, and over HTTP these commands are not available", () => {
   const session = startSession();
   const lines = ["BZPOPMIN k 0", "BZPOPMAX k 0", "BZMPOP 0 1 k MIN"];
   assert.deepEqual(transact(session, lines), [nilArray, nilArray, nilArray]);
@@ -63,8 +63,8 @@ test("Who cannot wait has its answer at once, and over HTTP these commands are n
   }
 });
 
-/** What one who waits is told when members come, and how many are left. */
-const served: readonly (readonly [line: string, told: Reply, left: number])[] = [
+/** The reply that a waiting client receives when members are added, and the number that remain. */
+const served: readonly (readonly [line: string, reply: Reply, left: number])[] = [
   ["BZPOPMIN x k 0", ["k", "a", double(1)], 2],
   ["BZPOPMAX k 0", ["k", "c", double(3)], 2],
   ["BZMPOP 0 1 k MIN", ["k", [["a", double(1)]]], 2],
@@ -93,18 +93,18 @@ const served: readonly (readonly [line: string, told: Reply, left: number])[] = 
   ],
 ];
 
-for (const [line, told, left] of served) {
-  test(`${line} is told ${JSON.stringify(told)}`, () => {
+for (const [line, reply, left] of served) {
+  test(`${line} receives ${JSON.stringify(reply)}`, () => {
     const session = startSession();
     const waiting = connect(session);
     assert.equal(waiting.run(line), later);
     assert.equal(session.run("ZADD k 1 a 2 b 3 c"), 3);
-    assert.deepEqual(waiting.received, [told]);
+    assert.deepEqual(waiting.received, [reply]);
     assert.equal(session.run("ZCARD k"), left);
   });
 }
 
-test("A sorted set that is stored at a key serves who waits for it", () => {
+test("a sorted set stored at a key serves the clients that wait for it", () => {
   for (const line of [
     "ZUNIONSTORE k 1 other",
     "ZRANGESTORE k other 0 -1",
@@ -119,7 +119,7 @@ test("A sorted set that is stored at a key serves who waits for it", () => {
   }
 });
 
-test("A sorted set that is stored over a key of another type serves who waits for it, as in Redis since 7.2", () => {
+test("a sorted set stored over a key of another type serves waiting clients, as in Redis since 7.2", () => {
   const session = startSession();
   const waiting = connect(session);
   waiting.run("BZPOPMIN k 0");

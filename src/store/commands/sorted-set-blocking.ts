@@ -1,7 +1,7 @@
 /**
- * Sorted-set commands that wait until a sorted set has a member: as their
- * namesakes without B where there is one. All who wait for a sorted set stand
- * in one line: each takes something if there is anything.
+ * Blocking sorted-set commands: like their namesakes without B if a sorted set
+ * has a member, otherwise they wait for one. All clients that wait for a sorted
+ * set form one queue: each is served while members remain.
  */
 import { type Call, family } from "../command.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -20,7 +20,7 @@ const sortedSets: Awaited<SortedSetValue> = {
 export const sortedSetBlockingCommands = family("sorted-set", [
   {
     name: "BZMPOP",
-    summary: "As ZMPOP, and waits until one of the sorted sets has a member",
+    summary: "Like ZMPOP, but blocks until one of the sorted sets has a member",
     arity: -5,
     flags: ["write", "blocking", "movablekeys", "tcp-only"],
     keys: keysAfterTimeout,
@@ -36,7 +36,7 @@ export const sortedSetBlockingCommands = family("sorted-set", [
   },
   {
     name: "BZPOPMAX",
-    summary: "Removes the member with the highest score, and waits until one of the sorted sets has any",
+    summary: "Removes and returns the member with the highest score; blocks until one of the sorted sets has any",
     arity: -3,
     flags: ["write", "noscript", "blocking", "fast", "tcp-only"],
     keys: keysThenTimeout,
@@ -45,7 +45,7 @@ export const sortedSetBlockingCommands = family("sorted-set", [
   },
   {
     name: "BZPOPMIN",
-    summary: "Removes the member with the lowest score, and waits until one of the sorted sets has any",
+    summary: "Removes and returns the member with the lowest score; blocks until one of the sorted sets has any",
     arity: -3,
     flags: ["write", "noscript", "blocking", "fast", "tcp-only"],
     keys: keysThenTimeout,

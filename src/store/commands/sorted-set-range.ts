@@ -1,11 +1,11 @@
 /**
- * Ranges of sorted sets: by rank, by score and by the bytes of members. Each is
- * read from its words without the set, and then found in the set as ranks, so
- * that reading, counting, storing and removing a range are the same search.
+ * Ranges of sorted sets: by rank, by score and by the bytes of members. A range
+ * is parsed without the set, and then found in the set as ranks, so reading,
+ * counting, storing and removing a range share one search.
  *
- * By bytes makes sense where all scores are equal. Where they are not, a small
- * set answers as Redis' listpack does, from the front; what a large one answers
- * is as little defined as it is in Redis.
+ * Ranges of bytes are defined only if all scores are equal. Otherwise a small set
+ * returns what Redis' listpack returns, scanned from the front, and a large one
+ * is as little defined as in Redis.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
@@ -19,7 +19,7 @@ import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, read, reduced } from "./command-keys.ts";
 
-/** How a score counts in a reply's budget, beside its element. */
+/** The bytes of a score in the budget of a reply, in addition to its element. */
 export const SCORE_BYTES = 8;
 
 interface ScoreBound {
@@ -27,7 +27,7 @@ interface ScoreBound {
   readonly isExclusive: boolean;
 }
 
-/** Below every member, above every member, or a member. */
+/** Before all members, after all members, or at a member. */
 type LexBound =
   | { readonly kind: "lowest" }
   | { readonly kind: "highest" }
@@ -38,7 +38,7 @@ type Range =
   | { readonly by: "score"; readonly min: ScoreBound; readonly max: ScoreBound }
   | { readonly by: "lex"; readonly min: LexBound; readonly max: LexBound };
 
-/** A range with what ZRANGE and its relatives add to it. */
+/** A range with the options of ZRANGE and its variants. */
 interface Selection {
   readonly range: Range;
   readonly isReverse: boolean;
@@ -48,13 +48,13 @@ interface Selection {
   readonly withScores: boolean;
 }
 
-/** What a command of the ZRANGE kind takes for granted. */
+/** The fixed properties of a command like ZRANGE. */
 interface Kind {
-  /** Undefined where BYSCORE and BYLEX say it. */
+  /** Undefined if BYSCORE and BYLEX are options. */
   readonly by?: Range["by"];
-  /** Undefined where REV says it. */
+  /** Undefined if REV is an option. */
   readonly isReverse?: boolean;
-  /** Whether LIMIT may stand with a range of ranks (A.particulars.zrange-limit). */
+  /** Whether LIMIT is allowed for a range of ranks (A.particulars.zrange-limit). */
   readonly limitsRanks?: boolean;
   readonly isStore?: boolean;
 }
@@ -64,7 +64,7 @@ const EMPTY: RankRange = { from: 0, count: 0 };
 export const sortedSetRangeRows: readonly Row[] = [
   {
     name: "ZCOUNT",
-    summary: "How many members have a score in a range",
+    summary: "Returns how many members have a score in a range",
     arity: 4,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -72,7 +72,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZLEXCOUNT",
-    summary: "How many members are in a range of bytes",
+    summary: "Returns how many members are in a range of bytes",
     arity: 4,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -80,7 +80,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZRANGE",
-    summary: "Members in a range of ranks, scores or bytes",
+    summary: "Returns the members in a range of ranks, scores or bytes",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -88,7 +88,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZRANGEBYLEX",
-    summary: "Members in a range of bytes",
+    summary: "Returns the members in a range of bytes",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -96,7 +96,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZRANGEBYSCORE",
-    summary: "Members in a range of scores",
+    summary: "Returns the members in a range of scores",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -104,7 +104,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZRANGESTORE",
-    summary: "Stores a range of one sorted set as another one",
+    summary: "Stores a range of a sorted set at another key",
     arity: -5,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -141,7 +141,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZREVRANGE",
-    summary: "Members in a range of ranks, the highest first",
+    summary: "Returns the members in a range of ranks, highest first",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -149,7 +149,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZREVRANGEBYLEX",
-    summary: "Members in a range of bytes, the last first",
+    summary: "Returns the members in a range of bytes, last first",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -157,7 +157,7 @@ export const sortedSetRangeRows: readonly Row[] = [
   },
   {
     name: "ZREVRANGEBYSCORE",
-    summary: "Members in a range of scores, the highest first",
+    summary: "Returns the members in a range of scores, highest first",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -209,7 +209,7 @@ function zrangestore(call: Call): Reply {
   const source = keyspace.readSortedSet(arg(2));
   const { range, isReverse } = selection;
   const found = source === undefined ? EMPTY : findSelection(source, selection);
-  // As in Redis, where the count of ranks is known from the start, and -0 is lost as long as the result is small.
+  // As in Redis, where the count of ranks is known from the start, and -0 is lost while the result is small.
   const isLarge = range.by === "rank" && found.count > COMPACT_COUNT_MAX;
   const stored = new SortedSetValue(keyspace.hashSeed, { isLarge });
   const put = (member: Bytes, score: number): void => stored.put(member, score);
@@ -218,7 +218,7 @@ function zrangestore(call: Call): Reply {
   return storeOrRemove(call, stored, events.zrangestore);
 }
 
-/** Puts the result of a store command at its first key, which an empty one removes. Answers its size. */
+/** Stores the result of a command at its first key, or removes the key if it is empty. Returns its size. */
 export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue, event: KeyspaceEvent): number {
   const key = arg(1);
   if (result.size > 0) {
@@ -231,7 +231,7 @@ export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue, e
   return result.size;
 }
 
-/** Reads a range from the word at `index` on, and what comes behind it. Throws what Redis says, in its order. */
+/** Reads a range from the word at `index` on, and its options. Throws Redis' errors, in its order. */
 function readSelection(call: Call, index: number, kind: Kind): Selection {
   const { word, argCount } = call;
   let by = kind.by;
@@ -261,7 +261,7 @@ function readSelection(call: Call, index: number, kind: Kind): Selection {
   isReverse ??= false;
   if (limit !== -1 && by === "rank" && kind.limitsRanks !== true) throw limitNeedsRange;
   if (withScores && by === "lex") throw lexWithScores;
-  // As Redis: a limit of -1 is none, and where there is none its offset is not looked at either.
+  // As Redis: a limit of -1 means no limit, and then the offset is ignored too.
   if (by === "rank" && limit === -1) offset = 0;
   const isSwapped = isReverse && by !== "rank";
   const range = readRange(call, by, index, isSwapped ? "max first" : "min first");
@@ -298,8 +298,8 @@ const LEADING_SPACE = /^[ \t\n\v\f\r]+/;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /**
- * A whole C string as strtod reads it, or undefined. Unlike scores, bounds may be blank, begin with spaces, and lie
- * beyond the range of a double.
+ * A whole C string as strtod reads it, or undefined. Unlike scores, bounds may be blank, begin with spaces, or exceed
+ * the range of a double.
  */
 function parseCDouble(bytes: Bytes): number | undefined {
   const [text = ""] = bytes.split("\x00", 1);
@@ -317,7 +317,7 @@ function readLexBound(text: Bytes): LexBound {
   throw notLexRange;
 }
 
-/** The ranks of a selection, its limit applied from the end that is read first. */
+/** The ranks of a selection, with its limit applied from the end that is read first. */
 function findSelection(sortedSet: SortedSetValue, selection: Selection): RankRange {
   const { range, isReverse, offset, limit } = selection;
   const { from, count } = findRange(sortedSet, range, isReverse);
@@ -365,7 +365,7 @@ function findLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boo
   return { from, count: Math.max(0, to - from) };
 }
 
-/** As Redis does it: from the first member that is not too small until one is too large, or the same from the end. */
+/** As in Redis: from the first member within the lower bound to the last one within the upper, or from the end. */
 function scanLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boolean): RankRange {
   const members: Bytes[] = [];
   sortedSet.visit({ from: 0, count: sortedSet.size }, (member) => members.push(member));
@@ -383,7 +383,7 @@ function scanLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boo
   return { from, count: to - from };
 }
 
-/** How many members of equal score lie before a bound. */
+/** The number of members of equal score before a bound. */
 function placeOfLexBound(sortedSet: SortedSetValue, bound: LexBound, end: "min" | "max"): number {
   if (bound.kind !== "member") return bound.kind === "lowest" ? 0 : sortedSet.size;
   const { member, isExclusive } = bound;

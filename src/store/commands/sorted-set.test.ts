@@ -1,4 +1,4 @@
-/** The sorted-set commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The sorted-set commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
@@ -24,7 +24,7 @@ function sessionWithSortedSet(): Session {
   return session;
 }
 
-test("ZADD counts the new members, and its options choose what is changed", () => {
+test("ZADD counts the new members, and its options select the changes", () => {
   sessionWithSortedSet().expect([
     ["ZADD z 5 a 4 d", 1],
     ["ZRANGE z 0 -1 WITHSCORES", ["b", double(2), "c", double(3.5), "d", double(4), "a", double(5)]],
@@ -63,7 +63,7 @@ test("ZADD counts the new members, and its options choose what is changed", () =
   ]);
 });
 
-test("ZINCRBY adds, and refuses what is not a number", () => {
+test("ZINCRBY adds, and refuses values that are not numbers", () => {
   sessionWithSortedSet().expect([
     ["ZINCRBY z 0.1 a", double(1.1)],
     ["ZINCRBY z -5 new", double(-5)],
@@ -75,7 +75,7 @@ test("ZINCRBY adds, and refuses what is not a number", () => {
   ]);
 });
 
-test("ZCARD, ZSCORE, ZMSCORE, ZRANK and ZREVRANK tell of members", () => {
+test("ZCARD, ZSCORE, ZMSCORE, ZRANK and ZREVRANK describe members", () => {
   sessionWithSortedSet().expect([
     ["ZCARD z", 3],
     ["ZCARD none", 0],
@@ -105,7 +105,7 @@ test("ZCARD, ZSCORE, ZMSCORE, ZRANK and ZREVRANK tell of members", () => {
   ]);
 });
 
-test("a small set keeps -0 as 0 and a large one keeps it, as Redis' two forms do", () => {
+test("a small set stores -0 as 0 and a large one as -0, as Redis' two encodings do", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD z -0 a");
   assert.deepEqual(session.run("ZSCORE z a"), double(0));
@@ -113,7 +113,7 @@ test("a small set keeps -0 as 0 and a large one keeps it, as Redis' two forms do
   assert.deepEqual(session.call("ZSCORE", "z", "m".repeat(65)), double(-0));
 });
 
-test("ZREM counts what was there, and the key goes with the last member", () => {
+test("ZREM counts the removed members, and the key goes with its last member", () => {
   sessionWithSortedSet().expect([
     ["ZREM z a a none", 1],
     ["ZREM z b c", 2],
@@ -124,7 +124,7 @@ test("ZREM counts what was there, and the key goes with the last member", () => 
   ]);
 });
 
-test("ZPOPMIN and ZPOPMAX take from the ends", () => {
+test("ZPOPMIN and ZPOPMAX remove members from the ends", () => {
   sessionWithSortedSet().expect([
     ["ZPOPMIN z", ["a", double(1)]],
     ["ZPOPMAX z 5", ["c", double(3.5), "b", double(2)]],
@@ -142,7 +142,7 @@ test("ZPOPMIN and ZPOPMAX take from the ends", () => {
   ]);
 });
 
-test("ZMPOP takes from the first key that has members", () => {
+test("ZMPOP pops from the first key that has members", () => {
   sessionWithSortedSet().expect([
     ["ZMPOP 2 none z MIN", ["z", [["a", double(1)]]]],
     [
@@ -167,7 +167,7 @@ test("ZMPOP takes from the first key that has members", () => {
   ]);
 });
 
-test("ZRANGE answers ranks, scores and bytes, from either end", () => {
+test("ZRANGE returns ranges of ranks, scores and bytes, from either end", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD l 0 a 0 b 0 c 0 d");
   session.expect([
@@ -197,7 +197,7 @@ test("ZRANGE answers ranks, scores and bytes, from either end", () => {
   ]);
 });
 
-test("ZRANGE limits ranks too, where Redis refuses", () => {
+test("ZRANGE accepts LIMIT for ranks, which Redis refuses", () => {
   sessionWithSortedSet().expect([
     ["ZRANGE z 0 -1 LIMIT 1 1", ["b"]],
     ["ZRANGE z 0 -1 REV LIMIT 1 9", ["b", "a"]],
@@ -209,7 +209,7 @@ test("ZRANGE limits ranks too, where Redis refuses", () => {
   ]);
 });
 
-test("the older forms of ZRANGE take one kind of range each", () => {
+test("the older forms of ZRANGE accept one kind of range each", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD l 0 a 0 b 0 c 0 d");
   session.expect([
@@ -240,7 +240,7 @@ test("the older forms of ZRANGE take one kind of range each", () => {
   ]);
 });
 
-test("ZRANGESTORE stores a range in place of what was there", () => {
+test("ZRANGESTORE replaces the target with a range", () => {
   sessionWithSortedSet().expect([
     ["ZRANGESTORE s z 1 -1", 2],
     ["ZRANGE s 0 -1 WITHSCORES", ["b", double(2), "c", double(3.5)]],
@@ -256,7 +256,7 @@ test("ZRANGESTORE stores a range in place of what was there", () => {
   ]);
 });
 
-test("ZREMRANGEBY… remove what ZRANGE would answer", () => {
+test("ZREMRANGEBY… remove what ZRANGE would return", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD l 0 a 0 b 0 c 0 d");
   session.expect([
@@ -278,7 +278,7 @@ test("ZREMRANGEBY… remove what ZRANGE would answer", () => {
   ]);
 });
 
-test("ZUNION, ZINTER and ZDIFF weigh and aggregate, and take sets as scores of one", () => {
+test("ZUNION, ZINTER and ZDIFF apply weights and aggregates, and treat sets as scores of 1", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD y 10 b 20 c 30 d");
   session.run("SADD p a b");
@@ -309,7 +309,7 @@ test("ZUNION, ZINTER and ZDIFF weigh and aggregate, and take sets as scores of o
   ]);
 });
 
-test("infinities that cancel, and infinity times nothing, are zero", () => {
+test("infinities that cancel, and infinity times zero, are zero", () => {
   const session = startSession();
   session.run("ZADD i inf m");
   session.run("ZADD j -inf m");
@@ -319,7 +319,7 @@ test("infinities that cancel, and infinity times nothing, are zero", () => {
   ]);
 });
 
-test("ZUNIONSTORE, ZINTERSTORE and ZDIFFSTORE store in place of what was there", () => {
+test("ZUNIONSTORE, ZINTERSTORE and ZDIFFSTORE replace the target", () => {
   const session = sessionWithSortedSet();
   session.run("ZADD y 10 b 20 c 30 d");
   session.expect([
@@ -337,7 +337,7 @@ test("ZUNIONSTORE, ZINTERSTORE and ZDIFFSTORE store in place of what was there",
   ]);
 });
 
-test("ZRANDMEMBER draws different members for a positive count, and any for a negative one", () => {
+test("ZRANDMEMBER draws distinct members for a positive count, and repeated ones for a negative count", () => {
   const session = sessionWithSortedSet();
   for (let round = 0; round < 50; round += 1) {
     assert.ok(["a", "b", "c"].includes(session.run("ZRANDMEMBER z") as string));
@@ -357,7 +357,7 @@ test("ZRANDMEMBER draws different members for a positive count, and any for a ne
   ]);
 });
 
-test("ZSCAN answers members with scores", () => {
+test("ZSCAN returns members with scores", () => {
   sessionWithSortedSet().expect([
     ["ZSCAN z 0", ["0", ["a", "1", "b", "2", "c", "3.5"]]],
     ["ZSCAN z 0 MATCH [ab] COUNT 100", ["0", ["a", "1", "b", "2"]]],
@@ -371,7 +371,7 @@ test("ZSCAN answers members with scores", () => {
   ]);
 });
 
-test("a sorted set keeps its members when it outgrows the small form, and tells the encodings of Redis", () => {
+test("a sorted set keeps its members when it outgrows the small form, and reports the encodings of Redis", () => {
   const session = startSession();
   for (let i = 0; i < 128; i += 1) session.call("ZADD", "z", `${i % 7}`, `m${i}`);
   session.expect([
@@ -389,7 +389,7 @@ test("a sorted set keeps its members when it outgrows the small form, and tells 
   ]);
 });
 
-test("DUMP and RESTORE give the same sorted set", () => {
+test("DUMP and RESTORE reproduce the sorted set", () => {
   const session = sessionWithSortedSet();
   const dumped = session.run("DUMP z") as string;
   assert.deepEqual(session.call("RESTORE", "copy", "0", dumped), ok);

@@ -1,11 +1,11 @@
 /**
- * Sorted-set commands. A sorted set maps members to scores, holds them in the
- * order of their scores, equal scores in the order of their bytes, and exists
- * as long as it has a member. Ranges are in `sorted-set-range.ts`; union,
- * intersection and difference in `sorted-set-algebra.ts`.
+ * Sorted-set commands. A sorted set maps members to scores, orders them by score
+ * and then by their bytes, and exists while it has a member. Ranges are in
+ * `sorted-set-range.ts`; union, intersection and difference in
+ * `sorted-set-algebra.ts`.
  *
- * A score is any double but NaN. Scores that are equal as numbers are equal
- * here: giving 0 to a member that has -0 changes nothing.
+ * A score is any double except NaN. Scores that are equal as numbers are equal
+ * here: setting a score of -0 to 0 changes nothing.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
@@ -36,7 +36,7 @@ import { SCORE_BYTES, sortedSetRangeRows } from "./sorted-set-range.ts";
 export const sortedSetCommands = family("sorted-set", [
   {
     name: "ZADD",
-    summary: "Gives members their scores and answers how many are new",
+    summary: "Sets the scores of members and returns how many are new",
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -45,7 +45,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZCARD",
-    summary: "How many members there are",
+    summary: "Returns the number of members",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -62,7 +62,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZMPOP",
-    summary: "Removes the first or last members of the first sorted set that is not empty",
+    summary: "Removes the members at one end of the first sorted set that is not empty",
     arity: -4,
     flags: ["write", "movablekeys"],
     keys: inputKeys,
@@ -71,7 +71,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZMSCORE",
-    summary: "The scores of members",
+    summary: "Returns the scores of members",
     arity: -3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -100,7 +100,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZRANDMEMBER",
-    summary: "Members drawn at random",
+    summary: "Returns random members",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -108,7 +108,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZRANK",
-    summary: "How many members come before one",
+    summary: "Returns the rank of a member, in ascending order of scores",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -116,7 +116,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZREM",
-    summary: "Removes members and answers how many there were",
+    summary: "Removes members and returns the number removed",
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -125,7 +125,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZREVRANK",
-    summary: "How many members come behind one",
+    summary: "Returns the rank of a member, in descending order of scores",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -137,7 +137,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZSCAN",
-    summary: "Walks through the members, some at a time",
+    summary: "Iterates over the members",
     arity: -3,
     flags: ["readonly"],
     keys: firstKey,
@@ -145,7 +145,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZSCORE",
-    summary: "The score of a member",
+    summary: "Returns the score of a member",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -164,12 +164,12 @@ export interface AddOptions {
   readonly onlyOld: boolean;
   readonly onlyGreater: boolean;
   readonly onlyLess: boolean;
-  /** Whether changed scores count in the answer too. */
+  /** Whether changed scores count in the reply too. */
   readonly countsChanged: boolean;
   readonly isIncrement: boolean;
 }
 
-/** As ZADD without options. */
+/** ZADD without options. */
 export const PLAIN_ADD: AddOptions = {
   onlyNew: false,
   onlyOld: false,
@@ -190,7 +190,7 @@ const ADD_OPTIONS: ReadonlyMap<string, keyof AddOptions> = new Map([
   ["INCR", "isIncrement"],
 ]);
 
-/** ZADD, and ZINCRBY: as in Redis, a word that is an option of ZADD is one there too, and never right. */
+/** ZADD and ZINCRBY: as in Redis, options of ZADD are recognised in ZINCRBY too, where they are never valid. */
 function zadd(call: Call, always: AddOptions): Reply {
   const { word, argCount } = call;
   let at = 2;
@@ -205,7 +205,7 @@ function zadd(call: Call, always: AddOptions): Reply {
   return addScores(call, at, options);
 }
 
-/** Adds the pairs of score and member from the word at `index` on. */
+/** Adds the pairs of score and member from `index` on. */
 function addScores(call: Call, index: number, options: AddOptions): Reply {
   const { arg, argCount } = call;
   const { onlyNew, onlyOld, onlyGreater, onlyLess, isIncrement } = options;
@@ -222,13 +222,13 @@ function addScores(call: Call, index: number, options: AddOptions): Reply {
   return addPairs(call, pairs, options);
 }
 
-/** Gives members their scores as far as the options let it; answers what ZADD does. At most one pair is an increment. */
+/** Sets the scores that the options allow and returns the reply of ZADD. At most one pair is an increment. */
 export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], options: AddOptions): Reply {
   const { onlyNew, onlyOld, onlyGreater, onlyLess, isIncrement } = options;
   const key = arg(1);
   const sortedSet = keyspace.readSortedSet(key);
 
-  // What is decided for a member holds for its next mention, before anything is changed.
+  // A decision about a member applies to its next occurrence, before anything is changed.
   const decided = pairs.length > 1 ? new Map<Bytes, number>() : undefined;
   const changes: Scored[] = [];
   let newCount = 0;
@@ -280,11 +280,11 @@ function zpop(call: Call, end: End): Reply {
   const sortedSet = keyspace.readSortedSet(arg(1));
   if (sortedSet === undefined) return emptyArray;
   const popped = flatReply(popPairs(keyspace, { key: arg(1), sortedSet, end, count }));
-  // As in Redis one pair is flat in RESP3 too, unless a count was given.
+  // As in Redis, one pair is flat in RESP3 too, unless a count was given.
   return argCount === 3 ? flatPairs(popped) : popped;
 }
 
-/** Members with their scores, one behind the other. */
+/** Members with their scores, in one flat array. */
 export function flatReply(pairs: readonly Scored[]): Reply[] {
   return pairs.flatMap(({ member, score }) => [member, double(score)]);
 }
@@ -299,19 +299,19 @@ function zmpop(call: Call): Reply {
   return nilArray;
 }
 
-/** A key, and what was popped from it, each member with its score. */
+/** A key and the members popped from it, each with its score. */
 export function nestedReply(key: Bytes, pairs: readonly Scored[]): Reply {
   return [key, pairs.map(({ member, score }) => [member, double(score)])];
 }
 
-/** The end of ZMPOP. Throws `syntaxError`. */
+/** Reads the end of ZMPOP. Throws `syntaxError`. */
 export function readEnd({ word }: Call, index: number): End {
   const end = word(index);
   if (end !== "MIN" && end !== "MAX") throw syntaxError;
   return end;
 }
 
-/** Removes up to `count` pairs at one end, and answers them from there on. */
+/** Removes up to `count` pairs at one end, and returns them in order from that end. */
 export function popPairs(
   keyspace: Keyspace,
   from: { readonly key: Bytes; readonly sortedSet: SortedSetValue; readonly end: End; readonly count: number },
@@ -334,7 +334,7 @@ export function popPairs(
   return popped;
 }
 
-/** The largest count that is left when each member comes with its score. */
+/** The largest count if each member comes with its score. */
 const PAIR_COUNT_MAX = INTEGER_MAX / 2n;
 
 function zrandmember(call: Call): Reply {
@@ -366,7 +366,7 @@ function zrandmember(call: Call): Reply {
   if (count > 0) {
     for (const place of samplePlaces(sortedSet.size, count, random)) add(place);
   } else {
-    // A negative count draws each member anew, so that one may come more than once.
+    // A negative count draws each member again, so one may repeat.
     budget.expect(-count);
     for (let draws = count; draws < 0; draws += 1) add(random.below(sortedSet.size));
   }
@@ -377,7 +377,7 @@ function zscan(call: Call): Reply {
   const { keyspace, arg } = call;
   const cursor = readCursor(arg(2));
   const sortedSet = keyspace.readSortedSet(arg(1));
-  // As Redis: where there is no sorted set, the options are not looked at.
+  // As Redis: if the key does not exist, the options are not checked.
   if (sortedSet === undefined) return ["0", emptyArray];
   const { count, matches } = readScanOptions(call, 3, []);
   const budget = new ReplyBudget();
@@ -394,7 +394,7 @@ function zscan(call: Call): Reply {
   return [String(next), elements];
 }
 
-/** Redis keeps whole scores up to this as integers in a listpack, and ZSCAN prints what it finds there. */
+/** Redis stores whole scores up to this value as integers in a listpack, and ZSCAN prints those. */
 const LISTPACK_INTEGER_MAX = 2 ** 62;
 
 function scannedScore(sortedSet: SortedSetValue, place: number): Bytes {

@@ -1,4 +1,4 @@
-/** Arguments that commands on streams share: ids, ends of ranges, and how a stream is trimmed. */
+/** Arguments shared by stream commands: ids, ends of ranges, and trimming. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import {
@@ -32,38 +32,38 @@ import {
 } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 
-/** What becomes of a group that has an entry pending which is to be removed. */
+/** How removing an entry affects the groups in which it is pending. */
 export type References = "keep" | "remove" | "obey";
 
 const referencesByWord: ReadonlyMap<string, References> = new Map<string, References>([
   ["KEEPREF", "keep"],
   ["DELREF", "remove"],
-  // An entry goes only when every group has read and acknowledged it.
+  // An entry is removed only after every group has read and acknowledged it.
   ["ACKED", "obey"],
 ]);
 
-/** The id in this place; `-` and `+` are none. */
+/** The id at this index; `-` and `+` are not accepted. */
 export function exactId({ arg }: Call, index: number, missingSeq: Whole = 0): StreamId {
   const id = parseExactId(arg(index), missingSeq);
   if (id === undefined) throw streamIdInvalid;
   return id;
 }
 
-/** The ids in these places, from one up to, not including, another. */
+/** The ids from one index to before another. */
 export function exactIds(call: Call, from: number, to = call.argCount): StreamId[] {
   const ids: StreamId[] = [];
   for (let i = from; i < to; i += 1) ids.push(exactId(call, i));
   return ids;
 }
 
-/** The id in this place, or `-`, or `+`. */
+/** The id at this index, or `-`, or `+`. */
 export function anyId({ arg }: Call, index: number): StreamId {
   const id = parseId(arg(index), 0);
   if (id === undefined) throw streamIdInvalid;
   return id;
 }
 
-/** Where a range begins, itself included: `(` in front of an id leaves that one out. */
+/** The start of a range, included: `(` before an id excludes that one. */
 export function rangeStart(call: Call, index: number): StreamId {
   const { id, isExcluded } = rangeEnd(call.arg(index), 0);
   if (!isExcluded) return id;
@@ -72,7 +72,7 @@ export function rangeStart(call: Call, index: number): StreamId {
   return after;
 }
 
-/** Where a range ends, itself included. An id without a sequence number means its last entry. */
+/** The end of a range, included. An id without a sequence number means its last entry. */
 export function rangeStop(call: Call, index: number): StreamId {
   const { id, isExcluded } = rangeEnd(call.arg(index), WHOLE_MAX);
   if (!isExcluded) return id;
@@ -88,14 +88,14 @@ function rangeEnd(text: Bytes, missingSeq: Whole): { id: StreamId; isExcluded: b
   return { id, isExcluded };
 }
 
-/** As Redis: trimming with `~` and no LIMIT removes at most so many entries at once. */
+/** As Redis: trimming with `~` and without LIMIT removes at most this many entries at once. */
 const TRIMMED_MAX = 10_000;
 
-/** How a stream is to be trimmed. */
+/** How to trim a stream. */
 export interface Trimming {
-  /** Keep so many entries, or those from an id on. */
+  /** Keep this many entries, or those from an id on. */
   readonly bound: { readonly lengthMax: number } | { readonly minId: StreamId };
-  /** Entries to remove at most. */
+  /** The most entries to remove. */
   readonly countMax: number;
   readonly references: References;
 }
@@ -103,13 +103,13 @@ export interface Trimming {
 export interface TrimmingOptions {
   readonly trimming: Trimming | undefined;
   readonly makesStream: boolean;
-  /** The place of the first word that is no option: with XADD the id. */
+  /** The index of the first word that is not an option: with XADD the id. */
   readonly end: number;
   /** With XADD, the id; without `seq` for `ms-*`, absent for `*`. */
   readonly id: { readonly ms: Whole; readonly seq: Whole | undefined } | undefined;
 }
 
-/** The options of XADD, up to the id, or all of those of XTRIM. */
+/** The options of XADD, up to the id, or all options of XTRIM. */
 export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   const { arg, word, argCount } = call;
   let bound: Trimming["bound"] | undefined;
@@ -122,7 +122,7 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   for (; i < argCount; i += 1) {
     if (isAdding && arg(i) === "*") break;
     if (isAdding && beginsWithDigit(arg(i))) {
-      // No option does: looking for one among them would take as long as all the rest.
+      // No option begins with a digit: looking it up among them would take as long as all the rest.
       id = addedId(arg(i));
       break;
     }
@@ -176,7 +176,7 @@ function addedId(text: Bytes): NonNullable<TrimmingOptions["id"]> {
   return id;
 }
 
-/** Trims the stream at a key and answers how many entries went. What `~` lets stay goes too, up to the limit. */
+/** Trims a stream and returns the number of removed entries. `~` removes the same entries, up to the limit. */
 export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: StreamValue; trimming: Trimming }): number {
   const { stream, trimming } = from;
   const { bound, countMax, references } = trimming;
@@ -205,7 +205,7 @@ export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: Strea
   return ids.length;
 }
 
-/** The arguments of XDELEX and XACKDEL from a place on: KEEPREF, DELREF or ACKED, and IDS with a count and so many ids. */
+/** Reads the arguments of XDELEX and XACKDEL from an index on: KEEPREF, DELREF or ACKED, and IDS with its ids. */
 export function readRemoval(call: Call, from: number): { references: References; ids: readonly StreamId[] } {
   const { arg, word, argCount } = call;
   let references: References | undefined;

@@ -1,4 +1,4 @@
-/** XREAD and XREADGROUP that wait: whom an entry serves, with what, and what ends the waiting. */
+/** Blocking XREAD and XREADGROUP: which clients an entry serves, with what, and what unblocks them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nilArray, startSession } from "../../../test/harness/store-harness.ts";
@@ -12,7 +12,7 @@ function found(key: string, ...ids: readonly string[]): Reply {
 const STREAM_GONE = error("UNBLOCKED the stream key no longer exists");
 const GROUP_GONE = error("NOGROUP the consumer group this client was blocked on no longer exists");
 
-test("An entry serves all who wait for what is behind an earlier one, from that stream alone", () => {
+test("an entry serves all clients that wait for entries after an earlier one, from that stream alone", () => {
   const session = startSession();
   const [last, both, ahead] = [connect(session), connect(session), connect(session)];
   session.run("XADD s 1-1 n 1-1");
@@ -29,7 +29,7 @@ test("An entry serves all who wait for what is behind an earlier one, from that 
   assert.deepEqual(ahead.received, [found("s", "5-1")]);
 });
 
-test("What is there already is answered at once, and the time that is over is a nil array", () => {
+test("existing entries are returned at once, and a timeout returns a nil array", () => {
   const session = startSession();
   const caller = connect(session);
   session.run("XADD s 1-1 n 1-1");
@@ -42,7 +42,7 @@ test("What is there already is answered at once, and the time that is over is a 
   assert.deepEqual(transact(session, ["XREAD BLOCK 0 STREAMS s $"]), [nilArray]);
 });
 
-test("Of a group, who came first gets all that is new, and the next ones go on waiting", () => {
+test("in a group, the first waiting client gets all new entries, and the next ones keep waiting", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
   const [first, second, other] = [connect(session), connect(session), connect(session)];
@@ -68,7 +68,7 @@ test("Of a group, who came first gets all that is new, and the next ones go on w
   ]);
 });
 
-test("A consumer is made when it is served, not when it begins to wait", () => {
+test("a consumer is created when it is served, not when it begins to wait", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
   const caller = connect(session);
@@ -80,7 +80,7 @@ test("A consumer is made when it is served, not when it begins to wait", () => {
   assert.equal((session.run("XPENDING s g") as Reply[])[0], 0);
 });
 
-test("Entries that are gone again serve with none, as in Redis", () => {
+test("entries that were deleted again serve waiting clients with none, as in Redis", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
   const [plain, grouped] = [connect(session), connect(session)];
@@ -92,8 +92,8 @@ test("Entries that are gone again serve with none, as in Redis", () => {
   assert.equal((session.run("XINFO CONSUMERS s g") as Reply[]).length, 1);
 });
 
-/** What ends the waiting in a group, and with what. */
-const ends: readonly (readonly [lines: readonly string[], told: Reply])[] = [
+/** Commands that unblock the clients of a group, and the reply of those. */
+const ends: readonly (readonly [lines: readonly string[], reply: Reply])[] = [
   [["DEL s"], STREAM_GONE],
   [["FLUSHALL"], STREAM_GONE],
   [["SET s v"], STREAM_GONE],
@@ -104,8 +104,8 @@ const ends: readonly (readonly [lines: readonly string[], told: Reply])[] = [
   [["DEL s", "XADD s 1-1 n 1-1"], GROUP_GONE],
 ];
 
-for (const [lines, told] of ends) {
-  test(`Who waits in a group is told of ${lines.join("; ")}, and who reads without one waits on`, () => {
+for (const [lines, reply] of ends) {
+  test(`${lines.join("; ")} unblocks clients of a group with an error, but not those without a group`, () => {
     const session = startSession();
     session.run("RPUSH list a");
     session.run("XGROUP CREATE s g $ MKSTREAM");
@@ -113,12 +113,12 @@ for (const [lines, told] of ends) {
     grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
     plain.run("XREAD BLOCK 0 STREAMS s 7-7");
     transact(session, lines);
-    assert.deepEqual(grouped.received, [told]);
+    assert.deepEqual(grouped.received, [reply]);
     assert.equal(plain.isWaiting, true);
   });
 }
 
-test("A stream that expires ends the waiting in its groups", () => {
+test("a stream that expires unblocks the clients of its groups", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
   session.run("PEXPIRE s 100");
@@ -129,7 +129,7 @@ test("A stream that expires ends the waiting in its groups", () => {
   assert.deepEqual(grouped.received, [STREAM_GONE]);
 });
 
-test("A.limits.pending: a limit of pending entries refuses what would go beyond it, to who waits too, and delivers nothing", () => {
+test("A.limits.pending: a read beyond the limit of pending entries is refused, for waiting clients too, and delivers nothing", () => {
   const session = startSession({ pendingEntriesMax: 3 });
   const caller = connect(session);
   session.run("XGROUP CREATE s g $ MKSTREAM");
@@ -148,7 +148,7 @@ test("A.limits.pending: a limit of pending entries refuses what would go beyond 
   assert.deepEqual(session.run("XPENDING s g"), [3, "1-1", "3-1", [["alice", "3"]]]);
 });
 
-test("Who waits without a COUNT is given a thousand entries at most", () => {
+test("a client that waits without a COUNT receives at most a thousand entries", () => {
   const session = startSession();
   const caller = connect(session);
   caller.run("XREAD BLOCK 0 STREAMS s $");
@@ -156,9 +156,9 @@ test("Who waits without a COUNT is given a thousand entries at most", () => {
     session,
     Array.from({ length: 1_001 }, (_, index) => `XADD s ${index + 1}-1 n v`),
   );
-  const [told] = caller.received;
-  assert.ok(typeof told === "object" && told !== null && "kind" in told && told.kind === "pairs");
-  const [, entries] = told.pairs[0] ?? [];
+  const [reply] = caller.received;
+  assert.ok(typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "pairs");
+  const [, entries] = reply.pairs[0] ?? [];
   assert.ok(Array.isArray(entries));
   assert.equal(entries.length, 1_000);
 });

@@ -1,10 +1,10 @@
 /**
- * XREAD and XREADGROUP, which may wait for new entries. Whoever waits is served
- * from the one stream that became ready, as soon as its last id has passed what
- * the caller, or its group, has read; also when the entries are gone again.
+ * XREAD and XREADGROUP, which may wait for new entries. A waiting client is
+ * served from the one stream that became ready, as soon as its last id has passed
+ * what the client, or its group, has read, even if the entries are deleted again.
  *
- * Over HTTP nobody waits. A group that goes away, or its stream, ends the
- * waiting for it.
+ * Over HTTP no client waits. Removing a group, or its stream, unblocks the clients
+ * that wait for it.
  */
 
 import { assert } from "../../kernel/assert.ts";
@@ -17,7 +17,7 @@ import { compareIds } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import { noteConsumer, type ReadRequest, readRequest, serveRead } from "./stream-read.ts";
 
-/** As Redis: who waits without a COUNT is not given a whole long stream. */
+/** As Redis: a client that waits without a COUNT does not receive a whole long stream. */
 const WAITING_COUNT_MAX = 1_000;
 
 export function xread(call: Call): Reply {
@@ -44,7 +44,7 @@ function waitFor(call: Call, request: ReadRequest, timeoutMs: number): Reply {
     keys: [...new Set(reads.map(({ key }) => key))],
     timeoutMs,
     timedOut: nilArray,
-    // Those of a group take from each other; all others are given the same, from where each has read.
+    // Clients of one group take entries from each other; all others get the same ones, from their own positions.
     line: group === undefined ? "stream" : `group ${group.name}`,
     isAlone: group === undefined,
     serve: (key) => serveWaiting(keyspace, limited, key),
@@ -58,16 +58,16 @@ function serveWaiting(keyspace: Keyspace, request: ReadRequest, key: Bytes): Rep
     if (group !== undefined) throw awaitedStreamGone;
     return undefined;
   }
-  // As Redis: of a key that is named twice, the first id counts.
+  // As Redis: if a key is named twice, the first id counts.
   const read = request.reads.find((one) => one.key === key);
-  assert(read !== undefined, "who is served waits for the key");
+  assert(read !== undefined, "a served client waits for the key");
   const state = group && stream.group(group.name);
   if (group !== undefined && state === undefined) throw awaitedGroupGone;
   const after = state === undefined ? read.after : state.lastId;
   if (after === "new" || compareIds(stream.lastId, after) <= 0) return undefined;
   const reply = serveRead(keyspace, { ...request, reads: [read] });
   if (reply !== undefined) return reply;
-  // What came has been deleted in the same unit of work.
+  // The new entries were deleted in the same unit of work.
   if (group !== undefined && state !== undefined)
     noteConsumer(keyspace, { groupKey: { key, group: group.name }, group: state, consumer: group.consumer });
   return pairs([[key, emptyArray]]);

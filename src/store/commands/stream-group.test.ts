@@ -1,4 +1,4 @@
-/** Groups of consumers, command by command. */
+/** The commands on consumer groups: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -20,7 +20,7 @@ const filled: readonly Row[] = [
 ];
 
 const tables: Record<string, readonly Row[]> = {
-  "XGROUP makes, moves and removes": [
+  "XGROUP creates, moves and removes groups and consumers": [
     ["XGROUP CREATE s g $", NO_KEY],
     ["XGROUP CREATE s g $ MKSTREAM", ok],
     ["XLEN s", 0],
@@ -42,7 +42,7 @@ const tables: Record<string, readonly Row[]> = {
       error("ERR unknown subcommand or wrong number of arguments for 'CREATE'. Try XGROUP HELP."),
     ],
   ],
-  "XREADGROUP delivers what is new, and again what is pending": [
+  "XREADGROUP delivers new entries, and pending ones again": [
     ...filled,
     ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
     ["XREADGROUP GROUP g bob COUNT 1 STREAMS s >", pairs([["s", [entry("3-1")]]])],
@@ -76,7 +76,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XGROUP DELCONSUMER s g alice", 1],
     ["XPENDING s g", [1, "3-1", "3-1", [["bob", "1"]]]],
   ],
-  "XCLAIM gives entries to another consumer": [
+  "XCLAIM assigns entries to another consumer": [
     ...filled,
     ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
     ["XCLAIM s g bob 0 1-1 9-9", [entry("1-1")]],
@@ -98,7 +98,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XCLAIM s g alice 0 1-1 TIME x", error("ERR Invalid TIME option argument for XCLAIM")],
     ["XCLAIM s x alice 0 1-1", NO_GROUP],
   ],
-  "XAUTOCLAIM goes through what is pending, some at a time": [
+  "XAUTOCLAIM iterates over pending entries": [
     ...filled,
     ["XREADGROUP GROUP g alice STREAMS s >", pairs([["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]])],
     ["XDEL s 1-1", 1],
@@ -116,7 +116,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XAUTOCLAIM s g bob 0 - COUNT 0", error("ERR COUNT must be > 0")],
     ["XAUTOCLAIM s x bob 0 -", NO_GROUP],
   ],
-  "XACKDEL acknowledges and removes, and heeds other groups": [
+  "XACKDEL acknowledges and removes, and respects other groups": [
     ...filled,
     ["XGROUP CREATE s h 0", ok],
     ["XREADGROUP GROUP g alice STREAMS s >", pairs([["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]])],
@@ -143,7 +143,7 @@ for (const [name, rows] of Object.entries(tables)) {
   });
 }
 
-test("Idle times go on, and claims and XPENDING IDLE ask for them", () => {
+test("idle times advance, and claims and XPENDING IDLE select by them", () => {
   const session = startSession();
   session.expect([...filled, ["XREADGROUP GROUP g alice COUNT 1 STREAMS s >", pairs([["s", [entry("1-1")]]])]]);
   session.clock.advance(500);
@@ -178,7 +178,7 @@ test("Idle times go on, and claims and XPENDING IDLE ask for them", () => {
   ]);
 });
 
-test("XINFO GROUPS tells how far behind a group is, and nothing where that is not known", () => {
+test("XINFO GROUPS reports the lag of a group, and nil if it is unknown", () => {
   const session = startSession();
   const groups = (read: Reply, lag: Reply, lastId: string): Row => [
     "XINFO GROUPS s",
@@ -204,7 +204,7 @@ test("XINFO GROUPS tells how far behind a group is, and nothing where that is no
   ]);
 });
 
-test("XGROUP and XINFO tell what their subcommands do", () => {
+test("XGROUP HELP and XINFO HELP describe their subcommands", () => {
   const session = startSession();
   for (const [line, first] of [
     ["XGROUP HELP", "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"],

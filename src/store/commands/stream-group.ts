@@ -1,7 +1,7 @@
 /**
- * Groups of consumers. A group delivers each entry to one of its consumers and
- * keeps it pending until that one acknowledges it; others may claim what has
- * been pending for too long.
+ * Consumer groups. A group delivers each entry to one of its consumers and keeps
+ * it pending until the consumer acknowledges it; others may claim entries that
+ * have been pending for too long.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, noKeys, type Row, secondKey } from "../command.ts";
@@ -44,20 +44,20 @@ import { countEntry, entryReply } from "./stream-reply.ts";
 const helpLines: readonly string[] = [
   "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CREATE <key> <groupname> <id|$> [MKSTREAM] [ENTRIESREAD entries_read]",
-  "    Makes a group that reads what comes behind the id.",
+  "    Create a group that reads the entries after the id.",
   "CREATECONSUMER <key> <groupname> <consumer>",
-  "    Makes a consumer of a group.",
+  "    Create a consumer in a group.",
   "DELCONSUMER <key> <groupname> <consumer>",
-  "    Removes a consumer, and answers how many entries were pending for it.",
+  "    Remove a consumer, and return its number of pending entries.",
   "DESTROY <key> <groupname>",
-  "    Removes a group.",
+  "    Remove a group.",
   "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
-  "    Lets a group read on from behind the id.",
+  "    Set the id after which a group reads.",
 ];
 
 export const xgroupRow: Row = {
   name: "XGROUP",
-  summary: "Commands that make and remove groups and consumers",
+  summary: "Commands for groups and consumers",
   arity: -2,
   flags: [],
   categories: [],
@@ -65,7 +65,7 @@ export const xgroupRow: Row = {
   subcommands: [
     {
       name: "CREATE",
-      summary: "Makes a group",
+      summary: "Creates a group",
       arity: -5,
       flags: ["write", "denyoom"],
       keys: secondKey,
@@ -74,7 +74,7 @@ export const xgroupRow: Row = {
     },
     {
       name: "CREATECONSUMER",
-      summary: "Makes a consumer of a group",
+      summary: "Creates a consumer in a group",
       arity: 5,
       flags: ["write", "denyoom"],
       keys: secondKey,
@@ -90,7 +90,7 @@ export const xgroupRow: Row = {
     },
     {
       name: "DELCONSUMER",
-      summary: "Removes a consumer and what is pending for it",
+      summary: "Removes a consumer and its pending entries",
       arity: 5,
       flags: ["write"],
       keys: secondKey,
@@ -124,7 +124,7 @@ export const xgroupRow: Row = {
     helpRow(helpLines, { categories: ["stream"] }),
     {
       name: "SETID",
-      summary: "Moves a group to another place in its stream",
+      summary: "Sets the last delivered id of a group",
       arity: -5,
       flags: ["write"],
       keys: secondKey,
@@ -146,7 +146,7 @@ export const xgroupRow: Row = {
 
 export const xackRow: Row = {
   name: "XACK",
-  summary: "Lets entries be pending no more and answers how many were",
+  summary: "Acknowledges pending entries and returns how many were pending",
   arity: -4,
   flags: ["write", "fast"],
   notifiesMisses: true,
@@ -174,7 +174,7 @@ export const xackdelRow: Row = {
 
 export const xpendingRow: Row = {
   name: "XPENDING",
-  summary: "What is pending in a group, counted or one by one",
+  summary: "Returns the pending entries of a group, as a summary or a list",
   arity: -3,
   flags: ["readonly"],
   keys: firstKey,
@@ -183,7 +183,7 @@ export const xpendingRow: Row = {
 
 export const xclaimRow: Row = {
   name: "XCLAIM",
-  summary: "Gives pending entries to another consumer",
+  summary: "Assigns pending entries to another consumer",
   arity: -6,
   flags: ["write", "fast"],
   notifiesMisses: true,
@@ -194,7 +194,7 @@ export const xclaimRow: Row = {
 
 export const xautoclaimRow: Row = {
   name: "XAUTOCLAIM",
-  summary: "Gives what has been pending for long to another consumer, some at a time",
+  summary: "Assigns entries that have been pending for long to another consumer",
   arity: -6,
   flags: ["write", "fast"],
   notifiesMisses: true,
@@ -203,7 +203,7 @@ export const xautoclaimRow: Row = {
   run: xautoclaim,
 };
 
-/** The group that words 2 and 3 name. */
+/** The group in words 2 and 3. */
 function existingGroup({ keyspace, arg }: Call): { stream: StreamValue; group: StreamGroup } {
   const stream = keyspace.readStream(arg(2));
   if (stream === undefined) throw groupNeedsStream;
@@ -231,7 +231,7 @@ function readGroupOptions(call: Call, isCreating: boolean): { makesStream: boole
   return { makesStream, readCount };
 }
 
-/** As Redis counts: MKSTREAM and ENTRIESREAD once each. */
+/** As in Redis: MKSTREAM and ENTRIESREAD once each. */
 const CREATE_WORDS_MAX = 8;
 
 function createGroup(call: Call): Reply {
@@ -247,10 +247,10 @@ function createGroup(call: Call): Reply {
   return ok;
 }
 
-/** Those that are pending in the group, each once. */
+/** The ids that are pending in the group, without duplicates. */
 function distinctPending(group: StreamGroup, ids: readonly StreamId[]): StreamId[] {
   const [first] = ids;
-  // Mostly it is one.
+  // Usually only one.
   if (ids.length === 1 && first !== undefined) return group.pending.find(first) === undefined ? [] : [first];
   const seen = new Set<Pending>();
   return ids.filter((id) => {
@@ -282,7 +282,7 @@ function xackdel(call: Call): Reply {
   return ids.map((id) => (!isPending.has(id) ? NOT_FOUND : isRemoved.has(id) ? REMOVED : STILL_REFERENCED));
 }
 
-/** Words of XPENDING with a range: without IDLE and consumer, and with both. */
+/** The words of XPENDING with a range: without IDLE and consumer, and with both. */
 const PENDING_RANGE_WORDS_MIN = 6;
 const PENDING_WORDS_MAX = 9;
 
@@ -340,7 +340,7 @@ function pendingList({ nowMs }: Call, group: StreamGroup, range: PendingRange): 
   return found;
 }
 
-/** A word as an integer; what is none has an error of its own. */
+/** A word as an integer. Throws this error for anything else. */
 function integerOr({ arg }: Call, index: number, error: CommandError): number {
   const value = parseInteger(arg(index));
   if (value === undefined) throw error;
@@ -395,7 +395,7 @@ function readClaim(call: Call): ClaimOptions {
       throw unknownClaimOption(arg(i));
     }
   }
-  // A time that cannot be is taken for now: clients count with clocks of their own.
+  // An impossible time counts as now: clients use clocks of their own.
   const deliveredAtMs = atMs === undefined || atMs < 0 || atMs > nowMs ? nowMs : atMs;
   return { ids, minIdleMs, deliveredAtMs, deliveryCount, isForced, idsOnly, lastId };
 }
@@ -410,7 +410,7 @@ function xclaim(call: Call): Reply {
   const budget = new ReplyBudget();
   const found: Reply[] = [];
   const gone: StreamId[] = [];
-  /** What is decided so far, by id: an id may come twice. */
+  /** The decisions so far, by id: an id may be repeated. */
   const decided = new Map<Bytes, Delivery>();
   for (const id of ids) {
     const text = formatId(id);
@@ -435,7 +435,7 @@ function xclaim(call: Call): Reply {
   return found;
 }
 
-/** Gives entries to the consumer that word 3 names. */
+/** Assigns entries to the consumer in word 3. */
 function claim({ keyspace, arg, nowMs }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
   const isKnown = group.consumers.has(arg(3));
   assignEntries(keyspace, { key: arg(1), group: arg(2) }, { consumer: arg(3), seenMs: nowMs, deliveries });
@@ -451,14 +451,14 @@ function claimReply(entry: StreamEntry, idsOnly: boolean, budget: ReplyBudget): 
   return entryReply(entry);
 }
 
-/** As Redis: so many pending entries are looked at for each that is wanted. */
+/** As Redis: the number of pending entries to check for each requested one. */
 const LOOKS_PER_CLAIM = 10;
-/** As Redis, where the count is a number of bytes to reserve as well. */
+/** As Redis, where the count is also a number of bytes to reserve. */
 const CLAIM_COUNT_MAX = 2 ** 59 - 1;
 
 function xautoclaim(call: Call): Reply {
   const { keyspace, arg, word, argCount, nowMs } = call;
-  // Before anything is read, as in Redis: it counts as a use of the key even when the rest is refused.
+  // Before anything is checked, as in Redis: it counts as a use of the key even if the command is refused later.
   const value = keyspace.find(arg(1));
   const minIdleMs = Math.max(0, integerOr(call, 4, invalidClaim("min-idle-time argument", "XAUTOCLAIM")));
   const from = rangeStart(call, 5);

@@ -1,4 +1,4 @@
-/** XINFO: what is known of a stream, its groups and their consumers. */
+/** XINFO: information about a stream, its groups and their consumers. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { noSuchGroup, noSuchKey, subcommandSyntax } from "../errors.ts";
 import { ReplyBudget } from "../reply/budget.ts";
@@ -12,16 +12,16 @@ import { entryReply, rangeReply } from "./stream-reply.ts";
 const helpLines: readonly string[] = [
   "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CONSUMERS <key> <groupname>",
-  "    The consumers of a group.",
+  "    List the consumers of a group.",
   "GROUPS <key>",
-  "    The groups of a stream.",
+  "    List the groups of a stream.",
   "STREAM <key> [FULL [COUNT <count>]]",
-  "    What is known of a stream.",
+  "    Return information about a stream.",
 ];
 
 export const xinfoRow: Row = {
   name: "XINFO",
-  summary: "Commands that tell of a stream, its groups and consumers",
+  summary: "Commands for information about a stream",
   arity: -2,
   flags: [],
   categories: [],
@@ -29,7 +29,7 @@ export const xinfoRow: Row = {
   subcommands: [
     {
       name: "CONSUMERS",
-      summary: "The consumers of a group",
+      summary: "Lists the consumers of a group",
       arity: 4,
       flags: ["readonly"],
       keys: secondKey,
@@ -48,7 +48,7 @@ export const xinfoRow: Row = {
     },
     {
       name: "GROUPS",
-      summary: "The groups of a stream",
+      summary: "Lists the groups of a stream",
       arity: 3,
       flags: ["readonly"],
       keys: secondKey,
@@ -69,7 +69,7 @@ export const xinfoRow: Row = {
     helpRow(helpLines, { categories: ["stream"] }),
     {
       name: "STREAM",
-      summary: "What is known of a stream",
+      summary: "Returns information about a stream",
       arity: -3,
       flags: ["readonly"],
       keys: secondKey,
@@ -95,7 +95,7 @@ function progressOf(stream: StreamValue, group: StreamGroup): Pairs {
   ];
 }
 
-/** Entries and pending entries that FULL tells without COUNT. */
+/** The entries and pending entries that FULL returns without COUNT. */
 const FULL_COUNT_DEFAULT = 10;
 
 function reportStream(call: Call): Reply {
@@ -111,7 +111,7 @@ function reportStream(call: Call): Reply {
   const { entries, length, lastId, maxDeletedId, addedCount, firstId } = stream;
   const known: Pairs = [
     ["length", length],
-    // Redis keeps its chunks in a radix tree; here they are in an order of two levels.
+    // Redis stores its chunks in a radix tree; here they are in an order of two levels.
     ["radix-tree-keys", entries.chunkCount],
     ["radix-tree-nodes", entries.chunkCount + 1],
     ["last-generated-id", formatId(lastId)],

@@ -1,8 +1,8 @@
 /**
- * What XREAD and XREADGROUP read, in two parts, so that a caller who waits can
- * come again with what was asked: `readRequest` reads the words, in which `$`
- * becomes the id that is the last one now, and `serveRead` answers from what is
- * there, or undefined while there is nothing. Waiting is in `stream-blocking.ts`.
+ * The reads of XREAD and XREADGROUP, in two parts, so that a waiting client can
+ * repeat its request: `readRequest` parses the arguments, and replaces `$` by the
+ * current last id, and `serveRead` returns the reply, or undefined if there are no
+ * entries. Waiting is in `stream-blocking.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -32,17 +32,17 @@ import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
 import { countEntry, entryReply, rangeReply } from "./stream-reply.ts";
 
-/** What is read of one stream. */
+/** A read of one stream. */
 interface StreamRead {
   readonly key: Bytes;
-  /** Entries behind this id, or those that the group has not delivered yet. */
+  /** Entries after this id, or those that the group has not delivered yet. */
   readonly after: StreamId | "new";
 }
 
 export interface ReadRequest {
   readonly reads: readonly StreamRead[];
   readonly countMax: number;
-  /** How long the caller would wait for something, in ms; 0 for ever. */
+  /** How long the caller would wait, in ms; 0 means no timeout. */
   readonly blockMs: number | undefined;
   readonly group: GroupRequest | undefined;
 }
@@ -50,13 +50,13 @@ export interface ReadRequest {
 interface GroupRequest {
   readonly name: Bytes;
   readonly consumer: Bytes;
-  /** False where entries are acknowledged by being read. */
+  /** False with NOACK, which acknowledges entries as they are read. */
   readonly isPending: boolean;
-  /** How many entries may be pending for a consumer; 0 is any number. */
+  /** The limit of pending entries for a consumer; 0 means no limit. */
   readonly pendingMax: number;
 }
 
-/** Reads the words of the call. Throws what Redis says of them, and `noSuchKeyOrGroup`. */
+/** Reads the arguments. Throws Redis' errors for them, and `noSuchKeyOrGroup`. */
 export function readRequest(call: Call, isGroup: boolean): ReadRequest {
   const { arg, word, argCount } = call;
   let countMax = 0;
@@ -124,11 +124,11 @@ function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Byt
   }
   const after = parseExactId(id, 0);
   if (after === undefined) throw streamIdInvalid;
-  // As Redis: for a group, the greatest id stands for what is new.
+  // As Redis: for a group, the greatest id means new entries.
   return group !== undefined && compareIds(after, ID_MAX) === 0 ? "new" : after;
 }
 
-/** For each stream that has something, its key and its entries; undefined if none has. */
+/** The key and the entries of each stream that has some; undefined if none has. */
 export function serveRead(keyspace: Keyspace, request: ReadRequest): Reply | undefined {
   const { reads, countMax, group } = request;
   checkPending(keyspace, request);
@@ -157,7 +157,7 @@ function entriesAfter(
   return entries.length === 0 ? undefined : entries;
 }
 
-/** Who asks again and again for what is pending is noted once in so long, for each time is a record. */
+/** A consumer that polls its pending entries is recorded once in this time, since each update is a record. */
 const SEEN_STEP_MS = 1_000;
 
 interface GroupRead {
@@ -176,7 +176,7 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   const { nowMs } = keyspace;
   if (after === "new") {
     const count = countNew(stream, group, countMax);
-    // As Redis 7.0: who is given nothing new leaves no trace.
+    // As Redis 7.0: a read without new entries leaves no trace.
     if (count === 0) return undefined;
     const isKnown = group.consumers.has(consumer);
     const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs, isPending });
@@ -184,7 +184,7 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
     return delivered.map(entryReply);
   }
   noteConsumer(keyspace, { groupKey, group, consumer });
-  // What was delivered to this consumer before, and so is delivered once more.
+  // Entries delivered to this consumer before, which are delivered again.
   const again: Delivery[] = [];
   const entries: Reply[] = [];
   const from = idAfter(after);
@@ -203,7 +203,7 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   return entries;
 }
 
-/** Makes a consumer that there is not, or notes that it asks. */
+/** Creates a missing consumer, or updates the time at which it was last seen. */
 export function noteConsumer(
   keyspace: Keyspace,
   { groupKey, group, consumer }: { groupKey: GroupKey; group: StreamGroup; consumer: Bytes },
@@ -218,7 +218,7 @@ export function noteConsumer(
   }
 }
 
-/** How many entries a group may be given now, at most so many. */
+/** The number of new entries for a group, up to `countMax`. */
 function countNew(stream: StreamValue, group: StreamGroup, countMax: number): number {
   const from = idAfter(group.lastId);
   if (from === undefined) return 0;
@@ -247,15 +247,15 @@ function checkPending(keyspace: Keyspace, { reads, countMax, group }: ReadReques
   }
 }
 
-/** Throws `replyTooLarge` before anything is delivered. Mostly the streams themselves are small enough. */
+/** Throws `replyTooLarge` before anything is delivered. Usually the streams themselves are small enough. */
 function checkSize(keyspace: Keyspace, { reads, countMax, group }: ReadRequest): void {
   let bytesMax = 0;
-  // No use of the keys, which counts when they are served.
+  // Does not count as a use of the keys; serving them does.
   const streams = reads.map(({ key }) => {
     const value = keyspace.peek(key);
     return value instanceof StreamValue ? value : undefined;
   });
-  // An entry packs its names away, and takes no more than so many times as much when they are written out.
+  // An entry shares its names; written out, it takes at most this many times as much.
   for (const stream of streams) if (stream !== undefined) bytesMax += stream.memoryBytes * WRITTEN_OUT;
   if (group === undefined || bytesMax <= REPLY_BYTES_MAX) return;
   const budget = new ReplyBudget();

@@ -1,4 +1,4 @@
-/** How entries of streams are answered. */
+/** Replies with entries of streams. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { ReplyBudget } from "../reply/budget.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -6,7 +6,7 @@ import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { formatId, type StreamId } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 
-/** The id, and names and values in turn. */
+/** The id, and an array that alternates names and values. */
 export function entryReply(entry: StreamEntry): Reply {
   const { names, values } = entry;
   const pairs: Bytes[] = [];
@@ -21,7 +21,7 @@ interface Range {
   readonly isBackwards?: boolean;
 }
 
-/** The entries of a range, at most so many. Throws `replyTooLarge`. */
+/** The entries of a range, up to its count. Throws `replyTooLarge`. */
 export function rangeReply(stream: StreamValue, range: Range, budget: ReplyBudget): Reply[] {
   const found: Reply[] = [];
   const take = (entry: StreamEntry): boolean => {
@@ -33,7 +33,7 @@ export function rangeReply(stream: StreamValue, range: Range, budget: ReplyBudge
   return found;
 }
 
-/** Counts what an entry takes in a reply. */
+/** Counts the bytes of an entry in a reply. */
 export function countEntry({ names, values }: StreamEntry, budget: ReplyBudget): void {
   budget.take(0);
   for (const name of names) budget.take(name.length);

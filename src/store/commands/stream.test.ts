@@ -1,4 +1,4 @@
-/** Stream commands one by one. */
+/** The stream commands: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -12,7 +12,7 @@ const BAD_ID = error("ERR Invalid stream ID specified as stream command argument
 const NOT_GREATER = error("ERR The ID specified in XADD is equal or smaller than the target stream top item");
 
 const tables: Record<string, readonly Row[]> = {
-  "XADD takes rising ids, whole or in part": [
+  "XADD accepts increasing ids, complete or partial": [
     ["XADD s 1-1 a 1", "1-1"],
     ["XADD s 1-* a 2", "1-2"],
     ["XADD s 5 a 3 b 4", "5-0"],
@@ -43,7 +43,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XADD k * a 1", WRONG_TYPE],
     ["XLEN k", WRONG_TYPE],
   ],
-  "The last id of all ends a stream": [
+  "the greatest id ends a stream": [
     ["XADD s 18446744073709551615-18446744073709551614 a 1", "18446744073709551615-18446744073709551614"],
     ["XADD s * a 2", "18446744073709551615-18446744073709551615"],
     ["XADD s * a 3", error("ERR The stream has exhausted the last possible ID, unable to add more items")],
@@ -51,7 +51,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XADD t 5-* a 1", NOT_GREATER],
     ["XADD t 18446744073709551616-1 a 1", BAD_ID],
   ],
-  "Trimming is exact, with ~ too, as far as LIMIT goes": [
+  "trimming is exact, with ~ too, up to LIMIT": [
     ...Array.from({ length: 12 }, (_, i): Row => [`XADD s ${i + 1}-1 a ${i}`, `${i + 1}-1`]),
     ["XTRIM s MAXLEN 10", 2],
     ["XTRIM s MAXLEN = 10", 0],
@@ -77,7 +77,7 @@ const tables: Record<string, readonly Row[]> = {
     ["EXISTS s", 1],
     ["XTRIM none MAXLEN 0", 0],
   ],
-  "XRANGE and XREVRANGE take open ends, ends left out and a count": [
+  "XRANGE and XREVRANGE accept open ends, excluded ends and a count": [
     ...["1-1", "1-2", "2-1", "3-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
     [
       "XRANGE s 1 1",
@@ -124,7 +124,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XADD s 9-* a b", "9-1"],
     ["XSETID s 9-2 WHAT 1", SYNTAX],
   ],
-  "XREAD tells what lies behind ids, stream by stream": [
+  "XREAD returns the entries after the ids, stream by stream": [
     ...["1-1", "2-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
     ["XADD t 5-1 n m", "5-1"],
     [
@@ -156,7 +156,7 @@ const tables: Record<string, readonly Row[]> = {
     ["COMMAND GETKEYS XREADGROUP GROUP g c STREAMS s 0", ["s"]],
     ["COMMAND GETKEYS XREAD COUNT 1 s 0", error("ERR Invalid arguments specified for command")],
   ],
-  "What would wait is not available here": [
+  "blocking reads are not available over HTTP": [
     [
       "XREAD BLOCK 0 STREAMS s $",
       error("ERR Command is not available: 'XREAD BLOCK'. See docs/reference/commands.md of larder for its commands"),
@@ -204,7 +204,7 @@ for (const [name, rows] of Object.entries(tables)) {
   });
 }
 
-test("XADD with * takes the time, and never goes back", () => {
+test("XADD with * uses the current time, and never goes back", () => {
   const session = startSession();
   const nowMs = session.clock.nowMs();
   session.expect([
@@ -226,7 +226,7 @@ test("XTRIM MAXLEN ~ 30 of 300 leaves 30", () => {
   ]);
 });
 
-test("XINFO STREAM tells what a stream remembers", () => {
+test("XINFO STREAM returns the properties of a stream", () => {
   const session = startSession();
   for (const id of ["1-1", "2-1", "3-1"]) session.call("XADD", "s", id, "n", id);
   session.call("XDEL", "s", "2-1");

@@ -1,7 +1,7 @@
 /**
- * Stream commands. A stream is a log of entries under rising ids, each a few
- * pairs of a name and a value; what groups of consumers do with it is in
- * `stream-group.ts`. A stream without entries exists as well.
+ * Stream commands. A stream is a log of entries with increasing ids, each with a
+ * few pairs of a name and a value; consumer groups are in `stream-group.ts`. A
+ * stream without entries exists too.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, streamKeys } from "../command.ts";
@@ -46,10 +46,10 @@ export const streamCommands = family("stream", [
   xackdelRow,
   {
     name: "XADD",
-    summary: "Adds an entry, after which the stream may be trimmed, and answers its id",
+    summary: "Adds an entry, optionally trims the stream, and returns the id",
     arity: -5,
     flags: ["write", "denyoom", "fast"],
-    // It may trim.
+    // May trim the stream.
     isQuick: false,
     keys: firstKey,
     keyUses: [updated],
@@ -59,7 +59,7 @@ export const streamCommands = family("stream", [
   xclaimRow,
   {
     name: "XDEL",
-    summary: "Removes entries and answers how many there were",
+    summary: "Removes entries and returns the number removed",
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -68,7 +68,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XDELEX",
-    summary: "Removes entries with, without or only without references of groups",
+    summary: "Removes entries, and keeps, removes or respects the references of groups",
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
@@ -79,7 +79,7 @@ export const streamCommands = family("stream", [
   xinfoRow,
   {
     name: "XLEN",
-    summary: "How many entries there are",
+    summary: "Returns the number of entries",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -89,7 +89,7 @@ export const streamCommands = family("stream", [
   xpendingRow,
   {
     name: "XRANGE",
-    summary: "The entries from one id to another",
+    summary: "Returns the entries between two ids",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -97,7 +97,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XREAD",
-    summary: "The entries of some streams behind the ids that are given",
+    summary: "Returns the entries of streams after the given ids",
     arity: -4,
     flags: ["readonly", "blocking", "movablekeys"],
     keys: streamKeys,
@@ -105,7 +105,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XREADGROUP",
-    summary: "Entries for a consumer of a group: new ones, or those that it has not acknowledged",
+    summary: "Returns new entries to a consumer of a group, or its pending ones",
     arity: -7,
     flags: ["write", "blocking", "movablekeys"],
     notifiesMisses: true,
@@ -115,7 +115,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XREVRANGE",
-    summary: "The entries from one id back to another",
+    summary: "Returns the entries between two ids, in reverse order",
     arity: -4,
     flags: ["readonly"],
     keys: firstKey,
@@ -123,7 +123,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XSETID",
-    summary: "Sets the last id of a stream, and what it remembers of entries that are gone",
+    summary: "Sets the last id of a stream, and its counters of removed entries",
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -132,7 +132,7 @@ export const streamCommands = family("stream", [
   },
   {
     name: "XTRIM",
-    summary: "Removes the oldest entries and answers how many went",
+    summary: "Removes the oldest entries and returns the number removed",
     arity: -4,
     flags: ["write"],
     keys: firstKey,
@@ -160,7 +160,7 @@ function xadd(call: Call): Reply {
   if (lastId.ms === WHOLE_MAX && lastId.seq === WHOLE_MAX) throw streamExhausted;
   const id = chooseId(lastId, wanted, keyspace.nowMs);
   const pairCount = wordCount / 2;
-  // Arrays that grow take room for more than they will have.
+  // Arrays that grow reserve more room than they need.
   const names: Bytes[] = new Array(pairCount);
   const values: Bytes[] = new Array(pairCount);
   for (let i = 0; i < pairCount; i += 1) {
@@ -171,12 +171,12 @@ function xadd(call: Call): Reply {
   keyspace.notify(events.xadd, key);
   const text = formatId(id);
   if (trimming === undefined) return text;
-  // A look that does not count as a use: the key was looked up once, as in Redis.
+  // `peek` does not count as a use: the key was looked up once, as in Redis.
   trimStream(call, key, { stream: stream ?? (keyspace.peek(key) as StreamValue), trimming });
   return text;
 }
 
-/** The id that an entry gets: what is asked for, or the next one from now on. */
+/** The id of the new entry: the requested one, or the next one at this time. */
 function chooseId(
   lastId: StreamId,
   wanted: { readonly ms: Whole; readonly seq: Whole | undefined } | undefined,
@@ -212,7 +212,7 @@ function xdel(call: Call): Reply {
   return ids.length;
 }
 
-/** Those that the stream has an entry of, each once. */
+/** The ids that exist in the stream, without duplicates. */
 function distinctEntries(stream: StreamValue, ids: readonly StreamId[]): StreamId[] {
   const seen = new Set<Bytes>();
   return ids.filter((id) => {
@@ -238,7 +238,7 @@ function xdelex(call: Call): Reply {
     return references === "obey" && stream.isReferenced(id) ? STILL_REFERENCED : REMOVED;
   });
   const removesReferences = references === "remove";
-  // References to entries that are gone already are removed too.
+  // References to entries that were deleted before are removed too.
   const removed = ids.filter((_, i) => removesReferences || outcomes[i] === REMOVED);
   if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences });
   if (outcomes.includes(REMOVED)) keyspace.notify(events.xdel, key);

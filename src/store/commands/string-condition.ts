@@ -1,9 +1,9 @@
 /**
- * The conditions on the present value that SET and DELEX take (Redis 8.4):
- * IFEQ and IFNE compare the value itself, IFDEQ and IFDNE its digest.
+ * The conditions of SET and DELEX on the current value (Redis 8.4): IFEQ and
+ * IFNE compare the value itself, IFDEQ and IFDNE its digest.
  *
- * A missing key meets the negative ones for SET, which then creates it; DELEX
- * has nothing to delete and does not ask.
+ * For SET a missing key meets the negative conditions, and is created; DELEX has
+ * nothing to delete and does not check.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -31,10 +31,10 @@ export interface Condition {
   readonly operand: Bytes;
 }
 
-/** Hex digits of a digest. */
+/** The number of hex digits of a digest. */
 const DIGEST_LENGTH = 16;
 
-/** Whether the present value meets the condition. Throws `digestLength` when there is a value to compare. */
+/** Whether the current value meets the condition. Throws `digestLength` if there is a value to compare. */
 export function isMet({ comparison, operand }: Condition, value: StringValue | undefined): boolean {
   const isEqual =
     value !== undefined && (comparison.of === "value" ? isSame(value, operand) : hasDigest(value, operand));
@@ -45,7 +45,7 @@ function isSame(value: StringValue, bytes: Bytes): boolean {
   return value.length === bytes.length && bytesOf(value) === bytes;
 }
 
-/** Redis checks the length of a digest only: other characters than hex digits are never equal. */
+/** Redis checks only the length of a digest: characters that are not hex digits never match. */
 function hasDigest(value: StringValue, digest: Bytes): boolean {
   if (digest.length !== DIGEST_LENGTH) throw digestLength;
   return digestOf(value) === digest.toLowerCase();
@@ -61,7 +61,7 @@ export function digest({ keyspace, arg }: Call): Reply {
 }
 
 export function delEx({ keyspace, arg, word, argCount, command }: Call): Reply {
-  // The condition comes with its operand or not at all.
+  // The condition and its operand come together or not at all.
   if (argCount !== 2 && argCount !== 4) throw wrongArity(command.name);
   const key = arg(1);
   const value = keyspace.find(key);

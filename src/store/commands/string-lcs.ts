@@ -1,7 +1,7 @@
 /**
- * LCS: the longest common subsequence of two strings, its length, or where its
- * bytes lie. The work grows with the product of the two lengths, so strings
- * beyond Redis' own bound are refused (threats A-15).
+ * LCS: the longest common subsequence of two strings, its length, or the
+ * positions of its bytes. The work grows with the product of the two lengths, so
+ * strings beyond Redis' own bound are refused (threats A-15).
  */
 import type { Call } from "../command.ts";
 import { lcsLengthAndIndexes, lcsNotString, lcsTooLong, syntaxError } from "../errors.ts";
@@ -11,7 +11,7 @@ import { bytesOf, isString } from "../values/string.ts";
 
 interface LcsOptions {
   readonly answer: "bytes" | "length" | "ranges";
-  /** Shorter ranges are left out. */
+  /** Shorter ranges are omitted. */
   readonly rangeLengthMin: number | bigint;
   readonly hasRangeLengths: boolean;
 }
@@ -22,7 +22,7 @@ export function lcs(call: Call): Reply {
   const other = keyspace.find(arg(2)) ?? "";
   if (!isString(one) || !isString(other)) throw lcsNotString;
   const options = readOptions(call);
-  // Asked before a string of up to 512 MB is turned into bytes.
+  // Checked before a string of up to 512 MB is converted to bytes.
   if (!isLcsAllowed(one, other)) throw lcsTooLong;
   if (options.answer === "length") return integer(lcsLength(bytesOf(one), bytesOf(other)));
   const { bytes, ranges } = commonSubsequence(bytesOf(one), bytesOf(other));

@@ -1,4 +1,4 @@
-/** Counters: what is sent, and the literal reply. */
+/** Counters: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, ok, startSession } from "../../../test/harness/store-harness.ts";
@@ -15,7 +15,7 @@ function sessionWithHash() {
   return session;
 }
 
-test("INCR, DECR, INCRBY and DECRBY count from 0 and keep the expiry", () => {
+test("INCR, DECR, INCRBY and DECRBY start from 0 and preserve the expiry", () => {
   sessionWithHash().expect([
     ["INCR k", 1],
     ["INCRBY k 41", 42],
@@ -55,7 +55,7 @@ test("counters are exact over all 64 bits", () => {
   ]);
 });
 
-test("a counter is spelled as it is printed, or it is none", () => {
+test("only a canonical integer is a counter", () => {
   const session = startSession();
   for (const text of ["", " 1", "1 ", "01", "-0", "+1", "1.0", "1e3", "0x10", "abc", "9223372036854775808", "1\0"]) {
     session.call("SET", "k", text);
@@ -69,7 +69,7 @@ test("a counter is spelled as it is printed, or it is none", () => {
   ]);
 });
 
-test("INCRBYFLOAT adds in 80 bits, answers what it stores and keeps the expiry", () => {
+test("INCRBYFLOAT adds in 80 bits, returns the stored value and preserves the expiry", () => {
   sessionWithHash().expect([
     ["INCRBYFLOAT k 10.5", "10.5"],
     ["INCRBYFLOAT k 0.1", "10.6"],
@@ -90,7 +90,7 @@ test("INCRBYFLOAT adds in 80 bits, answers what it stores and keeps the expiry",
   ]);
 });
 
-test("INCRBYFLOAT refuses what is no number and what is not finite", () => {
+test("INCRBYFLOAT refuses values that are not numbers or not finite", () => {
   const session = startSession();
   session.expect([
     ["SET k 1", ok],

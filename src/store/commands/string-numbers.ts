@@ -1,8 +1,7 @@
 /**
- * Counters: strings whose bytes spell a number. Integers are signed 64-bit and
- * exact; beyond ±(2^53 - 1) they are computed as bigint. Floats are added in
- * the 80-bit format that Redis adds them in. A counter keeps its expiry when it
- * changes.
+ * Counters: strings whose bytes are a number. Integers are signed 64-bit and
+ * exact; beyond ±(2^53 - 1) they are computed as bigint. Floats are added in the
+ * 80-bit format of Redis. Changing a counter preserves its expiry.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -20,7 +19,7 @@ import {
 import { INTEGER_MIN, parseInteger } from "../structures/numbers/number-text.ts";
 import { bytesOf, type StringValue, stringFrom } from "../values/string.ts";
 
-/** The longest text of a 64-bit integer; what is longer need not be copied to be refused. */
+/** The longest text of a 64-bit integer; longer texts are refused without copying them. */
 const INTEGER_LENGTH_MAX = 20;
 /** Redis reads the text of a float into a buffer of 5 KiB. */
 const FLOAT_LENGTH_MAX = 5 * 1024;
@@ -39,7 +38,7 @@ export function incrBy(call: Call): Reply {
 
 export function decrBy(call: Call): Reply {
   const decrement = call.integer(2);
-  // Its opposite is no 64-bit integer.
+  // Its negation is not a 64-bit integer.
   if (decrement === INTEGER_MIN) throw decrementOverflow;
   return add(call, -decrement);
 }

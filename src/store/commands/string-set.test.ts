@@ -1,4 +1,4 @@
-/** SET's options and its relatives: what is sent, and the literal reply. The clock stands at 2026-01-01. */
+/** SET's options and its variants: input and literal reply. The clock starts at 2026-01-01. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
@@ -18,7 +18,7 @@ function sessionWithHash() {
   return session;
 }
 
-test("SET stores a string over anything and drops the expiry", () => {
+test("SET replaces a value of any type and removes the expiry", () => {
   sessionWithHash().expect([
     ["SET k v EX 10", ok],
     ["PEXPIRETIME k", NOW_MS + 10_000],
@@ -30,7 +30,7 @@ test("SET stores a string over anything and drops the expiry", () => {
   ]);
 });
 
-test("SET NX and XX ask whether the key is there", () => {
+test("SET NX and XX check whether the key exists", () => {
   sessionWithHash().expect([
     ["SET k v XX", nil],
     ["GET k", nil],
@@ -45,7 +45,7 @@ test("SET NX and XX ask whether the key is there", () => {
   ]);
 });
 
-test("SET GET answers the old string, whether or not it writes", () => {
+test("SET GET returns the old string, whether or not it writes", () => {
   sessionWithHash().expect([
     ["SET k v GET", nil],
     ["SET k w GET", "v"],
@@ -61,7 +61,7 @@ test("SET GET answers the old string, whether or not it writes", () => {
   ]);
 });
 
-test("SET takes a time in four forms", () => {
+test("SET accepts a time in four forms", () => {
   startSession().expect([
     ["SET k v EX 10", ok],
     ["PEXPIRETIME k", NOW_MS + 10_000],
@@ -81,7 +81,7 @@ test("SET takes a time in four forms", () => {
   ]);
 });
 
-test("SET refuses times that contradict, are not positive or overflow, and then changes nothing", () => {
+test("SET refuses times that conflict, are not positive or overflow, and then changes nothing", () => {
   startSession().expect([
     ["SET k v", ok],
     ["SET k w EX 10 PX 10", syntax],
@@ -104,7 +104,7 @@ test("SET refuses times that contradict, are not positive or overflow, and then 
   ]);
 });
 
-test("an expiry beyond the year 10889 is kept as the last moment of it", () => {
+test("an expiry after the year 10889 is stored as the last millisecond of that year", () => {
   startSession().expect([
     ["SET k v EXAT 9223372036854775", ok],
     ["PEXPIRETIME k", 281_474_976_710_655],
@@ -115,7 +115,7 @@ test("an expiry beyond the year 10889 is kept as the last moment of it", () => {
   ]);
 });
 
-test("SET with a time that is over leaves nothing to see", () => {
+test("SET with a time in the past leaves no key", () => {
   startSession().expect([
     ["SET k v PXAT 1", ok],
     ["GET k", nil],
@@ -127,7 +127,7 @@ test("SET with a time that is over leaves nothing to see", () => {
   ]);
 });
 
-test("a key lives through the millisecond it expires at", () => {
+test("a key exists through the millisecond of its expiry", () => {
   const session = startSession();
   session.run("SET k v PX 100");
   session.clock.advance(100);
@@ -159,7 +159,7 @@ test("SET IFEQ and IFNE compare the value, IFDEQ and IFDNE its digest", () => {
   ]);
 });
 
-test("SET with a condition on a missing key writes for the negative ones only", () => {
+test("SET with a condition on a missing key writes only for the negative ones", () => {
   startSession().expect([
     ["SET a v IFEQ v", nil],
     ["SET b v IFDEQ 9555e8555c62dcfd", nil],
@@ -171,7 +171,7 @@ test("SET with a condition on a missing key writes for the negative ones only", 
   ]);
 });
 
-test("SET refuses two conditions, a condition on another type and a digest of another length", () => {
+test("SET refuses two conditions, a condition on another type and a digest of the wrong length", () => {
   sessionWithHash().expect([
     ["SET k v", ok],
     ["SET k w NX IFEQ v", syntax],
@@ -186,7 +186,7 @@ test("SET refuses two conditions, a condition on another type and a digest of an
   ]);
 });
 
-test("SETEX and PSETEX take the time before the value", () => {
+test("SETEX and PSETEX accept the time before the value", () => {
   sessionWithHash().expect([
     ["SETEX k 10 v", ok],
     ["PEXPIRETIME k", NOW_MS + 10_000],
@@ -201,7 +201,7 @@ test("SETEX and PSETEX take the time before the value", () => {
   ]);
 });
 
-test("SETNX stores where there is nothing", () => {
+test("SETNX stores only if the key does not exist", () => {
   sessionWithHash().expect([
     ["SETNX k v", 1],
     ["SETNX k w", 0],
@@ -213,7 +213,7 @@ test("SETNX stores where there is nothing", () => {
   ]);
 });
 
-test("GETEX sets or removes the expiry of what it reads", () => {
+test("GETEX sets or removes the expiry of the key that it reads", () => {
   sessionWithHash().expect([
     ["GETEX none EX 10", nil],
     ["SET k v", ok],
@@ -233,7 +233,7 @@ test("GETEX sets or removes the expiry of what it reads", () => {
   ]);
 });
 
-test("GETEX checks its words first, its time only when there is a string", () => {
+test("GETEX checks its options first, its time only if the string exists", () => {
   sessionWithHash().expect([
     ["SET k v", ok],
     ["GETEX k EX 10 PERSIST", syntax],
@@ -276,7 +276,7 @@ test("DELEX removes a key, or a string that meets a condition", () => {
   ]);
 });
 
-test("DELEX refuses other words, half a condition and a digest of another length", () => {
+test("DELEX refuses other options, an incomplete condition and a digest of the wrong length", () => {
   startSession().expect([
     ["SET k v", ok],
     ["DELEX k what v", error("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")],

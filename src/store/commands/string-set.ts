@@ -1,9 +1,9 @@
 /**
- * SET with all its options, and what shares them: SETEX, PSETEX, SETNX, GETSET
- * and GETEX.
+ * SET with all its options, and the commands that share them: SETEX, PSETEX,
+ * SETNX, GETSET and GETEX.
  *
- * Replacing a value drops the key's expiry unless the command says KEEPTTL.
- * Every check comes before the first mutation, so a refused SET has changed
+ * Replacing a value removes the expiry of its key unless the command has KEEPTTL.
+ * All checks come before the first mutation, so a refused SET has changed
  * nothing.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
@@ -20,7 +20,7 @@ import { overwritten, readAndUpdated } from "./command-keys.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "./expire-time.ts";
 import { type Condition, conditionWords, isMet } from "./string-condition.ts";
 
-/** A time among the options: the word at `index` in this form. */
+/** A time among the options: the word at `index`, in this form. */
 interface TimeOption {
   readonly form: TimeForm;
   readonly index: number;
@@ -32,13 +32,13 @@ interface SetOptions {
   readonly expiry: TimeOption | "keep" | undefined;
 }
 
-/** With GET the value is answered, and with a comparison it can be guessed. */
+/** GET returns the value, and a comparison allows guessing it. */
 export function setUses(words: readonly Bytes[]): readonly KeyUse[] {
   const isRead = words.slice(3).some((word) => upperCase(word) === "GET" || conditionWords.has(upperCase(word)));
   return [isRead ? readAndUpdated : overwritten];
 }
 
-/** Whether SET may have a condition that reads the whole present value: some option begins with an I. */
+/** Whether SET may have a condition that reads the whole current value: some option begins with an I. */
 export function mayCompare(words: readonly Bytes[]): boolean {
   for (let index = 3; index < words.length; index += 1)
     if (((words[index] as Bytes).charCodeAt(0) | 0x20) === 0x69) return true;
@@ -55,14 +55,14 @@ export function set(call: Call): Reply {
   const { only, returnsOld, expiry } = readSetOptions(call);
   const atMs = typeof expiry === "object" ? readExpireTime(call, expiry.index, expiry.form) : undefined;
   const comparesValue = typeof only === "object";
-  // GET and a comparison must fail on what is not a string, so they look at the value. NX and XX ask for the key only,
-  // and so does KEEPTTL: the time of a key that has expired is not kept.
+  // GET and a comparison must fail on other types, so they read the value. NX and XX check only the key, and so does
+  // KEEPTTL: the expiry of an expired key is not preserved.
   const old = returnsOld || comparesValue ? keyspace.readString(key) : undefined;
   const asksForKey = !returnsOld && !comparesValue && (only !== undefined || expiry === "keep");
   const isThere = old !== undefined || (asksForKey && keyspace.has(key));
   const mayWrite = comparesValue ? isMet(only, old) : only === undefined || isThere === (only === "if present");
   const oldReply = returnsOld && old !== undefined ? bulkOf(old) : nil;
-  // Redis looks the key up to write it, which counts as a use, and in ours only putting a value does.
+  // Redis looks the key up for writing, which counts as a use; here only storing a value does.
   if (!comparesValue && (!mayWrite || expiry === "keep")) keyspace.use(key);
   if (!mayWrite) return oldReply;
 
@@ -73,7 +73,7 @@ export function set(call: Call): Reply {
   return returnsOld ? oldReply : ok;
 }
 
-/** The options behind the value, in any order. One time and one condition at most; the rest may be said twice. */
+/** The options after the value, in any order: at most one time and one condition; the others may be repeated. */
 function readSetOptions(call: Call): SetOptions {
   const { argCount } = call;
   let only: SetOptions["only"];
@@ -104,7 +104,7 @@ function readSetOptions(call: Call): SetOptions {
   return { only, returnsOld, expiry };
 }
 
-/** Redis lets the same time option be given again, and the last one counts; no other may follow. */
+/** As in Redis, the same time option may be repeated, and the last one counts; no other time may follow. */
 function mayFollow(expiry: TimeOption | "keep" | "remove" | undefined, form: TimeForm): boolean {
   return expiry === undefined || (typeof expiry === "object" && expiry.form === form);
 }
@@ -123,7 +123,7 @@ function setUntil(call: Call, form: TimeForm): Reply {
   return ok;
 }
 
-/** Puts a string, and says so. */
+/** Stores a string and sends its event. */
 export function putAndNotify(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   putString(keyspace, key, value);
   keyspace.notify(events.set, key);
@@ -169,7 +169,7 @@ export function getEx(call: Call): Reply {
     }
     return reply;
   }
-  // Redis looks at the time only when there is something to expire.
+  // Redis reads the time only if there is something to expire.
   const atMs = expiry === undefined ? undefined : readExpireTime(call, expiry.index, expiry.form);
   const reply = bulkOf(value);
   if (atMs !== undefined && atMs <= call.nowMs) {

@@ -1,4 +1,4 @@
-/** The string commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The string commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
@@ -16,14 +16,14 @@ function arity(name: string) {
   return error(`ERR wrong number of arguments for '${name}' command`);
 }
 
-/** A hash at the key `hash`, for commands that want a string. */
+/** A hash at the key `hash`, for commands that require a string. */
 function sessionWithHash() {
   const session = startSession();
   session.run("HSET hash field value");
   return session;
 }
 
-test("GET answers the string, nil for none, an error for another type", () => {
+test("GET returns the string, nil for a missing key, an error for another type", () => {
   sessionWithHash().expect([
     ["GET k", nil],
     ["SET k v", ok],
@@ -47,7 +47,7 @@ test("names that are properties of every object are ordinary keys", () => {
   }
 });
 
-test("APPEND makes a string or lengthens one, and keeps its expiry", () => {
+test("APPEND creates a string or extends one, and preserves its expiry", () => {
   sessionWithHash().expect([
     ["APPEND k abc", 3],
     ["APPEND k def", 6],
@@ -63,7 +63,7 @@ test("APPEND makes a string or lengthens one, and keeps its expiry", () => {
   ]);
 });
 
-test("STRLEN answers the number of bytes", () => {
+test("STRLEN returns the number of bytes", () => {
   sessionWithHash().expect([
     ["STRLEN k", 0],
     ['SET k "\\xc3\\xa9"', ok],
@@ -73,7 +73,7 @@ test("STRLEN answers the number of bytes", () => {
   ]);
 });
 
-test("GETRANGE and SUBSTR answer the bytes between two offsets, both included", () => {
+test("GETRANGE and SUBSTR return the bytes between two offsets, both included", () => {
   sessionWithHash().expect([
     ["SET k Hello", ok],
     ["GETRANGE k 0 -1", "Hello"],
@@ -125,7 +125,7 @@ test("SETRANGE overwrites from an offset on and fills a gap with zeros", () => {
   ]);
 });
 
-test("a string ends at 512 MB", () => {
+test("a string has at most 512 MB", () => {
   const session = startSession();
   session.expect([
     ["SETRANGE k 536870912 a", tooLong],
@@ -135,7 +135,7 @@ test("a string ends at 512 MB", () => {
     ["APPEND k a", 1],
     ["APPEND k a", 2],
   ]);
-  // As if it had that many bytes already.
+  // As if it already had that many bytes.
   Object.defineProperty(session.database.keyspace.peek("k"), "length", { value: 536_870_912 });
   session.expect([
     ["APPEND k a", tooLong],
@@ -143,7 +143,7 @@ test("a string ends at 512 MB", () => {
   ]);
 });
 
-test("GETDEL and GETSET answer the old string", () => {
+test("GETDEL and GETSET return the old string", () => {
   sessionWithHash().expect([
     ["GETDEL k", nil],
     ["GETSET k 1", nil],
@@ -161,7 +161,7 @@ test("GETDEL and GETSET answer the old string", () => {
   ]);
 });
 
-test("MGET answers nil for what is missing or not a string", () => {
+test("MGET returns nil for missing keys and other types", () => {
   sessionWithHash().expect([
     ["MSET a 1 b 2", ok],
     ["MGET a none hash b a", ["1", nil, nil, "2", "1"]],
@@ -169,7 +169,7 @@ test("MGET answers nil for what is missing or not a string", () => {
   ]);
 });
 
-test("MSET and MSETNX store several strings, the last one of a key that is named twice", () => {
+test("MSET and MSETNX store several strings; for a repeated key the last one counts", () => {
   sessionWithHash().expect([
     ["MSET a 1 b 2 a 3 hash 4", ok],
     ["MGET a b hash", ["3", "2", "4"]],
@@ -186,7 +186,7 @@ test("MSET and MSETNX store several strings, the last one of a key that is named
   ]);
 });
 
-test("a long string is answered by a copy that later changes do not touch", () => {
+test("the reply for a long string is a copy that later changes do not affect", () => {
   const session = startSession();
   const long = "x".repeat(10_000);
   session.call("SET", "k", long);
@@ -198,7 +198,7 @@ test("a long string is answered by a copy that later changes do not touch", () =
   assert.equal(session.call("GETRANGE", "k", "0", "8000"), `y${"x".repeat(8_000)}`);
 });
 
-test("an expired string is gone for every command", () => {
+test("no command sees an expired string", () => {
   const session = startSession();
   const lines = ["GET k", "STRLEN k", "GETRANGE k 0 -1", "GETDEL k", "GETEX k", "MGET k", "APPEND k b", "INCR k"];
   const replies = lines.map((line) => {
@@ -209,7 +209,7 @@ test("an expired string is gone for every command", () => {
   assert.deepEqual(replies, [nil, 0, "", nil, nil, [nil], 1, 1]);
 });
 
-test("LCS answers the longest common subsequence, its length, or where it lies", () => {
+test("LCS returns the longest common subsequence, its length, or its positions", () => {
   sessionWithHash().expect([
     ["MSET a ohmytext b mynewtext", ok],
     ["LCS a b", "mytext"],
@@ -268,7 +268,7 @@ test("LCS refuses strings whose product of lengths is too large", () => {
   );
 });
 
-test("the work of APPEND, GETRANGE and SETRANGE grows with what they are given, not with the string", () => {
+test("the work of APPEND, GETRANGE and SETRANGE grows with their arguments, not with the string", () => {
   const frameBytes: number[] = [];
   const journal = new NullJournal();
   const session = startSession({
@@ -287,7 +287,7 @@ test("the work of APPEND, GETRANGE and SETRANGE grows with what they are given, 
       if (value instanceof LargeString) capacities.add(value.memoryBytes);
     }
     assert.equal(session.run("STRLEN k"), count);
-    // Each new room is a copy of the whole.
+    // Each larger buffer is a copy of the whole.
     assert.ok(capacities.size <= copiesMax, `${capacities.size} copies for ${count} appended bytes`);
 
     frameBytes.length = 0;
@@ -301,7 +301,7 @@ test("the work of APPEND, GETRANGE and SETRANGE grows with what they are given, 
   }
 });
 
-test("A-15: a value that no reply may hold is refused before it is changed", () => {
+test("A-15: refuses a value that no reply can contain before changing it", () => {
   const tooLarge = error("ERR reply exceeds the maximum allowed size");
   startSession().expect([
     ["SETRANGE k 268435456 x", 268_435_457],

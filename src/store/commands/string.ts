@@ -1,9 +1,9 @@
 /**
- * String commands. A string is one run of bytes; a counter is a string whose
- * bytes spell a 64-bit integer, so INCR parses and prints on every call.
+ * String commands. A string is a sequence of bytes; a counter is a string whose
+ * bytes are a 64-bit integer, so INCR parses and prints on every call.
  *
- * Here are the rows, and the commands that read a string or change a part of
- * it. SET and its relatives are in `string-set.ts`, counters in
+ * This file has the rows, and the commands that read a string or change a part of
+ * it. SET and its variants are in `string-set.ts`, counters in
  * `string-numbers.ts`, comparisons in `string-condition.ts`, LCS in
  * `string-lcs.ts`.
  */
@@ -26,7 +26,7 @@ import { getEx, getSet, mayCompare, psetEx, putAndNotify, set, setEx, setNx, set
 export const stringCommands = family("string", [
   {
     name: "APPEND",
-    summary: "Puts bytes behind the string at a key and answers its new length",
+    summary: "Appends bytes to the string at a key and returns its new length",
     arity: 3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -51,7 +51,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "DELEX",
-    summary: "Removes a key if its string, or the digest of it, is or is not the given one",
+    summary: "Removes a key if its string, or the digest of it, equals or differs from the given one",
     arity: -2,
     flags: ["write", "fast"],
     // A condition reads the whole string.
@@ -61,17 +61,17 @@ export const stringCommands = family("string", [
   },
   {
     name: "DIGEST",
-    summary: "The XXH3 digest of the string at a key, in 16 hex digits",
+    summary: "Returns the XXH3 digest of the string at a key, in 16 hex digits",
     arity: 2,
     flags: ["readonly", "fast"],
-    // It reads the whole string.
+    // Reads the whole string.
     isQuick: false,
     keys: firstKey,
     run: digest,
   },
   {
     name: "GET",
-    summary: "The string at a key",
+    summary: "Returns the string at a key",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -79,7 +79,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "GETDEL",
-    summary: "The string at a key, which is removed",
+    summary: "Returns the string at a key and removes the key",
     arity: 2,
     flags: ["write", "fast"],
     notifiesMisses: true,
@@ -89,7 +89,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "GETEX",
-    summary: "The string at a key, whose expiry is set or removed",
+    summary: "Returns the string at a key and sets or removes its expiry",
     arity: -2,
     flags: ["write", "fast"],
     notifiesMisses: true,
@@ -98,7 +98,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "GETRANGE",
-    summary: "A part of the string at a key, between two offsets",
+    summary: "Returns the part of the string at a key between two offsets",
     arity: 4,
     flags: ["readonly"],
     keys: firstKey,
@@ -106,7 +106,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "GETSET",
-    summary: "Stores a string and answers the one that it replaces",
+    summary: "Stores a string and returns the old one",
     arity: 3,
     flags: ["write", "denyoom", "fast"],
     notifiesMisses: true,
@@ -131,7 +131,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "INCRBYFLOAT",
-    summary: "Adds a floating-point number to the one at a key",
+    summary: "Adds a floating-point number to the number at a key",
     arity: 3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
@@ -139,7 +139,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "LCS",
-    summary: "The longest common subsequence of the strings at two keys",
+    summary: "Returns the longest common subsequence of the strings at two keys",
     arity: -3,
     flags: ["readonly"],
     keys: firstTwoKeys,
@@ -147,7 +147,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "MGET",
-    summary: "The strings at several keys",
+    summary: "Returns the strings at several keys",
     arity: -2,
     flags: ["readonly", "fast"],
     keys: allKeys,
@@ -173,7 +173,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "PSETEX",
-    summary: "Stores a string that lives for so many milliseconds",
+    summary: "Stores a string with an expiry in milliseconds",
     arity: 4,
     flags: ["write", "denyoom"],
     isQuick: true,
@@ -183,7 +183,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "SET",
-    summary: "Stores a string, replacing whatever the key held",
+    summary: "Stores a string, replacing any value",
     arity: -3,
     flags: ["write", "denyoom"],
     isQuick: true,
@@ -195,7 +195,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "SETEX",
-    summary: "Stores a string that lives for so many seconds",
+    summary: "Stores a string with an expiry in seconds",
     arity: 4,
     flags: ["write", "denyoom"],
     isQuick: true,
@@ -223,7 +223,7 @@ export const stringCommands = family("string", [
   },
   {
     name: "STRLEN",
-    summary: "Length in bytes of the string at a key",
+    summary: "Returns the length in bytes of the string at a key",
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -244,7 +244,7 @@ function append({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   const bytes = arg(2);
   const old = keyspace.readString(key);
-  // An absent one may be made as long as a request may be.
+  // A new string is limited by the size of a request.
   if (old !== undefined && old.length + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
   const length = appendString(keyspace, key, bytes);
   keyspace.notify(events.append, key);
@@ -266,12 +266,12 @@ function getDel({ keyspace, arg }: Call): Reply {
   return reply;
 }
 
-/** Both ends are in the range; negative ones count from the end of the string. */
+/** Both ends are included; negative ones count from the end of the string. */
 function getRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   const start = readInteger(2);
   const end = readInteger(3);
   const value = keyspace.readString(arg(1));
-  // Said for negative ones alone, as in Redis: both may be cut to the first byte below, which is then the answer.
+  // Only for negative offsets, as in Redis: otherwise both may be cut to the first byte below, which is then the reply.
   if (value === undefined || (start < 0 && end < 0 && start > end)) return "";
   const { length } = value;
   const first = Math.max(0, start < 0 ? length + Number(start) : Number(start));
@@ -279,10 +279,10 @@ function getRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   return first > last ? "" : sliceOf(value, first, last + 1);
 }
 
-/** The bytes from `start` up to, not including, `end`, as a reply. */
+/** The bytes from `start` to before `end`, as a reply. */
 function sliceOf(value: StringValue, start: number, end: number): Bytes | Buffer {
   if (typeof value === "string") return copyOf(value, start, end);
-  // The next change copies the whole of a lent string, so that is not done for a small part.
+  // The next change would copy all of a shared string, so a small part is copied instead.
   if ((end - start) * 2 > value.length) return bulkPartOf(value, start, end);
   return end - start < LARGE_BYTES_MIN ? value.slice(start, end) : Buffer.from(value.view.subarray(start, end));
 }
@@ -326,7 +326,7 @@ function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   if (offset < 0) throw offsetOutOfRange;
   const key = arg(1);
   const old = keyspace.readString(key);
-  // No bytes, no change: not even an empty string where there was none.
+  // Without bytes nothing changes: a missing key does not become an empty string.
   if (bytes.length === 0) return integer(old?.length ?? 0);
   if (Number(offset) + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
   const length = setStringRange(keyspace, key, { offset: Number(offset), bytes });

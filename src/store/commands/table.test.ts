@@ -1,4 +1,4 @@
-/** The table of commands as a whole: rows that make sense, who may run them, and that each of them is tested. */
+/** The table of commands: rows are consistent, read-only rights are listed, and each command is tested. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const everyRow: readonly Command[] = commands.flatMap((command) => [
   ...(command.subcommandByName?.values() ?? []),
 ]);
 
-test("every row makes sense", () => {
+test("every row is consistent", () => {
   for (const row of everyRow) {
     const { name, fullName, summary, arity, flags, keys } = row;
     assert.match(name, /^[A-Z][A-Z_.-]*$/, fullName);
@@ -28,7 +28,7 @@ test("every row makes sense", () => {
   assert.equal(new Set(everyRow.map(({ fullName }) => fullName)).size, everyRow.length, "a name belongs to one row");
 });
 
-test("a command is found by its name in any case, and by nothing else", () => {
+test("finds a command by its name in any case, and by nothing else", () => {
   for (const command of commands) {
     const { name } = command;
     const mixed = name.toLowerCase().replace(/[a-z]/, (letter) => letter.toUpperCase());
@@ -40,11 +40,11 @@ test("a command is found by its name in any case, and by nothing else", () => {
     assert.equal(findCommand(other), undefined, other.slice(0, 10));
 });
 
-/** What a read-only token may run (A.read-only-token). A new read stands here, or it is `powerful`. */
+/** The commands of a read-only token (A.read-only-token). A new read is listed here, or it is `powerful`. */
 const READ_ONLY: readonly string[] = [
   ...["lindex", "llen", "lpos", "lrange"],
   ...["ping", "echo", "time", "dbsize", "lolwut", "pubsub|numsub"],
-  // What belongs to its own connection over TCP.
+  // Commands about their own connection over TCP.
   ...["auth", "hello", "quit", "reset", "select", "multi", "exec", "discard", "watch", "unwatch"],
   ...["client|caching", "client|getname", "client|getredir", "client|help", "client|id", "client|info"],
   ...["client|no-touch", "client|reply", "client|setinfo", "client|setname", "client|tracking", "client|trackinginfo"],

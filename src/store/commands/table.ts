@@ -1,4 +1,4 @@
-/** All commands, by family, and how one is found by its name. */
+/** All commands, by family, and how to find one by its name. */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
 import { bitmapCommands } from "./bitmap.ts";
@@ -43,10 +43,10 @@ export const commands: readonly Command[] = [
   ...debugCommands,
 ];
 
-/** Places of the table of names: some times as many as there are names, so that few of them meet. */
+/** Slots of the table of names: several times the number of names, so that few collide. */
 const SLOT_COUNT = 2_048;
 const SLOT_MASK = SLOT_COUNT - 1;
-/** So many letters of a name decide on its slot. */
+/** The letters of a name that determine its slot. */
 const SLOT_LENGTH_MAX = 32;
 
 interface NameSlot {
@@ -63,15 +63,15 @@ for (const command of commands) {
 }
 
 /**
- * The command of this name in any case, or undefined. The name has just been cut from a request, and a `Map` would first
- * work out the hash that V8 keeps with each string: that takes longer than all of this.
+ * The command of this name in any case, or undefined. The name has just been cut from a request, and a `Map` would
+ * first compute the hash that V8 stores with each string: that takes longer than this whole search.
  */
 export function findCommand(name: Bytes): Command | undefined {
   const start = slotOf(name);
   return findSpelled(name, start) ?? findSpelled(upperCase(name), start);
 }
 
-/** The command whose name is spelled so, all in upper or all in lower case. */
+/** The command with this spelling of its name, all in upper or all in lower case. */
 function findSpelled(name: Bytes, start: number): Command | undefined {
   for (let at = start, slot = slots[at]; slot !== undefined; at = (at + 1) & SLOT_MASK, slot = slots[at])
     if (slot.upper === name || slot.lower === name) return slot.command;
@@ -84,12 +84,12 @@ for (const command of commands) {
   for (const subcommand of command.subcommandByName?.values() ?? []) byNumber[subcommand.number] = subcommand;
 }
 
-/** The command or subcommand of a number, which must exist. */
+/** The command or subcommand with this number, which must exist. */
 export function commandOfNumber(number: number): Command {
   return byNumber[number] as Command;
 }
 
-/** Where the search for a name begins, the same for all ways to spell it. */
+/** The slot where the search for a name begins, the same for all spellings. */
 function slotOf(name: Bytes): number {
   let hash = name.length;
   const end = Math.min(hash, SLOT_LENGTH_MAX);

@@ -10,7 +10,7 @@ const queued = simple("QUEUED");
 const execRefused = "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
 const aborted = error("EXECABORT Transaction discarded because of previous errors.");
 
-test("what stands between MULTI and EXEC runs as one, in order", () => {
+test("commands between MULTI and EXEC run as one, in order", () => {
   const { connect } = startSessions();
   const other = connect();
   const one = connect();
@@ -43,7 +43,7 @@ test("what stands between MULTI and EXEC runs as one, in order", () => {
   ]);
 });
 
-test("a command that is refused when it comes discards the whole", () => {
+test("a command that is refused when queued discards the transaction", () => {
   const { connect } = startSessions();
   const one = connect();
   for (const [line, text] of [
@@ -90,7 +90,7 @@ test("EXEC is one frame of the journal", () => {
   assert.equal(journal.frames.length, start + 1);
 });
 
-test("a watched key that changes lets EXEC answer nothing", () => {
+test("EXEC returns nil after a change of a watched key", () => {
   const { clock, connect } = startSessions();
   const one = connect();
   const other = connect();
@@ -124,7 +124,7 @@ test("a watched key that changes lets EXEC answer nothing", () => {
       ["EXEC", isChanged ? nilArray : [ok]],
     ]);
     assert.deepEqual(one.run("EXISTS done"), [isChanged ? 0 : 1], change);
-    // It is watched no more.
+    // It is no longer watched.
     other.run("SET k x");
     one.expect([
       ["MULTI", ok],
@@ -134,7 +134,7 @@ test("a watched key that changes lets EXEC answer nothing", () => {
   clock.advance(1);
 });
 
-test("what its own session changes counts too, and UNWATCH, DISCARD and EXEC end the watch", () => {
+test("changes of the own session count too, and UNWATCH, DISCARD and EXEC unwatch", () => {
   const { connect } = startSessions();
   const one = connect();
   one.expect([
@@ -166,7 +166,7 @@ test("what its own session changes counts too, and UNWATCH, DISCARD and EXEC end
   ]);
 });
 
-test("a watched key whose time comes has changed, one that was past it before has not", () => {
+test("a watched key that expires has changed, one that had expired before has not", () => {
   const { clock, connect } = startSessions();
   const one = connect();
   one.run("SET k v PX 100");
@@ -187,7 +187,7 @@ test("a watched key whose time comes has changed, one that was past it before ha
   ]);
 });
 
-test("where nothing may be written a watched key that expires has changed all the same", () => {
+test("a watched key that expires has changed even if writes are refused", () => {
   const journal = new RecordingJournal();
   const { clock, connect } = startSessions({ journal });
   const one = connect();
@@ -202,7 +202,7 @@ test("where nothing may be written a watched key that expires has changed all th
   ]);
 });
 
-test("with memory short nothing is queued, and EXEC refuses what takes more", () => {
+test("without free memory nothing is queued, and EXEC refuses commands that need more", () => {
   const { connect } = startSessions();
   const one = connect();
   const short = error("OOM command not allowed when used memory > 'maxmemory'.");
@@ -257,7 +257,7 @@ test("with a full disk writes are not queued, and EXEC refuses them", () => {
   ]);
 });
 
-test("what would wait answers at once within EXEC, and who waits is served behind it", async () => {
+test("blocking commands reply at once within EXEC, and waiting clients are served after it", async () => {
   const { connect } = startSessions();
   const one = connect();
   const waiting = connect();

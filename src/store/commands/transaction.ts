@@ -23,7 +23,7 @@ export const transactionCommands = family("transaction", [
   {
     ...facts,
     name: "DISCARD",
-    summary: "Forgets the commands that are queued, and the watched keys",
+    summary: "Discards the queued commands and the watched keys",
     arity: 1,
     flags: [...facts.flags, "unqueued"],
     runInSession: ({ transaction }) => {
@@ -35,7 +35,7 @@ export const transactionCommands = family("transaction", [
   {
     ...facts,
     name: "EXEC",
-    summary: "Runs the commands that are queued as one, unless a watched key has changed",
+    summary: "Runs the queued commands as one, unless a watched key has changed",
     arity: 1,
     flags: ["noscript", "loading", "stale", "skip_slowlog", "public", "tcp-only", "unqueued", "runs-queue"],
     runInSession: exec,
@@ -43,7 +43,7 @@ export const transactionCommands = family("transaction", [
   {
     ...facts,
     name: "MULTI",
-    summary: "Lets the commands that follow be queued",
+    summary: "Queues the commands that follow",
     arity: 1,
     flags: [...facts.flags, "unqueued"],
     runInSession: (session) => {
@@ -57,7 +57,7 @@ export const transactionCommands = family("transaction", [
   {
     ...facts,
     name: "UNWATCH",
-    summary: "Watches no key any more",
+    summary: "Unwatches all keys",
     arity: 1,
     runInSession: ({ transaction }) => {
       transaction.unwatch();
@@ -67,7 +67,7 @@ export const transactionCommands = family("transaction", [
   {
     ...facts,
     name: "WATCH",
-    summary: "Lets EXEC do nothing if one of these keys changes before",
+    summary: "Makes EXEC do nothing if one of these keys changes before it",
     arity: -2,
     keys: allKeys,
     keyUses: [looked],

@@ -1,4 +1,4 @@
-/** What the commands that wait have in common: their keys, how long they wait, and for what. */
+/** Shared by the blocking commands: their keys, their timeouts, and the values that they wait for. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { KeyPositions } from "../command-facts.ts";
@@ -8,28 +8,28 @@ import { nilArray, type Reply } from "../reply/reply.ts";
 import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
 import type { Value } from "../values/table.ts";
 
-/** BLPOP: keys, and behind them how long to wait. */
+/** BLPOP: keys, then the timeout. */
 export const keysThenTimeout: KeyPositions = { first: 1, last: -2, step: 1 };
-/** BLMPOP: how long to wait, how many keys, and the keys. */
+/** BLMPOP: the timeout, the number of keys, and the keys. */
 export const keysAfterTimeout: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
 
-/** Redis counts in 64 bits, and what is beyond comes out negative. */
+/** Redis counts in 64 bits, and larger values become negative. */
 const TIMEOUT_MS_END = 2 ** 63;
 
-/** Seconds, with a fraction, in whole ms, of which a begun one counts. Throws what Redis says of the word. */
+/** Seconds with a fraction as whole ms, rounded up. Throws Redis' errors. */
 export function readTimeoutMs(seconds: Bytes): number {
   const value = parseLongDouble(seconds);
   if (value === undefined) throw timeoutNotFloat;
   if (isInfinite(value)) throw timeoutNegative;
   const ms = Math.ceil(Number(value.mantissa) * 2 ** value.exponent * 1_000);
   if (ms < 0 || ms >= TIMEOUT_MS_END) throw timeoutNegative;
-  // Too small for our numbers, and yet not for ever; and what is above -1 ms is for ever, as in Redis.
+  // Too small for our numbers, but not infinite; values above -1 ms mean no timeout, as in Redis.
   return ms === 0 && value.mantissa > 0n ? 1 : ms + 0;
 }
 
-/** Values of one type, for whose elements commands wait. */
+/** The values of one type whose elements clients wait for. */
 export interface Awaited<V extends Value> {
-  /** The line in which they wait: each takes something if there is anything. */
+  /** The queue of the waiting clients: each is served while elements remain. */
   readonly line: Bytes;
   /** The value of this type at a key, or undefined. Throws `wrongType`. */
   readonly read: (keyspace: Keyspace, key: Bytes) => V | undefined;
@@ -39,9 +39,9 @@ export interface Awaited<V extends Value> {
 /** A command that pops, or waits until it can. */
 export interface Pop<V> {
   readonly keys: readonly Bytes[];
-  /** The word that says how long it waits. */
+  /** The index of the timeout. */
   readonly timeoutAt: number;
-  /** Takes elements of an existing value. */
+  /** Removes elements of an existing value. */
   readonly pop: (keyspace: Keyspace, key: Bytes, value: V) => Reply;
 }
 
@@ -69,7 +69,7 @@ export function popOrWait<V extends Value>(
   });
 }
 
-/** As BLPOP, whose words are keys and how long it waits. */
+/** Like BLPOP, whose arguments are keys and the timeout. */
 export function popFromKeysOrWait<V extends Value>(call: Call, awaited: Awaited<V>, pop: Pop<V>["pop"]): Reply {
   const timeoutAt = call.argCount - 1;
   return popOrWait(call, awaited, { keys: call.argsFrom(1).slice(0, timeoutAt - 1), timeoutAt, pop });
