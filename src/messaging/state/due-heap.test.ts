@@ -14,7 +14,7 @@ test("an empty heap has no due time", () => {
   assert.equal(heap.size, 0);
   assert.equal(heap.peekDueMs(), undefined);
   assert.equal(heap.peekSequence(), undefined);
-  assert.throws(() => heap.pop(), /only an entry that is there/);
+  assert.throws(() => heap.pop(), /pop needs an entry/);
 });
 
 test("entries come out by due time, then by sequence", () => {
