@@ -1,8 +1,8 @@
 /**
- * The interface of an index: everything that may be asked of an index. A call
- * decides at once and refuses with a `VectorFailure`; only what embeds text or
- * searches long answers later. An answer may be sent once `whenSafe` says that
- * all it saw is as safe as the setting promises.
+ * The interface of an index. Calls are synchronous and throw a `VectorFailure`;
+ * only embedding and long searches return promises. An answer may be sent when
+ * `whenSafe` has resolved: then everything the call saw is as safe as the
+ * setting promises.
  */
 import type { IndexDefinition } from "./index/definition.ts";
 import type { RangeCursor } from "./index/range-cursor.ts";
@@ -16,7 +16,7 @@ import type {
   SparseVector,
 } from "./index/record.ts";
 
-/** Now, or later. */
+/** A value that may be available later. */
 export type Eventually<Value> = Value | Promise<Value>;
 
 export type Weighting = "IDF" | undefined;
@@ -26,7 +26,7 @@ export type QueryMode = "HYBRID" | "DENSE" | "SPARSE";
 export interface QueryOptions {
   readonly topK: number;
   readonly include: Include;
-  /** Empty: every record passes. */
+  /** Every record passes if empty. */
   readonly filter: string;
   readonly weighting: Weighting;
   readonly fusion: Fusion;
@@ -39,7 +39,7 @@ export interface VectorQuery extends QueryOptions {
 
 export interface TextQuery extends QueryOptions {
   readonly data: string;
-  /** Which parts of a HYBRID index are asked. */
+  /** The parts of a HYBRID index to search. */
   readonly mode: QueryMode;
 }
 
@@ -50,10 +50,10 @@ export type Selection =
 export type DeleteSelection = Selection | { readonly kind: "filter"; readonly filter: string };
 
 export interface RangeRequest {
-  /** Where the page begins in insertion order; 0 is the start. */
+  /** The start of the page in insertion order; 0 is the first record. */
   readonly cursor: RangeCursor;
   readonly limit: number;
-  /** Empty: every id. */
+  /** Every id matches if empty. */
   readonly prefix: string;
   readonly include: Include;
 }
@@ -86,13 +86,13 @@ export interface IndexApi {
 
   upsert(namespace: string, records: readonly NewRecord[]): void;
   upsertData(namespace: string, records: readonly NewText[]): Eventually<void>;
-  /** How many records were changed: 0 or 1. */
+  /** Returns how many records were changed: 0 or 1. */
   update(namespace: string, change: RecordChange): Eventually<number>;
   fetch(namespace: string, selection: Selection, include: Include): readonly (RecordView | undefined)[];
-  /** How many records are gone. */
+  /** Returns how many records were deleted. */
   delete(namespace: string, selection: DeleteSelection): Eventually<number>;
   range(namespace: string, request: RangeRequest): RangePage;
-  /** Undefined: there is none. */
+  /** Undefined for ids that do not exist. */
   random(namespace: string): RecordView | undefined;
   /** One list for each query. */
   query(namespace: string, queries: readonly VectorQuery[]): Eventually<readonly (readonly ScoredView[])[]>;
@@ -102,16 +102,16 @@ export interface IndexApi {
   resumableQueryNext(uuid: string, additionalK: number): Eventually<readonly ScoredView[]>;
   resumableQueryEnd(uuid: string): void;
   info(): IndexInfo;
-  /** Empties a namespace and keeps it. */
+  /** Removes all records of a namespace, but not the namespace. */
   reset(namespace: string): void;
   resetAll(): void;
   /** The default namespace `""` first. */
   namespaceNames(): readonly string[];
   deleteNamespace(namespace: string): void;
-  /** False: there is no such namespace. */
+  /** Returns false if the namespace does not exist. */
   renameNamespace(namespace: string, change: { readonly newName: string; readonly deletesExisting: boolean }): boolean;
 
-  /** Undefined when everything that was seen so far is safe already. */
+  /** Undefined if everything seen so far is already safe. */
   whenSafe(): Promise<void> | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How the engine refuses a request. `edge/` turns the kind into a status. The
- * text names the field that is at fault, and nothing has changed.
+ * The engine refuses a request with a `VectorFailure`, and nothing has changed.
+ * `edge/` turns the kind into a status. The text names the invalid field.
  */
 
 export type VectorFailureKind =
@@ -12,7 +12,7 @@ export type VectorFailureKind =
   | "bad gateway"
   | "unavailable";
 
-/** An answer, not a fault of ours: it carries no stack. */
+/** An answer, not a bug, so it has no stack. */
 export class VectorFailure {
   readonly kind: VectorFailureKind;
   readonly text: string;

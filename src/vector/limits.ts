@@ -1,16 +1,16 @@
-/** What one request and one index may have and ask for (B.limits). Each is a setting of the vector area. */
+/** The limits of a request and of an index (B.limits). Each is a setting of the vector area. */
 
 export interface VectorLimits {
-  /** Hits of one query; also the page of a range and of a fetch by prefix. */
+  /** Hits of a query; also records of a page of a range and of a fetch by prefix. */
   readonly topKMax: number;
   /** Queries in one request, ids in one fetch. */
   readonly readsPerRequestMax: number;
   /** Records in one upsert, ids in one delete. */
   readonly writesPerRequestMax: number;
   readonly dimensionMax: number;
-  /** Of one record's metadata as compact JSON, in UTF-8. */
+  /** The size of a record's metadata as compact JSON, in UTF-8. */
   readonly metadataBytesMax: number;
-  /** Of one record's data, in UTF-8. */
+  /** The size of a record's data, in UTF-8. */
   readonly dataBytesMax: number;
   /** Values of one sparse vector. */
   readonly sparseValuesMax: number;
@@ -18,9 +18,9 @@ export interface VectorLimits {
   readonly idBytesMax: number;
   readonly namespaceBytesMax: number;
   readonly namespacesMax: number;
-  /** Alive at the same time, of one index. */
+  /** Resumable queries of one index at the same time. */
   readonly resumableQueriesMax: number;
-  /** 0: no limit. Of one index and UTC day. */
+  /** For each index and UTC day; 0 for no limit. */
   readonly queriesPerDayMax: number;
   readonly updatesPerDayMax: number;
   /** Of one request. */
@@ -50,12 +50,12 @@ export const defaultVectorLimits: VectorLimits = {
   answerBytesMax: 64 * MB,
 };
 
-/** Seconds that a resumable query may be idle when its request names none, and at most. */
+/** The default and the maximum of a resumable query's idle time, in seconds. */
 export const RESUMABLE_IDLE_SECONDS = 3_600;
 export const RESUMABLE_IDLE_SECONDS_MAX = 86_400;
 
-/** Hits of a query that names no topK. */
+/** The default of topK. */
 export const TOP_K = 10;
 
-/** Depth of nested objects and lists in metadata. */
+/** The depth of nested objects and arrays in metadata. */
 export const METADATA_DEPTH_MAX = 64;

@@ -1,4 +1,4 @@
-/** What an index's account says, and what an index without room may do. */
+/** The memory account of an index, and writes without memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
@@ -45,7 +45,7 @@ function fill(index: VectorIndex, count: number, data = "d".repeat(100)): void {
   index.upsert("n", records);
 }
 
-test("records count with their vectors, metadata and data until they are gone", () => {
+test("records count with their vectors, metadata and data until they are deleted", () => {
   const index = define(startEngine(), "docs");
   const { memory } = index.state;
   const empty = memory.bytes;
@@ -58,7 +58,7 @@ test("records count with their vectors, metadata and data until they are gone", 
   assert.equal(memory.bytes, empty);
 });
 
-test("A-16: the index that has most may not grow when memory is nearly used up; others may, and all may delete", () => {
+test("A-16: the largest index may not grow when memory is nearly used up; others may, and all may delete", () => {
   const readBytes = (): number => [...engine.indexes].reduce((sum, { state }) => sum + state.memory.bytes, 0);
   const engine: VectorEngine = startEngine(new MemoryGuard({ bytesMax: 100_000, readBytes }));
   const [large, small] = [define(engine, "large"), define(engine, "small")];
@@ -67,7 +67,7 @@ test("A-16: the index that has most may not grow when memory is nearly used up; 
 
   assert.throws(() => fill(large, 1), {
     kind: "unavailable",
-    text: "The memory of the vector index is nearly used up, and this index has much of it: delete some vectors, or raise --vector-memory",
+    text: "The memory of the vector index is nearly used up, and this index uses much of it: delete some vectors, or raise --vector-memory",
   });
   fill(small, 1);
   assert.equal(small.info().vectorCount, 1);

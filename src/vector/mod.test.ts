@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { registerHooks } from "node:module";
 import { test } from "node:test";
 
-test("the face of the index loads neither its engine nor WebAssembly", async () => {
+test("mod.ts loads neither the engine nor WebAssembly", async () => {
   const loaded: string[] = [];
   const hooks = registerHooks({
     load(url, context, nextLoad) {

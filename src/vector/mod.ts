@@ -1,10 +1,10 @@
 /**
- * The face of the vector index: what other rooms may know of it without running
- * it. Types, limits, failures, models; it loads no WebAssembly, so routes,
- * settings and the documents of other areas can import it.
+ * The public interface of the vector index for rooms that do not run it: types,
+ * limits, failures and models. It loads no WebAssembly, so routes, settings and
+ * the documents of other areas can import it.
  *
- * Two entries beside it are for threads that run something: `index/mod.ts` for
- * the one that has the indexes, `graph/mod.ts` for the one that builds graphs.
+ * Threads that run the index have two other modules: `index/mod.ts` for the
+ * thread with the indexes, and `graph/mod.ts` for the one that builds graphs.
  */
 export type {
   Counts,

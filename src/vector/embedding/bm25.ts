@@ -1,12 +1,12 @@
 /**
- * The sparse model BM25 (B.bm25). A document's value for a token that
- * stands f times in |D| tokens is
+ * The sparse model BM25 (B.bm25). A document's value for a token that occurs f
+ * times in |D| tokens is
  *
  *     f · (k1 + 1) / (f + k1 · (1 − b + b · |D| / 32))
  *
- * with a fixed mean length of 32, so that a document's vector depends on nothing
- * but its text. How rare a token is counts only in a query that asks for IDF. In
- * a query each token has the value 1, however often it stands there.
+ * with a fixed mean length of 32, so that a document's vector depends only on
+ * its text. The rarity of a token counts only in queries with IDF. In a query
+ * each token has the value 1, however often it occurs.
  *
  * Stop words are neither tokens nor part of |D|.
  */
@@ -19,10 +19,10 @@ const B = 0.75;
 const LENGTH_MEAN = 32;
 
 /**
- * Values of one vector: as many as a client may send, so that a vector which is
- * fetched can be stored again, and a text of a megabyte costs no more than such
- * a vector. A text with more tokens keeps the heaviest, of equal ones those that
- * come first; some 5,000 words of English have as many.
+ * The most values of a vector: as many as a client may send, so that a fetched
+ * vector can be stored again, and a text of a megabyte costs no more than such a
+ * vector. A text with more tokens keeps the heaviest, and the first of equal
+ * ones; some 5,000 words of English have this many.
  */
 export const BM25_VALUES_MAX = 1_000;
 
@@ -35,7 +35,7 @@ function embed(text: string, role: TextRole): SparseVector {
     token,
     value: role === "query" ? 1 : (count * (K1 + 1)) / (count + norm),
   }));
-  // Sorting is stable: of equal values the first in the text stay.
+  // Sorting is stable, so the first of equal values stay.
   if (entries.length > BM25_VALUES_MAX) entries = entries.sort((a, b) => b.value - a.value).slice(0, BM25_VALUES_MAX);
   entries.sort((a, b) => a.token - b.token);
   return {

@@ -1,14 +1,14 @@
 /**
- * Text to vectors, in the engine's words. Start-up gives an index its embedders;
- * those that call out live in `edge/embedding/`.
+ * The interface of models that turn text into vectors. Start-up gives an index
+ * its embedders; those that call a server are in `edge/embedding/`.
  */
 import type { SparseVector } from "../index/record.ts";
 
-/** Some models embed what is stored and what is asked differently. */
+/** Some models embed documents and queries differently. */
 export type TextRole = "document" | "query";
 
 export interface DenseEmbedder {
-  /** One vector of the model's dimension for each text, in order. Rejects with a `VectorFailure` that says what is wrong. */
+  /** Returns one vector of the model's dimension for each text, in order. Rejects with a `VectorFailure`. */
   embed(texts: readonly string[], role: TextRole): Promise<readonly Float32Array[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The models of one index, and what they make of texts. */
+/** The models of one index, and the vectors that they make of texts. */
 
 import type { QueryMode } from "../api.ts";
 import { unprocessable, VectorFailure } from "../failure.ts";
@@ -7,7 +7,7 @@ import type { VectorPair } from "../index/vectors.ts";
 import type { DenseEmbedder, SparseEmbedder, TextRole } from "./embedder.ts";
 
 export interface Embedders {
-  /** Undefined: dense vectors cannot be made of texts. */
+  /** Undefined if the index cannot make dense vectors of texts. */
   readonly dense: DenseEmbedder | undefined;
   readonly sparse: SparseEmbedder | undefined;
 }
@@ -17,7 +17,7 @@ const notAllowed = unprocessable(
   "Embedding data for this index is not allowed. The index must be created with an embedding model to use it.",
 );
 
-/** Refuses texts for an index that has not a model for each of its vectors. */
+/** Refuses texts for an index that lacks a model for one of its vectors. */
 export function checkEmbeds(definition: IndexDefinition, { dense, sparse }: Embedders, mode: QueryMode): void {
   if (!canEmbed(definition, { dense, sparse }, mode)) throw notAllowed;
 }
@@ -28,8 +28,8 @@ export function canEmbed(definition: IndexDefinition, { dense, sparse }: Embedde
 }
 
 /**
- * A pair of vectors for each text, of the kinds that the index has and `mode` wants. Rejects with a `VectorFailure` when
- * the model cannot be asked.
+ * Returns a pair of vectors for each text, of the kinds that the index has and `mode` selects. Rejects with a
+ * `VectorFailure` if the model fails.
  */
 export async function embedTexts(
   definition: IndexDefinition,
@@ -42,7 +42,7 @@ export async function embedTexts(
     if (dimension !== undefined && vector.length !== dimension)
       throw new VectorFailure(
         "bad gateway",
-        `The embedding model gave ${vector.length} dimensions, and the index has ${dimension}`,
+        `The embedding model returned ${vector.length} dimensions, but the index has ${dimension}`,
       );
   return texts.map((text, index) => ({
     vector: vectors?.[index],
@@ -50,7 +50,7 @@ export async function embedTexts(
   }));
 }
 
-/** A mode only means something where there are two kinds of vectors. */
+/** A mode only matters for an index with two kinds of vectors. */
 function wantsDense(definition: IndexDefinition, mode: QueryMode): boolean {
   return hasDense(definition) && (mode !== "SPARSE" || !hasSparse(definition));
 }

@@ -8,7 +8,7 @@ async function cosine(first: string, second: string, dimension = 384): Promise<n
   return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
 }
 
-test("every vector has the dimension and length 1, whatever the text", async () => {
+test("the vector of any text has the dimension and the length 1", async () => {
   const texts = ["", " … ", "a", "Hello world", "東京", "\ud800", "word ".repeat(10_000)];
   for (const dimension of [1, 2, 8, 384, 1_536, 65_536]) {
     const vectors = await new HashingEmbedder(dimension).embed(texts);
@@ -21,7 +21,7 @@ test("every vector has the dimension and length 1, whatever the text", async () 
   }
 });
 
-test("a text has the same vector always, and this one is pinned", async () => {
+test("the vector of a text never changes", async () => {
   const [vector] = await new HashingEmbedder(8).embed(["Hello world"]);
   assert.deepEqual(
     [...(vector ?? [])].map((value) => value.toFixed(4)).join(" "),
@@ -34,7 +34,7 @@ test("a text without words has the first unit vector", async () => {
   assert.deepEqual(vector, Float32Array.of(1, 0, 0));
 });
 
-test("texts with the same words are nearer than texts with words spelled alike, and those than others", async () => {
+test("same words are nearest, then words that are spelled alike, then others", async () => {
   assert.ok((await cosine("Hello world", "WORLD, hello!")) > 0.999);
   const sameWord = await cosine("hello world", "hello there");
   const alike = await cosine("connected things", "connecting thing");
@@ -47,7 +47,7 @@ test("stop words weigh little", async () => {
   assert.ok((await cosine("the fox and the hound", "fox hound")) > 0.95);
 });
 
-test("a dimension that is none is a bug", () => {
+test("an invalid dimension fails an assertion", () => {
   for (const dimension of [0, -1, 1.5, Number.NaN, 65_537])
     assert.throws(() => new HashingEmbedder(dimension), /a dimension is within bounds/);
 });

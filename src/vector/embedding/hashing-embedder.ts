@@ -1,11 +1,11 @@
 /**
- * A dense model for tests and demonstrations without a network: it knows
- * spelling, not meaning. Texts with the same words, or words that are spelled
+ * A dense model for tests and demonstrations without a network. It compares
+ * spelling, not meaning: texts with the same words, or words that are spelled
  * alike, get similar vectors; "car" and "automobile" do not.
  *
- * Each word adds itself and its groups of letters to one dimension each, with a
- * sign, both drawn from a hash; the sum is brought to length 1. So every text has
- * the same vector always and everywhere, and its words may come in any order.
+ * Each word, and each of its groups of letters, is added to one dimension with a
+ * sign; a hash gives both. The sum is scaled to length 1. So a text has the same
+ * vector on every machine, and the order of its words does not matter.
  */
 import { assert } from "../../kernel/assert.ts";
 import { DIMENSION_MAX } from "../index/definition.ts";
@@ -13,10 +13,10 @@ import type { DenseEmbedder } from "./embedder.ts";
 import { stopWords } from "./stop-words.ts";
 import { tokenOf, wordsOf } from "./tokens.ts";
 
-/** Letters of a group. A word is marked at both ends first, so its beginning and end are groups of their own. */
+/** Letters of a group. Both ends of a word are marked first, so that they form their own groups. */
 const GROUP_LENGTH = 3;
 const STOP_WORD_WEIGHT = 0.1;
-/** How long all groups of a word are together as a vector; the word itself has length 1. */
+/** The length of the vector of all groups of a word; the word itself has length 1. */
 const GROUPS_WEIGHT = 1.5;
 
 export class HashingEmbedder implements DenseEmbedder {
@@ -47,7 +47,7 @@ export class HashingEmbedder implements DenseEmbedder {
     }
     const length = Math.sqrt(sums.reduce((total, sum) => total + sum * sum, 0));
     if (length > 0) return Float32Array.from(sums, (sum) => sum / length);
-    // No word, or words that cancel each other: still a direction, so that cosines exist.
+    // Without words, or if they cancel each other out, it still gets a direction, so that cosines exist.
     const unit = new Float32Array(this.#dimension);
     unit[0] = 1;
     return unit;

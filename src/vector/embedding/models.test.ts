@@ -12,7 +12,7 @@ test("B.models, B.index: the documented dense models have their dimensions", () 
   assert.equal(findDenseModel("BM25"), undefined);
 });
 
-test("BM25 is served, and whatever is not says why", () => {
+test("BM25 is served, and every other sparse model states why it is not", () => {
   assert.equal(findSparseModel("BM25")?.embedder, bm25);
   assert.equal(findSparseModel("bm25"), undefined);
   for (const { embedder, summary } of sparseModels) if (embedder === undefined) assert.match(summary, /use BM25$/);

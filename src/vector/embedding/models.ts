@@ -5,15 +5,15 @@ import type { SparseEmbedder } from "./embedder.ts";
 export interface DenseModel {
   readonly name: string;
   readonly dimension: number;
-  /** What a text has beyond that, the model does not see. No text is refused. */
+  /** The model ignores the rest of a longer text. No text is refused. */
   readonly tokensMax: number;
 }
 
 export interface SparseModel {
   readonly name: string;
-  /** Undefined: not served. */
+  /** Undefined if it is not served. */
   readonly embedder: SparseEmbedder | undefined;
-  /** What it is, or why it is not served. */
+  /** A description, or the reason why it is not served. */
   readonly summary: string;
 }
 

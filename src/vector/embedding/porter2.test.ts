@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { stemOf } from "./porter2.ts";
 
-/** Words with the stems that Snowball's own implementation (3.1.1) gives them. */
+/** Words with the stems of Snowball's own implementation (3.1.1). */
 const pairs: readonly [string, string][] = [
   ["regular endings", "consign=consign consigned=consign consigning=consign consignment=consign consist=consist"],
   ["regular endings", "consistency=consist consistent=consist consistently=consist consolation=consol"],

@@ -3,25 +3,25 @@
  * all "connect". This is Porter2 as Snowball publishes it, in the form of its
  * release 3 (https://snowballstem.org/algorithms/english/stemmer.html).
  *
- * Token ids are made of stems and are stored for ever, so this must go on giving
- * what it gives: porter2.test.ts has the pairs.
+ * Token ids are made of stems and are stored permanently, so stems must never
+ * change: porter2.test.ts has the pairs.
  *
- * R1 is the part of a word after the first consonant that follows a vowel, R2
- * is that of R1. A `Y` is a y that is a consonant.
+ * R1 is the part of a word after the first consonant that follows a vowel, and
+ * R2 is the same part of R1. A `Y` is a y that is a consonant.
  */
 
-/** A word under way, and where its regions begin: suffixes change, regions do not. */
+/** A word being stemmed, and where its regions begin: suffixes change, regions do not. */
 interface Word {
   text: string;
   readonly r1: number;
   readonly r2: number;
 }
 
-/** What becomes of a suffix: of the longest that a word has in its step's table, and of no other. */
+/** The replacement of a suffix. Each step replaces only the longest suffix of its table that a word has. */
 interface Ending {
   readonly suffix: string;
   readonly replacement: string;
-  /** More than that the suffix lies in the region of its step. `stem` is what stands before it. */
+  /** A further condition, besides that the suffix is in the region of its step. `stem` is the part before it. */
   readonly allows?: (stem: string, word: Word) => boolean;
 }
 
@@ -40,12 +40,12 @@ const irregular: ReadonlyMap<string, string> = new Map([
   ...["sky", "news", "howe", "atlas", "cosmos", "bias", "andes"].map((word) => [word, word] as const),
 ]);
 
-/** R1 of words that begin so is what follows: else "general" and "generous" would meet, and "university" and "universe". */
+/** Prefixes whose R1 is the rest of the word: otherwise "general" and "generous", for example, had one stem. */
 const wideBeginnings = ["arsen", "commun", "emerg", "gener", "inter", "later", "organ", "past", "univers"] as const;
 
-/** Before -ing: nouns like "evening", which are no verbs. */
+/** Stems before -ing in nouns like "evening". */
 const wholeBeforeIng: ReadonlySet<string> = new Set(["even", "cann", "inn", "earr", "herr", "out"]);
-/** Before -eed: "succeed" is not of "succee". */
+/** Stems before -eed: "succeed" does not come from "succee". */
 const wholeBeforeEed: ReadonlySet<string> = new Set(["succ", "proc", "exc"]);
 
 const endsSoftly = (stem: string): boolean => /[cdeghkmnrt]$/.test(stem);
@@ -103,7 +103,7 @@ const fourthStep = byLastLetter(
     }),
 );
 
-/** The stem of a word in lower case. Apostrophes are `'`; letters that English does not have count as consonants. */
+/** The stem of a word in lower case. Apostrophes are `'`; letters outside English count as consonants. */
 export function stemOf(given: string): string {
   if (given.length < WORD_LENGTH_MIN) return given;
   const known = irregular.get(given);
@@ -122,7 +122,7 @@ export function stemOf(given: string): string {
   return word.text.toLowerCase();
 }
 
-/** A y at the beginning or after a vowel becomes Y. */
+/** Turns a y at the beginning or after a vowel into Y. */
 function markConsonants(word: string): string {
   if (!word.includes("y")) return word;
   let marked = "";
@@ -133,7 +133,7 @@ function markConsonants(word: string): string {
   return marked;
 }
 
-/** Where the region begins after the first consonant that follows a vowel at or after `from`; the end if there is none. */
+/** The start of the region after the first consonant that follows a vowel from `from` on, or the end of the text. */
 function regionAfter(word: string, from: number): number {
   let at = from;
   while (at < word.length && !isVowel(word, at)) at += 1;
@@ -174,7 +174,7 @@ function dropPastOrContinuous(word: Word): void {
   if (hasVowel(stem, stem.length)) word.text = mended(stem, r1);
 }
 
-/** Gives a verb the end that it had before -ed or -ing. */
+/** Restores the ending of a verb before -ed or -ing. */
 function mended(stem: string, r1: number): string {
   if (/(?:at|bl|iz)$/.test(stem)) return `${stem}e`;
   if (/(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/.test(stem)) return /^[aeo]..$/.test(stem) ? stem : stem.slice(0, -1);
@@ -209,7 +209,7 @@ function dropFinal(word: Word): void {
   if (isDropped) word.text = stem;
 }
 
-/** Consonant, vowel, and a consonant other than w, x and Y; or a vowel and a consonant alone; or "past". */
+/** Consonant, vowel, and a consonant other than w, x and Y; or only a vowel and a consonant; or "past". */
 function endsInShortSyllable(text: string): boolean {
   const last = text.length - 1;
   if (last < 1 || isVowel(text, last) || !isVowel(text, last - 1)) return text.endsWith("past");
@@ -231,7 +231,7 @@ function isVowel(text: string, at: number): boolean {
   }
 }
 
-/** Whether there is a vowel in front of an offset. */
+/** Whether there is a vowel before an offset. */
 function hasVowel(text: string, end: number): boolean {
   for (let at = 0; at < end; at += 1) if (isVowel(text, at)) return true;
   return false;

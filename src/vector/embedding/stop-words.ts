@@ -1,8 +1,8 @@
 /**
- * English words that say nothing about what a text is about: pronouns, articles,
- * auxiliary verbs, prepositions, conjunctions. They are Snowball's list
- * (https://snowballstem.org/algorithms/english/stop.txt), which leaves out what
- * is also a noun: will, can, may, must, might, us.
+ * English words that say nothing about the subject of a text: pronouns, articles,
+ * auxiliary verbs, prepositions, conjunctions. This is Snowball's list
+ * (https://snowballstem.org/algorithms/english/stop.txt), which omits words that
+ * are also nouns: will, can, may, must, might, us.
  *
  * Documents are stored without them, so a change here needs a new model.
  */

@@ -23,7 +23,7 @@ for (const [text, wanted] of words)
     assert.deepEqual(wordsOf(text), wanted);
   });
 
-// Ids are stored with every document: a row here is never changed.
+// Ids are stored with every document, so never change a row here.
 const ids: readonly [string, number][] = [
   ["", -2_128_831_035],
   ["a", -468_965_076],
@@ -33,11 +33,11 @@ const ids: readonly [string, number][] = [
   ["café", -1_473_556_407],
 ];
 
-test("ids of stems stay what they are", () => {
+test("ids of stems never change", () => {
   for (const [stem, id] of ids) assert.equal(tokenOf(stem), id, stem);
 });
 
-test("tokens are counted by stem, in the order of their first places, without stop words", () => {
+test("tokens are counted by stem, in order of first occurrence, without stop words", () => {
   const { counts, length } = countTokens("The connection is vector, and connected vectors don't connect");
   assert.equal(length, 5);
   assert.deepEqual(
@@ -49,7 +49,7 @@ test("tokens are counted by stem, in the order of their first places, without st
   );
 });
 
-test("stop words are in the form in which words are looked up", () => {
+test("stop words have the form of the words that are looked up", () => {
   for (const word of stopWords) assert.deepEqual(wordsOf(word), [word]);
   assert.equal(stopWords.size, 174);
 });

@@ -1,32 +1,32 @@
 /**
- * From a text to the words that count, and from a word to its number. Token ids
- * are stored with every document for ever: none of this may change what it gives
- * for a text, or old documents are no longer found.
+ * Splits a text into words, and turns words into token ids. Token ids are stored
+ * with every document permanently, so the result for a text must never change:
+ * otherwise old documents would no longer be found.
  */
 import { stemOf } from "./porter2.ts";
 import { stopWords } from "./stop-words.ts";
 
-/** Letters, marks and digits of any script; an apostrophe belongs to a word that goes on after it. */
+/** Letters, marks and digits of any script; an apostrophe belongs to a word that continues after it. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’ʼ][\p{L}\p{M}\p{N}]+)*/gu;
 const APOSTROPHES = /[’ʼ]/g;
 
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
 
-/** The words of a text as they stand there, in lower case and in Unicode's form NFKC, with `'` as the apostrophe. */
+/** The words of a text in order, in lower case and in Unicode's form NFKC, with `'` as the apostrophe. */
 export function wordsOf(text: string): readonly string[] {
   const plain = text.normalize("NFKC").toLowerCase().replace(APOSTROPHES, "'");
   return plain.match(WORD) ?? [];
 }
 
 export interface TokenCounts {
-  /** How often each token stands in the text, in the order of their first places. */
+  /** The number of occurrences of each token, in order of first occurrence. */
   readonly counts: ReadonlyMap<number, number>;
-  /** Of all of them together. */
+  /** The number of all tokens. */
   readonly length: number;
 }
 
-/** The tokens of an English text: the ids of the stems of its words, but for stop words. */
+/** The tokens of an English text: the ids of the stems of its words, without stop words. */
 export function countTokens(text: string): TokenCounts {
   const words = new Map<string, number>();
   let length = 0;

@@ -5,31 +5,31 @@
  *     name   letters, digits and _ # -
  *     index  digits, from 0; or #- and digits: counted from the end, [#-1] is the last element
  *
- * A dot always goes one object deeper: a member whose own name has a dot, or a
- * character that no name has, cannot be filtered by. A name never reaches into
- * an array and an index never into an object; either is a missing field.
+ * A dot always goes one object deeper: members whose own name has a dot, or a
+ * character not allowed in names, cannot be used in filters. A name does not
+ * select from an array, nor an index from an object; both are missing fields.
  */
 import { failureAt } from "./failure.ts";
 import { elementAt, type Json, ownMember } from "./json.ts";
 import { isDigit } from "./tokens.ts";
 
 export interface FieldPath {
-  /** In one spelling for all that mean the same: `a[007]` is `a[7]`. */
+  /** Normalized, so that equal paths have one text: `a[007]` is `a[7]`. */
   readonly text: string;
-  /** A string is a member's name, a number an element's index, negative from the end. At least one. */
+  /** At least one step: a string is a member's name, a number an element's index, negative from the end. */
   readonly steps: readonly (string | number)[];
 }
 
 export type FieldReader = (metadata: Json) => Json | undefined;
 
-/** More than any array has; and it keeps an index exact. */
+/** Enough for any array, and still an exact number. */
 const INDEX_DIGITS_MAX = 9;
 
 const DOT = ".";
 const OPEN = "[";
 const CLOSE = "]";
 
-/** Reads the path that is the word at `start` of the filter. Throws a `FilterFailure`. */
+/** Parses the path in the word at `start` of the filter. Throws a `FilterFailure`. */
 export function parseFieldPath(filter: string, start: number, end: number): FieldPath {
   const steps: (string | number)[] = [];
   let text = "";
@@ -59,7 +59,7 @@ export function parseFieldPath(filter: string, start: number, end: number): Fiel
   return { text, steps };
 }
 
-/** A function that finds the field, or undefined for a missing one. It allocates nothing. */
+/** Returns a function that finds the field, or undefined if it is missing. The function allocates nothing. */
 export function fieldReader({ steps }: FieldPath): FieldReader {
   const [first] = steps;
   if (typeof first === "string" && steps.length === 1) return (metadata) => ownMember(metadata, first);

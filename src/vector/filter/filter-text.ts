@@ -1,4 +1,4 @@
-/** Filters by their text. A filter that was read is kept, because programs ask with the same few again and again. */
+/** A cache of parsed filters by their text, because programs use the same few again and again. */
 import { unprocessable } from "../failure.ts";
 import { FilterFailure } from "./failure.ts";
 import { compileFilter, type Filter } from "./filter.ts";
@@ -7,7 +7,7 @@ const FILTERS_KEPT_MAX = 256;
 
 const kept = new Map<string, Filter>();
 
-/** Throws a `VectorFailure` whose text says what is wrong with it and where. */
+/** Throws a `VectorFailure` whose text states the error and its place. */
 export function readFilter(text: string): Filter {
   const known = kept.get(text);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Which records a filter lets through: operators, types, missing fields, paths, AND and OR. */
+/** The records that pass a filter: operators, types, missing fields, paths, AND and OR. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileFilter } from "./filter.ts";
@@ -14,7 +14,7 @@ const record: Json = JSON.parse(`{
   "economy": { "industries": ["Tourism", "Textile", "Finance"] }
 }`);
 
-/** Filters by what they say about the record above. */
+/** Filters that the record above passes, and those that it does not. */
 const holds: readonly string[] = [
   "city = 'Istanbul'",
   "city != 'Ankara'",
@@ -123,7 +123,7 @@ test("B2.filter: records pass by their values", () => {
   for (const filter of fails) assert.equal(compileFilter(filter).matches(record), false, filter);
 });
 
-/** One condition of each operator, about a field that is not there or is null. */
+/** One condition for each operator, on a field that is missing or null. */
 const conditionByWords: Readonly<Record<string, string>> = {
   "=": "x = 1",
   "!=": "x != 1",
@@ -141,7 +141,7 @@ const conditionByWords: Readonly<Record<string, string>> = {
   "HAS NOT FIELD": "HAS NOT FIELD x",
 };
 
-test("B2.filter.missing: a missing field passes HAS NOT FIELD alone, a null HAS FIELD alone, for every operator", () => {
+test("B2.filter.missing: of all operators, a missing field passes only HAS NOT FIELD, a null only HAS FIELD", () => {
   for (const { words } of operators) {
     const filter = compileFilter(conditionByWords[words] ?? "");
     const ofMissing = words === "HAS NOT FIELD";
@@ -151,7 +151,7 @@ test("B2.filter.missing: a missing field passes HAS NOT FIELD alone, a null HAS 
   }
 });
 
-test("B2.filter.missing: a field of a type that the operator's row does not name does not pass", () => {
+test("B2.filter.missing: a field of a type that the operator's row does not list never passes", () => {
   const values: readonly (readonly [type: string, value: Json])[] = [
     ["string", "2"],
     ["number", 2],
@@ -167,14 +167,14 @@ test("B2.filter.missing: a field of a type that the operator's row does not name
   }
 });
 
-test("an empty filter lets every record through, also one without metadata", () => {
+test("every record passes an empty filter, even one without metadata", () => {
   const filter = compileFilter("  ");
   assert.equal(filter.expression, undefined);
   assert.equal(filter.matches(undefined), true);
   assert.equal(filter.matches({ a: 1 }), true);
 });
 
-test("B-08: names that every object inherits are missing fields, and fields when the record has them", () => {
+test("B-08: inherited names are missing fields, unless the record has them", () => {
   const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "__defineGetter__"];
   for (const name of names) {
     const has = compileFilter(`HAS FIELD ${name}`);
@@ -187,7 +187,7 @@ test("B-08: names that every object inherits are missing fields, and fields when
   assert.equal(compileFilter("a = 1").matches(Object.assign(Object.create(null), { a: 1 })), true);
 });
 
-test("a filter that was compiled once decides any number of records, in any order", () => {
+test("a compiled filter matches any number of records, in any order", () => {
   const filter = compileFilter("city GLOB '*a*b*' AND n NOT IN (1, 2)");
   const rows: readonly (readonly [Json, boolean])[] = [
     [{ city: "xaxbx", n: 3 }, true],

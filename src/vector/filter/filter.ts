@@ -1,12 +1,12 @@
 /**
- * A metadata filter: its text is read once, and what comes out decides any
- * number of records. Each condition becomes a function that knows its field and
- * its operands, and AND and OR become functions over those, so that deciding a
- * record parses nothing and allocates nothing.
+ * A metadata filter is compiled once and matched against any number of records.
+ * Each condition becomes a function with its field and operands, and AND and OR
+ * become functions of those, so that matching a record parses nothing and
+ * allocates nothing.
  *
- * A field that the record does not have gives `whenMissing` of the operator's
- * row; a record without metadata has no fields. An empty filter is no filter:
- * every record matches it, also one without metadata.
+ * A missing field gives `whenMissing` of the operator's row; a record without
+ * metadata has no fields. Every record matches an empty filter, even one without
+ * metadata.
  */
 import { fieldReader } from "./field-path.ts";
 import type { Json } from "./json.ts";
@@ -14,18 +14,18 @@ import { type Condition, type Expression, parseFilter } from "./parser.ts";
 
 export interface Filter {
   readonly text: string;
-  /** What the text says, for whoever plans a search; undefined for an empty filter. */
+  /** The parsed expression, for planning a search; undefined for an empty filter. */
   readonly expression: Expression | undefined;
-  /** Whether a record with this metadata passes. Never throws; `filterWork` says what it cost. */
+  /** Whether a record with this metadata passes. Never throws; `filterWork` has the cost. */
   matches(metadata: Json | undefined): boolean;
 }
 
 type Predicate = (metadata: Json) => boolean;
 
-/** Fields of a record without metadata are read from here. */
+/** The fields of a record without metadata. */
 const NO_METADATA: Json = Object.freeze(Object.create(null));
 
-/** Reads a filter. Throws a `FilterFailure` that says what is wrong and where. */
+/** Compiles a filter. Throws a `FilterFailure` that states the error and its place. */
 export function compileFilter(text: string): Filter {
   const expression = parseFilter(text);
   const passes = expression === undefined ? everything : predicateOf(expression);

@@ -1,22 +1,22 @@
 /**
  * GLOB patterns, compiled once and matched against many strings.
  *
- *     *        any characters, also none    [abc]   one of these       [^abc]  none of these
+ *     *        any characters, or none      [abc]   one of these       [^abc]  none of these
  *     ?        one character                [a-c]   one of a range     \x      x itself
  *
- * The patterns are those of KEYS in the store, its leniency included: a class
- * without its ] ends with the pattern, and a range may end at ]. But they are
- * about text, not about bytes: a character is a code point, and * matches the
- * empty string too. So the two do not share a matcher.
+ * The patterns are those of KEYS in the store, and equally lenient: a class
+ * without its ] ends with the pattern, and a range may end at ]. But they match
+ * text, not bytes: a character is a code point, and * matches the empty string
+ * too. So the two do not share a matcher.
  *
- * Every element but * takes exactly one character. So when a later * is
- * reached, the earlier ones need never be tried again: on failure only the
- * last star takes one character more. Work is at most pattern length times
- * subject length (threats A-07, B-04).
+ * Every element except * takes exactly one character. So when a later * is
+ * reached, earlier ones are never tried again: on failure only the last star
+ * takes one character more. The work is at most pattern length times subject
+ * length (threats A-07, B-04).
  */
 import { filterWork } from "./work.ts";
 
-/** An element is the code point that it stands for, or one of these, or a class: `FIRST_CLASS` minus its number. */
+/** An element is a code point, or one of these, or a class: `FIRST_CLASS` minus its number. */
 const ANY = -1;
 const STAR = -2;
 const FIRST_CLASS = -3;
@@ -41,7 +41,7 @@ const BACKSLASH = code("\\");
 const CARET = code("^");
 const DASH = code("-");
 
-/** A function that is true for strings which the pattern matches as a whole. It allocates nothing. */
+/** Returns a function that tests whether the pattern matches a whole string. The function allocates nothing. */
 export function compileGlob(pattern: string): (subject: string) => boolean {
   const { elements, classes } = parse(pattern);
   const pieces = literalPieces(elements);
@@ -54,7 +54,7 @@ function elementMatcher({ elements, classes }: Pattern): (subject: string) => bo
     const length = subject.length;
     let at = 0;
     let taken = 0;
-    /** Behind the last star, and the first character that this star has not taken. */
+    /** The element after the last star, and the first character that this star has not taken. */
     let afterStar = -1;
     let starTaken = 0;
     let steps = 1;
@@ -87,15 +87,15 @@ function elementMatcher({ elements, classes }: Pattern): (subject: string) => bo
   };
 }
 
-/** `codePointAt`, at less than half the price for what is not a surrogate. */
+/** `codePointAt`, at less than half the cost if the unit is not a surrogate. */
 function characterAt(subject: string, at: number): number {
   const unit = subject.charCodeAt(at);
   return unit >= 0xd800 && unit < 0xdc00 ? (subject.codePointAt(at) as number) : unit;
 }
 
 /**
- * The texts between the stars of a pattern of nothing else, or undefined. Half
- * a surrogate pair is left to the other matcher: it must not be found in a pair.
+ * The literals between the stars, or undefined if the pattern has other elements.
+ * Lone surrogates are left to the other matcher: they must not match in a pair.
  */
 function literalPieces(elements: readonly number[]): readonly string[] | undefined {
   const pieces = [""];
@@ -107,7 +107,7 @@ function literalPieces(elements: readonly number[]): readonly string[] | undefin
   return pieces.every((piece) => piece.isWellFormed()) ? pieces : undefined;
 }
 
-/** The same answers as `elementMatcher` gives, by V8's own search, in a fraction of the time. */
+/** The same results as `elementMatcher`, by V8's own search, in a fraction of the time. */
 function pieceMatcher(pieces: readonly string[]): (subject: string) => boolean {
   const [first = ""] = pieces;
   const last = pieces.at(-1) ?? "";
@@ -165,7 +165,7 @@ function parse(pattern: string): Pattern {
   return { elements, classes };
 }
 
-/** The class whose [ stands in front of `start`. */
+/** Parses the class whose [ is before `start`. */
 function parseClass(codes: readonly number[], start: number): CharacterClass & { readonly end: number } {
   const ranges: number[] = [];
   let at = start;

@@ -1,33 +1,32 @@
 /**
- * Metadata as filters see it: what `JSON.parse` makes, but whole numbers beyond
- * 2^53 are bigints, so that two of them are equal only if they are the same.
- * Each value has one form: a whole number is a bigint if and only if it is not a
- * safe integer. Objects may have a prototype or none; `ownMember` is the only
- * way in, so a name in a filter never finds anything but what the record's own
- * JSON said (threats B-08).
+ * Metadata as filters see it: the result of `JSON.parse`, but whole numbers
+ * beyond 2^53 are bigints, so that they compare exactly. Each value has one form:
+ * a whole number is a bigint if and only if it is not a safe integer. Objects may
+ * have a prototype or not; all access is through `ownMember`, so a filter finds
+ * only names in the record's own JSON (threats B-08).
  */
 import { parseWithLarge } from "../../kernel/json/spelling.ts";
 
 export type Scalar = string | number | bigint | boolean;
 export type Json = Scalar | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** In compact JSON: a number of sixteen digits and more, or one with an exponent. */
+/** A number in compact JSON with sixteen digits or more, or with an exponent. */
 const MAY_BE_LARGE = /[:,[]-?(?:\d{16}|\d[\d.]*[eE]\+?\d)/;
 const WHOLE = /^[+-]?\d+$/;
 
-/** Compact JSON of metadata. */
+/** Parses the compact JSON of metadata. */
 export function parseMetadata(text: string): Json {
   // Most metadata has no such number, and is parsed in a fifth of the time.
   return MAY_BE_LARGE.test(text) ? (parseWithLarge(text, numberOf) as Json) : JSON.parse(text);
 }
 
-/** The number that is spelled so, within the range of float64. What has a point or an exponent is a float64. */
+/** The number of a spelling, within the range of float64. Spellings with a point or an exponent give a float64. */
 export function numberOf(spelling: string): number | bigint {
   const value = exact(Number(spelling));
   return typeof value === "bigint" && WHOLE.test(spelling) ? BigInt(spelling) : value;
 }
 
-/** The one form of a number that JSON.parse made. */
+/** The canonical form of a number from JSON.parse. */
 export function exact(value: number): number | bigint {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -36,13 +35,13 @@ export function isNumeric(value: Json): value is number | bigint {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-/** The member of that name, or undefined when `value` is no object or its own members do not include it. */
+/** The own member of that name, or undefined if `value` is not an object or has no such member. */
 export function ownMember(value: Json, name: string): Json | undefined {
   if (typeof value !== "object" || value === null || isArray(value)) return undefined;
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** The element, counted from the end when `index` is negative, or undefined when there is none. */
+/** The element, counted from the end if `index` is negative, or undefined if it does not exist. */
 export function elementAt(value: Json, index: number): Json | undefined {
   if (!isArray(value)) return undefined;
   return value[index < 0 ? value.length + index : index];

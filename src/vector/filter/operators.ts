@@ -4,11 +4,11 @@
  * every example, so neither can drift.
  *
  * `test` gets the operands once, when the filter is compiled, and returns the
- * function that sees the fields. It never sees a missing field: `whenMissing`
- * answers for that. A field of a type that is not in `fields` does not match,
- * however the operator is negated; JSON null is of no type and only exists.
- * Among the types in `fields`, values of different types are never equal, but
- * that true and false are also 1 and 0. Nothing here can fail.
+ * function that tests fields. It never gets a missing field: `whenMissing` is
+ * the result for those. A field of a type that is not in `fields` does not match,
+ * even if the operator is negated; JSON null has no type and only exists. Values
+ * of different types are never equal, except that true and false are also 1 and
+ * 0. Nothing here can fail.
  */
 import { compileGlob } from "./glob.ts";
 import { exact, isArray, isNumeric, isScalar, type Json, type Scalar } from "./json.ts";
@@ -18,20 +18,20 @@ export type FieldTest = (field: Json) => boolean;
 export type FieldType = "string" | "number" | "boolean" | "array" | "any";
 
 export interface Operator {
-  /** In upper case; read in any. */
+  /** In upper case; parsed in any case. */
   readonly words: string;
-  /** Where the words stand. */
+  /** The place of the words. */
   readonly place: "before the field" | "after the field";
   readonly operand: "literal" | "string" | "list" | "none";
-  /** Types of fields that it can match. */
+  /** The types of fields that it can match. */
   readonly fields: readonly FieldType[];
-  /** What it answers for a field that the record does not have. */
+  /** The result for a missing field. */
   readonly whenMissing: boolean;
-  /** True: exactly the fields that are equal to an operand pass. For whoever finds records by value. */
+  /** True if exactly the fields that are equal to an operand pass. For lookups by value. */
   readonly equality?: true;
-  /** Exactly the numbers on this side of the operand pass. For whoever has many numbers at once. */
+  /** The side of the operand on which numbers pass. For testing many numbers at once. */
   readonly side?: "below" | "at most" | "above" | "at least";
-  /** True when the condition holds, for the manual. */
+  /** When the condition holds, for the manual. */
   readonly meaning: string;
   readonly example: string;
   test(operands: readonly Scalar[]): FieldTest;
@@ -57,7 +57,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: scalars,
     whenMissing: false,
-    meaning: "the field is there and not equal to the value",
+    meaning: "the field exists and is not equal to the value",
     example: "country != 'Germany'",
     test: ([unwanted]) => scalarBut(equalTo(unwanted)),
   },
@@ -111,7 +111,7 @@ export const operators: readonly Operator[] = [
     operand: "string",
     fields: ["string"],
     whenMissing: false,
-    meaning: "the whole field matches the pattern, upper and lower case told apart",
+    meaning: "the whole field matches the pattern, case-sensitive",
     example: "city GLOB '?[sz]*[^m-z]'",
     test([pattern]) {
       const matches = compileGlob(String(pattern));
@@ -148,7 +148,7 @@ export const operators: readonly Operator[] = [
     operand: "list",
     fields: scalars,
     whenMissing: false,
-    meaning: "the field is there and equal to none of the values",
+    meaning: "the field exists and is not equal to any of the values",
     example: "country NOT IN ('Germany', 'Turkey', 'France')",
     test: (unwanted) => scalarBut(oneOf(unwanted)),
   },
@@ -171,7 +171,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: ["array"],
     whenMissing: false,
-    meaning: "the field is an array of which no element is equal to the value",
+    meaning: "the field is an array, and no element is equal to the value",
     example: "economy.major_industries NOT CONTAINS 'Steel'",
     test([unwanted]) {
       const isUnwanted = equalTo(unwanted);
@@ -184,7 +184,7 @@ export const operators: readonly Operator[] = [
     operand: "none",
     fields: ["any"],
     whenMissing: false,
-    meaning: "the field is there, even as null",
+    meaning: "the field exists, even as null",
     example: "HAS FIELD geography.coordinates",
     test: () => () => true,
   },
@@ -194,7 +194,7 @@ export const operators: readonly Operator[] = [
     operand: "none",
     fields: [],
     whenMissing: true,
-    meaning: "the field is not there; also true for a record without metadata",
+    meaning: "the field does not exist; also true for a record without metadata",
     example: "HAS NOT FIELD geography.coordinates",
     test: () => () => false,
   },
@@ -205,7 +205,7 @@ const never: FieldTest = () => false;
 function equalTo(wanted: Scalar | undefined): FieldTest {
   const value = typeof wanted === "boolean" ? Number(wanted) : wanted;
   if (typeof value === "bigint") return (field) => exactField(field) === value;
-  // Not more than one comparison where one is enough: this is the innermost function of a scan.
+  // Only one comparison where one is enough: this is the innermost function of a scan.
   if (value !== 1 && value !== 0) return (field) => field === value;
   const flag = value === 1;
   return (field) => field === value || field === flag;
@@ -230,7 +230,7 @@ function scalarBut(isUnwanted: FieldTest): FieldTest {
   return (field) => isScalar(field) && !isUnwanted(field);
 }
 
-/** Only numbers have an order: the grammar allows other bounds, and nothing is on either side of them. */
+/** Only numbers are ordered. The grammar allows other bounds, but no field is on either side of them. */
 function ordered(bound: Scalar | undefined, test: (bound: number | bigint) => FieldTest): FieldTest {
   return bound !== undefined && isNumeric(bound) ? test(bound) : never;
 }

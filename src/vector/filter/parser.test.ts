@@ -1,11 +1,11 @@
-/** What is a filter and what is none, with the texts that say why; and the bounds of reading one. */
+/** Valid and invalid filters, with the error texts; and the bounds of parsing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FilterFailure } from "./failure.ts";
 import { operators } from "./operators.ts";
 import { DEPTH_MAX, type Expression, GLOB_LENGTH_SUM_MAX, LENGTH_MAX, parseFilter } from "./parser.ts";
 
-/** The expression in one line, with every parenthesis that it has. */
+/** The expression in one line, with all parentheses. */
 function spelled(expression: Expression | undefined): string {
   if (expression === undefined) return "";
   if (expression.kind !== "condition")
@@ -89,7 +89,7 @@ const refused: readonly (readonly [filter: string, failure: string])[] = [
   ["a IN 'x'", "Invalid filter at character 6: expected ( after IN, found 'x'"],
   ["a IN ('x' 'y')", "Invalid filter at character 11: expected , or ), found 'y'"],
   ["a IN ('x'", "Invalid filter at character 10: expected , or ), found the end"],
-  ["NOT a = 1", "Invalid filter at character 1: NOT stands behind a field, in front of GLOB, IN or CONTAINS"],
+  ["NOT a = 1", "Invalid filter at character 1: NOT must follow a field, before GLOB, IN or CONTAINS"],
   ["a NOT 5", "Invalid filter at character 7: expected GLOB, IN or CONTAINS after NOT, found 5"],
   ["a NOT = 5", "Invalid filter at character 7: expected GLOB, IN or CONTAINS after NOT, found ="],
   ["HAS geography", "Invalid filter at character 5: expected FIELD or NOT FIELD after HAS, found geography"],
@@ -149,11 +149,11 @@ const refused: readonly (readonly [filter: string, failure: string])[] = [
   ["= 'unterminated", "Invalid filter at character 1: expected a field name, found ="],
 ];
 
-test("B2.filter.grammar, B2.filter.fields: what the grammar allows is read as it says", () => {
+test("B2.filter.grammar, B2.filter.fields: parses filters as the grammar defines them", () => {
   for (const [filter, expression] of accepted) assert.equal(spelled(parseFilter(filter)), expression, filter);
 });
 
-test("B2.filter.grammar: everything else is refused with its place and what was expected there", () => {
+test("B2.filter.grammar: rejects everything else, with its place and the expected words", () => {
   for (const [filter, failure] of refused) assert.equal(failureOf(filter), failure, filter);
 });
 
@@ -171,7 +171,7 @@ test("B-04: a filter may have 4,096 characters", () => {
   assert.equal(failureOf(condition.padEnd(LENGTH_MAX)), "accepted");
   assert.equal(
     failureOf(condition.padEnd(LENGTH_MAX + 1)),
-    "Invalid filter: it has 4097 characters, and 4096 are allowed",
+    "Invalid filter: it has 4097 characters. Limit: 4096",
   );
 });
 
@@ -181,7 +181,7 @@ test("B-04: parentheses may be 32 deep", () => {
   assert.equal(failureOf(nested(DEPTH_MAX)), "accepted");
   assert.equal(
     failureOf(nested(DEPTH_MAX + 1)),
-    "Invalid filter at character 33: more than 32 parentheses inside each other",
+    "Invalid filter at character 33: parentheses are nested more than 32 deep",
   );
   assert.equal(failureOf(Array.from({ length: 100 }, () => "(a = 1)").join(" AND ")), "accepted");
 });

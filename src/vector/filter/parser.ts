@@ -1,19 +1,20 @@
 /**
- * From the text of a filter to its expression (B2.filter.grammar).
+ * Parses the text of a filter into its expression (B2.filter.grammar).
  *
  *     or         and ( OR and )*
  *     and        primary ( AND primary )*             AND binds tighter
  *     primary    "(" or ")" | prefix field | field infix operand
- *     operand    literal | string | "(" literal ( "," literal )* ")" | nothing, as the operator's row says
+ *     operand    literal | string | "(" literal ( "," literal )* ")" | nothing, depending on the operator's row
  *     literal    string | number | TRUE | FALSE
  *
- * Keywords are read in any case and only where they can stand, so a field may
- * be called `in` or `has`. There is no NOT of its own.
+ * Keywords are accepted in any case and recognised only where the grammar allows
+ * them, so a field may be called `in` or `has`. NOT is not an operator by itself.
  *
  * (1) Neither this recursion nor any over the expression goes deeper than
  *     `DEPTH_MAX` allows.
- * (2) Reading takes time linear in the text, which has at most `LENGTH_MAX`.
- * (3) Deciding one record takes at most `GLOB_LENGTH_SUM_MAX` steps for each
+ * (2) Parsing takes time linear in the text, which has at most `LENGTH_MAX`
+ *     characters.
+ * (3) Matching a record takes at most `GLOB_LENGTH_SUM_MAX` steps for each
  *     character of its texts and one for each element of its arrays and each
  *     condition.
  */
@@ -27,7 +28,7 @@ export interface Condition {
   readonly kind: "condition";
   readonly path: FieldPath;
   readonly operator: Operator;
-  /** As many as the operator's kind of operand says. */
+  /** As many as the operator's kind of operand requires. */
   readonly operands: readonly Scalar[];
 }
 
@@ -43,20 +44,20 @@ export type Expression =
 export const LENGTH_MAX = 4_096;
 /** Parentheses around a condition (threats B-04). */
 export const DEPTH_MAX = 32;
-/** Characters of all GLOB patterns of a filter. At worst 0.1 s for a record whose one text has 48 KB. */
+/** Characters of all GLOB patterns of a filter. At worst 0.1 s for a record with a text of 48 KB. */
 export const GLOB_LENGTH_SUM_MAX = 256;
 
 const WORDS_MAX = Math.max(...operators.map(({ words }) => words.split(" ").length));
 
-/** The expression, or undefined for a text of nothing but white space. Throws a `FilterFailure`. */
+/** The expression, or undefined if the text is only white space. Throws a `FilterFailure`. */
 export function parseFilter(text: string): Expression | undefined {
   // keeps (2)
-  if (text.length > LENGTH_MAX) throw tooLarge(`it has ${text.length} characters, and ${LENGTH_MAX} are allowed`);
+  if (text.length > LENGTH_MAX) throw tooLarge(`it has ${text.length} characters. Limit: ${LENGTH_MAX}`);
   const parser = new Parser(text);
   return parser.isAtEnd() ? undefined : parser.parseWhole();
 }
 
-/** A place in the tokens of one filter. */
+/** Reads the tokens of one filter from left to right. */
 class Parser {
   readonly #text: string;
   readonly #tokens: readonly Token[];
@@ -105,7 +106,7 @@ class Parser {
   #parseGroup(): Expression {
     // keeps (1)
     if (this.#depth === DEPTH_MAX)
-      throw failureAt(this.#text, this.#peek().start, `more than ${DEPTH_MAX} parentheses inside each other`);
+      throw failureAt(this.#text, this.#peek().start, `parentheses are nested more than ${DEPTH_MAX} deep`);
     this.#depth += 1;
     this.#at += 1;
     const expression = this.#parseOr();
@@ -171,7 +172,7 @@ class Parser {
     return value;
   }
 
-  /** The operator with the most words that stand here in this place, if any, and steps over it. */
+  /** Takes the operator with the most words that is next and fits this place, if any. */
   #takeOperator(place: Operator["place"]): Operator | undefined {
     for (let count = WORDS_MAX; count > 0; count -= 1) {
       const words = this.#wordsHere(count);
@@ -190,7 +191,7 @@ class Parser {
       .join(" ");
   }
 
-  /** Behind a field stands no operator: one of the two is half an operator, or neither is. */
+  /** The error if no operator follows a field: one of the two may be half an operator, or neither. */
   #noOperator(field: Token): FilterFailure {
     const name = field.text.toUpperCase();
     const here = this.#peek().text.toUpperCase();
@@ -198,16 +199,16 @@ class Parser {
       [`${name} ${here}`, "before the field"],
       [here, "after the field"],
     ] as const) {
-      const next = wordsBehind(begun, place);
+      const next = wordsAfter(begun, place);
       if (next.length === 0) continue;
       this.#at += 1;
       return this.#unexpected(`${orList(next)} after ${begun}`);
     }
-    const prefixes = wordsBehind(name, "before the field");
+    const prefixes = wordsAfter(name, "before the field");
     if (prefixes.length > 0) return this.#unexpected(`${orList(prefixes)} after ${name}`);
-    const infixes = wordsBehind(name, "after the field");
+    const infixes = wordsAfter(name, "after the field");
     if (infixes.length > 0)
-      return failureAt(this.#text, field.start, `${name} stands behind a field, in front of ${orList(infixes)}`);
+      return failureAt(this.#text, field.start, `${name} must follow a field, before ${orList(infixes)}`);
     const all = operators.filter(({ place }) => place === "after the field").map(({ words }) => words);
     return this.#unexpected(`one of ${all.join(" ")} after ${shown(field)}`);
   }
@@ -231,7 +232,7 @@ class Parser {
   }
 
   #peek(): Token {
-    // The last token is an `end` or `broken`, and nothing steps over those.
+    // The last token is an `end` or `broken`, which is never taken.
     return this.#tokens[this.#at] as Token;
   }
 }
@@ -248,8 +249,8 @@ function literalOf(token: Token): Scalar | undefined {
   return word === "TRUE" ? true : word === "FALSE" ? false : undefined;
 }
 
-/** What may follow words that begin an operator: GLOB, IN and CONTAINS for NOT. Empty if they begin none. */
-function wordsBehind(begun: string, place: Operator["place"]): readonly string[] {
+/** The words that may follow the beginning of an operator: GLOB, IN and CONTAINS for NOT. Empty if there are none. */
+function wordsAfter(begun: string, place: Operator["place"]): readonly string[] {
   return operators
     .filter((row) => row.place === place && row.words.startsWith(`${begun} `))
     .map(({ words }) => words.slice(begun.length + 1));

@@ -1,14 +1,14 @@
 /**
- * The words of a filter.
+ * The tokens of a filter.
  *
  *     word      a letter or _, then letters, digits and _ . [ ] # -      a field, a keyword, true, false
  *     number    [+-] digits [.digits] [e[+-]digits], or .digits          finite
- *     string    '…' or "…"; \' \" \\ stand for ' " \, any other backslash for itself
+ *     string    '…' or "…"; \' \" \\ mean ' " \, any other backslash is literal
  *     symbol    ( ) , or a run of = ! < >
  *
- * A hyphen is part of a word, so `a-1` is a field. What is none of these ends
- * the list with a `broken` token, whose problem the parser reports if it gets
- * that far: of two mistakes the first one is told.
+ * A hyphen is part of a word, so `a-1` is a field. Anything else ends the list
+ * with a `broken` token, whose problem the parser reports if it gets that far,
+ * so that the first of two mistakes is reported.
  */
 
 import { numberOf } from "./json.ts";
@@ -19,7 +19,7 @@ export type Token =
   | { readonly kind: "number"; readonly text: string; readonly start: number; readonly value: number | bigint }
   | { readonly kind: "broken"; readonly text: string; readonly start: number; readonly problem: string };
 
-/** Characters of a token that an error text shows. */
+/** The most characters of a token in an error text. */
 const SHOWN_LENGTH_MAX = 40;
 
 /** At least one token, the last of kind `end` or `broken`. Takes time linear in the text. Never throws. */
@@ -98,7 +98,7 @@ function numberAt(filter: string, start: number): Token {
   return { kind: "number", text, start, value: numberOf(text) };
 }
 
-/** Where the longest number that starts here ends, or -1 if none does. */
+/** The end of the longest number that starts here, or -1 if none does. */
 function endOfNumber(filter: string, start: number): number {
   let at = start;
   if (filter.charCodeAt(at) === PLUS || filter.charCodeAt(at) === MINUS) at += 1;
@@ -127,7 +127,7 @@ function endOfWord(filter: string, start: number): number {
   return at;
 }
 
-// Past its end a text has the code NaN, for which each of these is false.
+// Past the end of a text the code is NaN, for which each of these returns false.
 
 const SINGLE_QUOTE = 0x27;
 const DOUBLE_QUOTE = 0x22;

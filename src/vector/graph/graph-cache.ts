@@ -49,7 +49,7 @@ export class GraphCache {
     for (const [name, { namespace }] of wanted) {
       const bytes = found.has(name) ? await this.#files.read(name) : undefined;
       const refusal = namespace.startGraph(bytes);
-      if (refusal !== undefined) this.#log.warn("a graph file is not used and built anew", { file: name, refusal });
+      if (refusal !== undefined) this.#log.warn("a graph file cannot be used, and its graph is built again", { file: name, refusal });
       const isCurrent = bytes !== undefined && refusal === undefined && namespace.pendingCount === 0;
       if (isCurrent) this.#savedAt.set(name, namespace.graphInsertCount);
     }

@@ -70,7 +70,7 @@ export class IndexWrites {
     if (this.#state.memory.mayGrow) return;
     throw new VectorFailure(
       "unavailable",
-      "The memory of the vector index is nearly used up, and this index has much of it: delete some vectors, or raise --vector-memory",
+      "The memory of the vector index is nearly used up, and this index uses much of it: delete some vectors, or raise --vector-memory",
     );
   }
 
