@@ -33,7 +33,7 @@ export { logEntry } from "./history.ts";
 export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";
 export { Messaging, type MessagingOptions } from "./messaging.ts";
 export type { CallbackPlan, EnvelopeFields, Redaction } from "./options/envelope.ts";
-export { InvalidFlowControl, parseCount, parsePeriodMs } from "./options/flow-control-value.ts";
+export { InvalidFlowControl, PERIOD_MS_MAX, parseCount, parsePeriodMs } from "./options/flow-control-value.ts";
 export { checkHeaderName, checkHeaderValue, isForwarded } from "./options/forwarded-headers.ts";
 export { type HeaderLists, headerLists, headerText } from "./options/header-lists.ts";
 export { headerFamilies, headerRows } from "./options/header-rows.ts";

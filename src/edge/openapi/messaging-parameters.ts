@@ -2,8 +2,8 @@
 
 import { canonicalName } from "../../kernel/header-name.ts";
 import { headerFamilies, headerRows } from "../../messaging/mod.ts";
-import { type FilterTarget, filterRows } from "../messaging/filters/messages.ts";
-import { runsFilterRows } from "../messaging/filters/runs.ts";
+import { type FilterTarget, filterRows, orderNames } from "../messaging/filters/messages.ts";
+import { EXACT_URL, runsFilterRows } from "../messaging/filters/runs.ts";
 import { trimBodyRow } from "../messaging/views/trim-body.ts";
 import type { Parameter } from "./operation.ts";
 import { list, type Schema, text, words } from "./schema.ts";
@@ -92,7 +92,7 @@ export function filters(target: FilterTarget): readonly Parameter[] {
 export const runFilters: readonly Parameter[] = [
   ...runsFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
   {
-    name: "workflowUrlExactMatch",
+    name: EXACT_URL,
     in: "query",
     schema: words("true", "false"),
     description: "`workflowUrl` is the whole URL",
@@ -100,7 +100,7 @@ export const runFilters: readonly Parameter[] = [
 ];
 
 export const cursor: Parameter = { name: "cursor", in: "query", schema: text, description: "Of the page before" };
-export const order: Parameter = { name: "order", in: "query", schema: words("earliestFirst", "latestFirst") };
+export const order: Parameter = { name: "order", in: "query", schema: words(...orderNames) };
 
 export const trimBody: Parameter = {
   name: trimBodyRow.name,

@@ -3,6 +3,7 @@
  * entry for each row of `messagingRoutes`, by its id. What a row says (path,
  * method, token, statuses of success) is read from the row.
  */
+import { PERIOD_MS_MAX } from "../../messaging/mod.ts";
 import type { MessagingRoute, Method } from "../messaging/route.ts";
 import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "../messaging/routes/dead-letters.ts";
 import { FAILED_RUN_START_MAX } from "../messaging/routes/failed-runs.ts";
@@ -207,7 +208,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: [
       query("parallelism", { type: "integer", minimum: 1 }),
       query("rate", { type: "integer", minimum: 1 }),
-      query("period", { type: "integer", minimum: 1, maximum: 604_800 }, "Seconds, of the rate"),
+      query("period", { type: "integer", minimum: 1, maximum: PERIOD_MS_MAX / 1_000 }, "Seconds, of the rate"),
     ],
     done: empty,
   },

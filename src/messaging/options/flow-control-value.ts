@@ -24,7 +24,7 @@ export class InvalidFlowControl extends Error {
 }
 
 const SECOND_MS = 1_000;
-const WEEK_MS = 7 * 86_400_000;
+export const PERIOD_MS_MAX = 7 * 86_400_000;
 /** Of parallelism and rate. Beyond it a limit is none. */
 const COUNT_MAX = 1_000_000_000;
 /** In characters: the names and numbers above need less than a hundred. */
@@ -86,6 +86,7 @@ export function parsePeriodMs(value: string): number {
   if (periodMs === undefined)
     throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: give a span such as 30s, 5m or 1d`);
   if (periodMs === 0) throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it must be above 0`);
-  if (periodMs > WEEK_MS) throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it is above a week`);
+  if (periodMs > PERIOD_MS_MAX)
+    throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it is above a week`);
   return periodMs;
 }

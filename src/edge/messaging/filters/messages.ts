@@ -279,12 +279,14 @@ const orders: Readonly<Record<string, Page["order"]>> = {
   latestFirst: "latest first",
 };
 
+export const orderNames: readonly string[] = Object.keys(orders);
+
 /** Count, cursor and order of a list. A count above the limit becomes the limit. Throws a `MessagingFailure`. */
 export function readPage(parameters: Parameters, { countDefault, countMax, orderDefault }: PageBounds): Page {
   const order = parameters.text("order");
   if (order !== undefined && !Object.hasOwn(orders, order)) {
     throw badRequest(
-      `Invalid value for order: ${JSON.stringify(order.slice(0, NAME_LENGTH_MAX))}: use ${Object.keys(orders).join(" or ")}`,
+      `Invalid value for order: ${JSON.stringify(order.slice(0, NAME_LENGTH_MAX))}: use ${orderNames.join(" or ")}`,
     );
   }
   const cursor = parameters.text("cursor");

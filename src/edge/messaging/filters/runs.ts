@@ -104,7 +104,8 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   { name: "callerIP", meaning: "the same", apply: callerIps },
 ];
 
-const EXACT = "workflowUrlExactMatch";
+/** Whether `workflowUrl` is the whole URL. */
+export const EXACT_URL = "workflowUrlExactMatch";
 const NAME_LENGTH_MAX = 100;
 
 /** Throws a `MessagingFailure`. A call that changes data refuses unknown names and empty values. */
@@ -114,7 +115,7 @@ export function readRunsFilter(
 ): RunsFilter {
   const draft: RunsDraft = {};
   for (const name of parameters.names) {
-    if (name === EXACT || others.includes(name)) continue;
+    if (name === EXACT_URL || others.includes(name)) continue;
     const row = runsFilterRows.find((candidate) => candidate.name === name);
     if (row === undefined) {
       if (isChange) throw badRequest(`Unknown filter: ${name.slice(0, NAME_LENGTH_MAX)}`);
@@ -128,7 +129,7 @@ export function readRunsFilter(
     if (values.length > 0) row.apply(draft, values, name);
     else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`);
   }
-  if (isChange && draft.urls !== undefined && parameters.text(EXACT) !== "true") {
+  if (isChange && draft.urls !== undefined && parameters.text(EXACT_URL) !== "true") {
     draft.urlPrefixes = [...(draft.urlPrefixes ?? []), ...draft.urls];
     delete draft.urls;
   }
