@@ -1,11 +1,11 @@
-/** The WebAssembly that is in the program is what its source says. */
+/** The WebAssembly of the program is the compiled form of its source. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { assemblyModules, compileAssembly } from "../tools/assembly.ts";
 
 for (const module of assemblyModules) {
-  test(`${module.target} is what assembly/${module.source}.ts compiles to`, async () => {
+  test(`${module.target} is the compiled form of assembly/${module.source}.ts`, async () => {
     const text = await compileAssembly(module);
 
     assert.equal(readFileSync(module.target, "utf8"), text, "it is out of date: npm run assembly");

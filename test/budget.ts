@@ -1,26 +1,26 @@
 /**
- * How long the random suites may take, and how far they should get: one table
+ * The time limits and goals of the random suites: one table
  * for the whole product, so that `npm test` takes at most 180 s on two
- * quiet cores and `npm run proof` fifty minutes, however much is added. A new suite
- * takes its time from the others, not from the clock on the wall.
+ * quiet cores and `npm run proof` fifty minutes, whatever is added. A new suite
+ * takes its time from the others, not from the total.
  *
  * Four sizes, chosen by `LARDER_TEST_SIZE` (`tools/run-tests.ts` and
  * `npm run long` set it): `ok` and `test` draw time, `proof` runs the counts
- * that were agreed, `long` runs one batch of a rotation that goes on for hours.
+ * that were agreed, `long` runs one batch of a rotation that continues for hours.
  */
 import { assert } from "../src/kernel/assert.ts";
 
 export interface Budget {
   readonly suite: string;
-  /** What is counted. */
+  /** The unit of the counts. */
   readonly unit: string;
   /** The test files that draw it, from the root of the repository. */
   readonly files: readonly string[];
   /** Time for one test of the suite in `npm test`, in ms. */
   readonly testMs: number;
-  /** What `npm run proof` runs, whatever it takes. */
+  /** The count of `npm run proof`, regardless of time. */
   readonly proofCount: number;
-  /** Where the counts of `npm run long` should arrive in the end. Absent: no goal was agreed. */
+  /** The final goal of the counts of `npm run long`. Absent: no goal was agreed. */
   readonly goal?: number;
 }
 
@@ -140,7 +140,7 @@ export const budgets: readonly Budget[] = [
   },
   {
     suite: "vector-filter",
-    unit: "metadata filters and texts that are none",
+    unit: "metadata filters and invalid texts",
     files: ["test/fuzz/vector-filter.test.ts"],
     testMs: 1_000,
     proofCount: 400_000,
@@ -206,7 +206,7 @@ export const budgets: readonly Budget[] = [
   },
   {
     suite: "json-paths",
-    unit: "JSON paths and texts that are none",
+    unit: "JSON paths and invalid texts",
     files: ["test/fuzz/json-paths.test.ts"],
     testMs: 750,
     proofCount: 400_000,
@@ -271,20 +271,20 @@ export const budgets: readonly Budget[] = [
 ];
 
 /**
- * The most that the suites together may draw in `npm test`: half of the 180 s of one core, so a quarter of two. The
+ * The maximum time of all suites together in `npm test`: half of the 180 s of one core, so a quarter of two. The
  * rest is for tests that are not random.
- * What is new takes at most 4 s for each subject below, from rows that are there.
+ * New suites take at most 4 s for each subject below, from existing rows.
  */
 export const TEST_MS_MAX = 90_000;
 
 export interface ProofCeiling {
   readonly subject: string;
   readonly minutesMax: number;
-  /** Its suites are in the table above. Absent: room that is kept free. */
+  /** Its suites are in the table above. Absent: reserved time. */
   readonly isThere?: true;
 }
 
-/** Minutes of `npm run proof` on two quiet cores, by what they prove: what is there today, and room for what is planned. */
+/** Minutes of `npm run proof` on two quiet cores, by subject: existing suites, and reserves for planned ones. */
 export const proofCeilings: readonly ProofCeiling[] = [
   { subject: "store, vector index, messaging and workflows on one machine", minutesMax: 22, isThere: true },
   { subject: "names, packages and the command line", minutesMax: 1 },
@@ -299,13 +299,13 @@ export const proofCeilings: readonly ProofCeiling[] = [
   { subject: "adoption by a team", minutesMax: 1 },
 ];
 
-/** What `npm run proof` may take in all. */
+/** The maximum time of `npm run proof` in total. */
 export const PROOF_MINUTES_MAX = 50;
 
-/** How much of a proof is one batch of `npm run long`: batches then take seconds, at most some minutes. */
+/** The share of a proof in one batch of `npm run long`: batches then take seconds, at most some minutes. */
 const BATCH_SHARE = 1 / 4;
 
-/** How much a suite may do now: a time or a count. */
+/** The current allowance of a suite: a time or a count. */
 export type Allowance = { readonly budgetMs: number } | { readonly count: number };
 
 export function allowanceOf(suite: string): Allowance {
@@ -321,7 +321,7 @@ export function allowanceOf(suite: string): Allowance {
   }
 }
 
-/** What one batch of `npm run long` counts. */
+/** The count of one batch of `npm run long`. */
 export function batchCountOf({ proofCount }: Budget): number {
   return Math.ceil(proofCount * BATCH_SHARE);
 }

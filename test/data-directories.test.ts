@@ -1,11 +1,11 @@
 /**
- * Data directories that older builds wrote (test/fixtures/data-directories): this
- * build opens them, serves what they held, and writes the same bytes.
+ * Data directories written by older builds (test/fixtures/data-directories): this
+ * build opens them, serves their state, and writes the same bytes.
  *
- * (1) A committed directory is never changed: it is what is on the disks of
- *     users. Another format adds one (test/fixtures/write-data-directory.ts).
- * (2) The last directory is what this build writes, frame by frame. So a build
- *     that reads it reads what this build writes.
+ * (1) A committed directory is never changed: users have such directories on
+ *     their disks. A new format adds one (test/fixtures/write-data-directory.ts).
+ * (2) This build writes the last directory, frame by frame. So a build
+ *     that reads it reads the files of this build.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -34,7 +34,7 @@ const newest = directoryNames.at(-1) ?? "";
 
 for (const directory of directoryNames) {
   for (const area of areas) {
-    test(`${area.name} of ${directory} is opened, and what it held is served`, async () => {
+    test(`${area.name} of ${directory} is opened, and its state is served`, async () => {
       const served = await servedOf(directory, area);
       const expected = readFileSync(servedPath(directory, area.name), "utf8");
       assert.equal(firstDifference(served.split("\n"), expected.split("\n")), undefined);
@@ -46,7 +46,7 @@ for (const area of areas) {
   describe(`${area.name} of ${newest}`, () => {
     const files = readFixture(newest, area);
 
-    test("has every kind of record that there is", () => {
+    test("has every kind of record", () => {
       const found = recordsOf(area, files);
       const open = found.get(openSegmentOf(files)) ?? new Set();
       const past = new Set(
@@ -59,10 +59,10 @@ for (const area of areas) {
         assert.ok(open.has(key), `${name} (${key}) is not in the open segment: ${remedy}`);
       }
       const unknown = [...past, ...open].filter((key) => !area.records.has(key));
-      assert.deepEqual(unknown, [], "every record that is there is in the table of codes");
+      assert.deepEqual(unknown, [], "every record is in the table of codes");
     });
 
-    test("is what this build writes, frame by frame", async () => {
+    test("equals the output of this build, frame by frame", async () => {
       const written = await writeFixture(area);
       assert.deepEqual([...written.keys()].toSorted(), [...files.keys()].toSorted());
       for (const path of [...pathsOf(files, SEGMENT), ...pathsOf(files, SNAPSHOT)]) {
@@ -84,17 +84,17 @@ test("the committed directories are small", () => {
   }
 });
 
-test("a committed directory is not written again", () => {
+test("a committed directory is not overwritten", () => {
   assert.throws(() => assertNew(newest), / is what an older build wrote, and stays as it is/);
 });
 
-/** The header of a file, and the payload of each frame. How frames are batched is not compared. */
+/** The header of a file, and the payload of each frame. The batching of frames is not compared. */
 function hexOf(bytes: Buffer): readonly string[] {
   const header = bytes.toString("hex", 0, HEADER_BYTES);
   return [header, ...framesOf(bytes).map(({ payload }) => payload.toString("hex"))];
 }
 
-/** Undefined: they are the same. Both sides of the first line that differs, from a little before the place where it differs. */
+/** Both sides of the first line that differs, from shortly before the difference; undefined if they are equal. */
 function firstDifference(ours: readonly string[], committed: readonly string[]): string | undefined {
   for (let i = 0; i < Math.max(ours.length, committed.length); i += 1) {
     const [one = "nothing", other = "nothing"] = [ours[i], committed[i]];

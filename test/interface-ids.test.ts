@@ -2,10 +2,10 @@
  * The ids of `docs/interface`: each rule of the interface has one, comments and
  * names of tests cite it, and at least one test names it because it checks it.
  *
- * An id is defined where a heading begins with it, or where it is in bold at the
- * start of a paragraph, a list item or a row of a table. What else looks like an
+ * An id is defined if a heading begins with it, or if it is in bold at the
+ * start of a paragraph, a list item or a row of a table. Anything else that looks like an
  * id in these pages cites one. In sources an id is cited in a comment, or in
- * front of a colon at the start of a string, such as the name of a test.
+ * before a colon at the start of a string, such as the name of a test.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -57,7 +57,7 @@ interface Source {
 }
 
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
-/** What stands in front of the first colon of a string. */
+/** The text before the first colon of a string. */
 const STRING_HEAD = /["`]([ABCHWS][\w.-]*(?:, [ABCHWS][\w.-]*)*): /g;
 
 /** All sources but this one, with the ids that they cite. */
@@ -151,7 +151,7 @@ test("every route of the areas is in the section that describes it", () => {
     rule,
   }));
   assert.ok(routes.length > 90, `${routes.length} routes were read`);
-  // In front of the first section there is the list of all routes.
+  // Before the first section there is the list of all routes.
   const sections = new Map(
     [...pages.values()].flatMap((text) =>
       text
@@ -182,5 +182,5 @@ test("every setting that the pages of the interface name exists", () => {
   const settings = readFileSync("docs/reference/settings.md", "utf8");
   for (const [page, text] of pages)
     for (const [, flag = ""] of text.matchAll(/`(--[a-z-]+)/g))
-      assert.ok(settings.includes(`\`${flag} `), `${page}: there is no setting ${flag}`);
+      assert.ok(settings.includes(`\`${flag} `), `${page}: the setting ${flag} does not exist`);
 });

@@ -8,7 +8,7 @@ const parts = {
   values: { silent: "60" },
 };
 
-test("a table and a value are written between their marks, and the rest of the page is kept", () => {
+test("a table and a value are written between their marks, and the rest of the page is unchanged", () => {
   assert.equal(
     fillMarks(
       "manual.md",

@@ -1,4 +1,4 @@
-/** Which tests `npm run t` runs (tools/run-some-tests.ts). */
+/** The tests that `npm run t` runs (tools/run-some-tests.ts). */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** `tools/run-tests.ts`: which files run, and what fails a run. */
+/** `tools/run-tests.ts`: the files that run, and the failures of a run. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ const fixtures = {
 
 type Fixture = keyof typeof fixtures;
 
-/** Runs fixtures in one process; what the run printed, and its exit code. */
+/** Runs fixtures in one process; returns the output of the run, and its exit code. */
 function runShardOf(...files: readonly Fixture[]): { readonly text: string; readonly status: number | null } {
   const folder = mkdtempSync(join(tmpdir(), "larder-test-runs-"));
   try {
@@ -55,7 +55,7 @@ function runShardOf(...files: readonly Fixture[]): { readonly text: string; read
       const { isPassed } = await runTests(processes, { concurrency: 1, testMsMax: 60_000 });
       process.exit(isPassed ? 0 : 1);`;
     writeFileSync(join(folder, "run.mjs"), program);
-    // A test process must not start another run, unless it does not know that it is one.
+    // A test process must not start another run, unless it is not marked as one.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout, stderr, status } = spawnSync(process.execPath, ["run.mjs"], { cwd: folder, env, encoding: "utf8" });
     return { text: stdout + stderr, status };
@@ -92,7 +92,7 @@ for (const [what, file] of [
   });
 }
 
-test("an open server and a listener of the process are differences until they are gone", async () => {
+test("an open server and a listener of the process are differences until they are closed", async () => {
   const before = stateOfProcess();
   const listen = (): void => {};
   process.on("rejectionHandled", listen);

@@ -1,4 +1,4 @@
-/** How the column of tests in docs/threats.md is filled (tools/threats.ts). */
+/** Filling the column of tests in docs/threats.md (tools/threats.ts). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { threatsText } from "../tools/threats.ts";

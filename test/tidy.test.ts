@@ -1,4 +1,4 @@
-/** House rules that a linter cannot say. Each failure names the file and the remedy. */
+/** House rules that a linter cannot express. Each failure names the file and the remedy. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { THREATS_PATH, threatsText } from "../tools/threats.ts";
 import { budgets, PROOF_MINUTES_MAX, proofCeilings, TEST_MS_MAX } from "./budget.ts";
 import { circlesOf } from "./harness/import-circles.ts";
 
-/** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) wires them all. */
+/** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) connects them all. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   store: ["kernel"],
@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   messaging: ["kernel"],
   persistence: ["kernel"],
   edge: ["kernel", "store", "vector", "messaging"],
-  // Import and export speak to a running larder as any client does, and to people as the command line does.
+  // Import and export talk to a running larder as any client does, and to users as the command line does.
   transfer: ["kernel", "store", "persistence", "program"],
 };
 const STARTUP = "program";
@@ -49,7 +49,7 @@ const sources = sourcesIn("src");
 const products = sources.filter((source) => !source.isTest);
 const everything = ["src", "test", "bench", "tools", "examples", "bin"].flatMap(sourcesIn);
 
-/** The text without comments and strings, so that a rule does not stumble over a word in a sentence. */
+/** The text without comments and strings, so that a rule does not match a word in a sentence. */
 function codeOf(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, "")
@@ -62,9 +62,9 @@ function importsOf(text: string): string[] {
   return [...text.matchAll(forms)].map((match) => match[1] ?? "");
 }
 
-test("every file is in a room that ARCHITECTURE.md knows", () => {
+test("every file is in a room that ARCHITECTURE.md lists", () => {
   for (const { path, room } of sources)
-    assert.ok(room === STARTUP || Object.hasOwn(mayImport, room), `${path}: there is no room ${room}/`);
+    assert.ok(room === STARTUP || Object.hasOwn(mayImport, room), `${path}: the room ${room}/ does not exist`);
 });
 
 test("a room imports only the rooms that ARCHITECTURE.md allows", () => {
@@ -88,13 +88,13 @@ function filesImportedBy({ path, text }: Source): readonly string[] {
   return paths.map((target) => join(dirname(path), target));
 }
 
-/** As many files may import each other in a circle inside one folder: they are read as one. */
+/** The maximum number of files in a circle inside one folder: they are read as one. */
 const CIRCLE_FILES_MAX = 10;
 
-/** Files in circles across folders, by the rooms that such a circle is in. These numbers only shrink. */
+/** Files in circles across folders, by the rooms of the circle. These numbers only shrink. */
 const knownCircles: Readonly<Record<string, number>> = {};
 
-test("imports run in no circle across folders, types included, and in no large one inside a folder", () => {
+test("imports form no circle across folders, types included, and no large one inside a folder", () => {
   const graph = new Map(products.map((source) => [source.path, filesImportedBy(source)]));
   const fileCounts = new Map<string, number>();
   for (const circle of circlesOf(graph)) {
@@ -113,10 +113,10 @@ test("imports run in no circle across folders, types included, and in no large o
 
 const FOLDER_ENTRIES_MAX = 20;
 
-/** Folders of equal rows: each file is a family of commands and what only they need. */
+/** Folders of equal rows: each file is a family of commands and its helpers. */
 const foldersOfRows: readonly string[] = ["src/store/commands"];
 
-test("a folder has few enough entries to be read as a list", () => {
+test("a folder has few entries", () => {
   const folders = new Map<string, Set<string>>();
   for (const { path } of products) {
     // A file counts once with its virtual, generated and test siblings, and a sub-folder counts once.
@@ -130,17 +130,17 @@ test("a folder has few enough entries to be read as a list", () => {
     if (foldersOfRows.includes(folder)) continue;
     assert.ok(
       size <= FOLDER_ENTRIES_MAX,
-      `${folder}: ${size} entries; give those that belong together a folder with a name that says what they share`,
+      `${folder}: ${size} entries; move related ones into a folder named for what they share`,
     );
   }
 });
 
 const ENGINES = ["store", "messaging", "vector"];
 
-/** Faces for those who must not load the engine: the start, and the thread of the history. */
+/** Interfaces for importers that must not load the engine: the start, and the thread of the history. */
 const lightFaces: readonly string[] = ["src/messaging/settings.ts", "src/messaging/history.ts"];
 
-/** Imports past the face of an engine: which room of which engine. These numbers only shrink. */
+/** Imports that bypass the interface of an engine, by room and engine. These numbers only shrink. */
 const knownImportsPastFaces: Readonly<Record<string, number>> = {};
 
 test("an engine is used through its mod.ts, or that of one of its folders", () => {
@@ -157,7 +157,7 @@ test("an engine is used through its mod.ts, or that of one of its folders", () =
   for (const [way, imports] of counts) {
     assert.ok(
       imports.length <= (knownImportsPastFaces[way] ?? 0),
-      `${way}/ past its face ${imports.length} times; import its mod.ts, and export there what is needed:\n` +
+      `${way}/ past its mod.ts ${imports.length} times; import mod.ts, and export the needed names there:\n` +
         imports.join("\n"),
     );
   }
@@ -168,7 +168,7 @@ test("a file of edge/ does not repeat the name of its folder", () => {
     if (!path.startsWith("src/edge/")) continue;
     const words = basename(path).replace(/\..*$/, "").split("-");
     const folder = basename(dirname(path));
-    assert.ok(!words.includes(folder), `${path}: the folder says ${folder} already; leave it out`);
+    assert.ok(!words.includes(folder), `${path}: the folder is already named ${folder}; leave it out`);
   }
 });
 
@@ -182,25 +182,25 @@ test("no two exported classes have one name", () => {
       const other = pathByName.get(name);
       assert.ok(
         other === undefined || knownClassNames.includes(name),
-        `${path}: ${other} has a class ${name} too; name one of them by what is different about it`,
+        `${path}: ${other} also has a class ${name}; name one of them by its difference`,
       );
       pathByName.set(name, path);
     }
   }
 });
 
-test("only kernel/ reads the real clock or the real dice", () => {
+test("only kernel/ reads the real clock or real random numbers", () => {
   for (const { path, room, text } of products) {
     if (room === "kernel") continue;
     const found =
       /(?<![.\w])(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomBytes)\(|new Date\(\)/.exec(
         codeOf(text),
       );
-    assert.equal(found, null, `${path}: ${found?.[0]} is not for a room; take a Clock or a Random`);
+    assert.equal(found, null, `${path}: ${found?.[0]} is not allowed in a room; take a Clock or a Random`);
   }
 });
 
-test("only persistence/, transfer/ and start-up touch files, only edge/, transfer/ and start-up know sockets", () => {
+test("only persistence/, transfer/ and start-up touch files, only edge/, transfer/ and start-up use sockets", () => {
   const rules = [
     { modules: /^node:(?:fs|fs\/promises|sqlite)$/, rooms: ["persistence", "transfer", STARTUP] },
     { modules: /^(?:node:(?:net|http|https|http2|dgram|tls|dns)|undici)/, rooms: ["edge", "transfer", STARTUP] },
@@ -228,7 +228,7 @@ test("only mutations/ changes the tables of a keyspace", () => {
       codeOf(text),
     );
     const ownTable = path.endsWith("values/hash.ts");
-    assert.ok(found === null || ownTable, `${path}: ${found?.[0]} belongs into a function in mutations/`);
+    assert.ok(found === null || ownTable, `${path}: ${found?.[0]} belongs in a function in mutations/`);
   }
 });
 
@@ -239,38 +239,34 @@ test("user text becomes neither code nor a regular expression", () => {
   }
 });
 
-test("files are named for what they hold", () => {
+test("files are named for their content", () => {
   for (const { path } of everything) {
     const name = basename(path).replace(/\..*$/, "");
-    assert.doesNotMatch(name, /^(?:utils?|helpers?|common|types|misc|index)$|manager/, `${path}: name what it holds`);
+    assert.doesNotMatch(name, /^(?:utils?|helpers?|common|types|misc|index)$|manager/, `${path}: name its content`);
     assert.match(name, /^[a-z0-9]+(?:-[a-z0-9]+)*$/, `${path}: kebab-case`);
   }
 });
 
-test("no file is long enough to hold two ideas", () => {
+test("no file is too long", () => {
   for (const { path, lines } of everything) assert.ok(lines <= 800, `${path}: ${lines} lines; split it`);
 });
 
-test("a file says at its top what it is", () => {
+test("a file begins with a comment that describes it", () => {
   for (const { path, text, isTest } of sources) {
     if (isTest) continue;
-    assert.match(
-      text,
-      /^(?:#!.*\n)?\/\*\*|^"use strict";/,
-      `${path}: open with a comment that says what the file is for`,
-    );
+    assert.match(text, /^(?:#!.*\n)?\/\*\*|^"use strict";/, `${path}: open with a comment that describes the file`);
   }
 });
 
-test("nothing is left to do in main", () => {
+test("main has no unfinished work", () => {
   for (const { path, text } of everything) {
     if (path === "test/tidy.test.ts") continue;
     const found = /\b(?:TODO|FIXME|XXX|HACK)\b/.exec(text);
-    assert.equal(found, null, `${path}: ${found?.[0]}; do it or write it down where users can read it`);
+    assert.equal(found, null, `${path}: ${found?.[0]}; do it or document it for users`);
   }
 });
 
-test("types are told, not forced: no any, no suppressed checks", () => {
+test("types are declared, not forced: no any, no suppressed checks", () => {
   for (const { path, text } of everything) {
     if (path === "test/tidy.test.ts") continue;
     const found =
@@ -279,7 +275,7 @@ test("types are told, not forced: no any, no suppressed checks", () => {
   }
 });
 
-test("a test neither sleeps nor is skipped for good nor runs alone", () => {
+test("a test neither sleeps nor is skipped permanently nor runs alone", () => {
   for (const { path, text, isTest } of everything) {
     if (!isTest && !path.startsWith("test/")) continue;
     if (path === "test/tidy.test.ts") continue;
@@ -296,12 +292,12 @@ test("the random suites together stay within their share of npm test", () => {
   assert.ok(sumMs <= TEST_MS_MAX, `the budgets add up to ${sumMs} ms; the table allows ${TEST_MS_MAX}`);
 });
 
-test("the ceilings of the proof add up to what it may take", () => {
+test("the ceilings of the proof add up to its limit", () => {
   const sum = proofCeilings.reduce((minutes, { minutesMax }) => minutes + minutesMax, 0);
   assert.equal(sum, PROOF_MINUTES_MAX);
 });
 
-test("S-12: dependencies are few and exact, and none but the pinned Node runs anything at installation", () => {
+test("S-12: dependencies are few and exact, and only the pinned Node runs anything at installation", () => {
   const own = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, Record<string, string>>;
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
     packages: Record<string, { dev?: true; hasInstallScript?: true; integrity?: string; link?: true }>;
@@ -333,11 +329,11 @@ test("ARCHITECTURE.md is short: a decision about one room belongs in the README 
 
 test("every file and folder that ARCHITECTURE.md names exists", () => {
   for (const [, path = ""] of readFileSync("ARCHITECTURE.md", "utf8").matchAll(/`([a-z-]+\/[\w./-]*)`/g)) {
-    assert.ok(existsSync(path) || existsSync(`src/${path}`), `ARCHITECTURE.md: there is no ${path}`);
+    assert.ok(existsSync(path) || existsSync(`src/${path}`), `ARCHITECTURE.md: ${path} does not exist`);
   }
 });
 
-test("every link in a page leads to a file, and to a heading where it names one", () => {
+test("every link in a page leads to a file, and to a heading if it names one", () => {
   const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/results.md"];
   for (const folder of ["docs", "examples", "src", "test"]) {
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
@@ -348,7 +344,7 @@ test("every link in a page leads to a file, and to a heading where it names one"
       if (/^[a-z]+:/.test(link)) continue;
       const [path = "", heading] = link.split("#");
       const target = path === "" ? page : join(dirname(page), path);
-      assert.ok(existsSync(target), `${page}: ${link} leads nowhere`);
+      assert.ok(existsSync(target), `${page}: ${link} has no target`);
       if (heading === undefined) continue;
       const headings = readFileSync(target, "utf8").matchAll(/^#+ (.*)$/gm);
       const anchors = Array.from(headings, ([, text = ""]) =>
@@ -357,7 +353,7 @@ test("every link in a page leads to a file, and to a heading where it names one"
           .replace(/[^\p{L}\p{N} _-]/gu, "")
           .replaceAll(" ", "-"),
       );
-      assert.ok(anchors.includes(heading), `${page}: ${link}: there is no such heading`);
+      assert.ok(anchors.includes(heading), `${page}: ${link}: the heading does not exist`);
     }
   }
 });

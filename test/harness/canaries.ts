@@ -1,14 +1,14 @@
 /**
- * Every secret of a test is a canary: no log line and no answer may have it
- * (threats.md S-09). The servers and programs that tests start look at all that
- * they write, so the whole run is the test.
+ * Every secret of a test is a canary: no log line and no answer may contain it
+ * (threats.md S-09). The servers and programs that tests start check all
+ * their output, so the whole run is the test.
  */
 import assert from "node:assert/strict";
 
-/** Shorter ones are words that texts have anyway. */
+/** Shorter ones are ordinary words. */
 const CANARY_LENGTH_MIN = 12;
 
-/** Throws if the text has one of the secrets, and names the place, never the secret. */
+/** Throws if the text contains one of the secrets, and names the position, never the secret. */
 export function assertNoSecret(text: string, secrets: Iterable<string>, place: string): void {
   for (const secret of secrets) {
     if (secret.length < CANARY_LENGTH_MIN) continue;
@@ -17,7 +17,7 @@ export function assertNoSecret(text: string, secrets: Iterable<string>, place: s
   }
 }
 
-/** A sink for log lines that holds them to it. The fault ends the test file: a product that logs must not catch it. */
+/** A log sink that checks each line. The error ends the test file: the logging product must not catch it. */
 export function watchedSink(
   secrets: readonly string[],
   sink: (line: string) => void = () => {},

@@ -1,6 +1,6 @@
 /**
- * Rows as embeddings are: gathered around centres, with noise. And the plain
- * answer to which of them are most similar.
+ * Rows like embeddings: clustered around centres, with noise. And a brute-force
+ * search for the most similar ones.
  */
 import type { Random } from "../../src/kernel/random.ts";
 import type { Similarity } from "../../src/vector/index/definition.ts";
@@ -9,13 +9,13 @@ export interface ClusteredOptions {
   readonly count: number;
   readonly dimension: number;
   readonly clusters: number;
-  /** How far rows lie from their centre, in parts of how far centres lie from each other. */
+  /** The distance of rows from their centre, as a fraction of the distance between centres. */
   readonly noise: number;
-  /** Added to each value: rows that all lie in one direction. */
+  /** Added to each value: rows that are all in one direction. */
   readonly offset?: number;
 }
 
-/** Rows one after another. The same draws make the same rows. */
+/** Rows one after another. The same random numbers make the same rows. */
 export function clusteredRows(
   random: Random,
   { count, dimension, clusters, noise, offset = 0 }: ClusteredOptions,

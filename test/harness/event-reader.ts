@@ -1,13 +1,13 @@
 /**
  * Reads an event stream of a server for the tests: its head, and its events as
- * they come, by the rules of the HTML standard (server-sent events).
+ * they arrive, by the rules of the HTML standard (server-sent events).
  */
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 
 export interface StreamOptions {
   readonly method?: string;
   readonly body?: string;
-  /** Sent besides `Accept: text/event-stream`, or in its place. */
+  /** Sent with `Accept: text/event-stream`, or instead of it. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends none. */
   readonly token: string | null;
@@ -16,15 +16,15 @@ export interface StreamOptions {
 export class EventReader {
   readonly #sent: ClientRequest;
   readonly #response: IncomingMessage;
-  /** The data of the events that have come and were not taken. */
+  /** The data of the events that have arrived and were not read. */
   readonly #events: string[] = [];
-  /** Comments that have come. */
+  /** The number of comments that have arrived. */
   readonly comments: string[] = [];
   #rest = "";
   #data: string[] = [];
   #wake: (() => void) | undefined;
   #isEnded = false;
-  /** All that came, as it came. */
+  /** All received text, unchanged. */
   text = "";
 
   constructor(sent: ClientRequest, response: IncomingMessage) {
@@ -32,7 +32,7 @@ export class EventReader {
     this.#response = response;
     response.setEncoding("utf8");
     response.on("data", (chunk: string) => this.#read(chunk));
-    // A connection that is cut off is an end like any other.
+    // A closed connection is an ordinary end.
     response.on("error", () => {});
     response.on("close", () => {
       this.#isEnded = true;
@@ -54,14 +54,14 @@ export class EventReader {
     return this.#events.shift();
   }
 
-  /** The data of the next events, so many. */
+  /** The data of the next `count` events. */
   async take(count: number): Promise<readonly (string | undefined)[]> {
     const events: (string | undefined)[] = [];
     while (events.length < count) events.push(await this.next());
     return events;
   }
 
-  /** Resolves when so many comments have come. */
+  /** Resolves when that many comments have arrived. */
   async untilComments(count: number): Promise<void> {
     while (this.comments.length < count && !this.#isEnded) await this.#more();
   }
@@ -80,7 +80,7 @@ export class EventReader {
     this.#response.resume();
   }
 
-  /** Goes away, as a client does that has had enough. */
+  /** Disconnects, as a client that no longer reads. */
   leave(): void {
     this.#sent.destroy();
   }
@@ -107,7 +107,7 @@ export class EventReader {
   }
 }
 
-/** Opens a stream; resolves when its head is there, whatever it says. */
+/** Opens a stream; resolves when its head has arrived, whatever its status. */
 export function openStream(url: string, options: StreamOptions): Promise<EventReader> {
   const { method = "POST", body, headers = {}, token } = options;
   return new Promise((resolve, reject) => {

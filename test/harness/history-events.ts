@@ -1,6 +1,6 @@
 /**
- * Frames for the tests of the history, in place of messaging's: each is JSON
- * of events whose details are texts. The history's thread loads this module.
+ * Frames for the tests of the history, instead of messaging's: each is JSON
+ * of events whose details are strings. The history's thread loads this module.
  */
 import type { HistoryEntry, HistoryMessage } from "../../src/persistence/history/record.ts";
 
@@ -8,7 +8,7 @@ export interface TestFrame {
   /** A new message of user 1 with this label. */
   readonly message?: number;
   readonly label?: string;
-  /** It came into this state then. */
+  /** A change to this state at this time. */
   readonly moves?: readonly (readonly [message: number, timeMs: number, state: number])[];
 }
 

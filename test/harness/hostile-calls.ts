@@ -1,4 +1,4 @@
-/** An outbound client that calls kinds of a hostile server, with time that stands still until a call hangs. */
+/** An outbound client that calls a hostile server; its clock is stopped until a call hangs. */
 import assert from "node:assert/strict";
 import { OutboundClient, type OutboundResult } from "../../src/edge/outbound/client.ts";
 import { parseDestinations } from "../../src/edge/outbound/destination-policy.ts";
@@ -8,7 +8,7 @@ import type { HostileKind, HostileOutcome, HostileServer } from "./hostile-serve
 const TIMEOUT_MS = 30_000;
 const RESPONSE_BYTES_MAX = 20_000;
 
-/** So many calls of one run were of kinds that hang, over all runs on a server. */
+/** The number of calls of kinds that hang, over all runs on a server. */
 const hangCounts = new WeakMap<HostileServer, number>();
 
 export function hostileRun(server: HostileServer) {
@@ -24,7 +24,7 @@ export function hostileRun(server: HostileServer) {
   return {
     client,
 
-    /** Calls all at once and lets the deadline pass for those that hang. The results in the order of `kinds`. */
+    /** Calls all at once and advances past the deadline of those that hang. Results are in the order of `kinds`. */
     async calls(kinds: readonly HostileKind[]): Promise<readonly OutboundResult[]> {
       const pending = kinds.map((kind) => ({ kind, result: call(client, server.urlOf(kind)) }));
       const hanging = pending.filter(({ kind }) => kind.hangs === true).length;
@@ -35,7 +35,7 @@ export function hostileRun(server: HostileServer) {
       return Promise.all(pending.map(({ result }) => result));
     },
 
-    /** Nothing is pending, and after `close` nothing is open on either side. */
+    /** Checks that nothing is pending, and that after `close` nothing is open on either side. */
     async end(): Promise<void> {
       assert.equal(client.callCount, 0);
       await client.close();
@@ -45,7 +45,7 @@ export function hostileRun(server: HostileServer) {
   };
 }
 
-/** True when the result is the kind's outcome and nothing else. */
+/** True if the result is exactly the outcome of the kind. */
 export function matches(result: OutboundResult, outcome: HostileOutcome): boolean {
   if (result.kind === "answer") {
     return (
@@ -64,7 +64,7 @@ export function matches(result: OutboundResult, outcome: HostileOutcome): boolea
   );
 }
 
-/** A second call of `done` fails the test that is running. */
+/** A second call of `done` fails the running test. */
 function call(client: OutboundClient, url: string): Promise<OutboundResult> {
   return new Promise((resolve) => {
     let doneCount = 0;

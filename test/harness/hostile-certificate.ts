@@ -1,4 +1,4 @@
-/** A certificate for `hostile.test`, signed by its own key, that ends in a hundred years: for tests of TLS. Nobody else trusts it. */
+/** A self-signed certificate for `hostile.test` that expires in a hundred years, for tests of TLS. Nothing else trusts it. */
 
 export const HOSTILE_NAME = "hostile.test";
 

@@ -1,11 +1,11 @@
 /**
  * Destinations that misbehave (threats C-13 to C-16): a table of kinds, each
- * with what it does to a call and what a client has to make of it, and a
- * server that plays them over raw sockets.
+ * with its effect on a call and the outcome that a client must report, and a
+ * server that runs them over raw sockets.
  *
  * A kind `at: "request"` is chosen by the path of a request on the one port of
- * all these, so kinds meet each other on kept connections; a kind
- * `at: "connection"` acts before there is a request and has a port of its own.
+ * all these, so kinds share kept-alive connections; a kind
+ * `at: "connection"` acts before any request and has its own port.
  */
 import { once } from "node:events";
 import { createServer as createNetServer, type Server, type Socket } from "node:net";
@@ -23,7 +23,7 @@ export interface HostileKind {
   readonly outcome: HostileOutcome;
   /** Only its deadline ends the call. */
   readonly hangs?: boolean;
-  /** What it sends late may meet the next call of the connection; HTTP/1.1 has no way to tell that from an answer. */
+  /** Its late bytes may reach the next call of the connection; HTTP/1.1 cannot distinguish them from an answer. */
   readonly meetsNextCall?: boolean;
 }
 
@@ -31,7 +31,7 @@ const OK_HEAD = "HTTP/1.1 200 OK\r\n";
 const CLOSED = /^Connection (?:reset|closed before the answer was complete|closed while the request was sent): /;
 const NOT_HTTP = /^The answer is not HTTP\/1\.1 \([^)]+\): /;
 const TIMEOUT_SENT = /^Timeout after \S+ s while waiting for the answer of /;
-/** What breaks off in the middle of the body is one or the other, as the system hears of it. */
+/** A break in the middle of the body is one or the other, depending on what the system reports. */
 const TIMEOUT_ANY = /^Timeout after \S+ s while (?:waiting for|reading) the answer of /;
 
 export const hostileKinds: readonly HostileKind[] = [
@@ -102,7 +102,7 @@ export const hostileKinds: readonly HostileKind[] = [
     },
     outcome: { kind: "answer", status: 200, isBodyCut: true },
   },
-  // Broken off.
+  // Interrupted.
   ending("close-before-answer", "", { kind: "failure", text: CLOSED }),
   ending("half-a-status-line", "HTTP/1.1 2", { kind: "failure", text: CLOSED }),
   ending("half-of-the-headers", `${OK_HEAD}Content-Le`, { kind: "failure", text: CLOSED }),
@@ -129,7 +129,7 @@ export const hostileKinds: readonly HostileKind[] = [
       socket.write(`${OK_HEAD}Content-Length: 100\r\n\r\n0123456789`, () =>
         setImmediate(() => socket.resetAndDestroy()),
       ),
-    // A reset takes away what the client has not read yet, so the status may be lost with it.
+    // A reset discards data that the client has not read yet, so the status may be lost.
     outcome: { kind: "failure", text: CLOSED },
   },
   // Not HTTP.
@@ -218,7 +218,7 @@ export const hostileKinds: readonly HostileKind[] = [
     outcome: { kind: "failure", text: TIMEOUT_ANY },
     hangs: true,
   },
-  // Before there is a request.
+  // Before any request.
   {
     name: "reset-on-accept",
     at: "connection",
@@ -262,11 +262,11 @@ export const hostileKinds: readonly HostileKind[] = [
 
 export interface HostileServer {
   urlOf(kind: HostileKind): string;
-  /** A TLS server whose certificate nobody knows, for `hostile.test`; it answers every request. */
+  /** A TLS server with an unknown certificate, for `hostile.test`; it answers every request. */
   readonly tlsPort: number;
   /** Sockets that are open here. */
   readonly socketCount: number;
-  /** Resolves when so many calls of kinds that hang have come since the start. */
+  /** Resolves when that many calls of hanging kinds have arrived since the start. */
   hanging(count: number): Promise<void>;
   /** Resolves when no socket is open. */
   quiet(): Promise<void>;
@@ -364,7 +364,7 @@ function ending(name: string, text: string, outcome: HostileOutcome): HostileKin
   return { name, at: "request", act: (socket) => socket.end(text, "latin1"), outcome };
 }
 
-/** Writes `piece` as often as the other side takes it. */
+/** Writes `piece` as often as the other side accepts it. */
 function pour(socket: Socket, piece: Buffer): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(piece));

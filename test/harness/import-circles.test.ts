@@ -6,11 +6,11 @@ function circlesIn(imports: Readonly<Record<string, string>>): readonly (readonl
   return circlesOf(new Map(Object.entries(imports).map(([file, targets]) => [file, [...targets]])));
 }
 
-test("a chain of imports, and two ways to one file, are no circle", () => {
+test("a chain of imports, and two paths to one file, are not a circle", () => {
   assert.deepEqual(circlesIn({ a: "bc", b: "d", c: "d", d: "" }), []);
 });
 
-test("a file that imports itself, or a file out of sight, is no circle", () => {
+test("a file that imports itself, or an unknown file, is not a circle", () => {
   assert.deepEqual(circlesIn({ a: "a", b: "z" }), []);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Two certificates for `localhost` and `127.0.0.1`, each signed by its own key, that end in a hundred years: for tests of
- * TLS and of its renewal. Nobody else trusts them.
+ * Two certificates for `localhost` and `127.0.0.1`, each self-signed, that expire in a hundred years: for tests of
+ * TLS and of its renewal. They are not trusted elsewhere.
  */
 import type { CertificatePair } from "../../src/edge/http/listener.ts";
 

@@ -1,4 +1,4 @@
-/** What scripts run in, for the stores of tests. */
+/** The Lua runtime for the stores of tests. */
 import { readLuaCode } from "../../src/program/lua-code.ts";
 import type { LuaOptions } from "../../src/store/scripting/scripts.ts";
 

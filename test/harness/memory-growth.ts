@@ -1,7 +1,7 @@
 /**
  * A program for `memory-accuracy.test.ts`, run with --expose-gc: fills a store
  * with one kind of content after the other and prints, as one line of JSON for
- * each, by how much the process grew and what the store says that it takes.
+ * each, the growth of the process and the memory that the store reports.
  *
  * Run: node --expose-gc test/harness/memory-growth.ts
  */
@@ -13,7 +13,7 @@ import { nextTurn } from "../../src/kernel/turn.ts";
 import { type Database, Store } from "../../src/store/mod.ts";
 import { testCaller } from "./store-harness.ts";
 
-/** What one kind of content took. */
+/** The memory of one kind of content. */
 export interface Growth {
   readonly content: string;
   /** Of the JavaScript heap and the buffers outside of it, after a collection. */
@@ -129,13 +129,13 @@ const contents: readonly Content[] = [
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 
-// The first one pays for what is made once, so it is measured again.
+// The first one includes one-time allocations, so it is measured again.
 for (const content of contents.slice(0, 1)) await measure(content);
 for (const content of contents) console.log(JSON.stringify(await measure(content)));
 
 async function measure(content: Content): Promise<Growth> {
   const database = newDatabase();
-  // What is compiled and cached on the way stays out of it.
+  // This excludes compiled code and caches.
   for (let i = 0; i < 1_000; i += 1) run(database, content.command(i));
   database.command(testCaller, ["FLUSHALL"]);
   const emptyBytes = database.keyspace.usedBytes;
@@ -158,7 +158,7 @@ function newDatabase(): Database {
   return store.database("main");
 }
 
-/** Words as the edge makes them: whole strings of their own. */
+/** Words as the edge makes them: separate flat strings. */
 function run(database: Database, words: readonly Bytes[]): void {
   const reply = database.command(
     testCaller,
@@ -168,7 +168,7 @@ function run(database: Database, words: readonly Bytes[]): void {
     throw new Error(`${words.join(" ")}: ${reply.error.text}`);
 }
 
-/** Buffers are given back some turns after the collection that found them. */
+/** Buffers are freed some turns after the collection that found them. */
 async function processBytes(): Promise<number> {
   for (let turn = 0; turn < 3; turn += 1) {
     globalThis.gc?.();

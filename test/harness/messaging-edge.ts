@@ -1,6 +1,6 @@
 /**
- * The HTTP interface of messaging on a door that is made up for each test: what
- * is asked of it is written down, and it answers what the test says.
+ * The HTTP interface of messaging on an API that each test defines: its
+ * calls are recorded, and it answers as the test specifies.
  *
  *     const edge = messagingEdge({ publish: async () => [one] });
  *     const reply = await edge.send("POST /v2/publish/https://a.test");
@@ -28,7 +28,7 @@ export interface EdgeReply {
 }
 
 export interface EdgeSend {
-  /** name, value, … besides the Authorization. */
+  /** name, value, … in addition to Authorization. */
   readonly headers?: readonly string[];
   /** A string or Buffer is sent as it is, anything else as JSON. */
   readonly body?: unknown;
@@ -39,13 +39,13 @@ export interface EdgeSend {
 export interface MessagingEdge {
   readonly area: MessagingArea;
   readonly clock: VirtualClock;
-  /** What was asked of the door: name of the method, then its arguments. */
+  /** The calls of the API: name of the method, then its arguments. */
   readonly calls: unknown[][];
   /** `POST /v2/publish/…` */
   send(line: string, options?: EdgeSend): Promise<EdgeReply>;
 }
 
-/** `answers` holds what the door has; asking it for anything else is a mistake of the test. */
+/** `answers` has the methods of the API; calling any other is an error of the test. */
 export function messagingEdge(
   answers: Partial<MessagingApi> = {},
   options: Partial<MessagingAreaOptions> = {},

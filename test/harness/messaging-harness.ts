@@ -1,6 +1,6 @@
 /**
  * Messaging alone, for tests: virtual time, a journal in memory that can be
- * made slow, destinations that answer what the test says, and restarts.
+ * slowed down, destinations that answer as the test specifies, and restarts.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import type { Journal } from "../../src/kernel/journal.ts";
@@ -13,7 +13,7 @@ import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.
 import { Messaging } from "../../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
 
-/** Keeps frames in memory. While `isHeld`, nothing becomes safe. */
+/** Stores frames in memory. While `isHeld`, none becomes durable. */
 export class MemoryJournal implements Journal {
   readonly frames: Buffer[] = [];
   readonly appendedOffset = 0;
@@ -41,7 +41,7 @@ export class MemoryJournal implements Journal {
     return new Promise((resolve) => this.#waiters.push({ position, resolve }));
   }
 
-  /** Begins with these, as behind a snapshot. */
+  /** Begins with these, as after a snapshot. */
   replace(frames: readonly Buffer[]): void {
     this.frames.splice(0, this.frames.length, ...frames);
     this.#becomeSafe();
@@ -56,7 +56,7 @@ export class MemoryJournal implements Journal {
     this.#becomeSafe();
   }
 
-  /** The process ends while it is held: what is not safe is gone, and nobody is told any more. */
+  /** The process ends while it is held: frames that are not durable are lost, and no waiter is notified. */
   crash(): void {
     this.frames.length = this.#safe;
     this.#waiters = [];
@@ -69,7 +69,7 @@ export class MemoryJournal implements Journal {
   }
 }
 
-/** A call that a destination got. */
+/** A call to a destination. */
 export interface Call {
   readonly atMs: number;
   readonly url: string;
@@ -87,7 +87,7 @@ export function answered(status: number, headers: readonly string[] = [], body =
   return { kind: "answer", status, headers, body: Buffer.from(body) };
 }
 
-/** An answer that was longer: `start` is what is kept of it. */
+/** A truncated answer: `start` is the stored part. */
 export function answeredTooLong(status: number, headers: readonly string[], start: string): DeliveryResult {
   return { kind: "answer", status, headers, body: Buffer.from(start), isBodyCut: true };
 }
@@ -103,9 +103,9 @@ export class MessagingHarness {
   /** An empty log, unless a test has one. */
   logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
   messaging: Messaging;
-  /** From the next start on: calls nobody. */
+  /** From the next start on: makes no deliveries. */
   deliveriesDisabled = false;
-  /** From the next start on: who may take memory. */
+  /** From the next start on: the memory guard. */
   guard: MemoryGuard | undefined;
   readonly #limits: MessagingLimits;
 
@@ -136,17 +136,17 @@ export class MessagingHarness {
     return published?.messageId ?? "";
   }
 
-  /** Lets time pass, and all that follows from it happen. */
+  /** Advances time, and runs everything that is due. */
   async advance(ms: number): Promise<void> {
     await this.clock.advanceAsync(ms);
   }
 
-  /** Lets what was started go on, without time passing. */
+  /** Continues started work, without advancing time. */
   settle(): Promise<void> {
     return this.advance(0);
   }
 
-  /** Kills it and starts it again from what was journaled; `frameCount` of the frames are there. */
+  /** Kills it and restarts it from the first `frameCount` frames of the journal. */
   restart(frameCount = this.journal.frames.length): void {
     this.stop();
     this.journal.frames.length = frameCount;
@@ -159,7 +159,7 @@ export class MessagingHarness {
     this.messaging.engine.stop();
   }
 
-  /** Builds it again from what was journaled; `engine.start` has to follow. */
+  /** Rebuilds it from the journal; call `engine.start` afterwards. */
   replay(): void {
     this.messaging = this.#make();
     for (const frame of this.journal.frames) this.messaging.replay(frame, undefined);

@@ -1,12 +1,12 @@
 /**
  * Messaging behind a real socket on a free port of loopback, inside this
- * process. Time is virtual and destinations answer what the test says; only the
+ * process. Time is virtual and destinations answer as the test specifies; only the
  * sockets live in real time.
  *
  *     await using server = await startMessagingServer();
  *     await server.send("POST /v2/publish/https://a.test", { body: "hello" });
  *     await server.advance(0);
- *     server.calls; // what destinations got
+ *     server.calls; // the requests to destinations
  */
 import { TokenTable } from "../../src/edge/auth.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
@@ -43,7 +43,7 @@ export class MessagingServer implements AsyncDisposable {
   readonly routes: string[] = [];
   #listener: Listener | undefined;
   #history: MemoryHistory | undefined;
-  /** Frames that it was given. */
+  /** The frames of the journal. */
   #historyPosition = 0;
   #logRetentionMs = LOG_RETENTION_MS;
 
@@ -94,7 +94,7 @@ export class MessagingServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.#listener?.port}`;
   }
 
-  /** What destinations got. */
+  /** The requests to destinations. */
   get calls(): readonly Call[] {
     return this.harness.calls;
   }
@@ -103,7 +103,7 @@ export class MessagingServer implements AsyncDisposable {
     this.harness.destination = destination;
   }
 
-  /** Lets time pass, and all that follows from it happen. */
+  /** Advances time, and runs everything that is due. */
   advance(ms: number): Promise<void> {
     return this.harness.advance(ms);
   }
@@ -125,7 +125,7 @@ export class MessagingServer implements AsyncDisposable {
     await this.#history?.close();
   }
 
-  /** The history, up to the last frame. Most tests never ask for it. */
+  /** The history, up to the last frame. Most tests do not need it. */
   async #openHistory(): Promise<MemoryHistory> {
     const { clock, journal } = this.harness;
     const log = createLog({ level: "error", format: "json", clock, sink: () => {} });

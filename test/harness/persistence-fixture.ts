@@ -1,4 +1,4 @@
-/** An area on a simulated disk, for the unit tests of `persistence/`: frames are texts, time is virtual. */
+/** An area on a simulated disk, for the unit tests of `persistence/`: frames are strings, time is virtual. */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
@@ -10,7 +10,7 @@ import { SimulatedDisk } from "../simulation/simulated-disk.ts";
 export const AREA = "store";
 export const DIRECTORY = "/store";
 
-/** An empty disk that has the area's directory. */
+/** An empty disk with the area's directory. */
 export async function emptyDisk(seed = 1): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk({ seed });
   await disk.mkdir(DIRECTORY);
@@ -21,13 +21,13 @@ export async function emptyDisk(seed = 1): Promise<SimulatedDisk> {
 export interface OpenedArea {
   readonly area: AreaStorage;
   readonly clock: VirtualClock;
-  /** What recovery applied. */
+  /** The frames that recovery applied. */
   readonly frames: readonly string[];
-  /** What `onFatal` was told. */
+  /** The error passed to `onFatal`. */
   readonly fatal: readonly unknown[];
 }
 
-/** Opens the area; there is no reserve unless the options ask for one. */
+/** Opens the area, without a disk reserve unless the options require one. */
 export async function openOn(disk: SimulatedDisk, options: Partial<AreaStorageOptions> = {}): Promise<OpenedArea> {
   const clock = new VirtualClock();
   const frames: string[] = [];
@@ -48,13 +48,13 @@ export async function openOn(disk: SimulatedDisk, options: Partial<AreaStorageOp
   return { area, clock, frames, fatal };
 }
 
-/** Appends texts and waits until they are safe. */
+/** Appends strings and waits until they are durable. */
 export async function appendSafely({ area: { journal } }: OpenedArea, ...texts: string[]): Promise<void> {
   for (const text of texts) journal.append(Buffer.from(text, "latin1"));
   await journal.whenSafe(journal.end);
 }
 
-/** Gives what was started a few turns of the event loop. */
+/** Runs started work for a few turns of the event loop. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await nextTurn();
 }

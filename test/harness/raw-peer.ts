@@ -1,5 +1,5 @@
 /**
- * The far end of a TCP connection, byte for byte: for tests of what is sent.
+ * The far end of a TCP connection, byte for byte: for tests of the sent bytes.
  *
  *     const peer = await RawPeer.open(port);
  *     peer.say("PING\r\n");
@@ -40,7 +40,7 @@ export class RawPeer implements Disposable {
     this.socket.write(bytes, "latin1");
   }
 
-  /** The next so many bytes, or fewer when the connection ends before. */
+  /** The next `length` bytes, or fewer if the connection ends before. */
   async hear(length: number): Promise<string> {
     while (this.#text.length < length && !this.#hasEnded) await this.#more();
     const heard = this.#text.slice(0, length);
@@ -48,12 +48,12 @@ export class RawPeer implements Disposable {
     return heard;
   }
 
-  /** All that comes until the connection ends. */
+  /** All bytes until the connection ends. */
   hearAll(): Promise<string> {
     return this.hear(Number.POSITIVE_INFINITY);
   }
 
-  /** Sends a line and hears a reply of this length. */
+  /** Sends a line and reads a reply of this length. */
   ask(bytes: string, length: number): Promise<string> {
     this.say(bytes);
     return this.hear(length);

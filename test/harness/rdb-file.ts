@@ -1,4 +1,4 @@
-/** Redis files (RDB) put together by hand, and read from memory. */
+/** Redis files (RDB) assembled by hand, and read from memory. */
 
 import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
 import type { RdbFile } from "../../src/transfer/redis/rdb-reader.ts";
@@ -11,7 +11,7 @@ export function rdbBytes(records: readonly string[], version = "0012"): Buffer {
   return bytes;
 }
 
-/** Gives at most `readBytesMax` bytes at a time. */
+/** Returns at most `readBytesMax` bytes per read. */
 export function memoryFile(bytes: Buffer, readBytesMax = Number.POSITIVE_INFINITY): RdbFile {
   return {
     async read(buffer, offset, length, position) {

@@ -1,6 +1,6 @@
 /**
  * A destination for deliveries: an HTTP server on a free port of loopback that
- * keeps what it gets and answers what the test says. Nothing here waits for a
+ * records deliveries and answers as the test specifies. Nothing here waits for a
  * time: `arrived` waits for deliveries.
  *
  *     await using destination = await startDestination();
@@ -17,7 +17,7 @@ export interface Delivery {
   readonly address: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Ends a call that was answered "later"; nothing happens to another. */
+  /** Ends a call that was answered "later"; has no effect on others. */
   readonly answerNow: (answer: Answer) => void;
 }
 
@@ -28,13 +28,13 @@ export interface Answer {
 }
 
 export class RecordingDestination implements AsyncDisposable {
-  /** In the order in which they came in whole. */
+  /** In the order in which they were completely received. */
   readonly deliveries: Delivery[] = [];
   answer: (delivery: Delivery) => Answer | "later" = () => ({ status: 200 });
   readonly #server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    // A caller that gives up has delivered nothing.
+    // An aborted call delivers nothing.
     request.on("error", () => {});
     request.on("end", () => {
       const { method = "", headers } = request;
@@ -64,13 +64,13 @@ export class RecordingDestination implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Resolves with all deliveries when there are so many. */
+  /** Resolves with all deliveries when that many have arrived. */
   async arrived(count: number): Promise<readonly Delivery[]> {
     while (this.deliveries.length < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     return this.deliveries;
   }
 
-  /** Forgets what came, answers 200 to whoever still waits, and from now on. */
+  /** Forgets all deliveries, answers 200 to waiting callers, and from now on. */
   clear(): void {
     this.answer = () => ({ status: 200 });
     for (const { answerNow } of this.deliveries.splice(0)) answerNow({ status: 200 });

@@ -1,4 +1,4 @@
-/** A journal in memory that is always safe and keeps every frame, for tests that replay them. */
+/** A journal in memory that is always durable and retains every frame, for tests that replay them. */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import type { Journal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
@@ -9,7 +9,7 @@ export class RecordingJournal implements Journal {
   readonly frames: Buffer[] = [];
   /** Set it to refuse writes, as a full disk does. */
   refusal: string | undefined;
-  /** What is on the disk: everything, unless a test says otherwise. */
+  /** The durable position: everything, unless a test sets it. */
   unsyncedCount = 0;
 
   get end(): number {
@@ -32,7 +32,7 @@ export class RecordingJournal implements Journal {
   async whenSafe(): Promise<void> {}
 }
 
-/** A store rebuilt from these frames, on a clock of its own. */
+/** A store rebuilt from these frames, on a separate clock. */
 export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock()): Store {
   const store = new Store({
     journal: new RecordingJournal(),
@@ -44,7 +44,7 @@ export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock(
   return store;
 }
 
-/** Everything a store holds, in the order in which it holds it. */
+/** The whole state of a store, in its order. */
 export function contentOf(store: Store): readonly string[] {
   return Array.from(store.dump(), (frame) => Buffer.from(frame).toString("hex"));
 }

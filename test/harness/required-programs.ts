@@ -1,9 +1,9 @@
 /**
- * Programs that tests compare with and that the project does not bring: real
- * servers and their command lines. A test that needs one which is missing is
+ * Programs that tests compare with and that the project does not include: real
+ * servers and their command lines. A test that needs a missing one is
  * skipped, except for the programs that `LARDER_REQUIRE` names, separated by
  * commas (`redis-server,redis-cli`): there a skipped comparison would be a
- * failure that nobody sees, so the test file fails instead.
+ * silent failure, so the test file fails instead.
  */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -12,7 +12,7 @@ const requirable = ["redis-server", "redis-cli"] as const;
 
 export type RequirableProgram = (typeof requirable)[number];
 
-/** Why tests with a program cannot run here, or false: for the `skip` option of `test`. Throws if it is required. */
+/** Why tests with a program cannot run here, or false; for the `skip` option of `test`. Throws if it is required. */
 export function missingProgram(
   name: RequirableProgram,
   environment: Readonly<Record<string, string | undefined>> = process.env,

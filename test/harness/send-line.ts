@@ -1,4 +1,4 @@
-/** One request over a connection of its own, for servers that tests start on loopback. */
+/** One request over a separate connection, for servers that tests start on loopback. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { assertNoSecret } from "./canaries.ts";
 
@@ -19,7 +19,7 @@ export interface LineOptions {
   readonly token: string | null;
 }
 
-/** `line` is method and target, which is sent as it is written. */
+/** `line` is method and target, which is sent unchanged. */
 export function sendLine(url: string, line: string, { headers = [], body, token }: LineOptions): Promise<LineReply> {
   const space = line.indexOf(" ");
   const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : (JSON.stringify(body) ?? "");

@@ -1,7 +1,7 @@
 /**
  * A server for the tests: the store behind a real socket on a free port of
  * loopback, inside this process. The store's time is virtual: `clock.advance`
- * moves it. Only the sockets, and whose turn it is on the thread, live in real
+ * moves it. Only the sockets, and the scheduling of the thread, run in real
  * time.
  *
  *     await using server = await startServer();
@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly rate?: Rate;
   readonly streams?: Partial<StreamLimits>;
   readonly limits?: Partial<ListenerLimits>;
-  /** Put in the place of the store, or around it. */
+  /** Replaces the store, or wraps it. */
   readonly area?: (store: HttpService) => HttpService;
 }
 
@@ -60,7 +60,7 @@ export interface TestReply {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   readonly json: unknown;
 }
 
@@ -127,7 +127,7 @@ export class TestServer implements AsyncDisposable {
     });
   }
 
-  /** A database with its tokens, whose users may come in too. */
+  /** A database with its tokens and users. */
   addDatabase(name: string, tokens: readonly TokenFor[]): void {
     if (this.#area === undefined) throw new Error("The server is not started");
     this.tokens.replaceTenant(name, tokens);
@@ -197,7 +197,7 @@ export class TestServer implements AsyncDisposable {
     });
   }
 
-  /** Writes bytes to a fresh connection and resolves with all that comes back until the server closes it. */
+  /** Writes bytes to a fresh connection and resolves with all received bytes until the server closes it. */
   raw(bytes: string): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect({ host: "127.0.0.1", port: this.listener.port });
@@ -206,7 +206,7 @@ export class TestServer implements AsyncDisposable {
       socket.on("data", (chunk) => {
         answer += chunk;
       });
-      // A reset after the answer is an end like any other.
+      // A reset after the answer is an ordinary end.
       socket.on("error", () => {});
       socket.on("close", () => resolve(answer));
       socket.write(bytes, "latin1");

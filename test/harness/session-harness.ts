@@ -1,5 +1,5 @@
 /**
- * Sessions with peers that only listen, for tests of what is said over TCP:
+ * Sessions with peers that only record, for tests of the protocol over TCP:
  *
  *     const { connect } = startSessions();
  *     const one = connect();
@@ -9,7 +9,7 @@
  *       ["EXEC", [null]],
  *     ]);
  *
- * What is answered behind a wait, or told, comes into `heard` once the test has awaited `settled`.
+ * Replies after a wait, and pushes, are in `heard` after the test has awaited `settled`.
  */
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
@@ -28,7 +28,7 @@ import { plainReply, splitLine } from "./store-harness.ts";
 
 export type Heard = Reply | Push;
 
-/** What is said, and everything that is heard at once: nothing, one reply, or several as `heard(…)`. */
+/** A line, and the immediate output: none, one reply, or several as `heard(…)`. */
 export type Turn = readonly [line: string, reply?: Heard | Several];
 
 class Several {
@@ -43,12 +43,12 @@ export function heard(...all: readonly Heard[]): Several {
   return new Several(all);
 }
 
-/** Resolves when everything that happens at once has happened. */
+/** Resolves when all immediate work is done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 }
 
-/** With errors as the tests write them, by their text alone. */
+/** With errors reduced to their text, as tests write them. */
 function comparable(reply: Reply): Reply {
   if (Array.isArray(reply)) return reply.map(comparable);
   const failure = findError(reply);
@@ -61,7 +61,7 @@ export class Speaker implements SessionPeer {
   readonly queuedBytes = 0;
   readonly unreadBytes = 0;
   readonly session: Session;
-  /** What was heard and not asked for yet. */
+  /** Output that was not read yet. */
   heard: Heard[] = [];
   closed: "when written" | "at once" | undefined;
   resumeCount = 0;
@@ -72,12 +72,12 @@ export class Speaker implements SessionPeer {
   }
 
   reply(reply: Reply): void {
-    assert.equal(this.closed, undefined, "nothing is said to who was closed");
+    assert.equal(this.closed, undefined, "a closed peer gets no reply");
     this.heard.push(comparable(reply));
   }
 
   push(push: Push): void {
-    assert.equal(this.closed, undefined, "nothing is told to who was closed");
+    assert.equal(this.closed, undefined, "a closed peer gets no push");
     this.heard.push(push);
   }
 
@@ -91,7 +91,7 @@ export class Speaker implements SessionPeer {
     this.closed = when;
   }
 
-  /** Says the words and answers what was heard since it was asked last. */
+  /** Sends the words and returns the output since the last call. */
   say(...words: readonly Bytes[]): Heard[] {
     this.session.execute([...words]);
     return this.listen();
@@ -118,9 +118,9 @@ export class Speaker implements SessionPeer {
 export interface TestSessions {
   readonly clock: VirtualClock;
   readonly store: Store;
-  /** Somebody who is logged in already, as the standard user of `main`, or as said. */
+  /** A client that is already authenticated, as the standard user of `main`, or as `as`. */
   connect(as?: Partial<LoggedIn>): Speaker;
-  /** Somebody who has to log in: with the token `<database>-token`, or `<database>-readonly` as `default_ro`. */
+  /** A client that must authenticate: with the token `<database>-token`, or `<database>-readonly` as `default_ro`. */
   connectStranger(): Speaker;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Command lines by which somebody who may only read could try to write, to see
- * what is not theirs, or to administer (threats A-04), and every way to send a
- * line over HTTP. What must hold: none gets through for whoever may not.
+ * Command lines with which a read-only client could try to write, to read
+ * foreign data, or to administer (threats A-04), and every way to send a
+ * line over HTTP. Required: none succeeds without the permission.
  */
 import type { SendOptions, TestReply, TestServer } from "./server.ts";
 
 export interface Escape {
-  /** The command and its arguments; keys lie below `app:`. */
+  /** The command and its arguments; keys have the prefix `app:`. */
   readonly words: readonly string[];
-  /** Redis counts it among @read: refused to the read-only token, and to a user only where keys or patterns say so. */
+  /** In Redis' category @read: refused to the read-only token, and to a user only if keys or patterns require it. */
   readonly isRead?: true;
 }
 
@@ -47,7 +47,7 @@ const writes = `
   SHUTDOWN | SAVE | BGSAVE | BGREWRITEAOF | LASTSAVE | MODULE LIST | MODULE LOAD /x | CLUSTER INFO | FAILOVER
   SLOWLOG GET | LATENCY DOCTOR`;
 
-/** Refused to the read-only token because they tell of keys that nobody named, or of how keys are kept. */
+/** Refused to the read-only token because they disclose unnamed keys, or the encoding of keys. */
 const powerfulReads = `
   KEYS * | SCAN 0 | RANDOMKEY | OBJECT ENCODING app:k | OBJECT FREQ app:k | DUMP app:k | MEMORY USAGE app:k
   SORT_RO app:k BY w_* | SORT_RO app:k GET w_*`;
@@ -68,7 +68,7 @@ export const escapes: readonly Escape[] = [
   { words: ["", "app:k", "x"] },
 ];
 
-/** Spellings of a name: what the store takes for the name, and what only looks like it. */
+/** Spellings of a name: those that the store accepts, and similar ones. */
 export const spellings: readonly (readonly [spelling: string, write: (name: string) => string])[] = [
   ["upper case", (name) => name.toUpperCase()],
   ["lower case", (name) => name.toLowerCase()],
@@ -76,15 +76,15 @@ export const spellings: readonly (readonly [spelling: string, write: (name: stri
     "mixed case",
     (name) => name.replace(/[a-z]/gi, (letter, at: number) => (at % 2 === 0 ? letter : letter.toLowerCase())),
   ],
-  ["a NUL behind", (name) => `${name}\0`],
+  ["a NUL after", (name) => `${name}\0`],
   ["a NUL inside", (name) => `${name.slice(0, 1)}\0${name.slice(1)}`],
-  ["a space behind", (name) => `${name} `],
+  ["a space after", (name) => `${name} `],
   ["a space before", (name) => ` ${name}`],
 ];
 
 export interface Way {
   readonly name: string;
-  /** Sends the line and returns what was answered to it: an element of a pipeline by itself. Undefined: not by this way. */
+  /** Sends the line and returns its answer: for a pipeline, the element. Undefined: not possible in this way. */
   send(server: TestServer, words: readonly string[], token: string): Promise<Answer> | undefined;
 }
 
@@ -136,7 +136,7 @@ export const ways: readonly Way[] = [
       if (!Array.isArray(json)) return { status, text };
       const [ping, answer] = json as unknown[];
       if (JSON.stringify(ping) !== '{"result":"PONG"}') return { status, text };
-      // The status of an element is what it would be by itself.
+      // The status of an element is that of the same single command.
       return { status: 400, text: JSON.stringify(answer) };
     },
   },

@@ -1,6 +1,6 @@
 /**
- * A store of its own for tests of commands: words in, replies out, time that
- * stands still until the test moves it.
+ * A separate store for tests of commands: words in, replies out, a clock that
+ * is stopped until the test advances it.
  *
  *     const session = startSession();
  *     session.expect([
@@ -38,14 +38,14 @@ export function error(text: string): Reply {
 
 export const testCaller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 
-/** One row of a table: what is sent, and the literal reply. */
+/** One row of a table: the line, and the literal reply. */
 export type Row = readonly [line: string, reply: Reply];
 
 export interface Session {
   readonly clock: VirtualClock;
   readonly store: Store;
   readonly database: Database;
-  /** Runs the words as they are. */
+  /** Runs the words unchanged. */
   call(...words: readonly Bytes[]): Reply;
   /** Splits the line into words and runs them. */
   run(line: string): Reply;
@@ -53,7 +53,7 @@ export interface Session {
   expect(rows: readonly Row[]): void;
 }
 
-/** With `compat` the lines come over TCP, where alone it shows. */
+/** With `compat`, the lines are sent over TCP, since it has no effect elsewhere. */
 export function startSession(options?: {
   journal?: Journal;
   clock?: VirtualClock;
@@ -75,7 +75,7 @@ export function startSession(options?: {
   const database = store.database("main");
   const call = (...words: readonly Bytes[]): Reply => {
     const reply = database.command(caller, words);
-    assert.ok(!(reply instanceof Promise), "a journal that is always safe answers at once");
+    assert.ok(!(reply instanceof Promise), "a journal that is always durable answers at once");
     return plainReply(reply);
   };
   const run = (line: string): Reply => call(...splitLine(line));
@@ -125,7 +125,7 @@ export function splitLine(line: string): Bytes[] {
   while (WORD.lastIndex < text.length) {
     const start = WORD.lastIndex;
     const found = WORD.exec(text);
-    assert.ok(found !== null, `a word of a line is a word or closed quotes: ${text.slice(start)}`);
+    assert.ok(found !== null, `a line has only words and closed quotes: ${text.slice(start)}`);
     const [, quoted, literal, bare] = found;
     words.push(quoted === undefined ? (literal ?? bare ?? "") : unquote(quoted));
   }

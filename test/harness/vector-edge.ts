@@ -1,6 +1,6 @@
 /**
- * The HTTP interface of the vector index on a door that is made up for each
- * test: what is asked of it is written down, and it answers what the test says.
+ * The HTTP interface of the vector index on an API that each
+ * test defines: its calls are recorded, and it answers as the test specifies.
  *
  *     const edge = vectorEdge({ namespaceNames: () => [""] });
  *     const reply = await edge.send("GET /list-namespaces");
@@ -17,19 +17,19 @@ import { type EdgeReply, type EdgeSend, edgeReply, edgeRequest } from "./messagi
 
 export const VECTOR_TOKEN = "vector-token";
 export const VECTOR_READ_ONLY_TOKEN = "vector-read-only-token";
-/** Of an index that there is too. */
+/** The token of another existing index. */
 export const OTHER_TOKEN = "other-vector-token";
 
 export interface VectorEdge {
   readonly area: VectorArea;
   readonly clock: VirtualClock;
-  /** What was asked of the index `main`: name of the method, then its arguments. */
+  /** The calls of the index `main`: name of the method, then its arguments. */
   readonly calls: unknown[][];
   /** `POST /query/…` */
   send(line: string, options?: EdgeSend): Promise<EdgeReply>;
 }
 
-/** `answers` holds what the index has; asking it for anything else is a mistake of the test. */
+/** `answers` has the methods of the index; calling any other is an error of the test. */
 export function vectorEdge(answers: Partial<IndexApi> = {}, options: Partial<VectorAreaOptions> = {}): VectorEdge {
   const calls: unknown[][] = [];
   const clock = new VirtualClock();

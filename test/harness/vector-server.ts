@@ -101,14 +101,14 @@ export class VectorServer implements AsyncDisposable {
     return sendLine(this.url, line, { token: VECTOR_TOKEN, ...sent });
   }
 
-  /** The result of what must succeed. */
+  /** The result of a request that must succeed. */
   async post(target: string, body?: unknown): Promise<unknown> {
     const { status, json, text } = await this.send(`POST ${target}`, { body });
     assert.equal(status, 200, `${target}: ${text}`);
     return (json as { result: unknown }).result;
   }
 
-  /** Status and text of what must be refused. */
+  /** Status and text of a request that must be refused. */
   async refusal(target: string, body?: unknown): Promise<readonly [status: number, error: string]> {
     const { status, json } = await this.send(`POST ${target}`, { body });
     const answer = json as { error: string; status: number };
@@ -123,7 +123,7 @@ export class VectorServer implements AsyncDisposable {
 }
 
 /**
- * A server of the index `main`, which is what `definition` says, or DENSE with COSINE and two dimensions. `past`: frames
+ * A server of the index `main`, as in `definition`, or DENSE with COSINE and two dimensions. `past`: frames
  * of a journal or a snapshot that it starts from.
  */
 export async function startVectorServer(

@@ -1,6 +1,6 @@
 /**
- * Several connections to one database of their own, whose commands may wait:
- * for tests of commands that do.
+ * Several connections to a separate database, whose commands may wait:
+ * for tests of blocking commands.
  *
  *     const session = startSession();
  *     const one = connect(session);
@@ -17,7 +17,7 @@ import type { Caller } from "../../src/store/session/caller.ts";
 import { plainReply, type Session, splitLine } from "./store-harness.ts";
 
 export interface WaitingCaller extends Caller {
-  /** Runs a line, or words as they are. `later` while it waits. */
+  /** Runs a line, or words unchanged. `later` while it waits. */
   run(line: string | readonly Bytes[]): Reply;
   /** The replies to commands that had to wait. */
   readonly received: Reply[];
@@ -53,17 +53,20 @@ function wordsOf(line: string | readonly Bytes[]): readonly Bytes[] {
 }
 
 function runAs(database: Database, caller: Caller, words: readonly Bytes[]): Reply {
-  assert.ok(caller.waiting === undefined || !database.waiters.isWaiting(caller.waiting), "who waits says nothing");
+  assert.ok(
+    caller.waiting === undefined || !database.waiters.isWaiting(caller.waiting),
+    "a waiting client sends nothing",
+  );
   return plainReply(database.execute(caller, words));
 }
 
-/** Runs several commands as one unit of work, for somebody who cannot wait. */
+/** Runs several commands as one unit of work, for a client that cannot wait. */
 export function transact(
   session: Pick<Session, "database">,
   lines: readonly (string | readonly Bytes[])[],
 ): readonly Reply[] {
   const caller: Caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:2" };
   const replies = session.database.transaction(caller, lines.map(wordsOf));
-  assert.ok(!(replies instanceof Promise), "a journal that is always safe answers at once");
+  assert.ok(!(replies instanceof Promise), "a journal that is always durable answers at once");
   return replies.map(plainReply);
 }
