@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChangeLog } from "./change-log.ts";
 
-test("a search sees what changed since it began, each record once", () => {
+test("a search sees each record that changed since it began once", () => {
   const log = new ChangeLog();
   const early = log.begin();
   log.note(1);
@@ -14,7 +14,7 @@ test("a search sees what changed since it began, each record once", () => {
   assert.deepEqual([...log.since(late)], [2]);
 });
 
-test("nothing is noted while nobody searches", () => {
+test("notes nothing while no search runs", () => {
   const log = new ChangeLog();
   log.note(1);
   const mark = log.begin();
@@ -22,7 +22,7 @@ test("nothing is noted while nobody searches", () => {
   assert.equal(log.since(mark).size, 0);
 });
 
-test("the log of one search is still whole when another has ended", () => {
+test("the log of one search stays complete when another search ends", () => {
   const log = new ChangeLog();
   const first = log.begin();
   log.begin();

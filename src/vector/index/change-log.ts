@@ -1,7 +1,7 @@
 /**
- * Which records changed while searches are under way. A search that takes
- * several turns scores those again at its end, so its answer is the state then.
- * Nothing is noted while nobody searches.
+ * The records that changed while searches run. A search that takes several turns
+ * scores them again at its end, so its answer is the state at that time. Nothing
+ * is noted while no search runs.
  */
 
 export class ChangeLog {
@@ -25,7 +25,7 @@ export class ChangeLog {
 
   end(): void {
     this.#searchCount -= 1;
-    // Marks are positions: they start again at 0 when nobody holds one.
+    // Marks are positions; they restart at 0 when no search holds one.
     if (this.#searchCount === 0) this.#records = [];
   }
 }

@@ -58,7 +58,7 @@ const changes: readonly Change[] = [
 ];
 
 for (const change of changes) {
-  test(`what is written of "${change.kind}" is read the same`, () => {
+  test(`a "${change.kind}" change is read as it was written`, () => {
     const writer = new FrameWriter();
     writeChange(writer, change);
 
@@ -66,7 +66,7 @@ for (const change of changes) {
   });
 }
 
-test("the changes of one frame are read in their order", () => {
+test("the changes of one frame are read in order", () => {
   const writer = new FrameWriter();
   const ofIndex = changes.filter(({ kind }) => !/ index$/.test(kind));
   for (const change of ofIndex) writeChange(writer, change);
@@ -74,7 +74,7 @@ test("the changes of one frame are read in their order", () => {
   assert.deepEqual([...readChanges(Buffer.from(writer.take()))], ofIndex);
 });
 
-test("a record of a kind that a newer version wrote is refused", () => {
+test("refuses a record of an unknown kind", () => {
   const writer = new FrameWriter();
   writer.record(1, 99);
 

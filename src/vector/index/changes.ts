@@ -1,7 +1,7 @@
 /**
- * The records of the vector area's journal: what happened to which index, as
- * outcomes. Writing and reading a record stand side by side, so that nothing is
- * written that is not read the same.
+ * The records of the vector area's journal: the outcome of each change of an
+ * index. The code that writes a record is next to the code that reads it, so that
+ * both stay equal.
  *
  *     create index     | tenant 0 | 1 | index number | name | definition JSON |
  *     drop index       | tenant 0 | 2 | index number |
@@ -14,20 +14,20 @@
  *     remove           | index    | 9 | namespace number | id |
  *     next numbers     | index    | 10 | next namespace number | next version |
  *     next index       | tenant 0 | 11 | next index number |
- *     next place       | index    | 12 | namespace number | place of the record that comes next |
+ *     next place       | index    | 12 | namespace number | place of the next record |
  *
- * The last three stand in snapshots alone: numbers and places that were given
- * out and are not in use any more are not given out again.
+ * The last three are only in snapshots: numbers and places that were assigned
+ * and are no longer in use are never assigned again.
  *
  * Texts are UTF-8. In `put`, `parts` says which fields follow and whether the
- * record is whole: then parts that do not follow are gone, else they stay.
- * Float32 and int32 lists are their bytes, low first.
+ * record is whole: then missing parts are removed, otherwise they stay. Float32
+ * and int32 lists are little-endian bytes.
  */
 import { FrameReader, type FrameWriter } from "../../kernel/frame.ts";
 import type { IndexDefinition } from "./definition.ts";
 import type { SparseVector } from "./record.ts";
 
-/** In place of an index number: the area itself. */
+/** Instead of an index number: the area itself. */
 export const AREA_NUMBER = 0;
 
 const CREATE_INDEX = 1;
@@ -49,12 +49,12 @@ const HAS_METADATA = 4;
 const HAS_DATA = 8;
 const IS_WHOLE = 16;
 
-/** What is written for one id. A part that is absent stays, or is gone when the record is whole. */
+/** The parts written for one id. An absent part stays, or is removed if the record is whole. */
 export interface Put {
   readonly id: string;
   readonly isWhole: boolean;
   readonly vector?: Float32Array | undefined;
-  /** Of the dense vector: no other vector of the index has or had it. 0 without one. */
+  /** The version of the dense vector, unique in the index forever; 0 without a dense vector. */
   readonly version: number;
   readonly sparseVector?: SparseVector | undefined;
   readonly metadata?: string | undefined;
@@ -201,7 +201,7 @@ function readPut(reader: FrameReader): Put {
   };
 }
 
-/** What `create index` wrote: our own JSON, in a frame whose checksum was right. JSON leaves out what is undefined. */
+/** Reads the JSON of `create index`, from a frame with a correct checksum. JSON omits undefined fields. */
 function readDefinition(json: string): IndexDefinition {
   const { type, dimension, similarity, denseModel, sparseModel } = JSON.parse(json) as IndexDefinition;
   return { type, dimension, similarity, denseModel, sparseModel };
@@ -219,7 +219,7 @@ function bytesOf(list: Float32Array | Int32Array): Uint8Array {
   return new Uint8Array(list.buffer, list.byteOffset, list.byteLength);
 }
 
-/** A frame's fields begin anywhere, and lists only at multiples of four: so they are copied. */
+/** Copies the list: typed arrays must begin at a multiple of four, and a frame's fields may begin anywhere. */
 function readFloats(reader: FrameReader): Float32Array {
   const bytes = Uint8Array.from(reader.buffer());
   return new Float32Array(bytes.buffer);

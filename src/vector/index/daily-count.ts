@@ -1,4 +1,4 @@
-/** How much was asked of an index today, in UTC days. Counted in memory: a restart begins anew. */
+/** Counts the use of an index on each UTC day. The count is in memory, so a restart resets it. */
 import type { Clock } from "../../kernel/clock.ts";
 import { VectorFailure } from "../failure.ts";
 
@@ -11,14 +11,14 @@ export class DailyCount {
   #day = -1;
   #count = 0;
 
-  /** `countMax` 0: no limit. `what` is counted, in the plural. */
+  /** `countMax` 0 means no limit. `what` names the counted units, in the plural. */
   constructor(clock: Pick<Clock, "nowMs">, what: string, countMax: number) {
     this.#clock = clock;
     this.#what = what;
     this.#countMax = countMax;
   }
 
-  /** Throws a `VectorFailure` and counts nothing when `count` more are too many. */
+  /** Throws a `VectorFailure` and counts nothing if `count` more exceed the limit. */
   add(count: number): void {
     if (this.#countMax === 0) return;
     const day = Math.floor(this.#clock.nowMs() / DAY_MS);

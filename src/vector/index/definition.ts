@@ -1,6 +1,6 @@
 /**
- * What an index is (B.index). Decided when it is created; only a
- * dimension that was left open is fixed later, by the first vector.
+ * The definition of an index (B.index). It is set at the creation; only an
+ * unspecified dimension is fixed later, by the first vector.
  */
 
 export const indexTypes = ["DENSE", "SPARSE", "HYBRID"] as const;
@@ -9,15 +9,15 @@ export const similarities = ["COSINE", "EUCLIDEAN", "DOT_PRODUCT"] as const;
 export type IndexType = (typeof indexTypes)[number];
 export type Similarity = (typeof similarities)[number];
 
-/** Most dimensions that an index may have. */
+/** The most dimensions of an index. */
 export const DIMENSION_MAX = 65_536;
 
 export interface IndexDefinition {
   readonly type: IndexType;
-  /** Undefined: the first dense vector fixes it. 0 for a SPARSE index. */
+  /** Undefined until the first dense vector fixes it; 0 for a SPARSE index. */
   readonly dimension: number | undefined;
   readonly similarity: Similarity;
-  /** Names of the models that turn text into vectors, as `/info` shows them; undefined: text is refused. */
+  /** Names of the models that turn text into vectors, as `/info` shows them; if undefined, text is refused. */
   readonly denseModel: string | undefined;
   readonly sparseModel: string | undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * A delete that may touch very many records: those with a prefix, or those that
- * pass a filter. They are found first and then removed in portions, each one
- * frame of the journal and one step, and each record is looked at in the step
+ * A delete that may affect very many records: those with a prefix, or those that
+ * pass a filter. They are found first and then removed in portions of one frame
+ * of the journal and one step each, and each record is tested again in the step
  * that removes it.
  *
- * Record numbers are gone through from the highest down: removing moves records
- * from the highest numbers into gaps, so one that was not looked at yet always
- * has a lower number still.
+ * Records are visited from the highest number down: a removal moves records from
+ * the highest numbers into gaps, so records that are not visited yet always have
+ * lower numbers.
  */
 
 import type { Filter } from "../filter/filter.ts";
@@ -17,11 +17,11 @@ import type { IndexJournal } from "./index-journal.ts";
 import type { IndexState } from "./index-state.ts";
 import type { Namespace } from "./namespace.ts";
 
-/** Of one frame: about two milliseconds. bench/vector.bench.ts */
+/** Records of one frame: about two milliseconds. bench/vector.bench.ts */
 const PORTION_COUNT = 1_000;
 /** Ids that one step compares with a prefix. */
 const COMPARED_COUNT = 20_000;
-/** Of one step, in nanoseconds. */
+/** The time of one step, in nanoseconds. */
 const MATCH_WORK = 1_000_000;
 
 export type ManySelected =
@@ -38,7 +38,7 @@ export class DeleteMany implements SearchJob {
   readonly #parts: DeleteParts;
   readonly #selected: ManySelected;
   #match: FilterMatch | undefined;
-  /** Records from here on were looked at. */
+  /** Records from this number on were visited. */
   #end: number;
   #deletedCount = 0;
 
@@ -54,7 +54,7 @@ export class DeleteMany implements SearchJob {
 
   step(): boolean {
     const { state, journal, namespace } = this.#parts;
-    // Dropped meanwhile: what was to be deleted is gone.
+    // The namespace was dropped meanwhile, with all its records.
     if (state.find(namespace.name) !== namespace) return true;
     if (this.#selected.kind === "filter") {
       this.#match ??= namespace.filters.start(this.#selected.filter);

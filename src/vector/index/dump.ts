@@ -1,17 +1,17 @@
 /**
- * The state of all indexes as frames that rebuild it: what a snapshot holds.
- * Records come in insertion order, so that they get their order back, and their
- * places: where places were given up, it is said which one comes next.
+ * The state of all indexes as frames that rebuild it, for a snapshot. Records are
+ * in insertion order, so that they get the same order and places: after unused
+ * places, a frame states the next place.
  */
 import { FrameWriter } from "../../kernel/frame.ts";
 import { type Change, writeChange } from "./changes.ts";
 import { DEFAULT_NAMESPACE, type IndexState } from "./index-state.ts";
 import type { Namespace } from "./namespace.ts";
 
-/** A frame ends when it is this large, so that it is read back in bounded pieces. */
+/** A frame ends at this size, so that it is read in bounded pieces. */
 const FRAME_BYTES = 256 * 1024;
 
-/** Each frame is valid until the next one is asked for. `nextNumber` is what the next index gets. */
+/** Each frame is valid until the next one is requested. `nextNumber` is the number of the next index. */
 export function* dumpIndexes(states: readonly IndexState[], nextNumber: number): Generator<Uint8Array> {
   const writer = new FrameWriter();
   writeChange(writer, { kind: "next index", index: nextNumber });

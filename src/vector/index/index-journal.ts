@@ -1,6 +1,6 @@
 /**
- * How an index changes: its changes are written as one frame, the frame is
- * appended, then the changes are applied. Nothing else appends.
+ * Changes an index: the changes are written as one frame, the frame is appended,
+ * then the changes are applied. No other code appends frames.
  */
 import { FrameWriter } from "../../kernel/frame.ts";
 import type { FrameOwner, Journal } from "../../kernel/journal.ts";
@@ -16,14 +16,14 @@ export class IndexJournal {
     this.#journal = journal;
   }
 
-  /** Throws a `VectorFailure` when nothing may be written now. To be asked before anything is decided. */
+  /** Throws a `VectorFailure` if writes are refused now. Call it before any decision. */
   checkOpen(owner?: FrameOwner): void {
     const journal = this.#journal;
     const refusal = owner === undefined ? journal.refusal : (journal.refusalOf?.(owner) ?? journal.refusal);
     if (refusal !== undefined) throw new VectorFailure("unavailable", `Writes are refused: ${refusal}`);
   }
 
-  /** Does the changes, all of them or none. There must be room for their vectors (`Namespace.reserve`). */
+  /** Makes all changes or none. There must be room for their vectors (`Namespace.reserve`). */
   commit(state: IndexState, changes: readonly IndexChange[]): void {
     if (changes.length === 0) return;
     for (const change of changes) writeChange(this.#writer, change);
@@ -31,7 +31,7 @@ export class IndexJournal {
     for (const change of changes) state.apply(change);
   }
 
-  /** Undefined when everything that was seen so far is safe. */
+  /** Undefined if everything seen so far is safe. */
   whenSafe(): Promise<void> | undefined {
     const { end, safe } = this.#journal;
     return safe >= end ? undefined : this.#journal.whenSafe(end);

@@ -1,4 +1,4 @@
-/** What may happen to a query while it waits for its turn. */
+/** Changes of the index while a query waits for its turn. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -20,7 +20,7 @@ const plain: IndexDefinition = {
 };
 const refused = { kind: "unprocessable", text: "Invalid vector dimension: 2, expected: 3" };
 
-/** An index on which nothing that searches is answered before the next turn of the event loop. */
+/** An index that answers searches only in the next turn of the event loop. */
 function slowIndex(definition: IndexDefinition = plain): VectorIndex {
   const clock = new VirtualClock();
   const engine = new VectorEngine({
@@ -61,7 +61,7 @@ async function refusalOf(answer: unknown): Promise<unknown> {
   );
 }
 
-test("B2: a namespace that is deleted while a query of it waits has no answers", async () => {
+test("B2: a waiting query finds nothing if its namespace is deleted", async () => {
   const index = slowIndex();
   put(index, "ns", ["a", 1, 1]);
 
@@ -71,7 +71,7 @@ test("B2: a namespace that is deleted while a query of it waits has no answers",
   assert.deepEqual(await answer, [[]]);
 });
 
-test("B2: a query is answered from the namespace that has the name when its turn comes", async () => {
+test("B2: a waiting query searches the namespace that has the name when its turn comes", async () => {
   const index = slowIndex();
   put(index, "ns", ["a", 1, 1]);
   put(index, "other", ["b", 1, 1]);
@@ -82,7 +82,7 @@ test("B2: a query is answered from the namespace that has the name when its turn
   assert.deepEqual(await answer, [[{ id: "b", score: 1 }]]);
 });
 
-test("B2: a query that waits does not follow a namespace to its new name", async () => {
+test("B2: a waiting query does not follow a renamed namespace", async () => {
   const index = slowIndex();
   put(index, "ns", ["a", 1, 1]);
 
@@ -92,7 +92,7 @@ test("B2: a query that waits does not follow a namespace to its new name", async
   assert.deepEqual(await answer, [[]]);
 });
 
-test("B2: a query that waits is refused when the first vector gives the index another dimension", async () => {
+test("B2: refuses a waiting query if the first vector gives the index another dimension", async () => {
   const index = slowIndex({ ...plain, dimension: undefined });
 
   const answer = index.query("", [near(1, 1)]);
@@ -101,7 +101,7 @@ test("B2: a query that waits is refused when the first vector gives the index an
   assert.deepEqual(await refusalOf(answer), refused);
 });
 
-test("B2: a held query of another dimension than the index got since is refused, each time", async () => {
+test("B2: refuses each call of a resumable query if the index has got another dimension", async () => {
   const index = slowIndex({ ...plain, dimension: undefined });
   const { uuid, scores } = await index.resumableQuery("", near(1, 1), 3_600);
   assert.deepEqual(scores, []);

@@ -1,9 +1,9 @@
 /**
- * The queries of one index: checked, searched, shown (B2, B.query-data,
- * B.resumable). A query that is short is answered at once, a long one after some turns.
+ * The queries of one index: check, search, answer (B2, B.query-data,
+ * B.resumable). A short query is answered at once, a long one after some turns.
  *
- * A resumable query answers no id twice. Two calls for the same one take turns,
- * so that each knows what the other has answered.
+ * A resumable query returns no id twice. Two calls for the same query run one
+ * after the other, so that each knows the ids that the other returned.
  */
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "../api.ts";
@@ -20,7 +20,7 @@ import type { Include, ScoredView } from "./record.ts";
 import type { ResumableQueries, ResumableQuery } from "./resumable-queries.ts";
 import { checkDense, checkDimension, checkQuery, type VectorPair } from "./vectors.ts";
 
-/** Candidates of each list that a plain query fuses, when it wants fewer (B2.fusion). */
+/** The least candidates of each list that a plain query fuses (B2.fusion). */
 const FUSION_DEPTH_MIN = 100;
 
 const NO_IDS: ReadonlySet<string> = new Set();
@@ -113,7 +113,7 @@ export class IndexQueries {
     return scores instanceof Promise ? scores.then((late) => ({ uuid, scores: late })) : { uuid, scores };
   }
 
-  /** The next `count` that were not answered yet. */
+  /** Returns the next `count` hits that were not returned yet. */
   #goOn(kept: ResumableQuery, count: number): Eventually<readonly ScoredView[]> {
     const { namespace: name, query, filter, answered } = kept;
     const remember = (views: readonly ScoredView[]): readonly ScoredView[] => {
@@ -140,14 +140,14 @@ export class IndexQueries {
     return later;
   }
 
-  /** One query after the other, so that a batch takes no more of a turn than a query does. */
+  /** Runs one query after the other, so that a batch takes no more of a turn than a query. */
   #searchEach(
     name: string,
     queries: readonly { readonly query: VectorQuery; readonly filter: Filter }[],
   ): Eventually<readonly (readonly ScoredView[])[]> {
     const lists: (readonly ScoredView[])[] = [];
     const budget = new AnswerBudget(this.#limits.answerBytesMax);
-    // A batch is refused as a whole, also when its dimension is fixed while it waits. A known one was checked already.
+    // A batch is refused as a whole, even if the dimension is fixed while it waits. A known one was checked before.
     const vectors = this.#state.definition.dimension === undefined ? vectorsOf(queries.map(({ query }) => query)) : [];
     const goOn = (): Eventually<readonly (readonly ScoredView[])[]> => {
       for (const { query, filter } of queries.slice(lists.length)) {
@@ -169,7 +169,7 @@ export class IndexQueries {
   #search(name: string, { query, budget, vectors, ...request }: Wanted): Eventually<readonly ScoredView[]> {
     const { vector, sparseVector, weighting, fusion, include } = query;
     const find = (): Namespace | undefined => {
-      // An index without a dimension took any; by now it may have another one.
+      // An index without a dimension accepts any vector, and may have got another dimension since.
       for (const each of vectors) checkDimension(this.#state.definition, each);
       return this.#state.find(name);
     };
@@ -187,7 +187,7 @@ export class IndexQueries {
       checkDense(definition, vector, { dimension: definition.dimension, limits: this.#limits, place });
   }
 
-  /** Texts of one mode are embedded together. */
+  /** Embeds the texts of each mode together. */
   async #embed(queries: readonly TextQuery[]): Promise<readonly VectorPair[]> {
     const pairs: VectorPair[] = new Array(queries.length);
     for (const mode of new Set(queries.map((query) => query.mode))) {
@@ -202,9 +202,9 @@ export class IndexQueries {
 
 interface Wanted extends Pick<SearchRequest, "count" | "fusionDepth" | "filter" | "excludedIds"> {
   readonly query: VectorQuery;
-  /** Of the whole answer that its hits are part of. */
+  /** The budget of the whole answer with its hits. */
   readonly budget: AnswerBudget;
-  /** Those of the whole request that must have the dimension of the index when its hits are found. */
+  /** The vectors of the whole request that must have the index's dimension when its hits are found. */
   readonly vectors: readonly Float32Array[];
 }
 
@@ -218,8 +218,8 @@ interface Shown {
 }
 
 /**
- * A search with its answer, which is made in the step that ends it: after that records may change. What is searched is a
- * name: when its namespace is dropped or replaced meanwhile, the search starts again with what has the name now.
+ * A search with its answer, which is made in the last step because records may change after it. The search is for a
+ * name: if its namespace is dropped or replaced meanwhile, it starts again with the namespace that has the name now.
  */
 class QueryJob implements SearchJob {
   readonly #find: () => Namespace | undefined;

@@ -1,9 +1,9 @@
 /**
  * The state of one index: its definition and its namespaces. Only `apply`
- * changes it, for a request that was just recorded as for a frame of the past.
+ * changes it, both for new changes and in a replay.
  *
- * (1) The default namespace, called "", always exists, as number 0. It is never
- *     recorded that it was made.
+ * (1) The default namespace "" always exists, with the number 0. Its creation is
+ *     not recorded.
  * (2) Numbers of namespaces are never used again.
  */
 import { assert } from "../../kernel/assert.ts";
@@ -22,11 +22,11 @@ const NAMESPACE_BYTES = 4_000;
 
 export interface StateParts {
   readonly memory: RowMemory;
-  /** The account of a new index; absent: nobody counts. */
+  /** The memory account of a new index; if absent, memory is not counted. */
   openAccount?: ((name: string) => MemoryAccount) | undefined;
-  /** What builds graphs now; undefined: nothing does. */
+  /** The current builder of graphs; undefined if graphs are not built. */
   graphs(): GraphBuilder | undefined;
-  /** Work of an exact search from which a namespace gets a graph, in multiplications; undefined: `GRAPH_WORK_MIN`. */
+  /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
 }
 
@@ -36,11 +36,11 @@ export type IndexChange = Exclude<Change, { readonly kind: "create index" | "dro
 export class IndexState {
   readonly number: number;
   readonly name: string;
-  /** Of its frames, what the journal has not written yet. */
+  /** Owns its frames that the journal has not written yet. */
   journalBytes = 0;
-  /** What it takes of the thread's memory. */
+  /** Its share of the thread's memory. */
   readonly memory: MemoryAccount;
-  /** Of that, graphs, as they were when their namespaces changed last. */
+  /** The part of graphs in it, as of the last changes of their namespaces. */
   graphBytes = 0;
   readonly #parts: StateParts;
   #definition: IndexDefinition;
@@ -62,12 +62,12 @@ export class IndexState {
     return this.#definition;
   }
 
-  /** The index is run with these models and limits from now on; type, dimension and similarity stay. */
+  /** Sets the models and limits of the index; type, dimension and similarity stay. */
   set models({ denseModel, sparseModel }: Pick<IndexDefinition, "denseModel" | "sparseModel">) {
     this.#definition = { ...this.#definition, denseModel, sparseModel };
   }
 
-  /** In the order they were made, the default namespace first. */
+  /** In the order of creation, the default namespace first. */
   get namespaces(): Iterable<Namespace> {
     return this.#byNumber.values();
   }
@@ -76,12 +76,12 @@ export class IndexState {
     return this.#byNumber.size;
   }
 
-  /** The number that the next namespace gets. */
+  /** The number of the next namespace. */
   get nextNamespace(): number {
     return this.#nextNamespace;
   }
 
-  /** The version that the next dense vector gets. */
+  /** The version of the next dense vector. */
   get nextVersion(): number {
     return this.#nextVersion;
   }
@@ -90,7 +90,7 @@ export class IndexState {
     return this.#byName.get(name);
   }
 
-  /** Undefined: no namespace has that number any more. */
+  /** Undefined if no namespace has that number any longer. */
   findNumber(number: number): Namespace | undefined {
     return this.#byNumber.get(number);
   }
@@ -141,7 +141,7 @@ export class IndexState {
     }
   }
 
-  /** The same as applying a put, for the path of many puts. */
+  /** Applies a put, for the path of many puts. */
   put(namespace: number, put: Put): void {
     this.#nextVersion = Math.max(this.#nextVersion, put.version + 1);
     const changed = this.get(namespace);
@@ -149,7 +149,7 @@ export class IndexState {
     this.#count(changed);
   }
 
-  /** Throws `OutOfMemory` when a new namespace could not have so many rows now. What is freed here is there for it next. */
+  /** Throws `OutOfMemory` if a new namespace could not have so many rows now. The test frees its memory again. */
   checkMemory(rowCount: number, dimension: number): void {
     if (rowCount === 0 || dimension === 0) return;
     const rows = new RowStore(this.#parts.memory, dimension);
@@ -157,14 +157,14 @@ export class IndexState {
     rows.clear();
   }
 
-  /** Gives back what lies outside the heap. Not used after that. */
+  /** Frees the memory outside the heap. Not used after that. */
   close(): void {
     for (const namespace of this.#byNumber.values()) namespace.close();
     this.memory.close();
     this.graphBytes = 0;
   }
 
-  /** Brings the account to what a namespace takes now. */
+  /** Updates the account to the current memory of a namespace. */
   #count(namespace: Namespace): void {
     const graphBytes = namespace.graph?.byteCount ?? 0;
     const bytes = namespace.memoryBytes + graphBytes;

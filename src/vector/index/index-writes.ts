@@ -1,11 +1,11 @@
 /**
- * The writes of one index: upsert, update, delete, and what is done to whole
+ * The writes of one index: upsert, update, delete, and changes of whole
  * namespaces.
  *
- * (1) A request is checked whole before anything of it is done, and what it does
- *     is recorded in the journal as one frame before it is applied, by the same
- *     functions that replay applies it with. Only a delete of very many records
- *     takes several frames, and is answered after the last.
+ * (1) A request is checked completely before it changes anything. Its changes
+ *     are recorded in the journal as one frame and then applied by the same
+ *     functions as in a replay. Only a delete of very many records takes several
+ *     frames, and is answered after the last one.
  * (2) Namespaces are found by name and journaled by number, so that a rename
  *     moves nothing.
  */
@@ -64,7 +64,7 @@ export class IndexWrites {
     this.#put(namespace, records);
   }
 
-  /** Throws when the index may not grow now; nothing has changed then. */
+  /** Throws if the index may not grow now; then nothing has changed. */
   #checkRoom(): void {
     this.#journal.checkOpen(this.#state);
     if (this.#state.memory.mayGrow) return;
@@ -89,7 +89,7 @@ export class IndexWrites {
     this.#checkChange(change);
     const isText = change.data !== undefined && change.vector === undefined && change.sparseVector === undefined;
     const isEmbedded = isText && canEmbed(this.#definition, this.#embedders(), "HYBRID");
-    // Nobody asks a model for a record that is not there.
+    // No model is called for a record that does not exist.
     if (!isEmbedded || this.#state.find(namespace)?.table.find(change.id) === undefined)
       return this.#update(namespace, change);
     const texts = [change.data ?? ""];
@@ -157,7 +157,7 @@ export class IndexWrites {
     return this.#state.definition;
   }
 
-  /** Records whose kinds of vectors were checked. */
+  /** Upserts records whose kinds of vectors were checked. */
   #put(namespaceName: string, records: readonly NewRecord[]): void {
     this.#checkRoom();
     if (records.length === 0) return;
@@ -195,7 +195,7 @@ export class IndexWrites {
     this.#commit(changes);
   }
 
-  /** Throws when there is no memory for the vectors of new records; nothing has changed then. */
+  /** Throws if there is no memory for the vectors of new records; then nothing has changed. */
   #reserve(namespaceName: string, records: readonly NewRecord[]): void {
     if (!hasDense(this.#definition)) return;
     const namespace = this.#state.find(namespaceName);
@@ -225,10 +225,10 @@ export class IndexWrites {
     return known.length;
   }
 
-  /** Refuses a change that its index cannot have, whether or not there is such a record. */
+  /** Refuses a change that is invalid for the index, even if the record does not exist. */
   #checkChange({ vector, sparseVector }: RecordChange): void {
     const definition = this.#definition;
-    // What is missing is said before what is wrong with the rest, as for an upsert.
+    // A missing part is reported before other errors, as for an upsert.
     if (definition.type === "HYBRID" && (vector === undefined) !== (sparseVector === undefined))
       throw vector === undefined ? needsDense : needsSparse;
     checkKinds(definition, { vector, sparseVector }, "");
@@ -261,12 +261,12 @@ export class IndexWrites {
 }
 
 function manyOf(filter: string): ManySelected {
-  // An empty filter is none, and nobody deletes everything by leaving something out.
+  // Every record passes an empty filter: an omission must not delete everything.
   if (filter === "") throw unprocessable("filter must not be empty");
   return { kind: "filter", filter: readFilter(filter) };
 }
 
-/** What stands before the name of a field in a text. */
+/** The prefix of a field's name in an error text. */
 function placeOf(index: number, count: number): string {
   return count === 1 ? "" : `vectors[${index}].`;
 }

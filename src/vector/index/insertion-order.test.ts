@@ -6,14 +6,14 @@ import { InsertionOrder } from "./insertion-order.ts";
 
 const listed = (order: InsertionOrder, from = 0): number[] => [...order.from(from)];
 
-test("records are listed in the order they came, whatever their numbers", () => {
+test("records are listed in insertion order, whatever their numbers", () => {
   const order = new InsertionOrder();
   for (const record of [7, 3, 9]) order.append(record);
 
   assert.deepEqual(listed(order), [7, 3, 9]);
 });
 
-test("positions count the records that are there", () => {
+test("positions count existing records", () => {
   const order = new InsertionOrder();
   for (const record of [5, 6, 7, 8]) order.append(record);
   order.remove(6);
@@ -23,7 +23,7 @@ test("positions count the records that are there", () => {
   assert.equal(order.count, 3);
 });
 
-test("a record that went and comes again is the last", () => {
+test("a removed record that is added again is the last", () => {
   const order = new InsertionOrder();
   for (const record of [1, 2]) order.append(record);
   order.remove(1);
@@ -33,7 +33,7 @@ test("a record that went and comes again is the last", () => {
   assert.ok(order.placeOf(2) < order.placeOf(1));
 });
 
-test("a record that gets another number keeps its place", () => {
+test("a renumbered record keeps its place", () => {
   const order = new InsertionOrder();
   for (const record of [1, 2, 3]) order.append(record);
   order.rename(2, 9);
@@ -41,7 +41,7 @@ test("a record that gets another number keeps its place", () => {
   assert.deepEqual(listed(order), [1, 9, 3]);
 });
 
-test("a position after the last lists nothing, and there is no record at it", () => {
+test("a position after the last record lists nothing and has no record", () => {
   const order = new InsertionOrder();
   order.append(0);
 
@@ -49,7 +49,7 @@ test("a position after the last lists nothing, and there is no record at it", ()
   assert.throws(() => order.at(1), RangeError);
 });
 
-test("a place stays what it was, whatever comes and goes", () => {
+test("a place never changes when other records are added or removed", () => {
   const order = new InsertionOrder();
   for (const record of [10, 11, 12, 13]) order.append(record);
   const afterTwo = order.placeOf(11) + 1;
@@ -66,7 +66,7 @@ test("a place stays what it was, whatever comes and goes", () => {
   assert.equal(order.placeOf(15), 5);
 });
 
-test("places below the next one are not given out again", () => {
+test("places below the next one are not assigned again", () => {
   const order = new InsertionOrder();
   order.skipTo(7);
   order.append(1);
@@ -78,7 +78,7 @@ test("places below the next one are not given out again", () => {
   assert.throws(() => order.skipTo(5), AssertionFailure);
 });
 
-test("100,000 random changes leave the order of an array, and every place as it was given", () => {
+test("100,000 random changes give the order of an array and keep every assigned place", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
   const order = new InsertionOrder();

@@ -1,27 +1,27 @@
 /**
- * The records of a namespace in the order they came: what a range follows, and
- * what decides between equal scores.
+ * The insertion order of a namespace's records: ranges use it, and it orders
+ * equal scores.
  *
- * A record gets the next place when it comes and keeps it until it goes. Records
- * lie in chunks, and each chunk knows how many it has, so a position is found by
- * walking over counts: n / 512 steps, and a place by halving.
+ * A new record gets the next place and keeps it until it is removed. Records are
+ * in chunks with counts, so a position is found by adding up counts (n / 512
+ * steps), and a place by binary search.
  *
- * (1) A record that is here has exactly one place. Of two records the one that
- *     came first has the smaller place, and no place is given out twice: a place
- *     that a cursor names means the same as long as the namespace exists.
- * (2) A chunk without a record takes no memory, and chunks are at most four
- *     times as many as the records need: then all are filled again in order.
- * (3) The records of a chunk lie in the order of their places, none below
- *     `first`, and all of them below the next chunk's. In a chunk that nobody
- *     filled again a record lies as far behind the first as its place does.
+ * (1) A present record has exactly one place. The earlier of two records has the
+ *     smaller place, and no place is assigned twice: a place in a cursor means
+ *     the same as long as the namespace exists.
+ * (2) A chunk without records takes no memory. At most four times as many chunks
+ *     exist as the records need: then all are filled again in order.
+ * (3) The records of a chunk are in the order of their places, none below
+ *     `first`, and all of them below the next chunk's. In a chunk that was not
+ *     refilled, a record's offset from the first slot is that of its place.
  */
 import { assert } from "../../kernel/assert.ts";
 
 const CHUNK_LENGTH = 512;
 const CHUNKS_KEPT_MIN = 64;
-/** In a chunk: nobody's place any more, or not yet. */
+/** In a chunk: a slot without a record. */
 const EMPTY = -1;
-/** Of a chunk that nobody is in any more. */
+/** The slots of an empty chunk. */
 const NO_RECORDS = new Int32Array(0);
 
 interface Chunk {
@@ -32,30 +32,30 @@ interface Chunk {
 
 export class InsertionOrder {
   #chunks: Chunk[] = [];
-  /** Of the last chunk, so many slots were given out. */
+  /** The assigned slots of the last chunk. */
   #lastUsed = CHUNK_LENGTH;
-  /** The place of the next record that comes. */
+  /** The place of the next record. */
   #nextPlace = 0;
   #count = 0;
-  /** Place by record number; only those of present records mean anything. */
+  /** Places by record number, valid for present records only. */
   #places = new Float64Array(64);
 
   get count(): number {
     return this.#count;
   }
 
-  /** The place that the next record gets: above all that were ever given out. */
+  /** The place of the next record, above all places ever assigned. */
   get nextPlace(): number {
     return this.#nextPlace;
   }
 
-  /** The next record gets this place: what lies below was given out before. */
+  /** Sets the place of the next record: lower places were assigned before. */
   skipTo(place: number): void {
-    assert(place >= this.#nextPlace, "no place is given out twice");
+    assert(place >= this.#nextPlace, "no place is assigned twice");
     this.#nextPlace = place;
   }
 
-  /** Gives the record the last place. It must not be here. */
+  /** Gives the record the last place. It must not be present. */
   append(record: number): void {
     if (this.#lastUsed === CHUNK_LENGTH && this.#chunks.length > this.#chunksMax()) this.#fillAgain();
     this.#setPlace(record, this.#nextPlace);
@@ -68,23 +68,23 @@ export class InsertionOrder {
     chunk.records[slot] = EMPTY;
     chunk.count -= 1;
     this.#count -= 1;
-    // The last chunk is still being filled.
+    // Slots of the last chunk are still being assigned.
     if (chunk.count === 0 && chunkIndex < this.#chunks.length - 1) chunk.records = NO_RECORDS;
   }
 
-  /** The record is called `to` from now on, and keeps its place. */
+  /** Changes the record's number to `to`; it keeps its place. */
   rename(from: number, to: number): void {
     const { chunk, slot } = this.#find(from);
     chunk.records[slot] = to;
     this.#setPlace(to, this.#places[from] as number);
   }
 
-  /** The record's place: of two records, the smaller came first. */
+  /** The record's place: the earlier of two records has the smaller place. */
   placeOf(record: number): number {
     return this.#places[record] as number;
   }
 
-  /** The records from a position on, in order. Must not change meanwhile. */
+  /** The records from a position on, in order. Records must not change during the iteration. */
   *from(position: number): Generator<number> {
     let at = 0;
     for (const { records, count } of this.#chunks) {
@@ -100,7 +100,7 @@ export class InsertionOrder {
     }
   }
 
-  /** The records at this place and after it, in order. Must not change meanwhile. */
+  /** The records at this place and after it, in order. Records must not change during the iteration. */
   *fromPlace(place: number): Generator<number> {
     for (let index = Math.max(0, this.#chunkOf(place)); index < this.#chunks.length; index += 1) {
       const { records } = this.#chunks[index] as Chunk;
@@ -114,7 +114,7 @@ export class InsertionOrder {
     throw new RangeError(`There is no record at position ${position}`);
   }
 
-  /** No record is here any more. Places go on: keeps (1). */
+  /** Removes all records. Places continue: keeps (1). */
   clear(): void {
     this.#chunks = [];
     this.#lastUsed = CHUNK_LENGTH;
@@ -122,7 +122,7 @@ export class InsertionOrder {
     this.#places = new Float64Array(64);
   }
 
-  /** Puts a record that has its place after all others. keeps (3) */
+  /** Puts a record with its place after all others. keeps (3) */
   #push(record: number): void {
     if (this.#lastUsed === CHUNK_LENGTH) {
       const last = this.#chunks.at(-1);
@@ -141,14 +141,14 @@ export class InsertionOrder {
     const place = this.#places[record] as number;
     const chunkIndex = this.#chunkOf(place);
     const chunk = this.#chunks[chunkIndex];
-    assert(chunk !== undefined, "a record lies in a chunk");
+    assert(chunk !== undefined, "a record is in a chunk");
     const guess = place - chunk.first;
     const slot = chunk.records[guess] === record ? guess : chunk.records.indexOf(record);
-    assert(slot >= 0, "a record lies at its place");
+    assert(slot >= 0, "a record is at its place");
     return { chunk, chunkIndex, slot };
   }
 
-  /** The index of the last chunk that does not begin after the place; -1 when all do. */
+  /** The index of the last chunk that does not begin after the place, or -1. */
   #chunkOf(place: number): number {
     let low = 0;
     let high = this.#chunks.length;

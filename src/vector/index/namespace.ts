@@ -1,12 +1,12 @@
 /**
- * One namespace of an index: its records and everything that they are found by.
+ * One namespace of an index: its records and the structures that find them.
  *
  * (1) A record number means the same record in every part: table, rows, sparse
  *     lists, metadata, graph.
- * (2) A record's row is changed in place. What searches that are under way saw
- *     of it is scored again by them: every change is noted in `changes`.
- * (3) `reserve` comes before a change is recorded in the journal, so that a
- *     change that was recorded cannot fail for want of memory.
+ * (2) A record's row is changed in place. Every change is noted in `changes`, and
+ *     running searches score changed records again.
+ * (3) `reserve` is called before a change is recorded in the journal, so that a
+ *     recorded change cannot fail for lack of memory.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
@@ -22,32 +22,32 @@ import type { Include, RecordView } from "./record.ts";
 import { RecordTable } from "./record-table.ts";
 
 /**
- * Work of an exact search from which a namespace gets a graph, in multiplications. Below it a search takes a millisecond
+ * The multiplications of an exact search from which a namespace gets a graph. Below that, a search takes a millisecond
  * or two and misses nothing. bench/vector.bench.ts
  */
 export const GRAPH_WORK_MIN = 8_000_000;
 
-/** Moves at each removal: more than one, so that the numbers shrink faster than the records. */
+/** Moves for each removal: more than one, so that the numbers shrink faster than the records. */
 const MOVES_PER_REMOVAL = 2;
 
-/** So many numbers are given back at a time, because giving back looks at all that shares a block. */
+/** Numbers freed at a time, because each call examines all rows of a block. */
 const TRUNCATED_MIN = 1_024;
 
 /** An index and a value. */
 const SPARSE_VALUE_BYTES = 8;
 
-/** A record beside its parts: id, numbers, places in tables and lists. */
+/** The overhead of a record: id, numbers, places in tables and lists. */
 const RECORD_BYTES = 250;
-/** A dense row beside its values and its code. */
+/** The overhead of a dense row, besides its values and its code. */
 const ROW_FACTS_BYTES = 16;
 
 export interface NamespaceOptions {
   readonly number: number;
   readonly name: string;
-  /** Of the index; its dimension is known when the first dense vector comes. */
+  /** The definition of the index; its dimension is known with the first dense vector. */
   readonly index: { readonly definition: IndexDefinition };
   readonly memory: RowMemory;
-  /** What builds graphs now; undefined: nothing does, and every search is exact. */
+  /** The current builder of graphs; if undefined, every search is exact. */
   graphs(): GraphBuilder | undefined;
   /** Instead of `GRAPH_WORK_MIN`. */
   readonly graphWorkMin?: number | undefined;
@@ -55,7 +55,7 @@ export interface NamespaceOptions {
 
 export class Namespace {
   readonly number: number;
-  /** As it is listed; only a rename changes it. */
+  /** The listed name; only a rename changes it. */
   name: string;
   readonly table = new RecordTable();
   readonly metadata = new MetadataStore();
@@ -85,17 +85,17 @@ export class Namespace {
     return this.#options.index.definition.similarity;
   }
 
-  /** Not in the graph yet; searches find them all the same. */
+  /** Records that are not in the graph yet; searches find them too. */
   get pendingCount(): number {
     return this.#graph?.pendingCount ?? 0;
   }
 
-  /** Rows that were given to the graph so far: it has changed since when this was less. */
+  /** The number of rows passed to the graph so far, which shows whether the graph changed. */
   get graphInsertCount(): number {
     return this.#graphInsertCount;
   }
 
-  /** Undefined: no dense vector was ever put. */
+  /** Undefined until the first dense vector. */
   get rows(): RowStore | undefined {
     return this.#rows;
   }
@@ -104,14 +104,14 @@ export class Namespace {
     return this.#graph;
   }
 
-  /** Of all parts of all records as they were given, not of what finding them takes (B3). */
+  /** The bytes of all parts of all records as they were sent, without indexes (B3). */
   get byteCount(): number {
     const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
     const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
     return dense + sparse + this.metadata.byteCount + this.table.dataBytes;
   }
 
-  /** About what all of it takes in memory, of which `countedBytes` are counted so far, and the graph apart. */
+  /** The approximate memory without the graph; `countedBytes` of it are counted so far. */
   get memoryBytes(): number {
     const rows = this.#rows;
     const rowBytes = rows === undefined ? 0 : rows.count * (rows.rowBytes + rows.codeBytes + ROW_FACTS_BYTES);
@@ -120,12 +120,12 @@ export class Namespace {
     );
   }
 
-  /** Makes room for dense vectors of `count` further records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
+  /** Makes room for dense vectors of `count` more records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
   reserve(count: number): void {
     if (count > 0) this.#denseRows().ensure(this.table.end + count - 1);
   }
 
-  /** Writes a record, or the parts of it that the put has. */
+  /** Writes a record, or the parts of it in the put. */
   put({ id, isWhole, vector, version, sparseVector, metadata, data }: Put): void {
     const { table } = this;
     const known = table.find(id);
@@ -135,12 +135,12 @@ export class Namespace {
     else if (isWhole && known !== undefined) this.#removeRow(record);
     if (sparseVector !== undefined) this.sparse.set(record, sparseVector);
     else if (isWhole && known !== undefined) this.sparse.remove(record);
-    // Also without metadata: from here on the record is there.
+    // Even without metadata, because this makes the record exist.
     if (metadata !== undefined || isWhole || known === undefined) this.metadata.set(record, metadata);
     if (data !== undefined || isWhole) table.setData(record, data);
   }
 
-  /** Removes a record. False: there is none of that id. */
+  /** Removes a record. Returns false if the id does not exist. */
   remove(id: string): boolean {
     const { table } = this;
     const record = table.find(id);
@@ -156,8 +156,8 @@ export class Namespace {
   }
 
   /**
-   * After a recovery, which builds no graphs: gives the namespace its graph if it is large enough, out of the bytes of its
-   * cache file as far as they are right. Returns why they are not.
+   * After a recovery, which builds no graphs, gives a large namespace its graph, from the bytes of its cache file if
+   * they are valid. Returns the reason if they are not.
    */
   startGraph(file: Uint8Array | undefined): string | undefined {
     const graphs = this.#options.graphs();
@@ -187,16 +187,16 @@ export class Namespace {
     this.#keptEnd = 0;
   }
 
-  /** Gives back what lies outside the heap. A search that is under way finds nothing any more. */
+  /** Frees the memory outside the heap. A running search finds nothing any more. */
   close(): void {
     this.clear();
   }
 
-  /** The record as it is answered. It must be there. */
+  /** The record for an answer. It must exist. */
   view(record: number, include: Include): RecordView {
     const { table } = this;
     const id = table.idOf(record);
-    assert(id !== undefined, "only a record that is there is shown");
+    assert(id !== undefined, "a shown record exists");
     const vector = include.vectors ? this.vectorOf(record) : undefined;
     const sparseVector = include.vectors ? this.sparse.read(record) : undefined;
     const metadata = include.metadata ? this.metadata.text(record) : undefined;
@@ -218,7 +218,7 @@ export class Namespace {
     return this.#options.index.definition.dimension ?? 0;
   }
 
-  /** What an exact search of everything multiplies. */
+  /** The multiplications of an exact search of all records. */
   get #searchWork(): number {
     return (this.#rows?.count ?? 0) * this.#dimension;
   }
@@ -271,7 +271,7 @@ export class Namespace {
     this.#graph = undefined;
   }
 
-  /** Moves records from the end into gaps while there are too many gaps, so that what is kept by number shrinks. */
+  /** Moves records from the end into gaps while there are too many gaps, so that arrays by number shrink. */
   #compact(): void {
     for (let i = 0; i < MOVES_PER_REMOVAL; i += 1) {
       const move = this.table.nextMove();

@@ -1,7 +1,7 @@
 /**
- * Pages of a range while others write (B1.cursor), against a plain model: a
- * record that was there all the time is on one page, and on one only; nothing is
- * on two pages unless it went and came again.
+ * Pages of a range during writes (B1.cursor), compared with a plain model: a
+ * record that exists all the time is on exactly one page, and a record is on two
+ * pages only if it was removed and added again.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -67,7 +67,7 @@ function page(
   return { ids: vectors.map(({ id }) => id), next: nextCursor };
 }
 
-test("B1: the page after a delete goes on after the last record of the page before", () => {
+test("B1: the page after a delete continues after the last record of the previous page", () => {
   const index = indexOf(newEngine());
   upsert(index, ["a", "b", "c", "d", "e"]);
   const first = page(index, "0");
@@ -75,11 +75,11 @@ test("B1: the page after a delete goes on after the last record of the page befo
 
   assert.deepEqual(first, { ids: ["a", "b"], next: "p1.0.2" });
   assert.deepEqual(page(index, first.next), { ids: ["c", "d"], next: "p1.0.4" });
-  // An offset counts the records that are there.
+  // An offset counts existing records.
   assert.deepEqual(page(index, "2"), { ids: ["e"], next: "" });
 });
 
-test("B1.order: a record that went and came again is the last, and one that is replaced keeps its place", () => {
+test("B1.order: a record that was removed and added again is the last, and a replaced one keeps its place", () => {
   const index = indexOf(newEngine());
   upsert(index, ["a", "b", "c", "d"]);
   const first = page(index, "0");
@@ -92,7 +92,7 @@ test("B1.order: a record that went and came again is the last, and one that is r
   assert.deepEqual(page(index, second.next), { ids: ["a"], next: "" });
 });
 
-test("B1: a cursor means the same after a reset, and after the namespace was made again", () => {
+test("B1: a cursor means the same after a reset, and after the namespace is created again", () => {
   const index = indexOf(newEngine());
   for (const namespace of ["", "ns"]) upsert(index, ["a", "b", "c"], namespace);
   const first = page(index, "0");
@@ -107,7 +107,7 @@ test("B1: a cursor means the same after a reset, and after the namespace was mad
   assert.deepEqual(page(index, inNamespace.next, { namespace: "ns" }), { ids: ["x", "y"], next: "" });
 });
 
-test("B1.foreign: a cursor goes with its namespace when that is renamed, and is refused by another one", () => {
+test("B1.foreign: a cursor stays valid when its namespace is renamed, and is refused for another one", () => {
   const index = indexOf(newEngine());
   for (const namespace of ["one", "other"]) upsert(index, ["a", "b", "c"], namespace);
   const first = page(index, "0", { namespace: "one" });
@@ -134,7 +134,7 @@ test("B1: a cursor means the same after a restart from a snapshot", () => {
   assert.deepEqual(page(again, "p1.0.5"), { ids: ["g", "h"], next: "p1.0.8" });
 });
 
-test("B1: nothing that stays is left out or comes twice, whatever others write between the pages", () => {
+test("B1: remaining records are neither skipped nor repeated, whatever is written between the pages", () => {
   for (let seed = 1; seed <= 60; seed += 1) checkWalk(seededRandom(seed), `seed ${seed}`);
 });
 
@@ -158,7 +158,7 @@ function checkWalk(random: Random, seed: string): void {
 
   const prefix = random.below(3) === 0 ? "x" : "";
   const stayed = new Set([...present].filter((id) => id.startsWith(prefix)));
-  /** Those that went since the walk began may come twice. */
+  /** Records removed since the walk began, which may come twice. */
   const went = new Set<string>();
   const seen: string[] = [];
   let cursor = "0";

@@ -11,7 +11,7 @@ test("an id is found by its number and a number by its id", () => {
   assert.equal(table.find("b"), undefined);
 });
 
-test("the number of a record that went is given out again before a new one", () => {
+test("the number of a removed record is assigned again before a new one", () => {
   const table = new RecordTable();
   table.add("a");
   const record = table.add("b");
@@ -22,7 +22,7 @@ test("the number of a record that went is given out again before a new one", () 
   assert.equal(table.end, 3);
 });
 
-test("ids that are names of every object's members are ids like others", () => {
+test("names of inherited members are ordinary ids", () => {
   const table = new RecordTable();
   for (const id of ["__proto__", "constructor", "toString"]) {
     assert.equal(table.find(id), undefined);
@@ -30,7 +30,7 @@ test("ids that are names of every object's members are ids like others", () => {
   }
 });
 
-test("data counts in bytes of UTF-8 and goes with its record", () => {
+test("data counts in bytes of UTF-8 and is removed with its record", () => {
   const table = new RecordTable();
   const record = table.add("a");
   table.setData(record, "é");
@@ -50,7 +50,7 @@ test("nothing moves while at most half of the numbers are free", () => {
   assert.equal(table.nextMove(), undefined);
 });
 
-test("when more are free, moves bring every record below the count in the end", () => {
+test("if more are free, moves finally bring every record below the count", () => {
   const table = new RecordTable();
   for (let i = 0; i < 4_000; i += 1) table.add(`id-${i}`);
   for (let i = 0; i < 3_990; i += 1) table.remove(i);
@@ -65,7 +65,7 @@ test("when more are free, moves bring every record below the count in the end", 
   for (let i = 3_990; i < 4_000; i += 1) assert.equal(table.idOf(table.find(`id-${i}`) as number), `id-${i}`);
 });
 
-test("no number is given out twice after the numbers shrank and grew again", () => {
+test("no number is assigned twice after the numbers shrank and grew again", () => {
   const table = new RecordTable();
   for (let i = 0; i < 3_000; i += 1) table.add(`a${i}`);
   for (let i = 2_999; i >= 0; i -= 1) {

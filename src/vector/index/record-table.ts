@@ -1,11 +1,11 @@
 /**
- * The records of a namespace: id to record number and back, the order they came
- * in, and the parts that nothing searches: data and the version of the vector.
+ * The records of a namespace: id to record number and back, insertion order, and
+ * the parts that are not searched: data and the version of the vector.
  *
- * (1) Numbers are dense: every number below `end` was given out, and a number
- *     that was given back is given out again before a new one.
- * (2) When fewer than half of the numbers are taken, `highest` says which record
- *     to move into the gap at `takeFree`, so that what is kept by number shrinks.
+ * (1) Numbers are dense: every number below `end` was assigned, and a freed
+ *     number is assigned again before a new one.
+ * (2) If fewer than half of the numbers are taken, `nextMove` returns the record
+ *     to move into a gap, so that arrays by number shrink.
  */
 import { assert } from "../../kernel/assert.ts";
 import { InsertionOrder } from "./insertion-order.ts";
@@ -24,21 +24,21 @@ export class RecordTable {
   readonly #ids: (string | undefined)[] = [];
   readonly #data: (string | undefined)[] = [];
   readonly #versions: number[] = [];
-  /** May hold numbers that are taken again or beyond the end: whoever takes one looks. */
+  /** May hold numbers that are taken again or beyond the end, so each is checked when it is taken. */
   #free: number[] = [];
   #dataBytes = 0;
 
-  /** How many there are. */
+  /** The number of records. */
   get count(): number {
     return this.order.count;
   }
 
-  /** One above the highest number that is in use or free. */
+  /** One above the highest number in use or free. */
   get end(): number {
     return this.#ids.length;
   }
 
-  /** Of all data together, in UTF-8. */
+  /** The bytes of all data, in UTF-8. */
   get dataBytes(): number {
     return this.#dataBytes;
   }
@@ -47,7 +47,7 @@ export class RecordTable {
     return this.#shardOf(id).get(id);
   }
 
-  /** The id, or undefined when no record has that number. */
+  /** The id, or undefined if no record has that number. */
   idOf(record: number): string | undefined {
     return this.#ids[record];
   }
@@ -71,7 +71,7 @@ export class RecordTable {
     this.#versions[record] = version;
   }
 
-  /** Gives a new id a number. */
+  /** Assigns a number to a new id. */
   add(id: string): number {
     const record = this.#takeFree() ?? this.#ids.length;
     this.#ids[record] = id;
@@ -85,7 +85,7 @@ export class RecordTable {
 
   remove(record: number): void {
     const id = this.#ids[record];
-    assert(id !== undefined, "only a record that is there is removed");
+    assert(id !== undefined, "a removed record exists");
     this.setData(record, undefined);
     this.#shardOf(id).delete(id);
     this.order.remove(record);
@@ -93,7 +93,7 @@ export class RecordTable {
     this.#free.push(record);
   }
 
-  /** The record with the highest number and the gap it is to move to, while more numbers are free than taken: keeps (2). */
+  /** The record with the highest number and its target gap, while more numbers are free than taken: keeps (2). */
   nextMove(): { readonly from: number; readonly to: number } | undefined {
     if (this.end - this.count <= Math.max(GAPS_MIN, this.count)) return undefined;
     this.#dropFreeEnd();
@@ -102,10 +102,10 @@ export class RecordTable {
     return to === undefined || from < 0 ? undefined : { from, to };
   }
 
-  /** The record is called `to` from now on, which was taken by `nextMove`. */
+  /** Changes the record's number to `to`, which `nextMove` took. */
   move(from: number, to: number): void {
     const id = this.#ids[from];
-    assert(id !== undefined && this.#ids[to] === undefined, "a record moves to a number that nobody has");
+    assert(id !== undefined && this.#ids[to] === undefined, "a record moves to a free number");
     this.#ids[to] = id;
     this.#data[to] = this.#data[from];
     this.#versions[to] = this.#versions[from] as number;
@@ -148,7 +148,7 @@ export class RecordTable {
     for (const [id, record] of all) this.#shardOf(id).set(id, record);
   }
 
-  /** Which Map an id is in only spreads them: whoever chooses ids that meet in one makes it a Map like any other. */
+  /** The Map of an id. Chosen ids that all go to one Map only make it as slow as a single Map. */
   #shardOf(id: string): Map<string, number> {
     const shards = this.#shards;
     if (shards.length === 1) return shards[0] as Map<string, number>;
@@ -159,5 +159,5 @@ export class RecordTable {
   }
 }
 
-/** Units at the end of an id that decide its Map: numbered ids differ there. */
+/** Units at the end of an id that select its Map: numbered ids differ there. */
 const SHARD_UNITS = 16;

@@ -1,17 +1,17 @@
 /**
- * What goes into an index and what comes out (B.record.id and its
- * siblings). Dense values are float32; metadata travels as the compact JSON text
- * of an object, so that nobody parses what nobody filters by.
+ * The records of requests and answers (B.record.id and its siblings). Dense
+ * values are float32. Metadata is passed on as the compact JSON text of an
+ * object, so that it is only parsed for filters.
  */
 
 export interface SparseVector {
-  /** Signed 32-bit, in the order they were sent; one may stand more than once. */
+  /** Signed 32-bit, in the order they were sent; an index may occur more than once. */
   readonly indices: Int32Array;
   /** As many as indices. */
   readonly values: Float32Array;
 }
 
-/** One record of an upsert: the whole of what is kept for its id. */
+/** One record of an upsert: everything stored for its id. */
 export interface NewRecord {
   readonly id: string;
   readonly vector?: Float32Array | undefined;
@@ -33,11 +33,11 @@ export interface RecordChange {
   readonly sparseVector?: SparseVector | undefined;
   readonly metadata?: string | undefined;
   readonly data?: string | undefined;
-  /** PATCH: `metadata` is merged into what is there (RFC 7396). */
+  /** PATCH: `metadata` is merged into the existing metadata (RFC 7396). */
   readonly metadataUpdateMode: "OVERWRITE" | "PATCH";
 }
 
-/** Which parts of a record are wanted. */
+/** The requested parts of a record. */
 export interface Include {
   readonly metadata: boolean;
   /** Dense and sparse. */
@@ -45,7 +45,7 @@ export interface Include {
   readonly data: boolean;
 }
 
-/** A record as it is answered: a part is absent when it was not wanted or the record has none. Nothing of it is shared. */
+/** A record in an answer: a part is absent if it was not requested or does not exist. No part is shared. */
 export interface RecordView {
   readonly id: string;
   readonly vector?: Float32Array;

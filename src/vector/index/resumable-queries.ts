@@ -1,11 +1,10 @@
 /**
- * Resumable queries of one index (B.resumable): what was asked and
- * which ids were answered. They live in memory and end by themselves when
- * nobody goes on with them.
+ * Resumable queries of one index (B.resumable): the query and the ids that were
+ * returned. They are in memory and expire when they are idle.
  *
- * (1) Each has a handle that nobody can guess and that was never used before.
- * (2) There are at most `countMax`; a new one is refused then, and none is
- *     pushed out.
+ * (1) Each has a handle that cannot be guessed and was never used before.
+ * (2) There are at most `countMax`; a further one is refused, and none is
+ *     evicted.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { VectorQuery } from "../api.ts";
@@ -17,9 +16,9 @@ export interface ResumableQuery {
   readonly query: VectorQuery;
   readonly filter: Filter;
   readonly maxIdleMs: number;
-  /** Ids that were answered. */
+  /** Ids that were returned. */
   readonly answered: Set<string>;
-  /** Settles when the call that is under way for it has ended. */
+  /** Settles when its running call has ended. */
   running: Promise<void> | undefined;
 }
 
@@ -28,7 +27,7 @@ interface Kept {
   expiresAtMs: number;
 }
 
-/** Together they may remember so many ids of one query. */
+/** The most ids that are remembered for one query. */
 const ANSWERED_MAX = 1_000_000;
 
 export class ResumableQueries {
@@ -43,7 +42,7 @@ export class ResumableQueries {
     this.#countMax = options.countMax;
   }
 
-  /** Throws a `VectorFailure` when there are too many: keeps (2). To be asked before the first search. */
+  /** Throws a `VectorFailure` if there are too many: keeps (2). Call it before the first search. */
   checkRoom(): void {
     this.#dropIdle();
     if (this.#kept.size >= this.#countMax)
@@ -53,14 +52,14 @@ export class ResumableQueries {
       );
   }
 
-  /** Returns its handle. */
+  /** Stores a query and returns its handle. */
   add(query: ResumableQuery): string {
     const handle = this.#newHandle();
     this.#kept.set(handle, { query, expiresAtMs: this.#clock.monotonicMs() + query.maxIdleMs });
     return handle;
   }
 
-  /** The query of a handle, which counts as used now. Throws a `VectorFailure` when there is none any more. */
+  /** The query of a handle, which counts as used now. Throws a `VectorFailure` if it does not exist. */
   use(handle: string): ResumableQuery {
     this.#dropIdle();
     const kept = this.#kept.get(handle);
@@ -71,7 +70,7 @@ export class ResumableQueries {
     return kept.query;
   }
 
-  /** Throws a `VectorFailure` when there is none any more. */
+  /** Ends a query. Throws a `VectorFailure` if it does not exist. */
   end(handle: string): void {
     this.#dropIdle();
     if (!this.#kept.delete(handle)) throw unknown;
@@ -79,7 +78,7 @@ export class ResumableQueries {
 
   #dropIdle(): void {
     const nowMs = this.#clock.monotonicMs();
-    // They have idle times of their own, so all are looked at; there are few.
+    // Their idle times differ, so all are examined; there are few.
     for (const [handle, { expiresAtMs }] of this.#kept) if (expiresAtMs <= nowMs) this.#kept.delete(handle);
   }
 }

@@ -37,7 +37,7 @@ function restored(engine: VectorEngine): VectorEngine {
   return other;
 }
 
-test("an index that holds something does not become another: the sentence names both", () => {
+test("refuses another definition of an index with records, and the error names both", () => {
   const engine = newEngine();
   engine.define("docs", definitionOf({ dimension: 3 }), embedders);
 
@@ -52,7 +52,7 @@ test("an index that holds something does not become another: the sentence names 
     );
 });
 
-test("a dimension that was left open takes what a record has fixed, and either may be said later", () => {
+test("an unspecified dimension is fixed by a record, and later definitions may omit or state it", () => {
   const engine = newEngine();
   const index = engine.define("docs", definitionOf(), embedders);
   index.upsert("", [{ id: "a", vector: new Float32Array([1, 0]) }]);
@@ -61,7 +61,7 @@ test("a dimension that was left open takes what a record has fixed, and either m
   assert.equal(engine.define("docs", definitionOf({ dimension: 2 }), embedders).definition.dimension, 2);
 });
 
-test("a reset leaves indexes as they were defined, without records and without a dimension that one had fixed", () => {
+test("a reset leaves indexes as defined, without records and without a dimension fixed by a record", () => {
   const engine = newEngine();
   engine.define("docs", definitionOf(), embedders).upsert("n", [{ id: "a", vector: new Float32Array([1, 0]) }]);
   engine.reset();
@@ -72,7 +72,7 @@ test("a reset leaves indexes as they were defined, without records and without a
   assert.equal(index?.definition.dimension, undefined);
 });
 
-test("a snapshot keeps which numbers were given out, also of what is gone", () => {
+test("a snapshot stores the assigned numbers, even of dropped indexes and namespaces", () => {
   const engine = newEngine();
   engine.define("gone", definitionOf(), embedders);
   engine.drop("gone");

@@ -1,11 +1,11 @@
 /**
- * All indexes of the area on one journal. An index exists from when it was
- * defined until it is dropped, whatever the configuration says meanwhile.
+ * All indexes of the area on one journal. An index exists from its definition
+ * until it is dropped, even if the configuration no longer lists it.
  *
- * (1) What replay builds is what was served: both go through `IndexState.apply`.
+ * (1) Replay rebuilds the served state: both use `IndexState.apply`.
  * (2) Numbers of indexes are never used again.
- * (3) Type, dimension and similarity of an index that holds something do not
- *     change: it is refused at the start, and the operator decides.
+ * (3) Type, dimension and similarity of an index with records do not change: the
+ *     start refuses another definition, and the operator decides.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -32,20 +32,20 @@ export interface VectorEngineOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
-  /** Those of the thread, which other engines share; absent: the engine has the thread for itself. */
+  /** The turns of the thread, shared with other engines; if absent, the engine is alone in its thread. */
   readonly turns?: Turns;
   readonly limits: VectorLimits;
-  /** What builds graphs once `start` was called; undefined: every search is exact. */
+  /** Builds graphs after `start` was called; if undefined, every search is exact. */
   readonly graphs: GraphBuilder | undefined;
-  /** Work of an exact search from which a namespace gets a graph, in multiplications; undefined: `GRAPH_WORK_MIN`. */
+  /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
-  /** A text that nobody can guess, for the handle of a resumable query. */
+  /** Returns a text that cannot be guessed, for the handle of a resumable query. */
   readonly newHandle: () => string;
-  /** Who may still take memory in this thread; absent: everybody. */
+  /** Limits the memory of this thread; if absent, memory is not limited. */
   readonly guard?: MemoryGuard | undefined;
 }
 
-/** An index is defined as something that its data is not. */
+/** The definition of an index contradicts its data. */
 export class DefinitionMismatch extends Error {
   override name = "DefinitionMismatch";
 }
@@ -62,7 +62,7 @@ export class VectorEngine implements VectorApi {
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
   #nextNumber = 1;
-  /** Undefined while the past is replayed: a graph is made of what is there at its end. */
+  /** Undefined during a replay: graphs are made of the records at its end. */
   #graphs: GraphBuilder | undefined;
 
   constructor(options: VectorEngineOptions) {
@@ -85,26 +85,26 @@ export class VectorEngine implements VectorApi {
     return [...this.#byName.keys()];
   }
 
-  /** Searches that wait for their next turn. */
+  /** The number of searches that wait for their next turn. */
   get waitingCount(): number {
     return this.#queue.waitingCount;
   }
 
-  /** What lies outside of the heap: rows and graphs. */
+  /** The memory outside of the heap: rows and graphs. */
   get #outsideBytes(): number {
     let bytes = this.#memory.usedBytes;
     for (const { state } of this.#byNumber.values()) bytes += state.graphBytes;
     return bytes;
   }
 
-  /** Of the rows of all indexes. */
+  /** The memory of the rows of all indexes. */
   get memory(): Pick<RowMemory, "usedBytes" | "reservedBytes"> {
     return this.#memory;
   }
 
   /**
-   * Makes an index, or says with which models one that exists is run. Throws `DefinitionMismatch` when it exists as
-   * something else: keeps (3).
+   * Creates an index, or sets the models of an existing one. Throws `DefinitionMismatch` if it exists with another
+   * definition: keeps (3).
    */
   define(name: string, definition: IndexDefinition, embedders: Embedders): VectorIndex {
     const known = this.#byName.get(name);
@@ -115,13 +115,13 @@ export class VectorEngine implements VectorApi {
       known.state.models = definition;
     }
     const index = this.#byName.get(name);
-    assert(index !== undefined, "an index is there once it is defined");
+    assert(index !== undefined, "a defined index exists");
     index.embedders = embedders;
     index.wanted = definition;
     return index;
   }
 
-  /** False: there is none of that name. */
+  /** Returns false if no index has that name. */
   drop(name: string): boolean {
     const index = this.#byName.get(name);
     if (index === undefined) return false;
@@ -129,7 +129,7 @@ export class VectorEngine implements VectorApi {
     return true;
   }
 
-  /** Makes every index anew as it was defined: without records, and without a dimension that a record has fixed. */
+  /** Recreates every index as defined: without records, and without a dimension fixed by a record. */
   reset(): void {
     for (const index of [...this.#byNumber.values()]) {
       const { name, definition, embedders, wanted } = index;
@@ -142,26 +142,26 @@ export class VectorEngine implements VectorApi {
     return this.#journal.whenSafe();
   }
 
-  /** Applies a frame of the past. */
+  /** Applies a frame of the journal. */
   replay(frame: Buffer): void {
     for (const change of readChanges(frame)) this.#apply(change);
   }
 
-  /** After the past was replayed: from now on large namespaces have graphs, those of the cache at once. */
+  /** Called after the replay: large namespaces get graphs, at once if the cache has them. */
   async start(cache?: GraphCache): Promise<void> {
     this.#graphs = this.#options.graphs;
     if (cache !== undefined) await cache.start(this.namespaces);
     else for (const { namespace } of this.namespaces) namespace.startGraph(undefined);
   }
 
-  /** Of all indexes. */
+  /** The counts of all indexes. */
   get namespaces(): readonly PlacedNamespace[] {
     return [...this.#byNumber.values()].flatMap(({ state }) =>
       [...state.namespaces].map((namespace) => ({ index: state.number, namespace })),
     );
   }
 
-  /** The whole state as frames that rebuild it; each is valid until the next one is asked for. */
+  /** The whole state as frames that rebuild it; each is valid until the next one is requested. */
   dump(): Iterable<Uint8Array> {
     return dumpIndexes(
       [...this.#byNumber.values()].map(({ state }) => state),
@@ -169,7 +169,7 @@ export class VectorEngine implements VectorApi {
     );
   }
 
-  /** Gives back what lies outside the heap. Not used after that. */
+  /** Frees the memory outside the heap. Not used after that. */
   close(): void {
     for (const { state } of this.#byNumber.values()) state.close();
   }
@@ -201,7 +201,7 @@ export class VectorEngine implements VectorApi {
   }
 
   #create(number: number, name: string, definition: IndexDefinition): void {
-    assert(!this.#byName.has(name), "no two indexes have one name");
+    assert(!this.#byName.has(name), "names of indexes are unique");
     const { clock, random, limits, newHandle, graphWorkMin, guard } = this.#options;
     const openAccount = guard && ((indexName: string) => guard.open(indexName));
     const parts = { memory: this.#memory, graphs: () => this.#graphs, graphWorkMin, openAccount };

@@ -1,5 +1,5 @@
 /**
- * One index: writes, queries, and the reads that search nothing
+ * One index: writes, queries, and reads without a search
  * (docs/interface/vector.md).
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -37,7 +37,7 @@ export interface VectorIndexOptions {
   readonly state: IndexState;
   readonly journal: IndexJournal;
   readonly queue: SearchQueue;
-  /** Whose searches they are. */
+  /** The tenant of its searches. */
   readonly tenant: Tenant;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,9 +55,9 @@ export class VectorIndex implements IndexApi {
   readonly #queries: IndexQueries;
   readonly #resumable: ResumableQueries;
   readonly #queryCount: DailyCount;
-  /** The models may change when the index is defined anew. */
+  /** The models may change when the index is defined again. */
   embedders: Embedders;
-  /** What the operator wants it to be; undefined: nobody has said so since the start. */
+  /** The definition by the operator; undefined if there was none since the start. */
   wanted: IndexDefinition | undefined;
 
   constructor({ state, journal, queue, tenant, clock, random, limits, embedders, newHandle }: VectorIndexOptions) {
@@ -153,10 +153,10 @@ export class VectorIndex implements IndexApi {
     let last = 0;
     for (const record of this.#recordsFrom(namespace, cursor)) {
       if (prefix !== "" && namespace.table.idOf(record)?.startsWith(prefix) !== true) continue;
-      // One more that belongs here: then there is a next page (B1.end).
+      // A further record means that there is a next page (B1.end).
       if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       const view = namespace.view(record, include);
-      // A page that would become too large ends early.
+      // A page ends early if it would become too large.
       if (!budget.take(view)) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       vectors.push(view);
       last = record;
@@ -230,7 +230,7 @@ export class VectorIndex implements IndexApi {
       throw unprocessable(
         `cursor belongs to the namespace ${JSON.stringify(other.name)}, not to ${JSON.stringify(name)}: begin with "0"`,
       );
-    // The namespace of the cursor was deleted. All records of the one that has its name now came later.
+    // The namespace of the cursor was deleted. All records of the namespace with its name are newer.
     return order.from(0);
   }
 

@@ -1,4 +1,4 @@
-/** What makes a vector acceptable for an index (B.vectors; threats B-01, B-02). */
+/** Checks vectors for an index (B.vectors; threats B-01, B-02). */
 
 import { unprocessable } from "../failure.ts";
 import type { VectorLimits } from "../limits.ts";
@@ -6,10 +6,10 @@ import { similarityRows } from "../rows/similarity.ts";
 import { hasDense, hasSparse, type IndexDefinition } from "./definition.ts";
 import type { SparseVector } from "./record.ts";
 
-/** Products of two such vectors, in whatever order they are summed, stay within float32. */
+/** Products of two such vectors, summed in any order, stay within float32. */
 const SQUARED_LENGTH_MAX = 1e38;
 
-/** What float32 rounds to nought: a vector of such values has no length for the kernel. */
+/** Float32 rounds smaller values to zero: a vector of such values has no length for the kernel. */
 const SQUARE_NOUGHT = 2 ** -150;
 
 /** The vectors of a record or of a query. */
@@ -21,21 +21,21 @@ export interface VectorPair {
 export const needsDense = unprocessable("This index requires dense vectors");
 export const needsSparse = unprocessable("This index requires sparse vectors");
 
-/** Refuses a record that lacks a vector of the index, or has one that the index does not have. */
+/** Refuses a record that lacks a vector of the index, or has a vector of a kind that the index does not have. */
 export function checkWhole(definition: IndexDefinition, pair: VectorPair, place: string): void {
   if (hasDense(definition) && pair.vector === undefined) throw needsDense;
   if (hasSparse(definition) && pair.sparseVector === undefined) throw needsSparse;
   checkKinds(definition, pair, place);
 }
 
-/** Refuses a query without any vector of the index, or with one that the index does not have. */
+/** Refuses a query without any vector of the index, or with a vector of a kind that the index does not have. */
 export function checkQuery(definition: IndexDefinition, pair: VectorPair, place: string): void {
   if (pair.vector === undefined && pair.sparseVector === undefined)
     throw definition.type === "SPARSE" ? needsSparse : needsDense;
   checkKinds(definition, pair, place);
 }
 
-/** Refuses a vector of a kind that the index does not have, and an empty one. */
+/** Refuses a vector of a kind that the index does not have, and an empty vector. */
 export function checkKinds(definition: IndexDefinition, { vector, sparseVector }: VectorPair, place: string): void {
   if (vector !== undefined && !hasDense(definition))
     throw sparseVector === undefined
@@ -50,8 +50,8 @@ export function checkKinds(definition: IndexDefinition, { vector, sparseVector }
 }
 
 /**
- * Refuses a dense vector that does not fit. `dimension` undefined: the index has none yet, and any may be its first.
- * `place` is what stands before the field's name in a text, such as `vectors[3].`.
+ * Refuses an invalid dense vector. If `dimension` is undefined, the index has none yet, and any may be its first.
+ * `place` is the prefix of the field's name in an error text, such as `vectors[3].`.
  */
 export function checkDense(
   { similarity }: IndexDefinition,
@@ -69,14 +69,14 @@ export function checkDense(
     squaredLength += square;
     if (square > largestSquare) largestSquare = square;
   }
-  // Also not when it is not a number.
+  // This also refuses NaN.
   if (!(squaredLength <= SQUARED_LENGTH_MAX))
     throw unprocessable(`${place}vector is too long: its squared length is above ${SQUARED_LENGTH_MAX}`);
   if (largestSquare <= SQUARE_NOUGHT && similarityRows[similarity].refusesZeroVector)
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
 }
 
-/** Any vector is right as long as there is no dimension. The wording is matched on by clients (B.vectors). */
+/** Any vector is valid while the index has no dimension. Clients match on this wording (B.vectors). */
 export function checkDimension({ dimension }: Pick<IndexDefinition, "dimension">, { length }: Float32Array): void {
   if (dimension !== undefined && length !== dimension)
     throw unprocessable(`Invalid vector dimension: ${length}, expected: ${dimension}`);
