@@ -21,16 +21,16 @@ interface Held {
 export class Holding {
   readonly #clock: Clock;
   readonly #release: (messages: readonly Message[]) => void;
-  /** What waits for the deliveries of a run, in the order in which it came. */
+  /** Messages that wait for the deliveries of a run, in order of arrival. */
   readonly #byRun = new Map<Run, Set<Held>>();
 
-  /** `release` is given what may be called. The clock is the real one, as calls are real. */
+  /** `release` gets the messages that may be called. The clock is the real one, because calls take real time. */
   constructor(clock: Clock, release: (messages: readonly Message[]) => void) {
     this.#clock = clock;
     this.#release = release;
   }
 
-  /** Messages that are on the disk now; returned are those that need not wait. */
+  /** Takes messages that are on the disk now; returns those that need not wait. */
   holdBack(arrivals: readonly Arrival[], nowMs: number): readonly Arrival[] {
     if (arrivals.every(({ message }) => message.run === undefined)) return arrivals;
     return arrivals.filter(({ message }) => {
@@ -45,11 +45,11 @@ export class Holding {
     if (run.inFlight.size > 0) return;
     const waiting = this.#byRun.get(run);
     if (waiting === undefined) return;
-    this.#letGo([...waiting].filter(({ runs }) => runs.every(({ inFlight }) => inFlight.size === 0)));
+    this.#releaseHeld([...waiting].filter(({ runs }) => runs.every(({ inFlight }) => inFlight.size === 0)));
   }
 
   #hold(message: Message, runs: readonly Run[]): void {
-    const held: Held = { message, runs, cancel: this.#clock.after(HOLD_MS, () => this.#letGo([held])) };
+    const held: Held = { message, runs, cancel: this.#clock.after(HOLD_MS, () => this.#releaseHeld([held])) };
     for (const run of runs) {
       const waiting = this.#byRun.get(run);
       if (waiting === undefined) this.#byRun.set(run, new Set([held]));
@@ -57,7 +57,7 @@ export class Holding {
     }
   }
 
-  #letGo(free: readonly Held[]): void {
+  #releaseHeld(free: readonly Held[]): void {
     if (free.length === 0) return;
     for (const held of free) {
       held.cancel();
@@ -82,7 +82,7 @@ export class Holding {
   }
 }
 
-/** Plans are short. */
+/** Plans are shorter. */
 const PLAN_BYTES_MAX = 16 * 1024;
 
 function isPlan(bytes: Buffer | undefined): boolean {

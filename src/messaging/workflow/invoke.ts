@@ -1,4 +1,4 @@
-/** What a run says when it starts another one and waits for its end (W.invoke). */
+/** Reads the request of a run that starts another run and waits for its end (W.invoke). */
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
 import { badRequest } from "../failure.ts";
@@ -31,12 +31,12 @@ export function readInvoke(bytes: Buffer): { readonly invoker: Invoker; readonly
 
 const NAMES = /^(?:upstash|service)-/;
 
-/** In front of a header that is sent on as it was given. No name of a header holds a colon. */
+/** Prefix of a header that is forwarded unchanged. Header names have no colon. */
 export const PLAIN = "header:";
 
 /**
- * A map of headers as clients send it, `{name: [value]}`, as ours: names in lower case without prefix, value, … Others are
- * passed over, or sent on as far as any message may carry them. Throws a `MessagingFailure`.
+ * Our headers in a map of headers, `{name: [value]}`: names in lower case without prefix, value, … Other headers are
+ * ignored, or forwarded if a message may forward them. Throws a `MessagingFailure`.
  */
 export function headersOf(map: unknown, field: string, { areOthersSent = false } = {}): readonly string[] {
   if (map === undefined || map === null) return [];
@@ -54,7 +54,7 @@ export function headersOf(map: unknown, field: string, { areOthersSent = false }
   return own;
 }
 
-/** Ours without the content type, and the content type. */
+/** Separates our headers from the content type. */
 export function partHeaders(given: readonly string[]): {
   readonly own: readonly string[];
   readonly contentType: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * Failed runs that continue: as a new run with the same entries, or from the start
- * (W.resume). One frame: the new run, its entries and messages, and
- * the dead letter of the old one, which goes.
+ * Starts failed runs again: as a new run with the same entries, or from the start
+ * (W.resume). One frame creates the new run, its entries and messages, and removes
+ * the dead letter of the old one.
  */
 
 import type { StartedRun } from "../api.ts";
@@ -26,14 +26,14 @@ interface Failed {
   readonly run: Run;
 }
 
-/** What bodies are read from, and how a decision is made when they are there. */
+/** The part of the engine that a resume needs: the bodies, and how to make a decision. */
 export interface Resuming {
   readonly bodies: Bodies;
   /** `Engine.change` of the user. */
   readonly change: <Result>(work: (unit: UnitOfWork) => Result) => Promise<Result>;
 }
 
-/** Throws "not found" if one of the ids does not exist, and nothing is done. */
+/** Throws "not found" if one of the ids does not exist, before anything has changed. */
 export async function runAgain(
   { bodies, change }: Resuming,
   user: User,
@@ -44,7 +44,7 @@ export async function runAgain(
   const loaded = await Promise.all(
     wanted.map(({ run }) => Promise.all(copiedOf(run).map(({ body }) => loadUndamaged(bodies, body)))),
   );
-  // A run of which something is damaged is left out, so that it does not stop the others.
+  // A run with a damaged body is left out, so that it does not stop the others.
   const whole = wanted.flatMap((failed, index) => {
     const bytes = loaded[index]?.filter((body) => body !== undefined) ?? [];
     return bytes.length === loaded[index]?.length ? [{ ...failed, bytes }] : [];
@@ -52,7 +52,7 @@ export async function runAgain(
   const [first] = wanted;
   if (first !== undefined && whole.length === 0) throw damagedDeadLetter(deadLetterIdText(first.deadLetter.id));
   return change((unit) => {
-    // Others may have resumed or deleted some meanwhile.
+    // Another request may have resumed or deleted some meanwhile.
     for (const { deadLetter } of whole) failedOf(user, deadLetterIdText(deadLetter.id));
     return whole.map(({ deadLetter, run, bytes }) => {
       const copies = copiedOf(run);
@@ -94,7 +94,7 @@ function startAgain(
   return again;
 }
 
-/** The failed message, what had not been delivered, and plans whose results nobody would send otherwise. */
+/** True for the failed message, undelivered entries, and plans without a result. */
 function isSentAgain(
   entry: Entry,
   deadLetter: DeadLetter,
@@ -121,7 +121,7 @@ function overridden(config: RunConfig, overrides: Partial<PublishOptions>): RunC
   return { ...config, ...ofRun(config, overrides) };
 }
 
-/** What is said for a whole run, of which `before` was said at its start. */
+/** The overrides that apply to a whole run; `before` are the options of its start. */
 function ofRun(before: Pick<RunConfig, "redact">, overrides: Partial<PublishOptions>): Partial<RunConfig> {
   const { retriesMax, retryDelay, flowControl, failureCallback, labels } = overrides;
   const redact = joinedRedaction(before.redact, overrides.redact);

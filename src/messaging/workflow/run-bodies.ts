@@ -1,12 +1,12 @@
 /**
- * What a delivery to an endpoint carries: the entries of the run up to its own,
- * as a JSON array, never a later one (W.prefix).
+ * The body of a delivery to an endpoint: the entries of the run up to that of the
+ * message, never a later one, as a JSON array (W.prefix).
  *
  *     [{"messageId":"msg_…","body":"<base64>","callType":"step"}, …]
  *
- * The bodies lie with the entries. What was written of a run's list is kept as
- * long as there is room (list-cache.ts), so a run of n entries takes memory for
- * n, and a delivery costs what came since the last one.
+ * The bodies are stored with the entries. The text of a run's list is cached
+ * (steps-payload.ts), so a run of n entries takes memory for n, and a delivery
+ * writes only the entries that came since the last one.
  */
 import { BODY_DAMAGED, type Bodies, loadUndamaged } from "../bodies/body.ts";
 import type { CallBody } from "../delivery/delivery.ts";
@@ -35,7 +35,7 @@ export function deliveryBody(
   return payloads.upTo(run, entry.index);
 }
 
-/** How long that is, about. */
+/** The approximate length of that body. */
 export function deliveryBytes(
   run: Run,
   { message, lazyFetchBytes }: { message: Message; lazyFetchBytes: number },
@@ -54,18 +54,20 @@ function isLeftOut({ envelope }: Message, { listBytes }: Entry, lazyFetchBytes: 
   return envelope.fields.workflow?.isLazy === true && listBytes > lazyFetchBytes;
 }
 
-/** All entries as clients see them. */
+/** All entries in the form that clients get. */
 export async function allEntries(
   bodies: Bodies,
   { entries, record }: Pick<Run, "entries" | "record">,
   { isRedacted }: { readonly isRedacted: boolean },
 ): Promise<readonly { readonly messageId: string; readonly body: string; readonly callType: string }[]> {
-  // The run may get others, or lose all, while they are read.
+  // A copy: the run may get further entries, or lose all, during the reads.
   const listed = [...entries];
   const loaded = await Promise.all(listed.map(({ body }) => loadUndamaged(bodies, body)));
   const damaged = listed[loaded.indexOf(undefined)];
   if (damaged !== undefined) {
-    throw notFound(`${BODY_DAMAGED}: it is of the message ${messageId(damaged.sequence, damaged.nonce)} of the run`);
+    throw notFound(
+      `${BODY_DAMAGED}: it belongs to the message ${messageId(damaged.sequence, damaged.nonce)} of the run`,
+    );
   }
   return listed.map(({ sequence, nonce, envelope: { fields } }, index) => {
     const bytes = loaded[index] ?? NO_BYTES;
@@ -78,7 +80,7 @@ export async function allEntries(
   });
 }
 
-/** The call that reports a failure carries what the run began with. */
+/** Adds the initial body of the run, which the call that reports a failure carries. */
 function withInitial(bodies: Bodies, { entries }: Run, own: Buffer | Promise<Buffer>): CallBody | Promise<CallBody> {
   const [first] = entries;
   const initial = first === undefined ? NO_BYTES : bodies.load(first.body);

@@ -1,4 +1,4 @@
-/** Pages of runs: their order, their cursors, what a filter means. */
+/** Pages of runs: their order, their cursors, their filters. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunsFilter } from "../api.ts";
@@ -54,7 +54,7 @@ for (const [filter, page, ids, cursor] of pages) {
   });
 }
 
-test("a cursor that is none is refused", () => {
+test("rejects an invalid cursor", () => {
   for (const cursor of ["wfr_1", "", "-1", "1.5", "9999999999999999"]) {
     assert.throws(() => listRuns(userOf(five), {}, { count: 1, cursor }), {
       kind: "bad request",
@@ -63,7 +63,7 @@ test("a cursor that is none is refused", () => {
   }
 });
 
-test("a page whose runs nobody asked for ends early, and the next one goes on from there", () => {
+test("a page without matching runs ends early, and the next one continues from there", () => {
   const user = userOf(five);
   for (let index = 0; index < 50_000; index += 1)
     addRun(user, { id: `${index}`, createdAtMs: 100, url: "https://b.test" });
@@ -73,7 +73,7 @@ test("a page whose runs nobody asked for ends early, and the next one goes on fr
   assert.deepEqual(idsOf(user, filter, { count: 2, cursor: "100-0" }), ["ed", "30-d"]);
 });
 
-test("runs that go on are found earliest first, as many as are asked for", () => {
+test("finds started runs earliest first, up to the limit", () => {
   const user = userOf(five);
   (user.runs.get("b") as Run).state = runState.canceled;
   assert.equal(

@@ -1,7 +1,7 @@
 /**
- * Which runs a filter means, and pages of them. A page looks at runs in the
- * order of their start, from where the page before ended: what lies outside of
- * its moments is not touched, and nothing is copied.
+ * Pages of runs that match a filter. A page visits runs in the order of their
+ * start, from the end of the previous page: runs outside its time range are not
+ * visited, and nothing is copied.
  */
 
 import type { RunPage, RunsFilter } from "../api.ts";
@@ -10,8 +10,8 @@ import type { Run } from "../state/run.ts";
 import { isBefore, type RunPlace } from "../state/run-order.ts";
 import type { User } from "../state/user.ts";
 
-/** A page that has looked at so many runs ends, with a cursor: some milliseconds. */
-const LOOKS_MAX = 50_000;
+/** A page ends, with a cursor, after visiting this many runs: some milliseconds. */
+const VISITS_MAX = 50_000;
 
 /** Latest first. Throws "bad request" for an invalid cursor. */
 export function listRuns(
@@ -21,21 +21,21 @@ export function listRuns(
 ): RunPage {
   const matches = runsMatcher(filter);
   const runs: Run[] = [];
-  let looks = 0;
+  let visits = 0;
   let last: Run | undefined;
   for (const run of latestFirst(user, filter, cursor)) {
     // One more than the page holds shows whether another page follows.
-    if (looks === LOOKS_MAX) return { runs, cursor: last && cursorOf(last) };
-    looks += 1;
-    const isMeant = matches(run);
-    if (isMeant && runs.length === count) return { runs, cursor: cursorOf(runs.at(-1) ?? run) };
-    if (isMeant) runs.push(run);
+    if (visits === VISITS_MAX) return { runs, cursor: last && cursorOf(last) };
+    visits += 1;
+    const isMatch = matches(run);
+    if (isMatch && runs.length === count) return { runs, cursor: cursorOf(runs.at(-1) ?? run) };
+    if (isMatch) runs.push(run);
     last = run;
   }
   return { runs, cursor: undefined };
 }
 
-/** Those that have not ended, earliest first, at most `countMax`. */
+/** Matching runs that have not ended, earliest first, at most `countMax`. */
 export function startedRuns(user: User, filter: RunsFilter, countMax: number): readonly Run[] {
   const matches = runsMatcher(filter);
   const found: Run[] = [];
@@ -77,14 +77,14 @@ function namedRuns(user: User, ids: readonly string[]): Run[] {
   return [...new Set(ids)].flatMap((id) => user.runs.get(id) ?? []);
 }
 
-/** The start of the last run of the page, and its id: it may have been forgotten when the cursor comes back. */
+/** Start time and id of the last run of the page: the run may be forgotten before the cursor is used. */
 function cursorOf({ id, record }: Run): string {
   return `${record.createdAtMs}-${id}`;
 }
 
 const CURSOR_PATTERN = /^(\d{1,15})(?:-(.+))?$/s;
 
-/** A number alone is a moment, as for the log of messages: runs that started then or before. */
+/** A number alone is a time, as for the log of messages: runs that started then or before. */
 function placeOf(user: User, cursor: string): RunPlace {
   const [, ms, id] = CURSOR_PATTERN.exec(cursor) ?? [];
   if (ms === undefined) throw badRequest(`Invalid value for cursor: ${JSON.stringify(cursor.slice(0, CURSOR_SHOWN))}`);

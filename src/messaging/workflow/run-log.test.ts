@@ -1,4 +1,4 @@
-/** The log of a run, put together from the log of its messages. */
+/** The log of a run, derived from the log of its messages. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogEntry } from "../api.ts";
@@ -78,7 +78,7 @@ test("a run begins with its input, and steps follow one after the other", () => 
   assert.deepEqual([log.failure, log.failureErrors, log.failureDueMs], [undefined, [], undefined]);
 });
 
-test("steps that were planned at once are one group, with results as they come", () => {
+test("steps that were planned together are one group, with results as they come", () => {
   const plan = (targetStep: number, stepName: string): object => ({ stepId: 0, targetStep, stepName, concurrent: 2 });
   const log = logOf([
     start,
@@ -96,7 +96,7 @@ test("steps that were planned at once are one group, with results as they come",
   ]);
 });
 
-test("a delivery that nothing has followed is next, with its errors and the next attempt", () => {
+test("a delivery without a result is next, with its errors and the next attempt", () => {
   const log = logOf([{ ...start, states: [created, active, error, retry] }]);
   const [, next] = log.groups;
   assert.deepEqual(JSON.parse(JSON.stringify(next)), {
@@ -113,7 +113,7 @@ test("a delivery that nothing has followed is next, with its errors and the next
   });
 });
 
-test("a delivery that is under way is in progress, but not one of a run that has ended", () => {
+test("a delivery under way is in progress, except in a run that has ended", () => {
   const messages = [{ ...start, states: [created, active] }];
   assert.deepEqual(shown(logOf(messages)), [
     ["sequential", "init STEP_SUCCESS input"],
@@ -123,7 +123,7 @@ test("a delivery that is under way is in progress, but not one of a run that has
   assert.deepEqual(shown(ended), [["sequential", "init STEP_SUCCESS input"]]);
 });
 
-test("a step that sleeps is in progress until its moment", () => {
+test("a sleeping step is in progress until its time", () => {
   const sleep = { id: "msg_2", body: { stepId: 1, stepName: "nap" }, notBeforeMs: 100, states: [created] };
   assert.deepEqual(shown(logOf([start, sleep], { nowMs: 99 })), [
     ["sequential", "init STEP_SUCCESS input"],
@@ -132,7 +132,7 @@ test("a step that sleeps is in progress until its moment", () => {
   assert.deepEqual(shown(logOf([start, sleep], { nowMs: 100 }))[1], ["sequential", "1 nap STEP_SUCCESS"]);
 });
 
-test("a failed run names the last error, and the attempts of the call that reports it", () => {
+test("a failed run has the last error, and the attempts of the call that reports it", () => {
   const log = logOf(
     [
       { ...start, states: [created, active, error, failed] },
@@ -148,7 +148,7 @@ test("a failed run names the last error, and the attempts of the call that repor
   ]);
 });
 
-test("a second start takes the place of the first", () => {
+test("a second start replaces the first", () => {
   const log = logOf([start, { ...start, id: "msg_2", body: "second input" }]);
   assert.deepEqual(shown(log), [["sequential", "init STEP_SUCCESS second input"]]);
 });
@@ -159,7 +159,7 @@ test("hidden bodies are hidden in steps", () => {
   assert.match(String((first as { out?: unknown }).out), /^REDACTED:/);
 });
 
-test("a waiter shows what the run waits for, and what it waited for when it ended", () => {
+test("shows the wait of a run, and the waits that were open when it ended", () => {
   const run = runOf();
   const wait = { eventId: "e", createdAtMs: 7, deadlineMs: 77, timeout: "7d", step: { stepId: 1, stepName: "wait" } };
   run.leftWaits = [wait];

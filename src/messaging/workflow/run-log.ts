@@ -1,10 +1,10 @@
 /**
- * A run as its log shows it: steps in groups (W.logs.groups). Worked out from
- * the log of its messages, which outlives its entries.
+ * The log of a run: steps in groups (W.logs.groups). Derived from the log of its
+ * messages, which exists longer than its entries.
  *
  *     sequential   the start, and steps one after the other
- *     parallel     what was planned at once, with results as they come
- *     next         a delivery that nothing has followed yet
+ *     parallel     steps that were planned together, with results as they come
+ *     next         a delivery without a result yet
  */
 import type { LogEntry, LoggedMessage } from "../api.ts";
 import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
@@ -28,7 +28,7 @@ interface StepError {
   readonly time: number;
 }
 
-/** A message of the run as its log shows it. */
+/** A message of the run, from its log entries. */
 interface RunStep {
   readonly id: string;
   readonly fields: EnvelopeFields;
@@ -38,7 +38,7 @@ interface RunStep {
   readonly errors: StepError[];
   state: MessageState;
   nextDeliveryMs: number | undefined;
-  /** What its body says, if it is a plan or a result. */
+  /** The fields of its body, if it is a plan or a result. */
   readonly step: StepFields | undefined;
 }
 
@@ -46,18 +46,18 @@ export interface RunLog {
   readonly groups: readonly StepGroup[];
   /** The last answer that made the run fail. */
   readonly failure: StepError | undefined;
-  /** Of the call that reported the failure. */
+  /** Errors of the call that reported the failure. */
   readonly failureErrors: readonly StepError[];
-  /** When that is made next; undefined: it is not waited for. */
+  /** When the next attempt of that call is due; undefined if none is. */
   readonly failureDueMs: number | undefined;
 }
 
-/** What a run log is made of beside the entries of its messages. */
+/** The inputs of a run log besides the log entries. */
 export interface RunLogFacts {
   readonly nowMs: number;
-  /** What a status means. */
+  /** The reason phrase of a status. */
   readonly phraseOf: (status: number) => string;
-  /** What the runs that it invoked began with, by their ids. */
+  /** First messages of the runs that it invoked, by run id. */
   readonly invoked: ReadonlyMap<string, LoggedMessage>;
 }
 
@@ -103,7 +103,7 @@ function isListed({ fields: { workflow } }: RunStep): boolean {
   return workflow?.callType !== "failureCall" && workflow?.isBodyOwn !== true;
 }
 
-/** Its outcome decides whether the run continues. */
+/** True if its outcome decides whether the run continues. */
 function isOfEndpoint({ fields: { workflow } }: RunStep): boolean {
   return workflow?.callType === "step" || workflow?.callType === "fromCallback";
 }
@@ -114,7 +114,7 @@ class Grouping {
   readonly #nowMs: number;
   readonly #invoked: RunLogFacts["invoked"];
   readonly #groups: StepGroup[] = [];
-  /** Where the step of a number stands. */
+  /** The place of each step by its number. */
   readonly #placeOf = new Map<number, { readonly group: StepGroup; readonly index: number }>();
   readonly #results = new Set<number>();
   readonly #calls = new Map<number, RunStep>();
@@ -226,7 +226,7 @@ class Grouping {
     this.#groups.push(group);
   }
 
-  /** Waits that the run sees no end of, or not yet, and invoked runs. */
+  /** Waits without a result, and invoked runs. */
   #waiting(): void {
     for (const wait of [...this.#run.waiters, ...this.#run.leftWaits]) {
       const { step, eventId, createdAtMs } = wait;
@@ -245,7 +245,7 @@ class Grouping {
     }
   }
 
-  /** What an invoked run was sent, hidden where it or this run hides it. */
+  /** The first message of an invoked run, redacted as it or this run requests. */
   #begunWith(id: string): object {
     const message = this.#invoked.get(id);
     if (message === undefined) return {};
@@ -256,7 +256,7 @@ class Grouping {
     };
   }
 
-  /** A step whose result somebody else brings, or has brought when the run had ended. */
+  /** A step whose result comes from an event or an invoked run, perhaps after the end of this run. */
   #began(step: StepFields, facts: Readonly<Record<string, unknown>>, ended?: string): void {
     const id = step["stepId"];
     const place = typeof id === "number" ? this.#placeOf.get(id) : undefined;
@@ -275,7 +275,7 @@ class Grouping {
     place.group.steps[place.index] = { ...known, ...more, ...(ended === undefined ? {} : { state: ended }) };
   }
 
-  /** Deliveries to the endpoint that nothing has followed. */
+  /** Deliveries to the endpoint without a result. */
   #next(): void {
     const last = this.#messages.findLast(isOfEndpoint);
     const steps: object[] = [];
@@ -332,7 +332,7 @@ class Grouping {
       ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
       ...this.#common(message, { concurrent: 1, ...rest }),
       ...(typeof id === "number" ? this.#callOf(id) : {}),
-      // The plan of a wait says how long it may take; its result whether it took longer.
+      // The plan of a wait has its time-out; its result has whether it timed out.
       ...(timeout === undefined ? {} : { waitTimeoutDuration: String(timeout) }),
       ...waitedFor(message),
       ...shownOut,
@@ -352,7 +352,7 @@ class Grouping {
     };
   }
 
-  /** What a step called, and what it was answered. */
+  /** The call of a step, and its answer. */
   #callOf(id: number): object {
     const call = this.#calls.get(id);
     if (call === undefined) return {};
@@ -367,7 +367,7 @@ class Grouping {
     };
   }
 
-  /** What came of a call is a message with a body, hidden like others. */
+  /** The answer is the body of a message, redacted like others. */
   #answerOf(answer: RunStep): object {
     const result = readStep(answer.body);
     if (result === undefined) return {};
@@ -402,7 +402,7 @@ function headerPairs(lists: Readonly<Record<string, unknown>>): readonly string[
   );
 }
 
-/** An endpoint that fails says in which step, if it got that far. */
+/** The step in which an endpoint failed, if the endpoint named it. */
 function stepNameOf({ errors }: RunStep): object {
   const stepName = errors.at(-1)?.headers[ERROR_STEP_NAME]?.[0];
   return stepName === undefined ? {} : { stepName };
@@ -418,7 +418,7 @@ function retryDelayOf({ fields }: RunStep): object {
   return fields.retryDelay === undefined ? {} : { retryDelay: fields.retryDelay };
 }
 
-/** What the callback of a call is sent with, by the end of its name. */
+/** The headers of the callback of a call, by the end of their names. */
 function callHeaders({ fields }: RunStep): (name: string) => string | undefined {
   return (name) => {
     const wanted = `forward-upstash-workflow-${name}`;
@@ -431,7 +431,7 @@ function callHeaders({ fields }: RunStep): (name: string) => string | undefined 
   };
 }
 
-/** The step that a call, or what came of it, belongs to. */
+/** The step of a call, or of the result of a call. */
 function calledStep(message: RunStep): number | undefined {
   const callType = message.fields.workflow?.callType;
   if (callType !== "toCallback" && callType !== "fromCallback") return undefined;

@@ -1,7 +1,7 @@
 /**
- * Messages that the server itself puts at the end of a run or sends for it:
- * what came of a call, of a wait, of an invoked run, and the call that reports
- * a failure (W.call, W.wait.result, W.invoke.result, W.failure).
+ * Messages that the server adds to a run or sends for it: results of calls, waits
+ * and invoked runs, and the call that reports a failure (W.call, W.wait.result,
+ * W.invoke.result, W.failure).
  */
 
 import { type AttemptReport, reportOf } from "../delivery/callbacks.ts";
@@ -22,7 +22,7 @@ export interface RunMessage {
   readonly bytes: Buffer;
 }
 
-/** The entry that is the result of a step, delivered with headers that were given when the step began. */
+/** The entry with the result of a step, delivered with the headers that the step began with. */
 export function resultMessage(
   run: Run,
   {
@@ -36,28 +36,28 @@ export function resultMessage(
     readonly headers: readonly string[];
     readonly bytes: Buffer;
     readonly part?: Partial<WorkflowFields>;
-    /** What is hidden too. */
+    /** Further redaction. */
     readonly redact?: Redaction | undefined;
   },
 ): RunMessage {
   const options = acceptedOptions(partHeaders(headers));
   const features = options.workflow === undefined ? {} : featureFields(options.workflow);
   const hidden = joinedRedaction(options.redact, redact);
-  const asked = { ...options, ...(hidden !== undefined && { redact: hidden }) };
-  const fields = envelopeFields(url, configured(asked, run.record.config), {
+  const redacted = { ...options, ...(hidden !== undefined && { redact: hidden }) };
+  const fields = envelopeFields(url, configured(redacted, run.record.config), {
     callerIp: run.record.callerIp,
     workflow: { runId: run.id, callType: "step", ...features, ...part },
   });
   return { fields, bytes };
 }
 
-/** The id and the name of a step, and the names of fields, in what a client publishes as the result of a call. */
+/** Bytes of the id and name of a step, and of field names, in the result of a call that a client publishes. */
 const RESULT_FIELDS_BYTES = 1_024;
 
 /**
- * The result of a call of a third party: only its end is reported. Nobody asks how long an answer may be, so the start is sent of
- * one that would take its run beyond the bytes that it may have, and of one that its client could not publish: clients send
- * the answer back as the result of the step, a JSON text within a JSON text, and that is a message as any other.
+ * The result of a call of a third party, which is reported once, at its end. An answer is cut if the run would exceed
+ * its limit of bytes, or if its client could not publish it: clients send the answer back as the result of the step, a
+ * JSON text within a JSON text, in a message with the usual limits.
  */
 export function callResult(
   run: Run,
@@ -68,10 +68,10 @@ export function callResult(
   const { retriesMax, callerIp } = report.message.envelope.fields;
   const own = callbackOptions(plan, config.retriesMax ?? RETRIES_DEFAULT, config.retryDelay);
   const features = own.workflow === undefined ? {} : featureFields(own.workflow);
-  // The own retries of the callback are in there, so nothing of the run's is to be put in their place.
+  // `hasRetries`, because `own` has the retries already, and those of the run must not replace them.
   const { redact } = report.message.envelope.fields;
-  const asked = { ...own, ...(redact !== undefined && { redact }), workflow: { ...NO_PART, hasRetries: true } };
-  const options = configured(asked, config);
+  const redacted = { ...own, ...(redact !== undefined && { redact }), workflow: { ...NO_PART, hasRetries: true } };
+  const options = configured(redacted, config);
   const headers = withoutSdkVersion(options.headers);
   const fields = envelopeFields(
     plan.url,
@@ -79,7 +79,7 @@ export function callResult(
     { callerIp, callbackOf: report.message.id, workflow: { runId: run.id, callType: "fromCallback", ...features } },
   );
   const isSuccess = report.response.status >= 200 && report.response.status < 300;
-  // A client takes an attempt that is not the last one for one that is followed by others.
+  // Clients expect another report after an attempt that is not the last one.
   const retried = isSuccess ? report.retried : retriesMax;
   const bytesOf = (shown: AttemptReport): Buffer => Buffer.from(JSON.stringify({ ...reportOf(shown), retried }));
   if (report.response.status === 0) return { fields, bytes: bytesOf(report) };
@@ -93,11 +93,11 @@ export function callResult(
   return { fields, bytes: bytesOf(cutTo(cut, cut.responseBytes.length - Math.ceil((excessBytes * 3) / 4))) };
 }
 
-/** The report with the first `keptBytes` of the answer. */
-function cutTo(report: AttemptReport, keptBytes: number): AttemptReport {
+/** The report with the first `bytesMax` of the answer. */
+function cutTo(report: AttemptReport, bytesMax: number): AttemptReport {
   const { response, responseBytes } = report;
-  if (keptBytes >= responseBytes.length) return report;
-  const start = responseBytes.subarray(0, Math.max(0, keptBytes));
+  if (bytesMax >= responseBytes.length) return report;
+  const start = responseBytes.subarray(0, Math.max(0, bytesMax));
   return {
     ...report,
     response: { ...response, headers: cutHeaders(response.headers, start.length) },
@@ -114,7 +114,7 @@ export function failureMessage(run: Run, deadLetter: DeadLetter, report: Attempt
   const options = callbackOptions(plan, config.retriesMax ?? RETRIES_DEFAULT, config.retryDelay);
   const { failureCallback: _none, ...rest } = options;
   const flowControl = options.flowControl ?? config.flowControl;
-  // It carries what the run began with and what came of its message, so the log hides it as it hides those.
+  // It carries the initial body of the run and the answer to its message, so it has the redaction of both.
   const redact = joinedRedaction(config.redact, failed.redact);
   const fields = envelopeFields(
     plan.url,
@@ -141,7 +141,7 @@ export function failureMessage(run: Run, deadLetter: DeadLetter, report: Attempt
   return { fields, bytes: Buffer.from(JSON.stringify(notice)) };
 }
 
-/** What its endpoint answered, so that a client can read it as an error. */
+/** The answer of the endpoint, in a form that a client can parse as an error. */
 function errorBytes({ response, responseBytes }: AttemptReport): Buffer {
   return isCut(response.headers) ? mendedError(responseBytes) : responseBytes;
 }

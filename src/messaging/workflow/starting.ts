@@ -1,8 +1,8 @@
 /**
- * From published messages to runs and their entries: what starts a run, what
- * is put at the end of one, what is the same start again (W.start,
- * W.append, W.duplicate, W.two-phase). `planRunMessage` decides and changes nothing, `carryOutRun`
- * does it, both as parts of publishing (publish.ts).
+ * Turns published messages into runs and entries: starts of runs, further entries,
+ * and duplicate starts (W.start, W.append, W.duplicate, W.two-phase).
+ * `planRunMessage` decides and changes nothing, `carryOutRun` executes the plan,
+ * both as parts of publishing (publish.ts).
  */
 import type { Random } from "../../kernel/random.ts";
 import { badRequest, quotaExceeded } from "../failure.ts";
@@ -33,16 +33,16 @@ export interface RunDraft {
   readonly fields: EnvelopeFields | undefined;
   readonly bytes: Buffer;
   readonly notBeforeMs: number;
-  /** Of a run that starts, or starts again. */
+  /** The record of a run that starts, or starts again. */
   readonly record: RunRecord | undefined;
 }
 
-/** What the requests of one call start or put at the end of runs, before it is done. */
+/** Counts the runs and entries that the requests of one call will add. */
 export class RunCounts {
   readonly started = new Set<string>();
   readonly #appended = new Map<string, { count: number; bytes: number }>();
 
-  /** Throws a `MessagingFailure` if the run would have more than it may. */
+  /** Throws a `MessagingFailure` if the run would exceed a limit. */
   add({ id, entries, entryBytes }: Run, bytes: number, limits: MessagingLimits): void {
     const added = this.#appended.get(id) ?? { count: 0, bytes: 0 };
     added.count += 1;
@@ -83,7 +83,7 @@ interface Given extends PublishRequest {
   readonly workflow: WorkflowOptions;
 }
 
-/** The run of this id. Throws if it is not there, or has ended. */
+/** The run with this id. Throws if it does not exist or has ended. */
 export function startedRun(user: User, id: string): Run {
   const run = user.runs.get(id);
   if (run === undefined) throw badRequest(`Invalid value for workflowRunId: the workflow run ${id} does not exist`);
@@ -129,8 +129,8 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
 }
 
 /**
- * What a run does for another one belongs to the trace of that, if nothing else was said, and hides what that hides: the one
- * has its body from the other.
+ * An invoked run continues the trace of its invoker unless it has its own, and hides what the invoker hides, because
+ * its body comes from there.
  */
 function invokedBy(config: RunConfig, run: Run | undefined): RunConfig {
   const outer = run?.record.config;
@@ -138,14 +138,14 @@ function invokedBy(config: RunConfig, run: Run | undefined): RunConfig {
   return { ...config, trace: config.trace ?? outer?.trace, redact };
 }
 
-/** Throws if the run that invokes has ended, or was itself invoked by too many. */
+/** Throws if the invoking run has ended, or the chain of invocations is too long. */
 function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): number {
   if (invoker === undefined) return 0;
   const depth = startedRun(user, invoker.runId).record.depth + 1;
   if (depth > limits.invokeDepthMax) {
-    // Not a bad request: clients take that for the end of the run that invokes, and would leave it as it is permanently.
+    // Not a bad request: clients take that for the end of the invoking run, and would never continue it.
     throw quotaExceeded(
-      `The workflow run ${invoker.runId} was invoked through ${depth - 1} others: the most is ${limits.invokeDepthMax}`,
+      `The workflow run ${invoker.runId} was invoked through ${depth - 1} others; the limit is ${limits.invokeDepthMax}`,
     );
   }
   return depth;
@@ -171,7 +171,6 @@ function draftOf(
   return { runId, url: destination, bytes: body, notBeforeMs };
 }
 
-/** Does what was planned. */
 export function carryOutRun(
   unit: UnitOfWork,
   user: User,

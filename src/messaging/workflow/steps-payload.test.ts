@@ -1,4 +1,4 @@
-/** Texts of lists: the same bytes as a list put together from nothing, however they came, went and came again. */
+/** Texts of lists: the same bytes as a list that is built from scratch, also after evictions. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -37,7 +37,7 @@ function put(state: MessagingState, run: Run, bytes: Buffer): Body {
   return body;
 }
 
-/** As the interface has it (W.prefix), put together from nothing. */
+/** The list of the interface (W.prefix), built from scratch. */
 function plainList(run: Run, bodies: readonly Buffer[], index: number): string {
   const entries = run.entries.slice(0, index + 1).map(({ sequence: number, nonce }, at) => ({
     messageId: messageId(number, nonce),
@@ -56,7 +56,7 @@ function now(list: CallBody | Promise<CallBody>): CallBody {
   return list;
 }
 
-test("each list is what its entries say, with its own digest, and stays so while the run goes on", () => {
+test("each list has its entries and its own digest, and does not change while the run continues", () => {
   const { state, user } = realmWithUser();
   const run = runOf(state, user, "wfr_1");
   const payloads = new StepsPayloadCache(state.bodies);
@@ -67,7 +67,7 @@ test("each list is what its entries say, with its own digest, and stays so while
 
   for (const [index, bytes] of bodies.entries()) {
     put(state, run, bytes);
-    // Every third is not delivered at once, as one with a delay.
+    // Every third entry is not delivered at once, like one with a delay.
     if (index % 3 === 1) continue;
     given.push({ list: now(payloads.upTo(run, index)), text: plainList(run, bodies, index) });
   }
@@ -82,7 +82,7 @@ test("each list is what its entries say, with its own digest, and stays so while
   }
 });
 
-test("what the run began with comes out of its list as it went in", () => {
+test("the initial body of the run is read from its list unchanged", () => {
   const { state, user } = realmWithUser();
   const run = runOf(state, user, "wfr_1");
   const payload = Buffer.from([0, 255, 10, 34, 92, 93, 44]);
@@ -91,7 +91,7 @@ test("what the run began with comes out of its list as it went in", () => {
   assert.deepEqual(now(new StepsPayloadCache(state.bodies).upTo(run, 1)).initial, payload);
 });
 
-test("beyond its bytes the run that was called for longest ago loses its text, and gets the same list again", () => {
+test("beyond the limit the least recently called run loses its text, and gets the same list again", () => {
   const { state, user } = realmWithUser();
   const payloads = new StepsPayloadCache(state.bodies, 8_192);
   const runs = ["wfr_1", "wfr_2", "wfr_3", "wfr_4", "wfr_5"].map((id) => runOf(state, user, id));
@@ -112,7 +112,7 @@ test("beyond its bytes the run that was called for longest ago loses its text, a
   assert.ok(payloads.bytes <= 8_192);
 });
 
-test("a list of more than a quarter of the room is sent and not kept, and takes no other's place", () => {
+test("a list of more than a quarter of the limit is sent, but not cached, and evicts no other list", () => {
   const { state, user } = realmWithUser();
   const payloads = new StepsPayloadCache(state.bodies, 16_384);
   const [small, large] = [runOf(state, user, "wfr_1"), runOf(state, user, "wfr_2")];
@@ -129,7 +129,7 @@ test("a list of more than a quarter of the room is sent and not kept, and takes 
   assert.notEqual(small.stepsPayload, undefined);
 });
 
-test("another start of a run has a list of its own, and takes nothing from a call under way", () => {
+test("another start of a run has its own list, and does not change a call under way", () => {
   const { state, user } = realmWithUser();
   const payloads = new StepsPayloadCache(state.bodies);
   const run = runOf(state, user, "wfr_1");
@@ -146,7 +146,7 @@ test("another start of a run has a list of its own, and takes nothing from a cal
   assert.equal(bytesOf(after).toString(), plainList(run, [Buffer.from("second start")], 0));
 });
 
-/** Bodies on a disk that answers when it is told to. */
+/** Bodies on a disk that answers when the test lets it. */
 class SlowDisk {
   readonly reads: number[] = [];
   readonly #bytes = new Map<number, Buffer>();
@@ -185,7 +185,7 @@ function onDisk(texts: readonly string[]) {
   return { state, disk, run, bodies };
 }
 
-test("bodies that lie on the disk are read once, and not again while the text is kept", async () => {
+test("bodies on the disk are read once, and not again while the text is cached", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
   const payloads = new StepsPayloadCache(state.bodies);
 
@@ -200,7 +200,7 @@ test("bodies that lie on the disk are read once, and not again while the text is
   assert.deepEqual(disk.reads, [1, 2, 3]);
 });
 
-test("two calls that read at the same time put no entry into the list twice", async () => {
+test("two calls that read at the same time add no entry twice", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
   const payloads = new StepsPayloadCache(state.bodies);
   const early = payloads.upTo(run, 1);
@@ -210,7 +210,7 @@ test("two calls that read at the same time put no entry into the list twice", as
   assert.equal(bytesOf(await early).toString(), plainList(run, bodies, 1));
 });
 
-test("a run that ends while its bodies are read leaves no text behind, and the call has its list", async () => {
+test("a run that ends while its bodies are read leaves no cached text, and the call has its list", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one"]);
   const payloads = new StepsPayloadCache(state.bodies);
   const text = plainList(run, bodies, 1);

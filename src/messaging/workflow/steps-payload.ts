@@ -1,25 +1,25 @@
 /**
- * The steps of a run as its deliveries carry them, each entry written once:
+ * The list of steps of a run that its deliveries carry. Each entry is written once:
  *
  *     [{"messageId":"msg_…","body":"<base64>","callType":"step"},{…},{…
  *
- * (1) Bytes are only ever put at the end, so pieces that were handed out stay
- *     as they are, and deliveries under way share them.
- * (2) The payload up to an entry is the text up to that entry's end and a "]".
- * (3) An entry lies in one piece. A piece that is full stays as it is.
+ * (1) Bytes are only appended, so pieces that deliveries under way share do not
+ *     change.
+ * (2) The payload up to an entry is the text up to the end of that entry and a "]".
+ * (3) An entry is in one piece. A full piece does not change.
  *
- * The SHA-256 that the signature of a delivery needs goes along: its state up
- * to the last entry is copied for each "]". So an entry costs its own bytes,
- * however long the payload in front of it is.
+ * The SHA-256 that the signature of a delivery needs is updated with the text: its
+ * state after the last entry is copied for each "]". So the cost of an entry is its
+ * own length, however long the payload before it is.
  *
- * Texts are stored, so that a delivery writes only the entries that came since
- * the one before it. They are a copy of the entries, and may go at any time.
+ * Texts are cached, so that a delivery writes only the entries that came since the
+ * previous one. They are copies of the entries, and may be removed at any time.
  *
- * (4) Together they take BYTES_MAX at most; the run that was not called for
- *     longest goes first. A text of more than a quarter of that is not stored.
- * (5) A text is of one start of a run: it goes with the entries.
- * (6) Bodies that lie on the disk are all asked for at once, before anything
- *     can happen to the run.
+ * (4) Together they take BYTES_MAX at most; the least recently called run is
+ *     removed first. A text of more than a quarter of that is not cached.
+ * (5) A text belongs to one start of a run: it is removed with the entries.
+ * (6) Reads of all bodies that are on the disk start at once, before anything can
+ *     happen to the run.
  */
 
 import { createHash } from "node:crypto";
@@ -35,7 +35,7 @@ const SHARE_MAX = 1 / 4;
 export class StepsPayloadCache {
   readonly #bodies: Bodies;
   readonly #bytesMax: number;
-  /** The run that was called for longest ago first. */
+  /** Least recently called run first. */
   readonly #texts = new Map<Run, StepsText>();
   #bytes = 0;
 
@@ -44,7 +44,7 @@ export class StepsPayloadCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Memory that the texts take, about. */
+  /** The approximate memory of the texts. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -63,7 +63,7 @@ export class StepsPayloadCache {
     return this.#extend(text, loaded, { from, index });
   }
 
-  /** The text of a run, which goes last from now on. */
+  /** The text of a run, which becomes the most recently called one. */
   #textOf(run: Run): StepsText {
     const known = this.#texts.get(run);
     if (known !== undefined) {
@@ -78,7 +78,7 @@ export class StepsPayloadCache {
     return text;
   }
 
-  /** `bodies` are of the entries after the first `from`; others may have put some of them into the text meanwhile. */
+  /** `bodies` are of the entries after the first `from`; other calls may have added some to the text meanwhile. */
   #extend(text: StepsText, bodies: readonly Buffer[], { from, index }: { from: number; index: number }): CallBody {
     const before = text.bytes;
     while (text.count <= index) text.add(bodies[text.count - from] as Buffer);
@@ -105,7 +105,7 @@ export class StepsPayloadCache {
     text.run.stepsPayload = undefined;
   }
 
-  /** False for a text whose place another one has taken, or nothing. */
+  /** False for a text that was removed or replaced. */
   #has(text: StepsText): boolean {
     return this.#texts.get(text.run) === text;
   }
@@ -127,7 +127,7 @@ function loadAll(
   return isReading ? Promise.all(loaded) : (loaded as Buffer[]);
 }
 
-/** What the run began with is asked for when it fails, which is seldom. */
+/** The initial body is a getter, because only a failure, which is rare, needs it. */
 function bodyOf(text: StepsText, index: number): CallBody {
   const { pieces, digest } = text.upTo(index);
   return {
@@ -139,18 +139,18 @@ function bodyOf(text: StepsText, index: number): CallBody {
   };
 }
 
-/** What a delivery carries: pieces that together are the payload up to its entry. */
+/** The body of a delivery: pieces that together are the payload up to its entry. */
 export interface Payload {
   readonly pieces: readonly Buffer[];
   /** SHA-256 of all in base64url. */
   readonly digest: string;
 }
 
-/** Smaller pieces are not made. */
+/** The smallest piece. */
 const PIECE_BYTES_MIN = 1_024;
-/** The first piece grows up to here; from then on there is another one. */
+/** The first piece grows up to this; then a further piece begins. */
 const PIECE_BYTES = 64 * 1_024;
-/** A text beside its pieces, and each entry: estimates. */
+/** Estimates of a text without its pieces, and of each entry. */
 const TEXT_BYTES = 512;
 const MARK_BYTES = 128;
 
@@ -161,7 +161,7 @@ const BODY = '","body":"';
 const CALL_TYPE = '","callType":"';
 const END = '"}';
 
-/** Where the payload up to an entry ends. */
+/** The end of the payload up to an entry. */
 interface Mark {
   readonly piece: number;
   /** In that piece. */
@@ -171,38 +171,38 @@ interface Mark {
 
 class StepsText implements StepsPayload {
   readonly run: Run;
-  /** Of this start of the run: another one has entries of its own. */
+  /** The entries of this start of the run. */
   readonly entries: readonly Entry[];
-  /** Memory that it takes, about. */
+  /** Its approximate memory. */
   bytes = TEXT_BYTES;
-  /** The last one has room; the others are cut to what is in them. */
+  /** The last piece may have room; the others are cut to their contents. */
   readonly #pieces: Buffer[] = [];
-  /** In the last piece. */
+  /** Bytes in use in the last piece. */
   #used = 0;
   readonly #marks: Mark[] = [];
   readonly #hash = createHash("sha256");
   readonly #released: (text: StepsText) => void;
-  /** Of the first entry, in the first piece: base64. */
+  /** Location of the first entry's body in the first piece, in base64. */
   #firstBody = { start: 0, end: 0 };
 
-  /** `released` is called when nobody wants it any more. */
+  /** `released` is called when the text is not needed any more. */
   constructor(run: Run, released: (text: StepsText) => void) {
     this.run = run;
     this.entries = run.entries;
     this.#released = released;
   }
 
-  /** Entries that are in it. */
+  /** Count of entries in the text. */
   get count(): number {
     return this.#marks.length;
   }
 
-  /** The entries go. Deliveries under way have their pieces. */
+  /** Call when the entries are removed. Deliveries under way keep their pieces. */
   release(): void {
     this.#released(this);
   }
 
-  /** Puts the next entry at the end. */
+  /** Appends the next entry. */
   add(body: Buffer): void {
     const index = this.#marks.length;
     const entry = this.entries[index];
@@ -224,7 +224,7 @@ class StepsText implements StepsPayload {
     this.bytes += MARK_BYTES;
   }
 
-  /** The payload up to this entry, which is in the text. keeps (2) */
+  /** The payload up to this entry, which must be in the text. keeps (2) */
   upTo(index: number): Payload {
     const mark = this.#marks[index];
     assert(mark !== undefined, "the entry is in the text");
@@ -233,7 +233,7 @@ class StepsText implements StepsPayload {
     return { pieces, digest: mark.digest };
   }
 
-  /** The body of the first entry, which is in the text. */
+  /** The body of the first entry, which must be in the text. */
   firstBody(): Buffer {
     const { start, end } = this.#firstBody;
     return Buffer.from(this.#pieces[0]?.latin1Slice(start, end) ?? "", "base64");
@@ -265,7 +265,7 @@ class StepsText implements StepsPayload {
   }
 }
 
-/** Doubles, so that what grows is copied seldom. A long entry gets what it needs. */
+/** Sizes double, so that growing pieces are rarely copied. A long entry gets its own length. */
 function roomFor(length: number): number {
   if (length > PIECE_BYTES) return length;
   let bytes = PIECE_BYTES_MIN;

@@ -1,4 +1,4 @@
-/** What the start of a run says for all of its messages. */
+/** The configuration that the start of a run sets for all of its messages. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultLimits } from "../limits.ts";
@@ -27,7 +27,7 @@ const START =
   "flow-control-key=k; flow-control-value=rate=2; failure-callback=https://f.test";
 const first = configOf(read(START, "text/plain"));
 
-test("W.config: what a later message does not say is the start's", () => {
+test("W.config: missing options of a later message come from the start", () => {
   const later = configured(read("workflow-runid=wfr_1", "application/json"), first);
   assert.deepEqual(later.headers, ["Content-Type", "application/json", "X-A", "1"]);
   assert.equal(later.retriesMax, 5);
@@ -38,14 +38,14 @@ test("W.config: what a later message does not say is the start's", () => {
   assert.equal(later.failureCallback?.url, "https://f.test");
 });
 
-test("W.config: what a later message says wins", () => {
+test("W.config: options of a later message have priority", () => {
   const later = configured(read("workflow-runid=wfr_1; forward-x-a=2; retries=0; label=red"), first);
   assert.deepEqual(later.headers, ["Content-Type", "text/plain", "X-A", "2"]);
   assert.equal(later.retriesMax, 0);
   assert.deepEqual(later.labels, ["red"]);
 });
 
-test("a second start replaces headers, and of the rest what it says", () => {
+test("a second start replaces the headers, and other options that it sets", () => {
   const second = configOf(read("workflow-init=true; forward-x-b=2; label=red", "application/json"));
   const config = replacedConfig(first, second);
   assert.deepEqual(config.headers, ["Content-Type", "application/json", "X-B", "2"]);
@@ -54,7 +54,7 @@ test("a second start replaces headers, and of the rest what it says", () => {
   assert.equal(config.failureCallback?.url, "https://f.test");
 });
 
-test("the header that asks for a second start is not kept", () => {
+test("the header that requests a second start is not stored", () => {
   const options = read(
     "workflow-init=true; forward-upstash-workflow-unknown-sdk=true; failure-callback=https://f.test; " +
       "failure-callback-forward-upstash-workflow-unknown-sdk=true",
@@ -65,7 +65,7 @@ test("the header that asks for a second start is not kept", () => {
   assert.deepEqual(configOf(options).failureCallback?.given, []);
 });
 
-test("names of headers compare without regard to case", () => {
+test("header names are case-insensitive", () => {
   assert.deepEqual(withHeaders(["X-A", "1"], ["x-a", "2", "X-B", "3"]), ["X-A", "1", "X-B", "3"]);
   assert.deepEqual(withoutSdkVersion(["UPSTASH-Workflow-Sdk-Version", "1", "X-A", "2"]), ["X-A", "2"]);
 });

@@ -1,6 +1,6 @@
 /**
- * What the start of a run says for all of its messages (W.config).
- * Later messages carry none of it; what one carries nevertheless wins.
+ * The configuration that the start of a run sets for all of its messages
+ * (W.config). Later messages need not carry it; options of their own have priority.
  */
 import type { WorkflowFields } from "../options/envelope.ts";
 import type { PublishOptions } from "../options/publish-request.ts";
@@ -10,7 +10,7 @@ import type { RunConfig } from "../state/run.ts";
 const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";
 const SDK_VERSION = "upstash-workflow-sdk-version";
 
-/** What a first message says for those after it. */
+/** The options of a first message that apply to later ones. */
 export function configOf(options: PublishOptions): RunConfig {
   const { workflow, retriesMax, retryDelay, flowControl, failureCallback, labels, redact, trace } = options;
   const plan = failureCallback && {
@@ -29,7 +29,7 @@ export function configOf(options: PublishOptions): RunConfig {
   };
 }
 
-/** The config of a second start: what it does not say stays as the first one said it, but for the headers. */
+/** The config of a second start: missing options, except headers, come from the first one. */
 export function replacedConfig(first: RunConfig, second: RunConfig): RunConfig {
   return {
     headers: second.headers,
@@ -48,7 +48,7 @@ type Configured = Pick<
   "headers" | "retriesMax" | "retryDelay" | "flowControl" | "failureCallback" | "labels" | "redact" | "trace"
 >;
 
-/** A message's options with those of its run for what it does not say itself. */
+/** The options of a message; missing ones come from its run. */
 export function configured<Options extends Configured & { readonly workflow?: { readonly hasRetries: boolean } }>(
   options: Options,
   config: RunConfig,
@@ -68,7 +68,7 @@ export function configured<Options extends Configured & { readonly workflow?: { 
   };
 }
 
-/** The trace of a message, which is that of its run if it has none of its own. */
+/** The trace of a message: its own, or that of its run. */
 export function traceOf(
   { trace }: Pick<PublishOptions, "trace">,
   config: Pick<RunConfig, "trace">,
@@ -76,7 +76,7 @@ export function traceOf(
   return given("trace", trace ?? config.trace);
 }
 
-/** What a message hides: what it says itself and what its run does. */
+/** The redaction of a message: its own joined with that of its run. */
 export function hiddenIn(
   { redact }: Pick<RunConfig, "redact">,
   config: Pick<RunConfig, "redact">,
@@ -84,12 +84,12 @@ export function hiddenIn(
   return given("redact", joinedRedaction(config.redact, redact));
 }
 
-/** The same for the delivery of a call's result, which must not look like a list of entries. */
+/** Headers for the delivery of a call's result, which must not look like a list of entries. */
 export function withoutSdkVersion(headers: readonly string[]): readonly string[] {
   return withoutHeader(headers, SDK_VERSION);
 }
 
-/** `headers`, and those of `defaults` whose names are not among them. `Content-Type` stays in front. */
+/** `headers`, and those of `defaults` whose names are not among them. `Content-Type` comes first. */
 export function withHeaders(headers: readonly string[], defaults: readonly string[]): readonly string[] {
   const names = new Set<string>();
   for (let i = 0; i < headers.length; i += 2) names.add((headers[i] as string).toLowerCase());
@@ -117,12 +117,12 @@ export function hasHeader(headers: readonly string[], lowerName: string): boolea
   return false;
 }
 
-/** Asks for a start in two steps. */
+/** True for a start in two phases. */
 export function asksForTwoStarts({ workflow, headers }: PublishOptions): boolean {
   return workflow?.isUnknownSdk === true || hasHeader(headers, UNKNOWN_SDK);
 }
 
-/** The features as a message keeps them. */
+/** The features as fields of an envelope. */
 export function featureFields({ features }: { readonly features: readonly string[] }): Partial<WorkflowFields> {
   return {
     ...(features.includes("LazyFetch") ? { isLazy: true } : {}),
@@ -141,8 +141,8 @@ const IS_FAILURE: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * A run that a plain request starts: the options with what a client for workflows would have said (W.trigger.defaults).
- * `options` were read with `Workflow-Init: true`.
+ * The options of a run that a plain request starts, completed with those that a workflow client would set
+ * (W.trigger.defaults). `options` were read with `Workflow-Init: true`.
  */
 export function plainTrigger(options: PublishOptions, url: string): PublishOptions {
   const { workflow, headers, failureCallback, retriesMax } = options;

@@ -1,4 +1,4 @@
-/** The workflow runs of one user: asks the engine, and waits for the disk where something changed. */
+/** The workflow runs of one user: calls the engine, and waits for the disk after changes. */
 
 import type { Notified, RunEntry, RunPage, RunsFilter, StartedRun, WaitRequest, WorkflowApi } from "../api.ts";
 import type { PublishOptions } from "../options/publish-request.ts";
@@ -13,10 +13,10 @@ import { startedRun } from "./starting.ts";
 import { checkEventId, notifyEach, notifyRun } from "./waits.ts";
 import { WAKES_MAX, type Workflows } from "./workflows.ts";
 
-/** Runs that are cancelled in one turn: each takes its waiting messages along, and others wait meanwhile. */
+/** Runs that are cancelled in one turn: each with its waiting messages, and other requests wait meanwhile. */
 const CANCELS_MAX = 100;
 
-/** What the workflow runs of a user need of the engine. */
+/** The part of the engine that the workflow runs of a user need. */
 export interface WorkflowsHost {
   readonly state: MessagingState;
   readonly workflows: Workflows;
@@ -70,7 +70,7 @@ export class UserWorkflows implements WorkflowApi {
       count += await this.#host.change(this.#user, (unit) => {
         let cancelled = 0;
         for (const run of some) {
-          // Others may have ended it while the last frame was written.
+          // Another request may have ended it while the last frame was written.
           if (!run.isStarted) continue;
           this.#host.workflows.cancel(unit, run);
           cancelled += 1;

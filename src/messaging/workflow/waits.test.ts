@@ -1,4 +1,4 @@
-/** What a run says when it waits, and what it is told. */
+/** Requests of runs to wait, and the results of waits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readWait, waitResult } from "./waits.ts";
@@ -18,7 +18,7 @@ const step = { stepId: 3, stepName: "hold" };
 const url = "https://a.test/";
 const headers = ["content-type", "application/json", "workflow-runid", "wfr_1"];
 
-test("W.wait: what is not said of a time-out is what is said of the event", () => {
+test("W.wait: missing options of a time-out come from the event", () => {
   assert.deepEqual(read({ url, step }), {
     waiter: {
       eventId: "paid",
@@ -34,7 +34,7 @@ test("W.wait: what is not said of a time-out is what is said of the event", () =
   });
 });
 
-test("spans are texts with units or a number of seconds", () => {
+test("durations are texts with units or a number of seconds", () => {
   for (const [timeout, ms] of [
     ["90s", 90_000],
     ["1d2h", 93_600_000],
@@ -45,7 +45,7 @@ test("spans are texts with units or a number of seconds", () => {
   }
 });
 
-test("what cannot be read is refused with the name of the field", () => {
+test("rejects an invalid field with its name", () => {
   for (const [body, text] of [
     ["[]", "The body of a wait must be a JSON object with url, step and timeout"],
     ["{", "The body of a wait must be a JSON object with url, step and timeout"],
@@ -53,7 +53,7 @@ test("what cannot be read is refused with the name of the field", () => {
     [{ url: "ftp://a.test", step }, "Invalid value for url: it must be a URL that starts with http:// or https://"],
     [{ url: "https://refused.test", step }, "Invalid value for url: It is refused"],
     [{ url, step: 1 }, "Invalid value for step: it must be an object"],
-    [{ url, step, timeout: "soon" }, "Invalid value for timeout: it must be a span such as 90s or 1d2h"],
+    [{ url, step, timeout: "soon" }, "Invalid value for timeout: it must be a duration such as 90s or 1d2h"],
     [
       { url, step, timeoutUrl: 1 },
       "Invalid value for timeoutUrl: it must be a URL that starts with http:// or https://",
@@ -67,7 +67,7 @@ test("what cannot be read is refused with the name of the field", () => {
   }
 });
 
-test("an event is told as base64, a time-out by a flag", () => {
+test("an event is reported as base64, a time-out by a flag", () => {
   const { waiter } = read({ url, step });
   const record = { ...waiter, number: 1, createdAtMs: 0, deadlineMs: 0 };
   assert.equal(

@@ -1,8 +1,8 @@
 /**
  * Waits of runs for events, from the request to the end (W.wait).
  *
- * (1) Whoever removes a waiter puts the result at the end of the run, in one
- *     frame: so exactly one of event and time-out wins.
+ * (1) The frame that removes a waiter also adds the result to the run, so exactly
+ *     one of event and time-out wins.
  */
 import { parseDurationMs } from "../../kernel/duration.ts";
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
@@ -27,15 +27,15 @@ const TIMEOUT_DEFAULT = "7d";
 /** Throws a `MessagingFailure`. */
 export function checkEventId(eventId: string): void {
   const bytes = Buffer.byteLength(eventId);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what an id must not have.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: an id must not have these.
   if (bytes > 0 && bytes <= EVENT_ID_BYTES_MAX && !/[\u0000-\u001f\u007f]/.test(eventId) && eventId.trim() !== "")
     return;
   throw badRequest(
-    `Invalid value for eventId: it must be 1 to ${EVENT_ID_BYTES_MAX} bytes, and hold more than blanks and no control characters`,
+    `Invalid value for eventId: it must be 1 to ${EVENT_ID_BYTES_MAX} bytes without control characters, and not blank`,
   );
 }
 
-/** What a wait asks for, but for its number and its deadline. Throws a `MessagingFailure` that names the field. */
+/** Reads a wait, without its number and deadline. Throws a `MessagingFailure` that names the field. */
 export function readWait({ eventId, runId, headers, contentType, body, refusalOf }: WaitRequest): {
   readonly waiter: Omit<WaiterRecord, "number" | "createdAtMs" | "deadlineMs">;
   readonly timeoutMs: number;
@@ -45,11 +45,11 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
   const { step, timeout, timeoutBody } = given;
   if (!isObject(step)) throw invalid("step", "an object");
   if (timeout !== undefined && timeout !== null && typeof timeout !== "string" && typeof timeout !== "number") {
-    throw invalid("timeout", "a span such as 90s or 1d2h");
+    throw invalid("timeout", "a duration such as 90s or 1d2h");
   }
-  const span = String(timeout ?? TIMEOUT_DEFAULT);
-  const timeoutMs = parseDurationMs(span, "smhd");
-  if (timeoutMs === undefined) throw invalid("timeout", "a span such as 90s or 1d2h");
+  const duration = String(timeout ?? TIMEOUT_DEFAULT);
+  const timeoutMs = parseDurationMs(duration, "smhd");
+  if (timeoutMs === undefined) throw invalid("timeout", "a duration such as 90s or 1d2h");
   const timeoutUrl = given["timeoutUrl"] ?? undefined;
   const own = contentType === undefined ? headers : ["content-type", contentType, ...headers];
   const timeoutHeaders = headersOf(given["timeoutHeaders"], "timeoutHeaders", { areOthersSent: true });
@@ -58,7 +58,7 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
     waiter: {
       eventId,
       runId,
-      timeout: span,
+      timeout: duration,
       url,
       headers: own,
       timeoutUrl: timeoutUrl === undefined ? url : urlOf(timeoutUrl, "timeoutUrl", refusalOf),
@@ -72,7 +72,7 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
   };
 }
 
-/** What the headers of a wait hide: of what it sends in either way. */
+/** The redaction in the headers of a wait, for both of its outcomes. */
 export function hiddenOfWait({
   headers,
   timeoutHeaders,
@@ -83,7 +83,7 @@ export function hiddenOfWait({
   return joinedRedaction(own[0], own[1]);
 }
 
-/** The entry of a wait that ended: `data` is what the event brought; undefined: it waited too long. */
+/** The entry of a wait that ended: `data` is that of the event; undefined for a time-out. */
 export function waitResult({ step, eventId }: Waiter, data: Buffer | undefined): Buffer {
   const outcome = data === undefined ? { waitTimeout: true } : { out: data.toString("base64") };
   return Buffer.from(JSON.stringify({ ...step, waitEventId: eventId, ...outcome }));
@@ -114,7 +114,7 @@ function invalid(field: string, wanted: string): unknown {
   return badRequest(`Invalid value for ${field}: it must be ${wanted}`);
 }
 
-/** Notifies those of these waiters that still wait. */
+/** Notifies the waiters that still wait. */
 export function notifyEach(unit: UnitOfWork, waiters: readonly Waiter[], event: NewEvent): readonly Notified[] {
   const { user, data } = event;
   const nowMs = unit.now.wallMs;
@@ -156,13 +156,13 @@ function checkRoom(run: Run, data: Buffer, { stepsPerRunMax, runBytesMax }: Mess
     for (const { length } of saved) bytes += length;
   }
   if (count >= stepsPerRunMax || bytes > runBytesMax) {
-    throw quotaExceeded(`Maximum of events that are kept for the workflow run ${run.id} exceeded`);
+    throw quotaExceeded(`Maximum number or bytes of saved events of the workflow run ${run.id} exceeded`);
   }
 }
 
 interface WaitEnd {
   readonly waiter: Waiter;
-  /** What the event brought; undefined: the run waited too long. */
+  /** The data of the event; undefined for a time-out. */
   readonly data: Buffer | undefined;
   readonly nowMs: number;
 }
@@ -173,7 +173,7 @@ export function wake(unit: UnitOfWork, run: Run, end: WaitEnd): Message {
   return endWait(unit, run, end);
 }
 
-/** Puts the result of a wait at the end of its run. */
+/** Adds the result of a wait to its run. */
 export function endWait(unit: UnitOfWork, run: Run, { waiter, data, nowMs }: WaitEnd): Message {
   const bytes = waitResult(waiter, data);
   const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody, timeout, deadlineMs } = waiter;
@@ -184,7 +184,7 @@ export function endWait(unit: UnitOfWork, run: Run, { waiter, data, nowMs }: Wai
   if (data !== undefined) return unit.send(user, resultMessage(run, { url, headers, bytes, part, redact }), { nowMs });
   const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part, redact });
   if (timeoutBody === undefined) return unit.send(user, late, { nowMs });
-  // The run has its entry, and its URL gets the body that was given for a time-out.
+  // The run gets its entry, and the URL gets the body of the wait's time-out.
   const facts = newFacts(unit, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });
   unit.copyEntry(user, facts, { ...late, isNeededSoon: true, deduplicationKey: "" });
   const workflow = { runId: run.id, callType: "step", isBodyOwn: true } as const;

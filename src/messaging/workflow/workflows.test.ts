@@ -1,4 +1,4 @@
-/** Runs on an engine alone: what is held back, what outlives a restart, whose bodies go. */
+/** Runs on an engine without a server: held results, restarts, and the lifetime of bodies. */
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
@@ -66,7 +66,7 @@ test("W.hold-back: a result waits until the delivery under way has ended, a plan
   assert.deepEqual(listOf(harness.calls[2]?.body), ["begin", '{"stepId":1}']);
 });
 
-test("W.hold-back: a result waits no longer than its time", async () => {
+test("W.hold-back: a result waits no longer than the limit", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
@@ -78,7 +78,7 @@ test("W.hold-back: a result waits no longer than its time", async () => {
   assert.equal(harness.calls.length, 2);
 });
 
-test("a run and what waits for it outlive a restart", async () => {
+test("a run, its waiters and its messages survive a restart", async () => {
   const harness = await started();
   await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":1}');
   await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("yes"));
@@ -94,7 +94,7 @@ test("a run and what waits for it outlive a restart", async () => {
   assert.equal(listOf(harness.calls.at(-1)?.body).at(-1), '{"stepId":2,"waitEventId":"paid","out":"eWVz"}');
 });
 
-test("a delivery under way when its run ended is not made again after a restart", async () => {
+test("a delivery under way when its run ended is not repeated after a restart", async () => {
   const harness = await started();
   harness.destination = () => "later";
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
@@ -110,7 +110,7 @@ test("a delivery under way when its run ended is not made again after a restart"
   assert.equal(harness.messaging.engine.state.envelopes.size, 0);
 });
 
-test("W.prefix: a delivery that is repeated after a restart carries the same bytes, whatever came behind it", async () => {
+test("W.prefix: a delivery that is repeated after a restart carries the same bytes, whatever entries came after it", async () => {
   const harness = await started();
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
   await harness.settle();
@@ -132,7 +132,7 @@ test("W.prefix: a delivery that is repeated after a restart carries the same byt
   assert.deepEqual(listOf(before), ["begin", '{"stepId":1}', '{"stepId":2}']);
 });
 
-test("the list of a second start holds nothing of the first one", async () => {
+test("the list of a second start has no entries of the first one", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(200, SDK);
   await publish(harness, "workflow-init=true; workflow-unknown-sdk=true; workflow-runid=wfr_1", "first");
@@ -147,7 +147,7 @@ test("the list of a second start holds nothing of the first one", async () => {
   );
 });
 
-test("a run that has ended keeps no text of its list, also one that failed", async () => {
+test("an ended run has no cached text of its list, not even a failed one", async () => {
   const harness = await started();
   const { payloads } = harness.messaging.engine.workflows;
   assert.equal(payloads.count, 1);
@@ -161,7 +161,7 @@ test("a run that has ended keeps no text of its list, also one that failed", asy
   assert.deepEqual([payloads.count, payloads.bytes], [0, 0]);
 });
 
-test("an event that many wait for wakes them in several frames, but for one that ended meanwhile", async () => {
+test("an event with many waiters wakes them in several frames, except one that ended meanwhile", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(200, SDK);
   const wait = async (runId: string) => {
@@ -189,7 +189,7 @@ test("an event that many wait for wakes them in several frames, but for one that
   assert.equal(harness.user.workflows.waiters("paid").length, 0);
 });
 
-test("runs that one call cancels end in several frames, but for one that ended meanwhile", async () => {
+test("runs that one call cancels end in several frames, except one that ended meanwhile", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(200, SDK);
   for (let run = 1; run <= 250; run += 1) {
@@ -212,7 +212,7 @@ test("runs that one call cancels end in several frames, but for one that ended m
   assert.equal(harness.user.workflows.find("wfr_250")?.state, runState.success);
 });
 
-test("waits that end at the same moment all end, in turns", async () => {
+test("waits with the same deadline all end, in several turns", async () => {
   const harness = await started();
   const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
   for (let stepId = 1; stepId <= 1_200; stepId += 1) {
@@ -224,7 +224,7 @@ test("waits that end at the same moment all end, in turns", async () => {
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 1_201);
 });
 
-test("C-25: a wait takes its time, though the clock is set back", async () => {
+test("C-25: a wait does not change its duration when the clock is set back", async () => {
   const harness = await started();
   const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
   const body = Buffer.from(JSON.stringify({ url, step: { stepId: 1 }, timeout: "10s" }));
@@ -236,7 +236,7 @@ test("C-25: a wait takes its time, though the clock is set back", async () => {
   assert.equal(harness.user.workflows.waiters("paid").length, 0);
 });
 
-test("deadlines of waiters that were told do not gather", async () => {
+test("deadlines of notified waiters do not accumulate", async () => {
   const harness = await started();
   const { workflows } = harness.messaging.engine;
   const headers = ["workflow-runid", "wfr_1"];
@@ -249,7 +249,7 @@ test("deadlines of waiters that were told do not gather", async () => {
   assert.ok(workflows.deadlineCount <= 1_100, `${workflows.deadlineCount} deadlines`);
 });
 
-test("W.wait.repeated: an endpoint that waits again for what it was told, after a crash too, takes no event of a later step", async () => {
+test("W.wait.repeated: an endpoint that repeats a wait that has ended, also after a crash, takes no event of a later step", async () => {
   const harness = await started();
   const wait = async (stepId: number) => {
     const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
@@ -277,7 +277,7 @@ test("W.wait.repeated: an endpoint that waits again for what it was told, after 
   assert.equal(harness.user.workflows.waiters("paid").length, 0);
 });
 
-test("W.limits: limits of a run refuse what is too much, and nothing is stored of it", async () => {
+test("W.limits: a request that exceeds a limit of a run is refused, and nothing of it is stored", async () => {
   const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
   await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
@@ -288,7 +288,7 @@ test("W.limits: limits of a run refuse what is too much, and nothing is stored o
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 2);
 });
 
-test("W.call.cut: an answer that would take a run beyond its bytes is cut to what is left, and says so", async () => {
+test("W.call.cut: an answer that would exceed the bytes of a run is cut to the rest, with a header", async () => {
   const harness = await started({ runBytesMax: 3_000 });
   harness.destination = ({ url: called }) =>
     called === url ? answered(200, SDK) : answered(200, ["Content-Length", "9000"], "x".repeat(9_000));
@@ -317,7 +317,7 @@ test("W.call.cut: an answer that would take a run beyond its bytes is cut to wha
   assert.equal((run?.entryBytes ?? 0) < 3_200, true);
 });
 
-test("C.messages.cancel: a step is not cancelled by itself: its run would wait for it for ever", async () => {
+test("C.messages.cancel: a step is not cancelled without its run, which would wait permanently", async () => {
   const harness = await started();
   await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":1}');
   const [message] = harness.user.workflows.find("wfr_1")?.messages ?? [];
@@ -330,7 +330,7 @@ test("C.messages.cancel: a step is not cancelled by itself: its run would wait f
   assert.deepEqual(listOf(harness.calls.at(-1)?.body), ["begin", '{"stepId":1}']);
 });
 
-test("C3.refused: events that are kept for a run are bounded", async () => {
+test("C3.refused: saved events of a run are bounded", async () => {
   const harness = await started({ runBytesMax: 20 });
   await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10)));
   await assert.rejects(harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10))), {
@@ -338,7 +338,7 @@ test("C3.refused: events that are kept for a run are bounded", async () => {
   });
 });
 
-test("bodies of entries and results are moved out of old segments, and found where they are", async () => {
+test("bodies of entries and results are moved out of old segments, and found at their new location", async () => {
   const harness = await started();
   const { bodies } = harness.messaging.engine.state;
   bodies.open({ read: () => Promise.reject(new Error("bodies of this test are in memory")) });
@@ -369,11 +369,11 @@ test("bodies of entries and results are moved out of old segments, and found whe
   );
 });
 
-test("a long answer to the call that tells of a failure lies in the journal, moves on, and goes when it is told again", async () => {
+test("a long answer to the call that reports a failure is in the journal, is moved, and is freed by the next report", async () => {
   const harness = await MessagingHarness.start();
   const { bodies } = harness.messaging.engine.state;
   const { frames } = harness.journal;
-  // Each frame is a segment of its own.
+  // Each frame is in its own segment.
   bodies.open({
     read: async (segment, offset, length) => frames[segment - 1]?.subarray(offset, offset + length) ?? Buffer.alloc(0),
   });
@@ -411,7 +411,7 @@ test("a long answer to the call that tells of a failure lies in the journal, mov
   assert.equal(failureAnswer.isWanted, false);
 });
 
-test("runs are forgotten in the order of their end, also those that a snapshot has in another", async () => {
+test("runs are forgotten in the order of their end, also if a snapshot has another order", async () => {
   const harness = await started({ runRetentionMs: 120_000 });
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2", "other");
   await harness.settle();
@@ -427,7 +427,7 @@ test("runs are forgotten in the order of their end, also those that a snapshot h
   assert.equal(harness.user.workflows.find("wfr_1")?.isStarted, false);
 });
 
-test("W.retention: an ended run is forgotten in time, a failed one not before its dead letter", async () => {
+test("W.retention: an ended run is forgotten after its retention, a failed one not before its dead letter", async () => {
   const harness = await started({ runRetentionMs: 120_000, deadLetterRetentionMs: 600_000 });
   harness.destination = () => answered(500);
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2; retries=0", "bad");
@@ -447,7 +447,7 @@ test("W.retention: an ended run is forgotten in time, a failed one not before it
   );
 });
 
-test("the steps of a run outlive the queue in which they wait: a deleted queue holds nobody back, also after a restart", async () => {
+test("the steps of a run continue when their queue is deleted, also after a restart", async () => {
   for (const how of ["live", "replayed", "from a snapshot"]) {
     const harness = await MessagingHarness.start();
     harness.destination = () => answered(200, SDK);
@@ -459,7 +459,7 @@ test("the steps of a run outlive the queue in which they wait: a deleted queue h
     assert.equal(harness.calls.length, 0);
 
     await harness.user.deleteQueue("q");
-    // A new queue of the name has no part in what the old one left.
+    // A new queue of the same name has no messages of the old one.
     await harness.user.putQueue("q", { isPaused: true });
     await harness.settle();
     if (how === "replayed") harness.restart();
@@ -482,7 +482,7 @@ test("the steps of a run outlive the queue in which they wait: a deleted queue h
   }
 });
 
-test("a bulk retry of dead letters counts none of runs, which are resumed or restarted instead", async () => {
+test("a bulk retry of dead letters skips those of runs, which are resumed or restarted instead", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
   await publish(harness, "workflow-init=true; workflow-runid=wfr_1; retries=0", "begin");

@@ -1,11 +1,11 @@
 /**
- * Workflow runs as they happen: the outcomes of their deliveries, their end, and
- * their waits for events. Each decision is one frame, like all of messaging.
+ * Workflow runs: the outcomes of their deliveries, their end, and their waits for
+ * events. Each decision is one frame, as everywhere in messaging.
  *
- * (1) What ends a run also takes its waiting messages and notifies the run that
+ * (1) The end of a run cancels its waiting messages and notifies the run that
  *     invoked it, in the same frame.
- * (2) The outcome of a delivery that was under way when its run ended means
- *     nothing: no retry, no dead letter, no entry.
+ * (2) The outcome of a delivery that was under way when its run ended is ignored:
+ *     no retry, no dead letter, no entry.
  */
 
 import type { Clock } from "../../kernel/clock.ts";
@@ -32,7 +32,7 @@ import { startedRun } from "./starting.ts";
 import { StepsPayloadCache } from "./steps-payload.ts";
 import { endWait, readWait, wake } from "./waits.ts";
 
-/** What a call of a message of a run brought. */
+/** The result of a call of a message of a run. */
 export interface RunOutcome {
   readonly run: Run;
   readonly body: CallBody;
@@ -40,14 +40,14 @@ export interface RunOutcome {
   readonly nowMs: number;
 }
 
-/** What came of the last attempt of a message. */
+/** The report of the last attempt of a message. */
 type RunReport = AttemptReport & { readonly message: Message };
 
-/** Waits that end in one turn: each takes about 25 us, and others wait meanwhile. */
+/** Waits that end in one turn: each takes about 25 us, and other requests wait meanwhile. */
 export const WAKES_MAX = 500;
-/** Longer ones stay in the journal: ended runs are remembered for weeks. */
+/** Longer answers stay in the journal, because ended runs are stored for weeks. */
 const SHORT_ANSWER_BYTES = 4 * 1024;
-/** So many deadlines may be of waiters that are gone, however few there are. */
+/** At least this many deadlines may be obsolete before they are removed. */
 const DEAD_DEADLINES_MAX = 1_024;
 
 const NOT_A_WORKFLOW =
@@ -57,11 +57,11 @@ const NOT_A_TRIGGER = "trigger rest api is only usable with sdk versions after v
 export interface WorkflowsOptions {
   readonly state: MessagingState;
   readonly limits: MessagingLimits;
-  /** The real one, as calls are real. */
+  /** The real clock, because calls take real time. */
   readonly clock: Clock;
   /** Makes a decision (`Engine.perform`). */
   readonly perform: (work: (unit: UnitOfWork) => void) => void;
-  /** Messages that were held back may be called. */
+  /** Passes on messages that were held back. */
   readonly arrive: (messages: readonly Message[]) => void;
 }
 
@@ -95,7 +95,7 @@ export class Workflows {
 
   // Deliveries.
 
-  /** Messages that are on the disk now: those of them that may be called. */
+  /** Takes messages that are on the disk now; returns those that may be called. */
   holdBack(arrivals: readonly Arrival[], nowMs: number): readonly Arrival[] {
     return this.#holding.holdBack(arrivals, nowMs);
   }
@@ -106,7 +106,7 @@ export class Workflows {
     return deliveryBody(stores, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
   }
 
-  /** How long the body of a delivery is, about. */
+  /** The approximate length of the body of a delivery. */
   sentBytes(message: Message, run: Run): number {
     return deliveryBytes(run, { message, lazyFetchBytes: this.#options.limits.lazyFetchBytes });
   }
@@ -141,7 +141,7 @@ export class Workflows {
       response,
       responseBytes,
       retried: message.retried,
-      // Only reports of failures and of calls contain what the run began with.
+      // Only reports of failures and of calls contain the initial body of the run.
       get bytes() {
         return body.initial;
       },
@@ -192,7 +192,7 @@ export class Workflows {
 
   // The end of a run.
 
-  /** Its function has returned. Nothing happens to a run that has ended. */
+  /** The function of the run has returned. Does nothing if the run has ended. */
   finish(unit: UnitOfWork, run: Run, result: Buffer): void {
     if (run.isStarted) this.#end(unit, run, { state: runState.success, result, nowMs: unit.now.wallMs });
   }
@@ -203,11 +203,11 @@ export class Workflows {
 
   /** keeps (1) */
   #end(unit: UnitOfWork, run: Run, { state, result, nowMs }: RunEnd & { readonly nowMs: number }): void {
-    // Throws if it is too long, so it comes before anything has changed.
+    // First, because it throws if the notice is too long.
     const notice = noticeToInvoker(run, { state, result });
     for (const message of [...run.messages]) unit.cancelWaiting(message);
     unit.endRun(run, { state, atMs: nowMs, result });
-    // The entries of one that failed stay, and nothing carries them any more.
+    // The entries of a failed run stay, but no delivery carries them any more.
     run.stepsPayload?.release();
     if (notice === undefined) return;
     const { parent, url, headers, bytes } = notice;
@@ -222,8 +222,8 @@ export class Workflows {
     const { state, limits, now } = unit;
     const run = startedRun(user, request.runId);
     const { waiter, timeoutMs } = readWait(request);
-    // An endpoint that ended before it answered asks again, perhaps when its step has its result: then it would be notified
-    // of an event that is for another one.
+    // An endpoint that ended before it answered repeats its wait, perhaps when the step has its result already: then the
+    // repeated wait would take an event of another step.
     if (run.hasWaited(waiter.step["stepId"])) return;
     for (const other of run.waiters) {
       if (other.eventId === waiter.eventId && other.step["stepId"] === waiter.step["stepId"]) return;
@@ -244,7 +244,7 @@ export class Workflows {
     this.#due.push(record.deadlineMs + driftOf(now), record.number);
   }
 
-  /** Those of waiters that are gone stay until they are due, in a week mostly: they go when they are more than the others. */
+  /** Obsolete deadlines stay until they are due, mostly in a week, or until they are the majority. */
   #forgetDeadlines(): void {
     const { waitersByNumber } = this.#options.state;
     if (this.#due.size > 2 * waitersByNumber.size + DEAD_DEADLINES_MAX) {
@@ -252,12 +252,12 @@ export class Workflows {
     }
   }
 
-  /** Of waiters, also of some that are gone. */
+  /** Count of deadlines, including obsolete ones. */
   get deadlineCount(): number {
     return this.#due.size;
   }
 
-  /** Ends waits that took too long, some of them: `nextDueMs` has passed if there are others. */
+  /** Ends waits that have timed out, at most WAKES_MAX: if more have, `nextDueMs` remains in the past. */
   tick(now: Moment): void {
     const { state, perform } = this.#options;
     for (let count = 0; count < WAKES_MAX; count += 1) {
@@ -279,13 +279,13 @@ interface LastAttempt {
   readonly nowMs: number;
 }
 
-/** The message ends, and leaves no dead letter. */
+/** Fails a message without a dead letter. */
 function failInRun(unit: UnitOfWork, { message, response, responseBytes }: RunReport, atMs: number): void {
   const { user, sequence } = message;
   unit.apply(user, "failedInRun", { sequence, atMs, dueMs: 0, response, responseBytes });
 }
 
-/** Notes how the call that reports a failure ended. */
+/** Records the result of the call that reports a failure. */
 function noteFailureCall(unit: UnitOfWork, run: Run, { report, kind }: LastAttempt): void {
   const { message, response, responseBytes } = report;
   const known = run.failureFunction;
@@ -316,7 +316,7 @@ interface RunEnd {
   readonly result: Buffer | undefined;
 }
 
-/** What the end of a run reports to the run that invoked it; undefined if no run waits for it. */
+/** The message that reports the end of a run to the run that invoked it; undefined if no run waits for it. */
 function noticeToInvoker(
   run: Run,
   { state, result }: RunEnd,
