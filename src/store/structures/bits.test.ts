@@ -1,10 +1,10 @@
-/** Bits by words beside bits one by one, at every alignment. */
+/** Bits by words against bits one by one, at every alignment. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import { and, andNot, type Combine, countBits, findBit, invert, or, xor } from "./bits.ts";
 
-/** Bytes that begin at any place of their memory; runs of the same byte are common. */
+/** Bytes at any alignment of memory; runs of the same byte are common. */
 function drawBytes(random: Random, lengthMax: number): Uint8Array {
   const memory = new Uint8Array(lengthMax + 8);
   const start = random.below(8);
@@ -21,7 +21,7 @@ function bitAt(bytes: Uint8Array, place: number): number {
   return ((bytes[place >> 3] ?? 0) >> (7 - (place & 7))) & 1;
 }
 
-test("bits are counted between any two places", () => {
+test("counts bits between any two positions", () => {
   const random = seededRandom(1);
   for (let round = 0; round < 400; round += 1) {
     const bytes = drawBytes(random, 100);
@@ -33,13 +33,13 @@ test("bits are counted between any two places", () => {
   }
 });
 
-test("a full buffer of many words is counted without overflow", () => {
+test("counts a full buffer of many words without overflow", () => {
   const bytes = new Uint8Array(1_000_003).fill(255);
   assert.equal(countBits(bytes, 0, bytes.length), 8_000_024);
   assert.equal(countBits(bytes, 1, bytes.length - 1), 8_000_008);
 });
 
-test("the first bit that is set, or clear, is found between any two places", () => {
+test("finds the first set or clear bit between any two positions", () => {
   const random = seededRandom(2);
   for (let round = 0; round < 2_000; round += 1) {
     const bytes = drawBytes(random, 60);
@@ -54,7 +54,7 @@ test("the first bit that is set, or clear, is found between any two places", () 
   }
 });
 
-test("a bit is found behind, in front of and between long runs of the other one", () => {
+test("finds a bit after, before and between long runs of the other", () => {
   const random = seededRandom(4);
   for (let round = 0; round < 300; round += 1) {
     const byte = random.below(2) * 255;
@@ -64,14 +64,14 @@ test("a bit is found behind, in front of and between long runs of the other one"
     for (const place of places) bytes[place >> 3] = byte ^ (0x80 >> (place & 7));
     const start = random.below(8 * length);
     const end = start + random.below(8 * length - start);
-    // Where two of them share a byte, the later one is what the byte holds.
+    // If two of them share a byte, the later one defines the byte.
     const isThere = (place: number): boolean => bitAt(bytes, place) !== (byte & 1);
     const expected = places.find((place) => isThere(place) && place >= start && place <= end) ?? -1;
     assert.equal(findBit(bytes, byte === 0 ? 1 : 0, { start, end }), expected, `round ${round}`);
   }
 });
 
-test("two runs of bytes are combined bit by bit, whatever their lengths and places", () => {
+test("combines two byte ranges bit by bit, for all lengths and alignments", () => {
   const combinations: readonly [Combine, (one: number, other: number) => number][] = [
     [and, (one, other) => one & other],
     [or, (one, other) => one | other],

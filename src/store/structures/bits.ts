@@ -1,22 +1,22 @@
 /**
- * Counting and finding bits in a run of bytes. Bit 0 is the highest bit of byte
- * 0, as Redis numbers them.
+ * Counts and finds bits in a range of bytes. Bit 0 is the highest bit of byte 0,
+ * as in Redis.
  *
- * Most of the work is done on words of 32 bits, where the bytes lie so that
- * there are any; the order of bytes in a word does not matter here.
+ * Most of the work is done on words of 32 bits, at aligned addresses; the order
+ * of bytes in a word does not matter here.
  */
 
-/** For each byte, how many of its bits are set. */
+/** For each byte, the number of its set bits. */
 const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => countWord(byte));
 
-/** How many bits of a word are set. */
+/** The number of set bits of a word. */
 function countWord(word: number): number {
   let pairs = word - ((word >>> 1) & 0x5555_5555);
   pairs = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
   return Math.imul((pairs + (pairs >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
-/** How many bits are set in the bytes from `start` up to, not including, `end`. */
+/** The number of set bits in the bytes from `start` up to, not including, `end`. */
 export function countBits(bytes: Uint8Array, start: number, end: number): number {
   const { first, words, next } = wordsWithin(bytes, start, end);
   let count = 0;
@@ -34,19 +34,19 @@ export function countBits(bytes: Uint8Array, start: number, end: number): number
   return count;
 }
 
-/** Per nibble of a word, how many of its bits are set: 0 to 4, so that two of them can be added. */
+/** Per nibble of a word, the number of its set bits: 0 to 4, so that two of them can be added. */
 function nibbleCounts(word: number): number {
   const pairs = word - ((word >>> 1) & 0x5555_5555);
   return (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
 }
 
 /**
- * The number of the first bit that is `bit` among the bits from `start` to `end`, both included and inside the bytes,
+ * The index of the first bit equal to `bit` among the bits from `start` to `end`, both included and inside the bytes,
  * or -1.
  */
 export function findBit(bytes: Uint8Array, bit: 0 | 1, range: { start: number; end: number }): number {
   const lastByte = Math.floor(range.end / 8);
-  // What is looked for is a bit that is set in a byte that was turned over.
+  // Searches for a set bit in a byte that may be inverted.
   const turned = bit === 1 ? 0 : 0xff;
   const startByte = Math.floor(range.start / 8);
   let found = ((bytes[startByte] as number) ^ turned) & (0xff >>> (range.start % 8));
@@ -60,11 +60,11 @@ export function findBit(bytes: Uint8Array, bit: 0 | 1, range: { start: number; e
   return place <= range.end ? place : -1;
 }
 
-/** The first place from `start` on where a byte is not `byte`, which is 0 or 255; `end` if there is none before it. */
+/** The first index from `start` on whose byte is not `byte`, which is 0 or 255; `end` if there is none before it. */
 function findByteOtherThan(bytes: Uint8Array, byte: number, start: number, end: number): number {
   const same = byte === 0 ? zeros : ones;
   let at = start;
-  // The system compares whole stretches faster than any loop here; the first one that differs is looked at closely.
+  // Native code compares whole ranges faster than any loop here; the loop searches only the first range that differs.
   for (; at + STRETCH_BYTES <= end; at += STRETCH_BYTES)
     if (Buffer.compare(bytes.subarray(at, at + STRETCH_BYTES), same) !== 0) break;
   return findByteInRange(bytes, byte, { start: at, end });
@@ -85,7 +85,7 @@ const STRETCH_BYTES = 4_096;
 const zeros = Buffer.alloc(STRETCH_BYTES);
 const ones = Buffer.alloc(STRETCH_BYTES, 0xff);
 
-/** The whole words between two places of a buffer, where they begin, and where they end. */
+/** The whole words between two offsets of a buffer, their start, and their end. */
 function wordsWithin(
   bytes: Uint8Array,
   start: number,
@@ -101,7 +101,7 @@ function wordsWithin(
 
 const NO_WORDS = new Int32Array(0);
 
-/** `target` and `source` bit by bit; where the source has ended it counts as zeros. It is never longer. */
+/** `target` and `source` bit by bit; after the end of the source it counts as zeros. It is never longer. */
 export type Combine = (target: Uint8Array, source: Uint8Array) => void;
 
 // Four words at a time: one by one takes five times as long.
@@ -151,14 +151,14 @@ export const andNot: Combine = (target, source) => {
   for (let i = next; i < source.length; i += 1) target[i] = (target[i] as number) & ~(source[i] as number);
 };
 
-/** Turns every bit over. */
+/** Inverts every bit. */
 export function invert(target: Uint8Array): void {
   const { targetWords, next } = pairedWords(target, target);
   for (let i = 0; i < targetWords.length; i += 1) targetWords[i] = ~(targetWords[i] as number);
   for (let i = next; i < target.length; i += 1) target[i] = ~(target[i] as number);
 }
 
-/** The words that both have from their beginnings on, a multiple of four, and where what is left over begins. */
+/** The aligned words that both have from their starts on, a multiple of four, and the start of the rest. */
 function pairedWords(
   target: Uint8Array,
   source: Uint8Array,

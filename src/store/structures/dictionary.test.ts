@@ -1,5 +1,5 @@
 /**
- * The dictionary against a `Map`, the promise of SCAN, and the work that each operation does, counted.
+ * The dictionary against a `Map`, the guarantee of SCAN, and the counted work of each operation.
  *
  * Random programs print their seed; replay one by giving the printed seed and path to `fc.assert`.
  */
@@ -11,7 +11,7 @@ import { Dictionary, SIFT_COUNT_MAX } from "./dictionary.ts";
 
 const SEED = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 
-/** Keys that are names of properties of objects and arrays, and other keys that trip the unwary. */
+/** Keys that are property names of objects and arrays, and other special keys. */
 const AWKWARD_KEYS = [
   "__proto__",
   "constructor",
@@ -48,7 +48,7 @@ test("a key is stored once and its value replaced", () => {
   assert.equal(dictionary.get("a"), 2);
 });
 
-test("slots are sifted by whether another dictionary has their keys", () => {
+test("filters slots by whether another dictionary has their keys", () => {
   const otherSeed = Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1);
   // Without an index, with one, and with one under another hash.
   for (const [ownCount, otherCount, seed] of [
@@ -79,7 +79,7 @@ test("slots are sifted by whether another dictionary has their keys", () => {
   }
 });
 
-test("two keys of one hash are told apart when slots are sifted", () => {
+test("filtering slots distinguishes two keys with the same hash", () => {
   // Found by search: under this seed both have the same 32 bits.
   const [one, same] = ["k41928", "k81345"];
   const own = new Dictionary<undefined>(SEED, { values: false });
@@ -90,18 +90,18 @@ test("two keys of one hash are told apart when slots are sifted", () => {
   }
   const oneSlot = other.insert(one, undefined);
   const sameSlot = other.insert(same, undefined);
-  for (const [kept, added] of [
+  for (const [expected, added] of [
     [[sameSlot], same],
     [[oneSlot, sameSlot], one],
   ] as const) {
     own.set(added, undefined);
     const slots = Int32Array.of(oneSlot, sameSlot);
     const count = own.siftKeysOf(other, slots, { count: 2, wanted: true });
-    assert.deepEqual([...slots.subarray(0, count)], kept);
+    assert.deepEqual([...slots.subarray(0, count)], expected);
   }
 });
 
-test("awkward keys are keys like any other", () => {
+test("special keys are ordinary keys", () => {
   for (const fillCount of [0, 100]) {
     const dictionary = new Dictionary<string>(SEED);
     for (let i = 0; i < fillCount; i += 1) dictionary.set(`fill${i}`, "");
@@ -141,7 +141,7 @@ test("stamps start at zero, hold 32 bits and follow their entry", () => {
   assert.equal(dictionary.stampAt(dictionary.insert("new", 0)), 0);
 });
 
-test("an insertion after a failed find lands where find looks", () => {
+test("an insertion after a failed find is found", () => {
   const dictionary = new Dictionary<number>(SEED);
   for (let i = 0; i < 5_000; i += 1) {
     assert.equal(dictionary.find(`key${i}`), -1);
@@ -163,7 +163,7 @@ test("A-20: two dictionaries with different seeds do not share the hash of the l
   }
 });
 
-test("clear leaves nothing and the dictionary is usable", () => {
+test("clear removes everything, and the dictionary is usable", () => {
   const dictionary = new Dictionary<number>(SEED, { stamps: true });
   for (let i = 0; i < 5_000; i += 1) dictionary.set(`key${i}`, i);
 
@@ -175,7 +175,7 @@ test("clear leaves nothing and the dictionary is usable", () => {
   assert.equal(dictionary.get("key1"), 7);
 });
 
-test("a dictionary without values keeps its keys, and half of what entries take beside their index", () => {
+test("a dictionary without values has its keys, and half the memory of entries without index", () => {
   const keysAlone = new Dictionary<undefined>(SEED, { values: false });
   const pairs = new Dictionary<undefined>(SEED);
   for (let i = 0; i < 10_000; i += 1) for (const one of [keysAlone, pairs]) one.insert(`key${i}`, undefined);
@@ -188,7 +188,7 @@ test("a dictionary without values keeps its keys, and half of what entries take 
   assert.equal(pairs.memoryBytes - keysAlone.memoryBytes, 8 * 5_000);
 });
 
-test("random programs leave the dictionary as they leave a Map", () => {
+test("random programs give the same contents as a Map", () => {
   // Few names so that keys are hit, many steps so that every border (index, chunk halves, segments) is crossed.
   const step = fc.record({
     kind: fc.constantFrom("set", "set", "delete", "removeAt", "grow", "shrink", "clear"),
@@ -231,7 +231,7 @@ test("random programs leave the dictionary as they leave a Map", () => {
   );
 });
 
-test("a long random life through several chunks leaves the dictionary as it leaves a Map", () => {
+test("a long random program over several chunks gives the same contents as a Map", () => {
   const random = seededRandom(7);
   const dictionary = new Dictionary<number>(SEED, { stamps: true });
   const plain = new Map<string, number>();
@@ -266,7 +266,7 @@ test("SCAN of a dictionary at rest visits every entry exactly once", () => {
   }
 });
 
-test("SCAN visits whatever was there all the time, whatever else comes and goes", () => {
+test("SCAN visits every entry that stays, whatever else is added and removed", () => {
   for (let seed = 1; seed <= 150; seed += 1) {
     const random = seededRandom(seed);
     const dictionary = new Dictionary<number>(SEED);
@@ -283,7 +283,7 @@ test("SCAN visits whatever was there all the time, whatever else comes and goes"
     do {
       assert.ok(Number.isSafeInteger(cursor) && cursor >= 0);
       cursor = dictionary.scan(cursor, (slot) => missed.delete(dictionary.keyAt(slot)));
-      // Now and then a flood or a clear-out, so that the table grows and shrinks by more than one level meanwhile.
+      // Sometimes many insertions or removals, so that the table grows and shrinks by several levels meanwhile.
       const change = random.below(40);
       if (change === 0) for (let i = 0; i < 700; i += 1) dictionary.set(`flood${added++}`, 0);
       else if (change <= 2) for (const key of [...dictionary.keys()]) if (!stays.has(key)) dictionary.delete(key);
@@ -300,7 +300,7 @@ test("SCAN visits whatever was there all the time, whatever else comes and goes"
   }
 });
 
-test("any number is taken for a cursor", () => {
+test("accepts any number as a cursor", () => {
   const dictionary = new Dictionary<number>(SEED);
   for (let i = 0; i < 1_000; i += 1) dictionary.set(`key${i}`, i);
   for (const cursor of [1, 1_023, 1_024, 4_294_967_295, 4_294_967_296, Number.MAX_SAFE_INTEGER]) {
@@ -309,7 +309,7 @@ test("any number is taken for a cursor", () => {
   }
 });
 
-test("a search looks at a bounded number of entries, whatever the size", () => {
+test("a search examines a bounded number of entries, at any size", () => {
   for (const count of [1_000, 10_000, 100_000]) {
     const dictionary = new Dictionary<number>(SEED);
     for (let i = 0; i < count; i += 1) dictionary.set(`user:${i}`, i);
@@ -323,7 +323,7 @@ test("a search looks at a bounded number of entries, whatever the size", () => {
   }
 });
 
-test("no insertion and no removal moves more than a few entries, whatever the size", () => {
+test("no insertion and no removal moves more than a few entries, at any size", () => {
   for (const count of [1_000, 10_000, 100_000]) {
     const dictionary = new Dictionary<number>(SEED, { stamps: true });
 
@@ -336,7 +336,7 @@ test("no insertion and no removal moves more than a few entries, whatever the si
   }
 });
 
-test("the memory comes back", () => {
+test("memory is freed", () => {
   const dictionary = new Dictionary<number>(SEED);
   const emptyBytes = dictionary.memoryBytes;
   for (let i = 0; i < 100_000; i += 1) dictionary.set(`user:${i}`, i);
@@ -367,7 +367,7 @@ interface Work {
   movesMax: number;
 }
 
-/** Runs `call` with 0 .. count - 1 and tells what single calls did. */
+/** Runs `call` with 0 .. count - 1 and returns the work of single calls. */
 function measure(dictionary: Dictionary<number>, count: number, call: (i: number) => unknown): Work {
   const visitsBefore = dictionary.visits;
   const movesBefore = dictionary.moves;

@@ -1,52 +1,52 @@
 /**
  * A hash table from byte strings to values, for keyspaces, hashes and sets.
  *
- * A `Map` ends at 2^24 entries, and the insert that makes one grow copies all
+ * A `Map` ends at 2^24 entries, and an insertion that makes one grow copies all
  * of it. Here no operation touches more than a few entries:
  *
  *     slots     0 .. size - 1, dense, in chunks of 4096:  keys | values | links (hash, next, stamp)
  *     buckets   0 .. bucketCount - 1, in segments of 4096: the first slot of a chain, plus one
  *
  * The buckets are those of linear hashing (Litwin 1980): the table grows by
- * splitting one bucket and shrinks by merging the last one into its buddy, in
- * a fixed order, so there is never a second table and never a resize.
+ * splitting one bucket and shrinks by merging the last one into its buddy, in a
+ * fixed order, so it never has a second table and never resizes.
  *
  * Invariants
  * (1) A slot below `size` is in exactly one chain, that of the bucket of its hash. Removing a slot moves the last slot
- *     into the hole: a random member is a random number, and nothing may keep a slot across a removal.
- * (2) The bucket of a hash is its lowest bits: as many as `#mask` has, or one fewer when that bucket is not there yet.
- *     Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) between them.
+ * into the gap: a random member is a random number, and callers must not use a slot after a removal.
+ * (2) The bucket of a hash is its lowest bits: as many as `#mask` has, or one fewer if that bucket does not exist yet.
+ * Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) among them.
  * (3) size <= bucketCount, and bucketCount <= 2 * size beyond the smallest table. An insertion splits one bucket at
  *     most, a removal merges two at most.
- * (4) Up to `PLAIN_COUNT_MAX` entries there is no index at all (unless stamps are asked for): comparing a few strings
- *     is as fast as hashing one, and a small hash stays small.
+ * (4) Up to `PLAIN_COUNT_MAX` entries there is no index (unless stamps are requested): comparing a few strings is as
+ * fast as hashing one, and a small hash stays small.
  *
  * SCAN. By (2) a cursor is a point in [0, 1): everything before it was visited. A step visits the bucket whose interval
- * holds the point and moves to the end of that interval. Splits and merges cut the intervals differently but never move
- * an entry's own point, so an entry that stays is visited at least once whatever else comes and goes. The point is kept
- * bit-reversed, as Redis does, so that cursors are small numbers.
+ * contains the point and moves to the end of that interval. Splits and merges cut the intervals differently but never
+ * move an entry's own point, so an entry that stays is visited at least once whatever is added or removed. The point is
+ * bit-reversed, as in Redis, so that cursors are small numbers.
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { halfSipHash, hashKey } from "./hashing/half-sip-hash.ts";
 
 const CHUNK_SHIFT = 12;
-/** Entries of a chunk, and buckets of a segment. Only the first of each is ever smaller. */
+/** Entries of a chunk, and buckets of a segment. Only the first of each may be smaller. */
 const CHUNK_COUNT = 1 << CHUNK_SHIFT;
 const CHUNK_MASK = CHUNK_COUNT - 1;
 
-/** Entries that are compared one by one instead of being hashed. */
+/** Entries that are compared one by one instead of hashed. */
 const PLAIN_COUNT_MAX = 16;
-/** The index is dropped again at this size, so that a size that swings around the limit does not rebuild it each time. */
+/** The index is dropped at this size, so that a size that varies around the limit does not rebuild it each time. */
 const PLAIN_COUNT_RETURN = 8;
 
-/** Buckets and link places of the smallest index. */
+/** Buckets and links of the smallest index. */
 const INDEX_COUNT_MIN = 16;
 
 /** V8's object for a number. */
 const LARGE_NUMBER_BYTES = 16;
 
-/** An empty dictionary with its first chunk, roughly. */
+/** Approximate memory of an empty dictionary with its first chunk. */
 const FIXED_BYTES = 400;
 
 interface Chunk<V> {
@@ -58,17 +58,17 @@ interface Chunk<V> {
 }
 
 export interface DictionaryOptions {
-  /** Keeps a 32-bit number per entry beside its hash: an access clock. */
+  /** Stores a 32-bit number per entry beside its hash: an access clock. */
   readonly stamps?: boolean;
-  /** False keeps keys alone, as a set does: `valueAt` answers undefined, and what `insert` is given is dropped. */
+  /** False stores keys alone, as for a set: `valueAt` returns undefined, and `insert` ignores the value. */
   readonly values?: boolean;
-  /** True if the strings of the keys are those of another table, where they are counted. */
+  /** True if the strings of the keys are shared with another table, which counts them. */
   readonly sharesKeys?: boolean;
-  /** True if the values are numbers beyond 32 bits, such as moments: V8 keeps each as an object, which is counted here. */
+  /** True if the values are numbers beyond 32 bits, such as times: V8 stores each as an object, counted here. */
   readonly largeNumbers?: boolean;
 }
 
-/** Slots of one call of `siftKeysOf`: as many waits as a processor can have at once, a few times over. */
+/** Slots of one call of `siftKeysOf`: as many memory accesses as a processor can overlap, a few times over. */
 export const SIFT_COUNT_MAX = 32;
 const siftHashes = new Int32Array(SIFT_COUNT_MAX);
 const siftLinks = new Int32Array(SIFT_COUNT_MAX);
@@ -76,16 +76,16 @@ const siftLinks = new Int32Array(SIFT_COUNT_MAX);
 const NO_LINKS = new Int32Array(0);
 
 // The last hashed key, for all dictionaries: a lookup that is followed by an insertion, or by a lookup in the next
-// dictionary, hashes once. One for all rather than one each, because each one keeps a key alive.
+// dictionary, hashes once. One for all dictionaries, because each one keeps a key alive.
 let memoKey: Bytes = "";
 let memoKey0 = 0;
 let memoKey1 = 0;
 let memoHash = halfSipHash(memoKey0, memoKey1, memoKey);
 
 export class Dictionary<V> {
-  /** Entries looked at by searches so far. Only ever grows; complexity tests read it. */
+  /** Entries examined by searches so far. Only grows; complexity tests read it. */
   visits = 0;
-  /** Entries that splits, merges and removals have put elsewhere so far. Only ever grows. */
+  /** Entries moved by splits, merges and removals so far. Only grows. */
   moves = 0;
 
   readonly #key0: number;
@@ -94,15 +94,15 @@ export class Dictionary<V> {
   readonly #stride: number;
   readonly #hasValues: boolean;
   readonly #sharesKeys: boolean;
-  /** What an entry takes beside its key, as long as there is no index. */
+  /** Memory of an entry beside its key, without an index. */
   readonly #plainEntryBytes: number;
   #size = 0;
   #keyBytes = 0;
   #chunks: Chunk<V>[];
-  /** Segments of buckets, empty while there is no index. */
+  /** Segments of buckets, empty without an index. */
   #heads: Int32Array[] = [];
   #bucketCount = 0;
-  /** What an entry takes beside its key now. Kept, because each write asks for the memory in use. */
+  /** Current memory of an entry beside its key. Stored, because each write reads the memory in use. */
   #entryBytes = 0;
   /** The smallest 2^n - 1 that is at least bucketCount - 1. */
   #mask = 0;
@@ -127,23 +127,23 @@ export class Dictionary<V> {
     return this.#size;
   }
 
-  /** The number of buckets, 0 while there is no index: one SCAN step visits one of them. */
+  /** The number of buckets, 0 without an index: one SCAN step visits one of them. */
   get bucketCount(): number {
     return this.#bucketCount;
   }
 
-  /** What the table and its keys take in memory, roughly, in bytes. What the values point to is the caller's. */
+  /** Approximate memory of the table and its keys in bytes. The caller counts the values. */
   get memoryBytes(): number {
     const keyBytes = this.#sharesKeys ? 0 : this.#keyBytes;
     return FIXED_BYTES + this.#size * this.#entryBytes + this.#bucketCount * 4 + keyBytes;
   }
 
-  /** What one entry takes of that, without its bucket where it has one of its own. */
+  /** The share of one entry in it, without a bucket of its own. */
   entryBytesOf(key: Bytes): number {
     return this.#entryBytes + (this.#bucketCount === 0 ? 0 : 4) + (this.#sharesKeys ? 0 : memoryBytesOf(key));
   }
 
-  /** What the strings of the keys take, whichever table counts them. */
+  /** Memory of the strings of the keys, whichever table counts them. */
   get keyBytes(): number {
     return this.#keyBytes;
   }
@@ -157,7 +157,7 @@ export class Dictionary<V> {
     return slot < 0 ? undefined : this.valueAt(slot);
   }
 
-  /** The slot of `key`, or -1. Good until the next insertion or removal. */
+  /** The slot of `key`, or -1. Valid until the next insertion or removal. */
   find(key: Bytes): number {
     if (this.#bucketCount === 0) {
       const keys = (this.#chunks[0] as Chunk<V>).keys;
@@ -183,24 +183,24 @@ export class Dictionary<V> {
   }
 
   /**
-   * Of some slots of another dictionary keeps those whose keys this one has (or those it has not), in their order and in
-   * place, and returns how many. Where both hash alike, nothing is hashed again.
+   * Filters slots of another dictionary to those whose keys this one has (or does not have), in order and in place, and
+   * returns how many remain. If both use the same hash, nothing is hashed again.
    *
-   * In a large table each step to an entry waits for memory. So all of a batch take the first step, then all the second:
-   * the waits overlap.
+   * In a large table each step to an entry waits for memory. So all slots of a batch take the first step, then all the
+   * second: the waits overlap.
    */
   siftKeysOf(other: Dictionary<unknown>, slots: Int32Array, options: { count: number; wanted: boolean }): number {
     const { count, wanted } = options;
     assert(count <= SIFT_COUNT_MAX, "a batch is not too large");
     const isHashed =
       this.#bucketCount > 0 && other.#bucketCount > 0 && this.#key0 === other.#key0 && this.#key1 === other.#key1;
-    let kept = 0;
+    let left = 0;
     if (!isHashed) {
       for (let i = 0; i < count; i += 1) {
         const slot = slots[i] as number;
-        if (this.has(other.keyAt(slot)) === wanted) slots[kept++] = slot;
+        if (this.has(other.keyAt(slot)) === wanted) slots[left++] = slot;
       }
-      return kept;
+      return left;
     }
     for (let i = 0; i < count; i += 1) {
       const hash = other.#hashAt(slots[i] as number);
@@ -212,11 +212,11 @@ export class Dictionary<V> {
       const slot = slots[i] as number;
       const key = other.keyAt(slot);
       const link = siftLinks[i] as number;
-      // That another key has the same 32 bits and stands in front is so rare that it may be searched for anew.
+      // Another key with the same 32 bits earlier in the chain is so rare that a new search is acceptable.
       const has = link !== 0 && (this.keyAt(link - 1) === key || this.has(key));
-      if (has === wanted) slots[kept++] = slot;
+      if (has === wanted) slots[left++] = slot;
     }
-    return kept;
+    return left;
   }
 
   keyAt(slot: number): Bytes {
@@ -253,7 +253,7 @@ export class Dictionary<V> {
     return true;
   }
 
-  /** Adds a key that `find` has just not found. Returns its slot, which is the last one. */
+  /** Adds a key for which `find` has just returned -1. Returns its slot, which is the last one. */
   insert(key: Bytes, value: V): number {
     const slot = this.#size;
     if (slot >>> CHUNK_SHIFT === this.#chunks.length) this.#addChunk();
@@ -272,7 +272,7 @@ export class Dictionary<V> {
     return slot;
   }
 
-  /** Removes `key`. True if it was there. */
+  /** Removes `key`. True if it existed. */
   delete(key: Bytes): boolean {
     const slot = this.find(key);
     if (slot < 0) return false;
@@ -302,13 +302,13 @@ export class Dictionary<V> {
     this.#size = last;
 
     if (indexed) this.#shrinkIndex();
-    // An empty chunk stays until half of the one before it is free, so that a size that swings around a border does
+    // An empty chunk stays until half of the one before it is free, so that a size that varies around a border does
     // not allocate each time.
     if (this.#chunks.length > 1 && last <= (this.#chunks.length - 1) * CHUNK_COUNT - CHUNK_COUNT / 2)
       this.#chunks.pop();
   }
 
-  /** Removes everything and gives the memory back. */
+  /** Removes everything and frees the memory. */
   clear(): void {
     this.#size = 0;
     this.#keyBytes = 0;
@@ -319,7 +319,7 @@ export class Dictionary<V> {
 
   /**
    * One step of a scan: calls `visit` with the slot of each entry of one bucket and returns the next cursor. 0 starts
-   * a scan and says that it is over. `visit` must not insert or remove. Any number is taken for a cursor.
+   * a scan and means its end. `visit` must not insert or remove. Any number is accepted as a cursor.
    */
   scan(cursor: number, visit: (slot: number) => void): number {
     if (this.#bucketCount === 0) {
@@ -352,7 +352,7 @@ export class Dictionary<V> {
     return this.#chunkOf(slot).links[(slot & CHUNK_MASK) * this.#stride] as number;
   }
 
-  /** From a link on, the first of its chain with this hash; 0: there is none. */
+  /** Starting at a link, the first of its chain with this hash; 0 if there is none. */
   #seekHash(first: number, hash: number): number {
     const chunks = this.#chunks;
     const stride = this.#stride;
@@ -380,7 +380,7 @@ export class Dictionary<V> {
     return memoHash;
   }
 
-  /** The bucket that a hash belongs to now: (2). */
+  /** The bucket of a hash now: (2). */
   #bucketOf(hash: number): number {
     const bucket = hash & this.#mask;
     return bucket < this.#bucketCount ? bucket : bucket & (this.#mask >>> 1);
@@ -398,7 +398,7 @@ export class Dictionary<V> {
     this.#chunks.push({ keys: [], values: [], links: new Int32Array(CHUNK_COUNT * this.#stride) });
   }
 
-  /** Makes room for the links of the entry at `offset`. Only the first chunk is ever short of it. */
+  /** Extends the links for the entry at `offset`. Only the first chunk may need it. */
   #reserveLinks(chunk: Chunk<V>, offset: number): void {
     if ((offset + 1) * this.#stride <= chunk.links.length) return;
     const links = new Int32Array(Math.max(chunk.links.length * 2, INDEX_COUNT_MIN * this.#stride));
@@ -432,7 +432,7 @@ export class Dictionary<V> {
     for (let i = 0; i < stride; i += 1) toLinks[toAt + i] = fromChunk.links[fromAt + i] as number;
   }
 
-  /** In the chain of `hash`, lets what points to `old` point to `next`. */
+  /** In the chain of `hash`, changes the link to `old` to `next`. */
   #replaceLink(hash: number, old: number, next: number): void {
     const bucket = this.#bucketOf(hash);
     let link = this.#headOf(bucket);
@@ -453,7 +453,7 @@ export class Dictionary<V> {
     }
   }
 
-  /** Adds one bucket and moves into it what belongs there: the upper half of its buddy's interval. */
+  /** Adds one bucket and moves its entries into it: the upper half of its buddy's interval. */
   #split(): void {
     const added = this.#bucketCount;
     if (added > this.#mask) this.#mask = this.#mask * 2 + 1;
@@ -463,7 +463,7 @@ export class Dictionary<V> {
     const mask = this.#mask;
     const stride = this.#stride;
     let link = this.#headOf(buddy);
-    let kept = 0;
+    let staying = 0;
     let moved = 0;
     while (link !== 0) {
       const slot = link - 1;
@@ -474,17 +474,17 @@ export class Dictionary<V> {
         links[at + 1] = moved;
         moved = link;
       } else {
-        links[at + 1] = kept;
-        kept = link;
+        links[at + 1] = staying;
+        staying = link;
       }
       this.moves += 1;
       link = next;
     }
-    this.#setHead(buddy, kept);
+    this.#setHead(buddy, staying);
     this.#setHead(added, moved);
   }
 
-  /** Makes room for one more bucket head. Only the first segment is ever smaller than the others. */
+  /** Extends the bucket heads by one. Only the first segment may be smaller than the others. */
   #addBucket(): void {
     const bucket = this.#bucketCount;
     const segment = bucket >>> CHUNK_SHIFT;
@@ -501,7 +501,7 @@ export class Dictionary<V> {
     this.#bucketCount += 1;
   }
 
-  /** After a removal: merges what (3) asks for and gives back what is no longer needed. */
+  /** After a removal: merges as (3) requires and frees unused memory. */
   #shrinkIndex(): void {
     if (this.#stride === 2 && this.#size <= PLAIN_COUNT_RETURN) {
       this.#dropIndex();
@@ -517,7 +517,7 @@ export class Dictionary<V> {
       chunk.links = chunk.links.slice(0, (linkCount / 2) * this.#stride);
   }
 
-  /** Takes the last bucket away; its chain goes in front of its buddy's. */
+  /** Removes the last bucket; its chain goes before that of its buddy. */
   #merge(): void {
     const last = this.#bucketCount - 1;
     const buddy = last & (this.#mask >>> 1);
@@ -545,7 +545,7 @@ export class Dictionary<V> {
     if (heads.length > INDEX_COUNT_MIN && last <= heads.length / 4) this.#heads[0] = heads.slice(0, heads.length / 2);
   }
 
-  /** Hashes what is there (a few entries at most) into a first index. */
+  /** Hashes the existing entries (a few at most) into a first index. */
   #buildIndex(): void {
     this.#bucketCount = INDEX_COUNT_MIN * 2;
     this.#entryBytes = this.#plainEntryBytes + 4 * this.#stride;

@@ -3,14 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { DueQueue } from "./due-queue.ts";
 
-test("an empty queue is due never", () => {
+test("an empty queue is never due", () => {
   const queue = new DueQueue();
 
   assert.equal(queue.firstMs, Number.POSITIVE_INFINITY);
   assert.equal(queue.firstName, undefined);
 });
 
-test("entries leave in the order of their moments, whatever order they came in", () => {
+test("entries leave in the order of their times, whatever the order of insertion", () => {
   fc.assert(
     fc.property(fc.array(fc.nat()), (moments) => {
       const queue = new DueQueue();

@@ -1,9 +1,9 @@
 /**
- * What falls due when: a binary heap of (moment, name), earliest first.
+ * Due times: a binary heap of (time, name), earliest first.
  *
- * A name whose moment changes is pushed again and its old entry stays behind;
- * the owner knows the true moment of each name and skips the others. `rebuild`
- * bounds what is left behind, so that memory stays within twice the live names.
+ * A name whose time changes is pushed again and its old entry stays; the owner
+ * knows the current time of each name and skips stale entries. `rebuild` bounds
+ * them, so that memory stays within twice the live names.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
@@ -15,12 +15,12 @@ export class DueQueue {
     return this.#moments.length;
   }
 
-  /** The earliest moment, or Infinity. */
+  /** The earliest time, or Infinity. */
   get firstMs(): number {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The name that belongs to `firstMs`. */
+  /** The name of the entry at `firstMs`. */
   get firstName(): Bytes | undefined {
     return this.#names[0];
   }
@@ -58,7 +58,7 @@ export class DueQueue {
     this.#names[hole] = name;
   }
 
-  /** Forgets every entry and takes these instead. */
+  /** Replaces all entries. */
   rebuild(entries: Iterable<readonly [Bytes, number]>): void {
     this.#moments = [];
     this.#names = [];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { firstPlaces } from "./first-places.ts";
 
-test("the first places are those of a stable sort, for all counts and many ties", () => {
+test("the first indexes are those of a stable sort, for all counts and many ties", () => {
   const random = seededRandom(1);
   for (let round = 0; round < 200; round += 1) {
     const values = Array.from({ length: random.below(50) }, () => random.below(10));
@@ -14,7 +14,7 @@ test("the first places are those of a stable sort, for all counts and many ties"
   }
 });
 
-test("few of many take about one comparison for each", () => {
+test("selecting few of many takes about one comparison for each", () => {
   const values = Float64Array.from({ length: 100_000 }, (_, index) => (index * 7_919) % 100_003);
   let compared = 0;
   const places = firstPlaces(values.length, 10, (one, other) => {

@@ -1,10 +1,10 @@
 /**
- * The first few of many in order, without ordering the others: a heap of those
- * that are the first so far, the last of them on top. Takes n log k comparisons,
+ * The first few of many in order, without sorting the others: a heap of the
+ * first ones so far, with the last of them on top. Takes n log k comparisons,
  * and mostly one for each that is not among them.
  */
 
-/** The places 0 … length-1 that come first, in order; equal ones in the order of their places. */
+/** The indexes 0 … length-1 that sort first, in order; equal ones in the order of their indexes. */
 export function firstPlaces(
   length: number,
   count: number,

@@ -1,4 +1,4 @@
-/** Places as scores, and that a search looks at every position it should. */
+/** Positions as scores, and the coverage of searches. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -14,7 +14,7 @@ import {
   standardGeohash,
 } from "./geohash.ts";
 
-test("a position has the score that Redis gives it", () => {
+test("a position has the score that Redis computes", () => {
   for (const [longitude, latitude, score] of [
     [13.361389, 38.115556, 3479099956230698],
     [15.087269, 37.502669, 3479447370796909],
@@ -25,7 +25,7 @@ test("a position has the score that Redis gives it", () => {
     assert.equal(scoreOfPosition({ longitude, latitude }), score);
 });
 
-test("a score names a position less than a metre away", () => {
+test("a score gives a position less than a metre away", () => {
   const random = seededRandom(1);
   for (let i = 0; i < 10_000; i += 1) {
     const position = { longitude: random.unit() * 360 - 180, latitude: (random.unit() * 2 - 1) * LATITUDE_MAX };
@@ -40,7 +40,7 @@ test("a standard geohash has eleven letters, the last of them 0", () => {
   assert.equal(standardGeohash({ longitude: -5.6, latitude: 42.6 }), "ezs42e44yx0");
 });
 
-test("the ranges around a shape hold every position inside of it", () => {
+test("the ranges around a shape contain every position inside it", () => {
   const random = seededRandom(2);
   for (let round = 0; round < 300; round += 1) {
     const latitude = (random.unit() * 2 - 1) * 60;

@@ -1,14 +1,14 @@
 /**
- * Places on earth as numbers of 52 bits, as Redis keeps them in sorted sets.
+ * Positions on earth as numbers of 52 bits, as Redis stores them in sorted sets.
  *
  * A position is two indexes of 26 bits, of its latitude and its longitude among
- * equal steps between the ends below; the bits of the two take turns, those of
- * the latitude first from the right. With fewer steps the same number names a
- * cell of a coarser grid, and all positions in it are one range of scores.
+ * equal steps between the bounds below; the bits of the two alternate, starting
+ * from the right with the latitude. With fewer steps the same number is a cell
+ * of a coarser grid, and all positions in it are one range of scores.
  *
- * Every operation on doubles is the one that Redis does, in its order, so that
- * scores and positions come out the same to the last bit. Distances go through
- * sine and arc sine, whose last bit is up to each mathematical library.
+ * Every operation on doubles is the same as in Redis, in the same order, so that
+ * scores and positions are equal to the last bit. Distances use sine and arc
+ * sine, whose last bit depends on the mathematical library.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
@@ -26,7 +26,7 @@ const EARTH_RADIUS_M = 6_372_797.560856;
 const MERCATOR_MAX_M = 20_037_726.37;
 const RADIANS_PER_DEGREE = Math.PI / 180;
 const STEPS_MAX = 26;
-/** Where the grid of standard geohashes ends. */
+/** The bounds of the grid of standard geohashes. */
 const STANDARD_LATITUDE_MAX = 90;
 const LETTERS = "0123456789bcdefghjkmnpqrstuvwxyz";
 const TWO_32 = 2 ** 32;
@@ -45,7 +45,7 @@ interface Box {
   readonly north: number;
 }
 
-/** What is searched: a circle, or a box whose sides are so long. All in metres. */
+/** The searched shape: a circle, or a box with these sides. All in metres. */
 export type Shape =
   | { readonly kind: "circle"; readonly center: Position; readonly radius: number }
   | { readonly kind: "box"; readonly center: Position; readonly width: number; readonly height: number };
@@ -61,7 +61,7 @@ export function scoreOfPosition(position: Position): number {
   return scoreOfCell(cellOf(position, STEPS_MAX));
 }
 
-/** The middle of the cell that a score names. Any double is taken as C would convert it. */
+/** The middle of the cell of a score. Any double is converted as in C. */
 export function positionOfScore(score: number): Position {
   const { high, low } = wordsOf(score);
   const cell = {
@@ -76,7 +76,7 @@ export function positionOfScore(score: number): Position {
   };
 }
 
-/** The eleven letters that everybody else knows the position by; Redis leaves the last one 0. */
+/** The eleven letters of the standard geohash of the position; in Redis the last one is 0. */
 export function standardGeohash(position: Position): Bytes {
   const row = indexOf(position.latitude, STANDARD_LATITUDE_MAX, STEPS_MAX);
   const column = indexOf(position.longitude, LONGITUDE_MAX, STEPS_MAX);
@@ -99,7 +99,7 @@ export function distanceBetween(one: Position, other: Position): number {
   return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
 }
 
-/** Metres from the centre of a shape to a position inside of it, or undefined outside. */
+/** Metres from the centre of a shape to a position inside it, or undefined outside. */
 export function distanceWithin(shape: Shape, position: Position): number | undefined {
   const { center } = shape;
   if (shape.kind === "circle") {
@@ -112,7 +112,7 @@ export function distanceWithin(shape: Shape, position: Position): number | undef
   return distanceBetween(center, position);
 }
 
-/** The ranges of scores in which all places of a shape lie, in the order in which Redis looks at them. */
+/** The ranges of scores that contain all positions of a shape, in the order in which Redis searches them. */
 export function rangesAround(shape: Shape): readonly ScoreRange[] {
   const bounds = boundsOf(shape);
   let center = cellOf(shape.center, stepsFor(shape));
@@ -151,7 +151,7 @@ const NEIGHBOURS: readonly (readonly [rows: number, columns: number])[] = [
   [-1, -1],
 ];
 
-/** True if the cells around one do not reach as far as the shape. */
+/** True if the cells around one do not cover the shape. */
 function isTooFine(center: Cell, bounds: Box): boolean {
   return (
     boxOf(neighbour(center, 1, 0)).north < bounds.north ||
@@ -166,7 +166,7 @@ function boundsOf(shape: Shape): Box {
   const height = shape.kind === "circle" ? shape.radius : shape.height / 2;
   const width = shape.kind === "circle" ? shape.radius : shape.width / 2;
   const latitudeSpan = height / EARTH_RADIUS_M / RADIANS_PER_DEGREE;
-  // A degree of longitude is shortest at the edge that is nearer to a pole.
+  // A degree of longitude is shortest at the edge nearer to a pole.
   const edge = latitude < 0 ? latitude - latitudeSpan : latitude + latitudeSpan;
   const longitudeSpan = width / EARTH_RADIUS_M / Math.cos(edge * RADIANS_PER_DEGREE) / RADIANS_PER_DEGREE;
   return {
@@ -211,8 +211,8 @@ function boxOf({ row, column, steps }: Cell): Box {
 }
 
 /**
- * The cell so many rows and columns on; beyond an edge it comes in again at the other one. A position at the very end of
- * the map is one row or column beyond the last, and as in Redis it stays there if it does not move that way.
+ * The cell at an offset in rows and columns, with wraparound at the edges. A position at the very end of the map is one
+ * row or column beyond the last, and as in Redis it stays there if it does not move that way.
  */
 function neighbour({ row, column, steps }: Cell, rows: number, columns: number): Cell {
   const count = 2 ** steps;
@@ -232,7 +232,7 @@ function scoreOfCell({ row, column, steps }: Cell): number {
   return interleaved(row, column) * 2 ** (2 * (STEPS_MAX - steps));
 }
 
-/** The bits of both numbers in turns, those of `row` first from the right. */
+/** The alternating bits of both numbers, starting from the right with `row`. */
 function interleaved(row: number, column: number): number {
   const low = spread(row & 0xffff) + 2 * spread(column & 0xffff);
   const high = spread(row >>> 16) + 2 * spread(column >>> 16);
@@ -248,7 +248,7 @@ function spread(bits: number): number {
   return (wide | (wide << 1)) & 0x5555_5555;
 }
 
-/** The sixteen bits that `spread` put apart. */
+/** The sixteen bits that `spread` spread. */
 function evenBits(word: number): number {
   let bits = word & 0x5555_5555;
   bits = (bits | (bits >>> 1)) & 0x3333_3333;

@@ -5,14 +5,14 @@
  *     *        any bytes, also none        [abc]   one of these       [^abc]  none of these
  *     ?        one byte                    [a-c]   one of a range     \x      x itself
  *
- * Every element but `*` takes exactly one byte. So when a later `*` is reached,
- * the earlier ones need never be tried again: on failure only the last star
- * takes one byte more. Work is at most pattern length times subject length
+ * Every element but `*` matches exactly one byte. So when a later `*` is
+ * reached, the earlier ones need never be tried again: on failure only the last
+ * star takes one byte more. Work is at most pattern length times subject length
  * (threats A-07), where backtracking into every star is exponential.
  *
- * Kept from Redis, oddities included, and checked against it:
- * - an empty subject matches the empty pattern only, not even `*` (KEYS and SCAN treat a lone `*` apart);
- * - a class without its `]` ends with the pattern; `[^` alone takes any byte;
+ * As in Redis, oddities included, and compared with it:
+ * - an empty subject matches the empty pattern only, not even `*` (KEYS and SCAN handle a lone `*` separately);
+ * - a class without its `]` ends with the pattern; `[^` alone matches any byte;
  * - the ends of a range are signed bytes in either order, and a range may end at `]`;
  * - an escaped byte inside a class is compared exactly even when case is ignored;
  * - letters are those of ASCII.
@@ -20,11 +20,11 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 
 export interface GlobOptions {
-  /** True lets ASCII letters match without regard to case. */
+  /** True if ASCII letters match in either case. */
   readonly ignoreCase?: boolean;
 }
 
-/** Elements tried against a byte so far, in all calls. Only ever grows; complexity tests read it. */
+/** Elements compared with a byte so far, in all calls. Only grows; complexity tests read it. */
 export const globWork = { steps: 0 };
 
 const STAR = 0x2a;
@@ -44,7 +44,7 @@ export function matchesGlob(pattern: Bytes, subject: Bytes, options?: GlobOption
 
   let at = 0;
   let taken = 0;
-  /** Behind the last star, and the first byte that this star has not taken. */
+  /** The position after the last star, and the first byte that this star has not taken. */
   let afterStar = -1;
   let starTaken = 0;
   let steps = 0;
@@ -84,7 +84,7 @@ interface Wanted {
   readonly ignoreCase: boolean;
 }
 
-/** Where the element at `at` ends if it matches the byte, else -1. */
+/** The end of the element at `at` if it matches the byte, else -1. */
 function matchElement(pattern: Bytes, at: number, { code, ignoreCase }: Wanted): number {
   let element = pattern.charCodeAt(at);
   if (element === QUESTION) return at + 1;
@@ -124,7 +124,7 @@ function matchClass(pattern: Bytes, open: number, { code, ignoreCase }: Wanted):
 }
 
 function isInRange(code: number, range: { one: number; other: number; ignoreCase: boolean }): boolean {
-  // The ends are put in order before their case is changed, as Redis does.
+  // The ends are ordered before their case is changed, as in Redis.
   let first = Math.min(signed(range.one), signed(range.other));
   let last = Math.max(signed(range.one), signed(range.other));
   let wanted = signed(code);

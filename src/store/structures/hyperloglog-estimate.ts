@@ -1,22 +1,22 @@
 /**
- * How many different elements a HyperLogLog has met, from the ranks in its
- * registers: the estimator of Otmar Ertl, "New cardinality
- * estimation algorithms for HyperLogLog sketches" (2017), algorithm 6, which
- * needs no tables and no corrections. Operations are in the order in which
- * Redis does them, so that the last digit agrees.
+ * The cardinality of a HyperLogLog, from the ranks in its registers: the
+ * estimator of Otmar Ertl, "New cardinality estimation algorithms for
+ * HyperLogLog sketches" (2017), algorithm 6, which needs no tables and no
+ * corrections. Operations are in the same order as in Redis, so that the last
+ * digit is equal.
  */
 
-/** The highest rank that a hash of 64 bits can give behind 14 bits for the register. */
+/** The highest rank of a hash of 64 bits after 14 bits for the register. */
 const RANK_MAX = 51;
 /** 1 / (2 ln 2). */
 const ALPHA = 0.5 / Math.LN2;
 
-/** What Redis makes of an estimate beyond 64 bits: ranks that were not added but written. */
+/** Redis' result for an estimate beyond 64 bits, which only written ranks give. */
 const BEYOND_COUNTING = -(2n ** 63n);
 
 /**
- * About how many different elements have left these ranks in the registers: a bigint beyond 2^53, and the lowest integer
- * of 64 bits beyond all counting, as in Redis.
+ * The approximate number of distinct elements for these ranks: a bigint beyond 2^53, and the lowest 64-bit integer if
+ * it exceeds 64 bits, as in Redis.
  */
 export function estimate(ranks: Uint8Array): number | bigint {
   const found = rawEstimate(ranks);

@@ -1,19 +1,19 @@
 /**
- * A HyperLogLog in the bytes of Redis: 16384 registers, each the longest run
- * of zeros that a hash of its share has begun with.
+ * A HyperLogLog in the bytes of Redis: 16384 registers, each with the longest
+ * run of zeros at the start of a hash of its share.
  *
- *     header   | HYLL | encoding u8 | 0 0 0 | cardinality u64, low first |     highest bit: to be counted anew
+ * header   | HYLL | encoding u8 | 0 0 0 | cardinality u64, low first |     highest bit: cardinality is invalid
  *     dense    six bits a register, from the lowest bit of the first byte on
  *     sparse   00nnnnnn            n + 1 registers of zero
  *              01nnnnnn nnnnnnnn   n + 1 registers of zero
  *              1vvvvvnn            n + 1 registers of v + 1
  *
- * A sparse one becomes dense when a register passes 32 or when it would grow
- * beyond `SPARSE_BYTES_MAX`, never back. Where runs are cut and joined is what
- * Redis does to the byte, so that a key holds the same bytes on both.
+ * The sparse form becomes dense when a register exceeds 32 or when it would grow
+ * beyond `SPARSE_BYTES_MAX`, never back. Runs are split and joined exactly as in
+ * Redis, so that a key has the same bytes in both.
  *
- * The bytes come from a string that anybody may have written: one that does not
- * cover exactly 16384 registers is `corruptedHyperLogLog`.
+ * The bytes come from a string that any client may have written: if they do not
+ * cover exactly 16384 registers, that is `corruptedHyperLogLog`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { corruptedHyperLogLog, notHyperLogLog } from "../errors.ts";
@@ -28,7 +28,7 @@ const HEADER_BYTES = 16;
 const DENSE_BYTES = HEADER_BYTES + (REGISTER_COUNT * 6) / 8;
 const MAGIC: Bytes = "HYLL";
 const ENCODING_AT = 4;
-/** Where in the string the last count stands, in eight bytes. */
+/** The offset of the last count in the string, in eight bytes. */
 export const CARDINALITY_AT = 8;
 const DENSE = 0;
 const SPARSE = 1;
@@ -39,12 +39,12 @@ const STALE_BIT = 0x80;
 const ZERO_RUN_MAX = 64;
 const VALUE_RUN_MAX = 4;
 const SPARSE_VALUE_MAX = 32;
-/** Runs that are looked at to join equal neighbours behind a change. */
+/** Runs that are checked for equal neighbours after a change. */
 const JOIN_RUNS_MAX = 5;
 /** The most by which one change lengthens the sparse form. */
 const GROWTH_BYTES_MAX = 4;
 
-/** Register and rank of an element: what it can raise. */
+/** Register and rank of an element. */
 export interface Raise {
   readonly register: number;
   readonly rank: number;
@@ -59,7 +59,7 @@ export function raiseOf(element: Bytes): Raise {
   return { register: hashed.low & (REGISTER_COUNT - 1), rank: zeros + 1 };
 }
 
-/** A count as it stands at `CARDINALITY_AT`. */
+/** The stored form of a count at `CARDINALITY_AT`. */
 export function cardinalityBytes(count: number | bigint): Bytes {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt.asUintN(64, BigInt(count)));
@@ -69,7 +69,7 @@ export function cardinalityBytes(count: number | bigint): Bytes {
 export class HyperLogLog {
   #buffer: Buffer;
   #length: number;
-  /** False while a sparse one reads somebody else's bytes. */
+  /** False while a sparse one reads foreign bytes. */
   #isOwn = false;
 
   private constructor(buffer: Buffer, length: number) {
@@ -77,7 +77,7 @@ export class HyperLogLog {
     this.#length = length;
   }
 
-  /** One without elements, as PFADD makes it. */
+  /** An empty one, as PFADD creates it. */
   static empty(): HyperLogLog {
     const buffer = Buffer.alloc(64);
     buffer.latin1Write(`${MAGIC}\x01`);
@@ -88,8 +88,8 @@ export class HyperLogLog {
   }
 
   /**
-   * Takes the bytes as they are, and changes them in place while they are dense; a sparse one moves into a buffer of its
-   * own when it is first changed. Throws `notHyperLogLog`.
+   * Uses the bytes directly, and changes them in place while they are dense; a sparse one moves into its own buffer at
+   * the first change. Throws `notHyperLogLog`.
    */
   static from(bytes: Buffer): HyperLogLog {
     const encoding = bytes[ENCODING_AT] as number;
@@ -103,7 +103,7 @@ export class HyperLogLog {
     return new HyperLogLog(bytes, bytes.length);
   }
 
-  /** The bytes: good until the next change. */
+  /** The bytes: valid until the next change. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -112,7 +112,7 @@ export class HyperLogLog {
     return this.#buffer[ENCODING_AT] === DENSE;
   }
 
-  /** How many elements the last count has found, or undefined if there were changes since. */
+  /** The result of the last count, or undefined if there were changes since. */
   get cachedCardinality(): bigint | undefined {
     if (((this.#buffer[STALE_AT] as number) & STALE_BIT) !== 0) return undefined;
     return this.#buffer.readBigUInt64LE(CARDINALITY_AT);
@@ -122,7 +122,7 @@ export class HyperLogLog {
     this.#buffer[STALE_AT] = (this.#buffer[STALE_AT] as number) | STALE_BIT;
   }
 
-  /** About how many different elements were added. Throws `corruptedHyperLogLog`. */
+  /** The approximate number of distinct added elements. Throws `corruptedHyperLogLog`. */
   count(): number | bigint {
     const ranks = new Uint8Array(REGISTER_COUNT);
     this.raiseInto(ranks);
@@ -154,7 +154,7 @@ export class HyperLogLog {
     return this.isDense ? this.#raiseDense(register, rank) : this.#raiseSparse(register, rank);
   }
 
-  /** Turns the sparse form into the dense one. Throws `corruptedHyperLogLog`. */
+  /** Converts the sparse form to the dense one. Throws `corruptedHyperLogLog`. */
   makeDense(): void {
     if (this.isDense) return;
     const ranks = new Uint8Array(REGISTER_COUNT);
@@ -199,7 +199,7 @@ export class HyperLogLog {
     const first = this.#buffer[at] as number;
     if (first >= 0x80) return (first & 3) + 1;
     if (first < 0x40) return (first & 0x3f) + 1;
-    // A long run that is cut off ends in a zero, as C strings do.
+    // A long run that is cut ends in a zero, as C strings do.
     const second = at + 1 < this.#length ? (this.#buffer[at + 1] as number) : 0;
     return (((first & 0x3f) << 8) | second) + 1;
   }
@@ -213,7 +213,7 @@ export class HyperLogLog {
   #raiseSparse(register: number, rank: number): boolean {
     if (rank > SPARSE_VALUE_MAX) return this.#raiseBeyondSparse(register, rank);
 
-    // The run that holds the register, and the one before it.
+    // The run that contains the register, and the one before it.
     let at = HEADER_BYTES;
     let before = HEADER_BYTES;
     let first = 0;
@@ -233,7 +233,7 @@ export class HyperLogLog {
       this.#reserve();
       this.#buffer[at] = valueRun(rank, 1);
     } else {
-      // Cut into what is before the register, the register, and what is behind it.
+      // Split into the part before the register, the register, and the part after it.
       const runs: number[] = [];
       pushRun(runs, oldRank, register - first);
       runs.push(valueRun(rank, 1));
@@ -254,7 +254,7 @@ export class HyperLogLog {
     return this.#raiseDense(register, rank);
   }
 
-  /** Joins neighbouring runs of the same value from `start` on, as far as Redis looks. */
+  /** Joins neighbouring runs of the same value from `start` on, as far as Redis does. */
   #joinRuns(start: number): void {
     let at = start;
     for (let left = JOIN_RUNS_MAX; left > 0 && at < this.#length; left -= 1) {
@@ -265,7 +265,7 @@ export class HyperLogLog {
           this.#buffer[at + 1] = valueRun(rank, length);
           this.#buffer.copy(this.#buffer, at, at + 1, this.#length);
           this.#length -= 1;
-          // The same place again: the joined run may be joined once more.
+          // The same position again: the joined run may be joined once more.
           continue;
         }
       }
@@ -273,7 +273,7 @@ export class HyperLogLog {
     }
   }
 
-  /** Makes room for one change in a buffer of its own, since the bytes may be somebody else's. */
+  /** Reserves space for one change in its own buffer, since the bytes may be foreign. */
   #reserve(): void {
     if (this.#isOwn && this.#length + GROWTH_BYTES_MAX <= this.#buffer.length) return;
     const grown = Buffer.alloc(this.#length + 64 + (this.#length >>> 2));

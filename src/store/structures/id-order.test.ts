@@ -1,4 +1,4 @@
-/** An order of ids does what a sorted array does, whichever leaf was searched before. */
+/** An order of ids against a sorted array, whatever leaf was searched before. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -7,10 +7,10 @@ import { compareIds, type StreamId } from "./stream-id.ts";
 
 const SEED = 7;
 const STEPS = 20_000;
-/** Few enough that ids meet, and many enough for some twenty leaves. */
+/** Few enough that ids repeat, and many enough for some twenty leaves. */
 const IDS = 4_000;
 
-test("random insertions, removals and look-ups leave what a sorted array has", () => {
+test("random insertions, removals and look-ups give the contents of a sorted array", () => {
   const random = seededRandom(SEED);
   const order = new IdOrder<StreamId>();
   const plain = new Map<number, StreamId>();
@@ -33,7 +33,7 @@ test("random insertions, removals and look-ups leave what a sorted array has", (
   assert.deepEqual(order.all(), [...plain.values()].sort(compareIds));
 });
 
-test("what is removed from the front goes in order, over many leaves", () => {
+test("removes from the front in order, over many leaves", () => {
   const order = new IdOrder<StreamId>();
   for (let ms = 0; ms < 1_000; ms += 1) order.insert({ ms, seq: 0 });
   for (let ms = 0; ms < 1_000; ms += 1) {

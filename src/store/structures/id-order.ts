@@ -1,11 +1,11 @@
 /**
- * Things that each have the id of a stream entry, in the order of their ids.
+ * Items with the id of a stream entry, in the order of their ids.
  *
  *     leaves   [ [a b c …] [d e …] … ]
  *
- * Two levels are enough: a leaf has up to 128 things, and the list of leaves is
- * searched by halves; ten million things make a list of eighty thousand leaves,
- * which is moved once in a hundred insertions or removals.
+ * Two levels are enough: a leaf has up to 128 items, and the list of leaves has
+ * binary search; ten million items make a list of eighty thousand leaves, which
+ * is moved once in a hundred insertions or removals.
  *
  * (1) No leaf is empty, except the only one of an empty order.
  * (2) Ids rise strictly within a leaf and from leaf to leaf.
@@ -14,21 +14,21 @@ import { assert } from "../../kernel/assert.ts";
 import { compareIds, ID_MAX, ID_MIN, type StreamId } from "./stream-id.ts";
 
 const LEAF_MAX = 128;
-/** Neighbours that have no more than so many things together become one, when one of them shrinks. */
+/** Neighbours with at most this many items together are merged when one of them shrinks. */
 const MERGED_MAX = LEAF_MAX / 2;
 
 export class IdOrder<T extends StreamId> {
   #leaves: T[][] = [[]];
   #size = 0;
   #work = 0;
-  /** The leaf that was searched last: what is found is mostly removed next, or what stands behind it. */
+  /** The leaf that was searched last: the found item is mostly removed next, or the one after it. */
   #searched = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  /** Things compared or moved so far. Only ever grows; complexity tests read it. */
+  /** Items compared or moved so far. Only grows; complexity tests read it. */
   get work(): number {
     return this.#work;
   }
@@ -46,19 +46,19 @@ export class IdOrder<T extends StreamId> {
     return found !== undefined && compareIds(found, id) === 0 ? found : undefined;
   }
 
-  /** The last thing whose id is this one or comes before it. */
+  /** The last item whose id is at most this one. */
   atOrBefore(id: StreamId): T | undefined {
     const leaf = this.#leaves[this.#leafOf(id)] as T[];
     return leaf[this.#indexAfter(leaf, id) - 1];
   }
 
-  /** There must be nothing with this id yet. */
+  /** The id must not exist yet. */
   insert(thing: T): void {
     const leaves = this.#leaves;
     const at = this.#leafOf(thing);
     const leaf = leaves[at] as T[];
     if (leaf.length === 0) {
-      // A literal takes room for one only.
+      // A literal reserves space for one only.
       leaves[at] = [thing];
       this.#size = 1;
       return;
@@ -67,7 +67,7 @@ export class IdOrder<T extends StreamId> {
     assert(place === 0 || compareIds(leaf[place - 1] as T, thing) < 0, "an id is in an order once");
     this.#size += 1;
     if (leaf.length === LEAF_MAX) {
-      // What grows at its end leaves full leaves behind.
+      // Growth at the end leaves full leaves.
       if (place === LEAF_MAX && at === leaves.length - 1) {
         leaves.push([thing]);
         return;
@@ -87,7 +87,7 @@ export class IdOrder<T extends StreamId> {
     }
   }
 
-  /** Removes and answers what has this id, or undefined. */
+  /** Removes and returns the item with this id, or undefined. */
   remove(id: StreamId): T | undefined {
     const at = this.#leafOf(id);
     const leaf = this.#leaves[at] as T[];
@@ -95,7 +95,7 @@ export class IdOrder<T extends StreamId> {
     const thing = leaf[place];
     if (thing === undefined || compareIds(thing, id) !== 0) return undefined;
     this.#work += leaf.length - place;
-    // What goes is mostly the oldest, and `shift` moves what is left several times as fast.
+    // Mostly the oldest is removed, and `shift` moves the rest several times as fast.
     if (place === 0) leaf.shift();
     else leaf.splice(place, 1);
     this.#size -= 1;
@@ -103,7 +103,7 @@ export class IdOrder<T extends StreamId> {
     return thing;
   }
 
-  /** Calls `visit` for what lies from one id to another, both included, in order, until it answers false. */
+  /** Calls `visit` for the items from one id to another, both included, in order, until it returns false. */
   visit(from: StreamId, to: StreamId, visit: (thing: T) => boolean): void {
     const leaves = this.#leaves;
     let at = this.#leafOf(from);
@@ -124,7 +124,7 @@ export class IdOrder<T extends StreamId> {
     }
   }
 
-  /** As `visit`, from the last to the first. */
+  /** As `visit`, in reverse order. */
   visitBackwards(from: StreamId, to: StreamId, visit: (thing: T) => boolean): void {
     const leaves = this.#leaves;
     let at = this.#leafOf(to);
@@ -144,7 +144,7 @@ export class IdOrder<T extends StreamId> {
     }
   }
 
-  /** All things, in order. */
+  /** All items, in order. */
   all(): T[] {
     const things: T[] = [];
     this.visit(ID_MIN, ID_MAX, (thing) => things.push(thing) > 0);
@@ -156,12 +156,12 @@ export class IdOrder<T extends StreamId> {
     this.#size = 0;
   }
 
-  /** The leaf where this id is, or where it would go. */
+  /** The leaf of this id, or where it would be inserted. */
   #leafOf(id: StreamId): number {
     const leaves = this.#leaves;
     let low = 0;
     let high = leaves.length - 1;
-    // Most of what is added or asked for is at the end.
+    // Most insertions and look-ups are at the end.
     if (high > 0 && compareIds(leaves[high]?.[0] as T, id) <= 0) return high;
     const searched = this.#searched;
     if (searched < high && compareIds(leaves[searched + 1]?.[0] as T, id) > 0) {
@@ -178,7 +178,7 @@ export class IdOrder<T extends StreamId> {
     return low;
   }
 
-  /** The place in a leaf right behind the last thing that is not behind this id. */
+  /** The index in a leaf just after the last item that is not greater than this id. */
   #indexAfter(leaf: readonly T[], id: StreamId): number {
     let low = 0;
     let high = leaf.length;

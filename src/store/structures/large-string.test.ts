@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { LargeString } from "./large-string.ts";
 
-test("what goes in comes out", () => {
+test("returns the stored bytes", () => {
   for (const bytes of ["", "a", "\x00\xff\x80", "x".repeat(10_000)]) {
     const string = LargeString.from(bytes);
     assert.equal(string.length, bytes.length);
@@ -37,7 +37,7 @@ test("a gap is zero even where old content was", () => {
   assert.equal(copy.toBytes(), `${"x".repeat(100)}${"y".repeat(100)}${"\x00".repeat(50)}z`);
 });
 
-test("replaceBy takes what fits the room and fills most of it", () => {
+test("replaceBy takes content that fits the capacity and fills most of it", () => {
   const string = LargeString.from("0123456789");
   assert.equal(string.replaceBy(Buffer.from("abcdefgh")), true);
   assert.equal(string.toBytes(), "abcdefgh");
@@ -50,7 +50,7 @@ test("replaceBy takes what fits the room and fills most of it", () => {
   assert.equal(string.toBytes(), "abcdefgh\x00x");
 });
 
-test("slice takes a part", () => {
+test("slice returns a part", () => {
   const string = LargeString.from("0123456789");
   string.append("abc");
   assert.equal(string.slice(8, 11), "89a");
@@ -90,7 +90,7 @@ test("appending byte by byte allocates a logarithmic number of times", () => {
   }
 });
 
-test("random changes leave it as they leave a plain string", () => {
+test("random changes give the same content as a plain string", () => {
   const bytes = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) });
   const step = fc.tuple(fc.option(fc.nat(200)), bytes);
   fc.assert(
@@ -113,7 +113,7 @@ test("random changes leave it as they leave a plain string", () => {
   );
 });
 
-test("a digest is made once between two changes", () => {
+test("a digest is computed once between two changes", () => {
   const string = LargeString.from("a".repeat(5_000));
   let made = 0;
   const digest = (): string =>
@@ -132,12 +132,12 @@ test("a digest is made once between two changes", () => {
   assert.deepEqual([digest(), made], ["9000 101", 5]);
 });
 
-test("a lent view stays as it was, whatever happens to the string", () => {
+test("a lent view stays unchanged, whatever happens to the string", () => {
   const changes: [string, (string: LargeString) => unknown, string][] = [
     ["append", (string) => string.append("xyz"), "0123456789xyz"],
     ["overwrite", (string) => string.setRange(2, "ab"), "01ab456789"],
     ["overwrite and extend", (string) => string.setRange(8, "abcd"), "01234567abcd"],
-    ["behind a gap", (string) => string.setRange(12, "a"), "0123456789\x00\x00a"],
+    ["after a gap", (string) => string.setRange(12, "a"), "0123456789\x00\x00a"],
     ["in the view", (string) => string.ownView.fill("z", 0, 3), "zzz3456789"],
     ["replace", (string) => string.replaceBy(Buffer.from("abcdefghij")), "0123456789"],
   ];

@@ -1,37 +1,37 @@
 /**
  * A byte string that may change in place: a Buffer outside the JavaScript heap
- * with room to grow behind its content.
+ * with spare capacity after its content.
  *
- *     | content: length bytes | room, any content |
+ *     | content: length bytes | spare, any content |
  *
- * Growing by a constant factor makes n appends of one byte cost O(n) copies in
- * all. Room that was never written costs address space, not memory.
+ * Growth by a constant factor makes n appends of one byte cost O(n) copies in
+ * all. Spare capacity that was never written costs address space, not memory.
  *
- * (1) What was lent does not change: bytes are added behind it, and before a byte
- *     of it would change, the content moves to a buffer of its own. So a reply
- *     is a view, and many replies of one long value are no copies of it.
+ * (1) Lent bytes do not change: bytes are added after them, and before one of
+ *     them would change, the content moves to a new buffer. So a reply is a
+ *     view, and many replies of one long value are not copies of it.
  */
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 
-/** From this length on a string is better off here than as `Bytes`: the bytes leave the heap that is marked by GC. */
+/** From this length on a string is better here than as `Bytes`: the bytes leave the heap that GC marks. */
 export const LARGE_BYTES_MIN = 4_096;
 
-/** Up to this size the room doubles; beyond it grows by half, so that little address space is held for nothing. */
+/** Up to this size the capacity doubles; above it grows by half, to reserve little unused address space. */
 const DOUBLING_BYTES_MAX = 1_048_576;
 
 const CAPACITY_BYTES_MIN = 64;
-/** Below this length a loop over char codes beats the call into the runtime, as in `kernel/frame.ts`. */
+/** Below this length a loop over char codes is faster than a call into native code, as in `kernel/frame.ts`. */
 const LOOP_LENGTH_MAX = 24;
 
-/** The object and its Buffer, without what is in it, as measured. */
+/** The object and its Buffer, without content, as measured. */
 const FIXED_BYTES = 256;
 
 export class LargeString {
   #buffer: Buffer;
   #length: number;
-  /** Of the content as it is; undefined: not asked for since the last change. */
+  /** Of the current content; undefined if not computed since the last change. */
   #digest: Bytes | undefined;
-  /** Somebody may hold a view of the content. */
+  /** True if a view of the content may be in use. */
   #isLent = false;
 
   private constructor(buffer: Buffer) {
@@ -56,41 +56,41 @@ export class LargeString {
     return this.#length;
   }
 
-  /** What it takes in memory, the room included, in bytes. */
+  /** Its memory, including spare capacity, in bytes. */
   get memoryBytes(): number {
     return FIXED_BYTES + this.#buffer.length;
   }
 
-  /** The content itself, not a copy: good until the next change. */
+  /** The content itself, not a copy: valid until the next change. */
   get view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** As `view`, for changing bytes in it at once. keeps (1) */
+  /** As `view`, for immediate changes of its bytes. keeps (1) */
   get ownView(): Buffer {
     this.#digest = undefined;
     this.#own();
     return this.view;
   }
 
-  /** As `view`, good for as long as somebody holds it. keeps (1) */
+  /** As `view`, valid without limit. keeps (1) */
   lend(): Buffer {
     this.#isLent = true;
     return this.view;
   }
 
-  /** What `make` makes of the content, which is asked for once between two changes: hundreds of megabytes take long. */
+  /** The result of `make` for the content, computed once between two changes: hundreds of megabytes take long. */
   digest(make: (content: Buffer) => Bytes): Bytes {
     this.#digest ??= make(this.view);
     return this.#digest;
   }
 
-  /** The byte at a place in 0 … length - 1. */
+  /** The byte at an index in 0 … length - 1. */
   byteAt(index: number): number {
     return this.#buffer[index] as number;
   }
 
-  /** Adds bytes behind the content. Returns the new length. */
+  /** Appends bytes. Returns the new length. */
   append(bytes: Bytes): number {
     this.#digest = undefined;
     const start = this.#length;
@@ -100,8 +100,8 @@ export class LargeString {
   }
 
   /**
-   * Overwrites what is at `offset` and behind it; a gap between the content and `offset` becomes zero bytes. No bytes,
-   * no change, as Redis' SETRANGE has it. Returns the new length.
+   * Overwrites from `offset` on; a gap between the content and `offset` becomes zero bytes. No bytes mean no change, as
+   * in Redis' SETRANGE. Returns the new length.
    */
   setRange(offset: number, bytes: Bytes): number {
     if (bytes.length === 0) return this.#length;
@@ -117,7 +117,7 @@ export class LargeString {
     return this.#length;
   }
 
-  /** Makes these bytes the content. True if they fit the room, most of it is used and nothing is lent; false: nothing was done. */
+  /** Makes these bytes the content. False, without change, unless they fit and fill most of it, and nothing is lent. */
   replaceBy(bytes: Uint8Array): boolean {
     const capacity = this.#buffer.length;
     if (this.#isLent || bytes.length > capacity || bytes.length < capacity / 2) return false;
@@ -137,17 +137,17 @@ export class LargeString {
     return bytesFrom(this.#buffer, 0, this.#length);
   }
 
-  /** The whole content as a Buffer that no later change touches. */
+  /** The whole content as a Buffer that later changes do not touch. */
   toBuffer(): Buffer {
     return Buffer.from(this.view);
   }
 
-  /** A string of its own with the same content and no room. */
+  /** A separate string with the same content and no spare capacity. */
   copy(): LargeString {
     return LargeString.fromBuffer(this.view);
   }
 
-  /** Makes the content `length` bytes long; the new bytes are whatever was there. */
+  /** Sets the length of the content; the new bytes are undefined. */
   #extend(length: number): void {
     if (length > this.#buffer.length) {
       const capacity = this.#buffer.length;

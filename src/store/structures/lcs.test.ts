@@ -5,7 +5,7 @@ import { redisMissing, startRedis } from "../../../test/differential/redis-proce
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import { commonSubsequence, isLcsAllowed, lcsLength } from "./lcs.ts";
 
-test("the subsequence of the manual's example, and where it lies", () => {
+test("the subsequence of the manual's example, and its positions", () => {
   const { bytes, ranges } = commonSubsequence("ohmytext", "mynewtext");
 
   assert.equal(bytes, "mytext");
@@ -36,7 +36,7 @@ test("the subsequences of small strings", () => {
   }
 });
 
-test("random strings have the length that the textbook table gives", () => {
+test("random strings have the length of the textbook table", () => {
   const random = seededRandom(5);
   for (let i = 0; i < 400; i += 1) {
     const letterCount = 1 + random.below(5);
@@ -48,7 +48,7 @@ test("random strings have the length that the textbook table gives", () => {
   }
 });
 
-test("A-15: strings whose table would exceed Redis' limit, or with too many rows, are refused; two just below take a moment", () => {
+test("A-15: strings whose table would exceed Redis' limit, or with too many rows, are refused; just below is fast", () => {
   assert.equal(isLcsAllowed("x".repeat(11_584), "x".repeat(11_584)), true);
   assert.equal(isLcsAllowed("x".repeat(11_585), "x".repeat(11_585)), false);
   assert.equal(isLcsAllowed("x", "x".repeat(10_000_000)), false);
@@ -56,7 +56,7 @@ test("A-15: strings whose table would exceed Redis' limit, or with too many rows
   assert.equal(lcsLength("ab".repeat(5_792), "ba".repeat(5_792)), 11_583);
 });
 
-test("random strings match as redis-server matches them", { skip: redisMissing }, async () => {
+test("random strings match as in redis-server", { skip: redisMissing }, async () => {
   const seed = Number(process.env["LCS_SEED"] ?? 20_260_101);
   const random = seededRandom(seed);
   const redis = await startRedis();

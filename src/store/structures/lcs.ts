@@ -1,16 +1,16 @@
 /**
- * The longest common subsequence of two strings, with the choices of Redis'
- * LCS where several are equally long.
+ * The longest common subsequence of two strings, with the choices of Redis' LCS
+ * among equally long ones.
  *
  * The usual table has L(i, j), the length for the first i bytes of one string
  * and the first j of the other. Along a row it grows by 0 or 1 per step, so a
- * row is one bit per column, and a whole row follows from the one before by an
+ * row is one bit per column, and a whole row follows from the previous one by an
  * addition with carry (Crochemore, Iliopoulos, Pinzon and Reid 2001): 32 cells
- * in a few instructions, one bit of memory per cell where Redis takes 32.
+ * in a few instructions, one bit of memory per cell where Redis uses 32.
  *
  *     bit j of row i = 0   <=>   L(i, j + 1) = L(i, j) + 1
  *
- * That bit is also all that the way back needs: where the bytes differ, Redis
+ * That bit is all that the way back needs: where the bytes differ, Redis
  * steps up if L(i - 1, j) > L(i, j - 1), which is the case exactly when
  * L(i, j) > L(i, j - 1), and left otherwise.
  */
@@ -20,7 +20,7 @@ import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 /** Redis' limit: its table of 4 bytes per cell must not exceed the default `proto-max-bulk-len` of 512 MiB. */
 const CELL_COUNT_MAX = (512 * 1024 * 1024) / 4;
 
-/** Beyond Redis: a string of tens of megabytes beside a tiny one has few cells but many rows, each with a cost. */
+/** Our own limit: a string of tens of megabytes with a tiny one has few cells but many rows, each with a cost. */
 const LENGTH_MAX = 8 * 1024 * 1024;
 
 const WORD_BITS = 32;
@@ -39,7 +39,7 @@ export interface CommonSubsequence {
   readonly ranges: readonly MatchRange[];
 }
 
-/** False if two strings (in whatever form) are too long to be compared in bounded time and memory. */
+/** False if two strings, in any form, are too long to be compared in bounded time and memory. */
 export function isLcsAllowed(one: { readonly length: number }, other: { readonly length: number }): boolean {
   if (Math.max(one.length, other.length) > LENGTH_MAX) return false;
   return (one.length + 1) * (other.length + 1) <= CELL_COUNT_MAX;
@@ -51,7 +51,7 @@ export function lcsLength(one: Bytes, other: Bytes): number {
   return countSteps(fillRows(one, other, 1), 0, other.length);
 }
 
-/** The longest common subsequence and where its bytes lie in both strings. Only if `isLcsAllowed`. */
+/** The longest common subsequence and the positions of its bytes in both strings. Only if `isLcsAllowed`. */
 export function commonSubsequence(one: Bytes, other: Bytes): CommonSubsequence {
   assert(isLcsAllowed(one, other), "the table of an LCS is bounded");
   const rows = fillRows(one, other, one.length);
@@ -87,7 +87,7 @@ export function commonSubsequence(one: Bytes, other: Bytes): CommonSubsequence {
   return { bytes: bytes.latin1Slice(), ranges };
 }
 
-/** The last `rowCountMax` rows, one after the other; with one, each row replaces the one before. */
+/** The last `rowCountMax` rows, one after the other; with one, each row replaces the previous one. */
 function fillRows(one: Bytes, other: Bytes, rowCountMax: number): Int32Array {
   const wordCount = Math.ceil(other.length / WORD_BITS);
   const places = findPlaces(one, other);
@@ -110,7 +110,7 @@ function fillRows(one: Bytes, other: Bytes, rowCountMax: number): Int32Array {
   return rows;
 }
 
-/** For each byte of `one` that is in `other`, a bit for each place where it is. */
+/** For each byte of `one` that is in `other`, a bit for each of its positions. */
 function findPlaces(one: Bytes, other: Bytes): (Int32Array | undefined)[] {
   const places: (Int32Array | undefined)[] = new Array(256);
   const wanted = new Uint8Array(256);

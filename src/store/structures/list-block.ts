@@ -6,9 +6,9 @@
  *               length: u8 up to 254, else ff and u16, lowest byte first
  *
  * Packed, an element takes its bytes and one more, and the garbage collector
- * sees one object for the whole run. Open, it takes a pointer and a string of
- * its own, some 30 bytes more. A block that holds an element beyond 255 bytes
- * stays open: there the difference is small.
+ * sees one object for the whole run. Open, it takes a pointer and a separate
+ * string, some 30 bytes more. A block with an element above 255 bytes stays
+ * open: there the difference is small.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
@@ -17,22 +17,22 @@ export const BLOCK_ELEMENTS_MAX = 128;
 
 /** Bytes of all elements of a packed block. */
 const PACKED_CONTENT_BYTES_MAX = BLOCK_ELEMENTS_MAX * 256;
-/** In the place of a length: it follows in two bytes. */
+/** In place of a length: the length follows in two bytes. */
 const LONG = 0xff;
 const LONG_LENGTH_BYTES = 3;
 
-/** Where blocks are packed and opened, one at a time. */
+/** Buffer for packing and unpacking one block at a time. */
 const scratch = Buffer.allocUnsafe(PACKED_CONTENT_BYTES_MAX + BLOCK_ELEMENTS_MAX * LONG_LENGTH_BYTES);
 
-/** V8 copies a part of a string that is shorter; a longer one would keep the whole packed string alive. */
+/** V8 copies a shorter slice of a string; a longer one would keep the whole packed string alive. */
 const PART_LENGTH_MIN = 13;
-/** Below this length a loop over char codes beats the call into the runtime, as in `frame.ts`. */
+/** Below this length a loop over char codes is faster than a call into native code, as in `frame.ts`. */
 const LOOP_LENGTH_MAX = 24;
 
 export class ListBlock {
   #items: Bytes[] | undefined;
   #packed: Bytes = "";
-  /** Elements. */
+  /** The number of elements. */
   count: number;
   /** Bytes of all elements. */
   contentBytes = 0;
@@ -48,7 +48,7 @@ export class ListBlock {
     return this.#items !== undefined;
   }
 
-  /** The element at a place that exists. While the block is packed it may be a part of a longer string: do not keep it. */
+  /** The element at an index that exists. From a packed block it may be a slice of a longer string: do not store it. */
   at(index: number): Bytes {
     const items = this.#items;
     if (items !== undefined) return items[index] as Bytes;
@@ -58,7 +58,7 @@ export class ListBlock {
     return packed.slice(start, start + lengthAt(packed, offset));
   }
 
-  /** The elements from one place up to, not including, another, to be read at once and not kept; see `at`. */
+  /** The elements from one index up to, not including, another, for immediate use only; see `at`. */
   range(from: number, to: number): readonly Bytes[] {
     const items = this.#items;
     if (items !== undefined) return from === 0 && to === this.count ? items : items.slice(from, to);
@@ -74,7 +74,7 @@ export class ListBlock {
     return elements;
   }
 
-  /** Makes a packed block open. Returns how many elements were copied for it. */
+  /** Opens a packed block. Returns how many elements were copied for it. */
   open(): number {
     if (this.#items !== undefined) return 0;
     const packed = this.#packed;
@@ -96,7 +96,7 @@ export class ListBlock {
     return this.count;
   }
 
-  /** Packs an open block, if it is not too long for that. Returns how many elements were copied for it. */
+  /** Packs an open block, unless it is too long. Returns how many elements were copied for it. */
   pack(): number {
     const items = this.#items;
     if (items === undefined || this.contentBytes > PACKED_CONTENT_BYTES_MAX) return 0;
@@ -119,7 +119,7 @@ export class ListBlock {
     return this.count;
   }
 
-  // What follows changes the block, which must be open.
+  // The following functions change the block, which must be open.
 
   set(index: number, element: Bytes): void {
     const items = this.#open;
@@ -129,7 +129,7 @@ export class ListBlock {
 
   insert(index: number, element: Bytes): void {
     const items = this.#open;
-    // An array with one element has room for one; one that was empty and grows has room for 17.
+    // An array literal of one element has capacity for one; an empty array that grows has capacity for 17.
     if (this.count === 0) this.#items = [element];
     else if (index === this.count) items.push(element);
     else if (index === 0) items.unshift(element);
@@ -138,7 +138,7 @@ export class ListBlock {
     this.contentBytes += element.length;
   }
 
-  /** Takes one element out. */
+  /** Removes one element. */
   take(index: number): Bytes {
     const items = this.#open;
     let element: Bytes;
@@ -150,7 +150,7 @@ export class ListBlock {
     return element;
   }
 
-  /** Keeps only the elements from one place up to, not including, another. */
+  /** Trims the block to the elements from one index up to, not including, another. */
   keep(from: number, to: number): void {
     this.#replace(this.#open.slice(from, to));
   }
@@ -158,25 +158,25 @@ export class ListBlock {
   /** Removes at most `countMax` elements that equal `element`, from the front or from the back. Returns how many. */
   removeEqual(element: Bytes, options: { countMax: number; backwards: boolean }): number {
     const { countMax, backwards } = options;
-    const kept: Bytes[] = [];
+    const rest: Bytes[] = [];
     const items = backwards ? this.#open.toReversed() : this.#open;
     let removed = 0;
     for (const item of items) {
       if (removed < countMax && item === element) removed += 1;
-      else kept.push(item);
+      else rest.push(item);
     }
-    this.#replace(backwards ? kept.reverse() : kept);
+    this.#replace(backwards ? rest.reverse() : rest);
     return removed;
   }
 
-  /** Puts the elements of the block that follows this one behind its own. */
+  /** Appends the elements of the next block. */
   absorb(next: ListBlock): void {
     for (const item of next.range(0, next.count)) this.#open.push(item);
     this.count += next.count;
     this.contentBytes += next.contentBytes;
   }
 
-  /** Moves the elements from a place on into a block of their own, which is open. */
+  /** Moves the elements from an index on into a new block, which is open. */
   split(index: number): ListBlock {
     const right = new ListBlock(this.#open.splice(index));
     this.count = index;
@@ -184,16 +184,16 @@ export class ListBlock {
     return right;
   }
 
-  // Down to here.
+  // End of the functions for open blocks.
 
-  /** Moves everything, in the form it has, into a block of its own. This one is empty and open then. */
+  /** Moves everything, in its current form, into a new block. This one is empty and open then. */
   moveAll(): ListBlock {
     const moved = this.copy();
     this.#replace([]);
     return moved;
   }
 
-  /** A block in the same form; a packed one shares its string, an open one does not share its array. */
+  /** A copy in the same form; a packed one shares its string, an open one does not share its array. */
   copy(): ListBlock {
     const copy = new ListBlock([]);
     copy.#items = this.#items?.slice();
@@ -223,13 +223,13 @@ export class ListBlock {
   }
 }
 
-/** The length of the element whose length stands at an offset of a packed block. */
+/** The length of the element at an offset of a packed block. */
 function lengthAt(packed: Bytes, offset: number): number {
   const length = packed.charCodeAt(offset);
   return length === LONG ? packed.charCodeAt(offset + 1) | (packed.charCodeAt(offset + 2) << 8) : length;
 }
 
-/** Where the bytes of that element begin. */
+/** The start of the bytes of that element. */
 function startAt(packed: Bytes, offset: number): number {
   return offset + (packed.charCodeAt(offset) === LONG ? LONG_LENGTH_BYTES : 1);
 }

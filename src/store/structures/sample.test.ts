@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { samplePlaces } from "./sample.ts";
 
-test("a sample has as many different places as were asked for, all of them in range", () => {
+test("a sample has the requested number of distinct indexes, all in range", () => {
   const random = seededRandom(1);
   for (const [size, count] of [
     [10, 1],
@@ -19,13 +19,13 @@ test("a sample has as many different places as were asked for, all of them in ra
   }
 });
 
-test("a sample as large as the whole is the whole in order", () => {
+test("a sample of the full size has all indexes in order", () => {
   assert.deepEqual(samplePlaces(3, 3, seededRandom(1)), [0, 1, 2]);
   assert.deepEqual(samplePlaces(3, Number.MAX_SAFE_INTEGER, seededRandom(1)), [0, 1, 2]);
   assert.deepEqual(samplePlaces(0, 5, seededRandom(1)), []);
 });
 
-test("every pair of places is drawn about equally often", () => {
+test("every pair of indexes is drawn about equally often", () => {
   const random = seededRandom(7);
   const counts = new Map<string, number>();
   for (let i = 0; i < 12_000; i += 1) {

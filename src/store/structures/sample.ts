@@ -1,13 +1,13 @@
-/** Drawing several different places out of many. */
+/** Random samples of distinct indexes. */
 import type { Random } from "../../kernel/random.ts";
 
 /**
- * `count` different numbers in 0 … size - 1, or all of them in order when there are no more; each such set is equally
+ * `count` distinct numbers in 0 … size - 1, or all of them in order if `count` is not smaller; each such set is equally
  * likely. Work and memory grow with `count`, not with `size`.
  */
 export function samplePlaces(size: number, count: number, random: Random): readonly number[] {
   if (count >= size) return Array.from({ length: size }, (_, place) => place);
-  // A shuffle (Fisher and Yates) of which only the changed places are kept.
+  // A shuffle (Fisher and Yates) that stores only the changed positions.
   const moved = new Map<number, number>();
   const places: number[] = [];
   for (let i = 0; i < count; i += 1) {

@@ -1,4 +1,4 @@
-/** The tree beside the obvious structure: a sorted array. */
+/** The tree against the obvious structure: a sorted array. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -50,7 +50,7 @@ function backwards(tree: ScoreTree, from: number, count: number): Pair[] {
   return pairs.reverse();
 }
 
-test("random changes leave what a sorted array holds", () => {
+test("random changes give the contents of a sorted array", () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const random = seededRandom(seed);
     const memberCount = 20 + random.below(1_500);
@@ -101,7 +101,7 @@ test("random changes leave what a sorted array holds", () => {
   }
 });
 
-test("any pairs come out in order, each at its rank", () => {
+test("visits any pairs in order, each at its rank", () => {
   const score = fc.oneof(fc.constantFrom(0, -0, 1, Infinity, -Infinity), fc.double({ noNaN: true }));
   const member = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) });
   fc.assert(
@@ -121,7 +121,7 @@ test("any pairs come out in order, each at its rank", () => {
   );
 });
 
-test("pairs that come in order fill their leaves", () => {
+test("pairs inserted in order fill their leaves", () => {
   for (const direction of [1, -1]) {
     const tree = new ScoreTree();
     for (let i = 0; i < 10_000; i += 1) tree.insert(direction * i, `m${i}`);
@@ -132,7 +132,7 @@ test("pairs that come in order fill their leaves", () => {
   }
 });
 
-/** Visits and moves per call on a tree of so many pairs. */
+/** Visits and moves per call on a tree of this many pairs. */
 function workOf(count: number, run: (tree: ScoreTree, i: number) => void): number {
   const tree = new ScoreTree();
   for (let i = 0; i < count; i += 1) tree.insert((i * 7919) % count, `m${i}`);
@@ -159,7 +159,7 @@ test("the work of a call grows no faster than the logarithm of the size", () => 
   }
 });
 
-test("removing a long range costs its length, not the size", () => {
+test("removing a long range takes work for its length, not for the size", () => {
   const tree = new ScoreTree();
   for (let i = 0; i < 100_000; i += 1) tree.insert(i, `m${i}`);
   const before = tree.visits + tree.moves;

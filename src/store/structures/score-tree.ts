@@ -1,27 +1,26 @@
 /**
- * Pairs of score and member in order, found by either end of the question: by
- * score, by pair, or by rank. The order is that of Redis: by score, equal scores
- * by the bytes of the member.
+ * Pairs of score and member in order, found by score, by pair, or by rank. The
+ * order is that of Redis: by score, equal scores by the bytes of the member.
  *
- * A counted B+ tree. Leaves hold the pairs and are linked both ways; an inner
- * node holds, for each child, how many pairs are below it.
+ * A counted B+ tree. Leaves have the pairs and are linked both ways; an inner
+ * node has, for each child, the number of pairs below it.
  *
  *     leaf    scores | members                         rank within = index
  *     inner   scores | members | children | counts     bounds of the children
  *
- * Scores lie unboxed in arrays of doubles. Nodes are searched by halving, so a
- * member is compared only where scores are equal. (In a Float64Array, moving
- * scores would be 25 ns faster of the 650 that an insertion takes, but each one
- * has some 200 bytes of its own, which a set of three members would feel.) At a
- * million members every call is two to fifteen times as fast as on a skip list
- * of pointers, in a tenth of its memory: bench/sorted-set.bench.ts.
+ * Scores are unboxed in arrays of doubles. Nodes have binary search, so a member
+ * is compared only where scores are equal. (In a Float64Array, moving scores
+ * would be 25 ns faster of the 650 of an insertion, but each array has some 200
+ * bytes of its own, which is much for a set of three members.) At a million
+ * members every call is two to fifteen times as fast as on a skip list of
+ * pointers, in a tenth of its memory: bench/sorted-set.bench.ts.
  *
  * Invariants
  * (1) The bound of a child is at most its first pair and greater than every pair of the child before it. The bound of
  *     the first child of a node is not read.
  * (2) `counts[i]` is the number of pairs below `children[i]`.
- * (3) All leaves are equally deep. A node has at most NODE_MAX slots; but for the root and the right edge it has at
- *     least NODE_MIN, and an inner node never fewer than two.
+ * (3) All leaves have the same depth. A node has at most NODE_MAX slots. All but the root and the right edge have at
+ * least NODE_MIN, and an inner node never fewer than two.
  * (4) The arrays of scores hold doubles from their first element on, so that V8 never boxes them.
  */
 import { assert } from "../../kernel/assert.ts";
@@ -29,10 +28,10 @@ import type { Bytes } from "../../kernel/bytes.ts";
 
 /** Slots of a node. bench/sorted-set.bench.ts: changes and pops are slower with 128, which saves 5 bytes a member. */
 const NODE_MAX = 64;
-/** A node with fewer is filled from its neighbour or joined with it. A quarter, so that sizes may swing without work. */
+/** A node with fewer is filled from its neighbour or joined with it. A quarter, so that sizes may vary without work. */
 const NODE_MIN = NODE_MAX / 4;
 
-/** A pair with its share of a node that is two thirds full, and of those above, as measured. */
+/** A pair with its share of a node that is two thirds full, and of the nodes above, as measured. */
 const PAIR_BYTES = 29;
 
 export type PairVisitor = (member: Bytes, score: number) => void;
@@ -43,7 +42,7 @@ class Node {
   /** Empty in a leaf, as `counts` is. */
   readonly children: Node[];
   readonly counts: number[];
-  /** The leaves beside this one. */
+  /** The neighbouring leaves. */
   next: Node | undefined;
   previous: Node | undefined;
 
@@ -57,17 +56,17 @@ class Node {
   }
 }
 
-// The way down to the leaf that was found last, for all trees: nothing here is entered twice at a time.
+// The path to the last found leaf, for all trees: no function here is reentrant.
 const pathNodes: Node[] = [];
 const pathSlots: number[] = [];
 let pathLength = 0;
-/** Place of what was found in its leaf. */
+/** Index of the found pair in its leaf. */
 let foundAt = 0;
 
 export class ScoreTree {
-  /** Nodes entered and pairs passed by searches so far. Only ever grows; complexity tests read it. */
+  /** Nodes entered and pairs passed by searches so far. Only grows; complexity tests read it. */
   visits = 0;
-  /** Slots that insertions, removals, splits and joins have put elsewhere so far. Only ever grows. */
+  /** Slots moved by insertions, removals, splits and joins so far. Only grows. */
   moves = 0;
 
   #size = 0;
@@ -78,12 +77,12 @@ export class ScoreTree {
     return this.#size;
   }
 
-  /** What the tree takes in memory without its members, roughly, in bytes. */
+  /** Approximate memory of the tree without its members, in bytes. */
   get memoryBytes(): number {
     return 200 + this.#size * PAIR_BYTES;
   }
 
-  /** Adds a pair, which must not be there. */
+  /** Adds a pair, which must not exist. */
   insert(score: number, member: Bytes): void {
     let node = this.#descend(score, member);
     for (let depth = 0; depth < pathLength; depth += 1) {
@@ -116,24 +115,24 @@ export class ScoreTree {
     }
   }
 
-  /** Removes a pair, which must be there. */
+  /** Removes a pair, which must exist. */
   remove(score: number, member: Bytes): void {
     const leaf = this.#descend(score, member);
     assert(leaf.members[foundAt] === member, "the removed pair is in the tree");
     this.#removeFound(leaf, 1);
   }
 
-  /** Gives a member, which must be there, another score. */
+  /** Changes the score of a member, which must exist. */
   move(member: Bytes, scores: { from: number; to: number }): void {
     const leaf = this.#descend(scores.from, member);
     assert(leaf.members[foundAt] === member, "the moved pair is in the tree");
-    const kept = leaf.members[foundAt] as Bytes;
+    const stored = leaf.members[foundAt] as Bytes;
     if (fitsAt(leaf, foundAt, scores.to)) {
       leaf.scores[foundAt] = scores.to;
       return;
     }
     this.#removeFound(leaf, 1);
-    this.insert(scores.to, kept);
+    this.insert(scores.to, stored);
   }
 
   /** Removes the pairs at ranks `from` … `from + count - 1`, which must exist. */
@@ -146,13 +145,13 @@ export class ScoreTree {
     }
   }
 
-  /** How many pairs are before this one, whether or not it is there. */
+  /** The number of pairs before this one, whether or not it exists. */
   rankOf(score: number, member: Bytes): number {
     this.#descend(score, member);
     return rankOnPath() + foundAt;
   }
 
-  /** How many pairs have a smaller score, or with `orEqual` one that is not greater. */
+  /** The number of pairs with a smaller score, or with `orEqual` one that is not greater. */
   countBelow(score: number, options: { orEqual: boolean }): number {
     const { orEqual } = options;
     let node = this.#root;
@@ -177,7 +176,7 @@ export class ScoreTree {
     return leaf.scores[foundAt] as number;
   }
 
-  /** Rank of a member whose score is not known, or -1. Looks at one after the other: for small trees. */
+  /** Rank of a member with unknown score, or -1. Searches all pairs: for small trees. */
   findMember(member: Bytes): number {
     let rank = 0;
     for (let leaf: Node | undefined = this.#firstLeaf(); leaf !== undefined; leaf = leaf.next) {
@@ -207,7 +206,7 @@ export class ScoreTree {
     }
   }
 
-  /** The same pairs from the last one to the first. */
+  /** The same pairs in reverse order. */
   visitBackwards(from: number, count: number, visitor: PairVisitor): void {
     if (count <= 0) return;
     let leaf = this.#descendToRank(from + count - 1);
@@ -223,7 +222,7 @@ export class ScoreTree {
     }
   }
 
-  /** Fails when an invariant does not hold. For tests: it looks at every pair. */
+  /** Throws if an invariant does not hold. For tests: it visits every pair. */
   check(): void {
     const leaves: Node[] = [];
     const counted = this.#checkNode(this.#root, leaves, true);
@@ -273,7 +272,7 @@ export class ScoreTree {
     return firstLeafOf(this.#root);
   }
 
-  /** The leaf where a pair is or would be; `foundAt` is its place, the path leads there. */
+  /** The leaf where a pair is or would be; `foundAt` is its index, and the path is set. */
   #descend(score: number, member: Bytes): Node {
     let node = this.#root;
     let depth = 0;
@@ -315,7 +314,7 @@ export class ScoreTree {
     return node;
   }
 
-  /** Removes `count` pairs of a leaf from `foundAt` on; the path must lead there. */
+  /** Removes `count` pairs of a leaf from `foundAt` on; the path must be set. */
   #removeFound(leaf: Node, count: number): void {
     this.moves += leaf.members.length - foundAt;
     removeItems(leaf.scores, foundAt, count);
@@ -334,7 +333,7 @@ export class ScoreTree {
     while (this.#root.children.length === 1) this.#root = this.#root.children[0] as Node;
   }
 
-  /** Cuts a node in two and answers the new right one. */
+  /** Splits a node in two and returns the new right one. */
   #split(node: Node, isAppend: boolean): Node {
     const isLeaf = node.children.length === 0;
     const length = node.members.length;
@@ -375,7 +374,7 @@ export class ScoreTree {
     const right = parent.children[leftSlot + 1] as Node;
     const leftLength = left.members.length;
     const rightLength = right.members.length;
-    // Its own first bound may be stale; the parent's is the true one. Keeps (1) where it becomes another slot.
+    // Its own first bound may be stale; the parent's is current. Keeps (1) when it becomes another slot.
     if (right.children.length > 0) {
       right.scores[0] = parent.scores[leftSlot + 1] as number;
       right.members[0] = parent.members[leftSlot + 1] as Bytes;
@@ -429,7 +428,7 @@ function countBelow(node: Node): number {
   return sum;
 }
 
-/** Pairs before the leaf that the path leads to. */
+/** The number of pairs before the leaf of the path. */
 function rankOnPath(): number {
   let rank = 0;
   for (let depth = 0; depth < pathLength; depth += 1) {
@@ -446,7 +445,7 @@ function isBefore(node: Node, slot: number, score: number, member: Bytes): boole
   return own < score || (own === score && (node.members[slot] as Bytes) < member);
 }
 
-/** The first place of a leaf whose pair is not before this one. */
+/** The first index of a leaf whose pair is not before this one. */
 function placeOf(leaf: Node, score: number, member: Bytes): number {
   const { scores, members } = leaf;
   let low = 0;
@@ -460,7 +459,7 @@ function placeOf(leaf: Node, score: number, member: Bytes): number {
   return low;
 }
 
-/** The child below which a pair belongs: the last one whose bound is not greater. */
+/** The child of a pair: the last one whose bound is not greater. */
 function childOf(node: Node, score: number, member: Bytes): number {
   const { scores, members } = node;
   let low = 1;
@@ -474,7 +473,7 @@ function childOf(node: Node, score: number, member: Bytes): number {
   return low - 1;
 }
 
-/** The first place from `low` on whose score is not below, or with `orEqual` is greater. */
+/** The first index from `low` on whose score is not smaller, or with `orEqual` is greater. */
 function placeOfScore(scores: readonly number[], from: number, score: number, orEqual: boolean): number {
   let low = from;
   let high = scores.length;
@@ -487,7 +486,7 @@ function placeOfScore(scores: readonly number[], from: number, score: number, or
   return low;
 }
 
-/** True if the member at a place may have this score and stay where it is. */
+/** True if the member at an index may have this score without moving. */
 function fitsAt(leaf: Node, at: number, score: number): boolean {
   const member = leaf.members[at] as Bytes;
   const last = leaf.members.length - 1;
@@ -536,7 +535,7 @@ function moveFromFront(from: Node, to: Node, count: number): void {
   to.counts.push(...from.counts.splice(0, count));
 }
 
-/** Puts the last slots of `from` before those of `to`, its right neighbour. */
+/** Inserts the last slots of `from` before those of `to`, its right neighbour. */
 function moveToFront(from: Node, to: Node, count: number): void {
   const start = from.members.length - count;
   to.scores = from.scores.slice(start).concat(to.scores);

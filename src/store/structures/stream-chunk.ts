@@ -9,10 +9,10 @@
  *     id      | ms - that of the chunk, varint | seq, varint |        or, in form 2, as two texts
  *     string  | length varint | bytes |
  *
- * Form 1: the entry has names of its own; else they are those of the chunk, which are those of its first entry.
+ * Form 1: the entry has its own names; else they are those of the chunk, which are those of its first entry.
  *
  * (1) `ms` and `seq` are the id of the first entry the chunk ever had: no entry in it comes before that.
- * (2) Entries taken from the front of a packed chunk leave their bytes behind, until it goes or is written anew.
+ * (2) Entries removed from the front of a packed chunk leave their bytes, until it is dropped or rewritten.
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
@@ -23,14 +23,14 @@ import { compareIds, type StreamId, type Whole, wholeOf } from "./stream-id.ts";
 const ENTRIES_MAX = 100;
 const CONTENT_BYTES_MAX = 4096;
 
-/** What is read from a chunk may be a part of a longer string that it keeps alive: fit for a reply, not to be stored. */
+/** Strings read from a chunk may be slices that keep a longer string alive: use them in a reply, do not store them. */
 export interface StreamEntry extends StreamId {
   readonly names: readonly Bytes[];
   /** As many as there are names. */
   readonly values: readonly Bytes[];
 }
 
-/** What a chunk takes beside its entries, and an open entry and a value of it beside their bytes. */
+/** Memory of a chunk beside its entries, and of an open entry and its values beside their bytes. */
 const CHUNK_BYTES = 120;
 const OPEN_ENTRY_BYTES = 110;
 const OPEN_VALUE_BYTES = 8;
@@ -39,20 +39,20 @@ const OWN_NAMES = 1;
 const LONG_ID = 2;
 
 const writer = new FrameWriter();
-/** Where the next thing is read. One for all, so that reading allocates nothing but what it answers. */
+/** The read position. One for all chunks, so that reading allocates only its result. */
 const cursor = { at: 0 };
 
 export class StreamChunk implements StreamId {
   readonly ms: Whole;
   readonly seq: Whole;
   #count: number;
-  /** The entries while it is open, else absent. */
+  /** The entries of an open chunk, else absent. */
   #entries: StreamEntry[] | undefined;
-  /** Bytes of the values, and of the names that are not those of the first entry. */
+  /** Bytes of the values, and of the names that differ from those of the first entry. */
   #contentBytes = 0;
   #openBytes = 0;
   #text: Bytes = "";
-  /** Where the first entry begins that is still there: (2). */
+  /** The offset of the first remaining entry: (2). */
   #start = 0;
 
   /** An open chunk of one entry, or one that shares the packed form of another. */
@@ -81,7 +81,7 @@ export class StreamChunk implements StreamId {
     return CHUNK_BYTES + (this.#entries === undefined ? memoryBytesOf(this.#text) : this.#openBytes);
   }
 
-  /** True if an entry with these values may be added. */
+  /** True if an entry with these values fits. */
   hasRoom(values: readonly Bytes[]): boolean {
     if (this.#entries === undefined || this.#count >= ENTRIES_MAX) return false;
     let bytes = this.#contentBytes;
@@ -89,20 +89,20 @@ export class StreamChunk implements StreamId {
     return bytes <= CONTENT_BYTES_MAX;
   }
 
-  /** Adds an entry behind all others. The chunk must be open. */
+  /** Appends an entry. The chunk must be open. */
   append(entry: StreamEntry): void {
     const entries = this.#entries;
     assert(entries !== undefined, "entries are added to open chunks");
-    // Names that repeat are kept once.
+    // Repeated names are stored once.
     const previous = entries.at(-1)?.names;
     const isRepeated = previous !== undefined && areSame(previous, entry.names);
-    const kept = isRepeated ? { ms: entry.ms, seq: entry.seq, names: previous, values: entry.values } : entry;
-    entries.push(kept);
+    const added = isRepeated ? { ms: entry.ms, seq: entry.seq, names: previous, values: entry.values } : entry;
+    entries.push(added);
     this.#count += 1;
-    this.#weigh(kept, isRepeated);
+    this.#weigh(added, isRepeated);
   }
 
-  /** Calls `visit` for the entries from one id to another, both included, until it answers false, and says whether it did. */
+  /** Calls `visit` for the entries from one id to another, both included, until it returns false; returns whether it did. */
   visit(from: StreamId, to: StreamId, visit: (entry: StreamEntry) => boolean): boolean {
     const entries = this.#entries;
     if (entries !== undefined) {
@@ -143,7 +143,7 @@ export class StreamChunk implements StreamId {
     return found;
   }
 
-  /** Removes so many entries from the front; at least one stays. */
+  /** Removes a number of entries from the front; at least one stays. */
   dropFirst(count: number): void {
     this.#count -= count;
     const entries = this.#entries;
@@ -164,11 +164,11 @@ export class StreamChunk implements StreamId {
     this.#start = cursor.at;
   }
 
-  /** Removes the entry of this id, which is one of several. */
+  /** Removes the entry with this id, which is not the only one. */
   remove(id: StreamId): void {
     const entries = this.#entries ?? this.entries(this, LAST);
     const place = placeOf(entries, id);
-    assert(compareIds(entries[place] as StreamEntry, id) === 0, "the entry to remove is there");
+    assert(compareIds(entries[place] as StreamEntry, id) === 0, "the entry to remove exists");
     if (this.#entries === undefined && place === 0) {
       this.dropFirst(1);
       return;
@@ -179,7 +179,7 @@ export class StreamChunk implements StreamId {
     else this.#weighAll();
   }
 
-  /** No entry comes any more. */
+  /** No more entries are added. */
   pack(): void {
     if (this.#entries === undefined) return;
     this.#write(this.#entries);
@@ -239,7 +239,7 @@ export class StreamChunk implements StreamId {
 
 const LAST: StreamId = { ms: 2n ** 64n - 1n, seq: 2n ** 64n - 1n };
 
-/** The place of the first entry that does not come before this id. */
+/** The index of the first entry that does not come before this id. */
 function placeOf(entries: readonly StreamEntry[], id: StreamId): number {
   let low = 0;
   let high = entries.length;
@@ -290,7 +290,7 @@ function readSome(text: Bytes, count: number): Bytes[] {
 /** Returns the count. */
 function skipStrings(text: Bytes, count: number): number {
   for (let left = count; left > 0; left -= 1) {
-    // Reading the length moves the cursor as well.
+    // Reading the length also moves the position.
     const length = readNumber(text);
     cursor.at += length;
   }

@@ -1,4 +1,4 @@
-/** Entries in chunks, and things in the order of ids, beside a plain array. */
+/** Entries in chunks, and items in the order of ids, against a plain array. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
@@ -18,7 +18,7 @@ function plain({ ms, seq, names, values }: StreamEntry): unknown {
   return [formatId({ ms, seq }), names, values];
 }
 
-test("entries added, trimmed and removed are those of a plain array", () => {
+test("adding, trimming and removing give the entries of a plain array", () => {
   const random = seededRandom(SEED);
   for (let round = 0; round < 60; round += 1) {
     let entries = new StreamEntries();
@@ -70,7 +70,7 @@ test("entries added, trimmed and removed are those of a plain array", () => {
   }
 });
 
-test("ids that no number holds are kept in packed chunks, too", () => {
+test("packed chunks have ids beyond exact numbers, too", () => {
   const entries = new StreamEntries();
   for (let i = 0; i < 150; i += 1)
     entries.append({ ms: WHOLE_MAX, seq: WHOLE_MAX - 150n + BigInt(i), names: ["n"], values: [`${i}`] });
@@ -80,7 +80,7 @@ test("ids that no number holds are kept in packed chunks, too", () => {
   assert.equal(entries.length, 149);
 });
 
-test("an order of ids is that of a sorted array", () => {
+test("the order of ids is that of a sorted array", () => {
   const random = seededRandom(SEED);
   const order = new IdOrder<StreamId>();
   let expected: StreamId[] = [];

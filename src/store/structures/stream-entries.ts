@@ -8,7 +8,7 @@ import { IdOrder } from "./id-order.ts";
 import { StreamChunk, type StreamEntry } from "./stream-chunk.ts";
 import { compareIds, ID_MAX, ID_MIN, type StreamId } from "./stream-id.ts";
 
-/** What the order of chunks takes for each. */
+/** Memory of each chunk in the order of chunks. */
 const ORDERED_BYTES = 12;
 
 export class StreamEntries {
@@ -25,12 +25,12 @@ export class StreamEntries {
     return this.#chunkBytes + this.#chunks.size * ORDERED_BYTES;
   }
 
-  /** How many pieces the entries are kept in. */
+  /** The number of chunks. */
   get chunkCount(): number {
     return this.#chunks.size;
   }
 
-  /** Entries and chunks looked at so far. Only ever grows; complexity tests read it. */
+  /** Entries and chunks examined so far. Only grows; complexity tests read it. */
   get work(): number {
     return this.#work + this.#chunks.work;
   }
@@ -43,7 +43,7 @@ export class StreamEntries {
     return this.#edge(true);
   }
 
-  /** Adds an entry; its id must be behind all others. */
+  /** Appends an entry; its id must be the greatest. */
   append(entry: StreamEntry): void {
     const last = this.#chunks.last;
     this.#length += 1;
@@ -77,18 +77,18 @@ export class StreamEntries {
     return found;
   }
 
-  /** Calls `visit` for the entries from one id to another, both included, until it answers false. */
+  /** Calls `visit` for the entries from one id to another, both included, until it returns false. */
   visit(from: StreamId, to: StreamId, visit: (entry: StreamEntry) => boolean): void {
     if (compareIds(from, to) > 0) return;
     const counted = (entry: StreamEntry): boolean => {
       this.#work += 1;
       return visit(entry);
     };
-    // The chunk that begins in front of `from` may reach into the range.
+    // The chunk that begins before `from` may reach into the range.
     this.#chunks.visit(this.#chunks.atOrBefore(from) ?? from, to, (chunk) => chunk.visit(from, to, counted));
   }
 
-  /** As `visit`, from the last to the first. */
+  /** As `visit`, in reverse order. */
   visitBackwards(from: StreamId, to: StreamId, visit: (entry: StreamEntry) => boolean): void {
     if (compareIds(from, to) > 0) return;
     this.#chunks.visitBackwards(this.#chunks.atOrBefore(from) ?? from, to, (chunk) => {
@@ -99,10 +99,10 @@ export class StreamEntries {
     });
   }
 
-  /** How many entries come before this id; stops counting at `countMax`. */
+  /** The number of entries before this id; stops counting at `countMax`. */
   countBefore(id: StreamId, countMax: number): number {
     let count = 0;
-    // Whole chunks are counted when the next one begins before the id, too.
+    // Whole chunks are counted if the next one also begins before the id.
     let previous: StreamChunk | undefined;
     this.#chunks.visit(ID_MIN, id, (chunk) => {
       if (previous !== undefined) count += previous.count;
@@ -116,7 +116,7 @@ export class StreamEntries {
     return Math.min(count, countMax);
   }
 
-  /** Removes so many entries, of which there are as many, from the front. */
+  /** Removes a number of entries, which must exist, from the front. */
   dropFirst(count: number): void {
     this.#length -= count;
     for (let left = count; left > 0; ) {
@@ -131,7 +131,7 @@ export class StreamEntries {
     }
   }
 
-  /** Removes the entry of this id, and says whether there was one. */
+  /** Removes the entry with this id, and returns whether it existed. */
   remove(id: StreamId): boolean {
     if (!this.has(id)) return false;
     const chunk = this.#chunks.atOrBefore(id) as StreamChunk;

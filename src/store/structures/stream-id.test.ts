@@ -38,14 +38,14 @@ const parsed: readonly (readonly [text: string, id: StreamId | undefined])[] = [
   ["1".repeat(128), undefined],
 ];
 
-test("an id is parsed as Redis parses it", () => {
+test("an id is parsed as in Redis", () => {
   for (const [text, id] of parsed) assert.deepEqual(parseExactId(text, 7), id, text);
   assert.deepEqual([parseId("-", 7), parseId("+", 7), parseExactId("-", 7)], [ID_MIN, ID_MAX, undefined]);
   assert.deepEqual(parseAddedId("5-*"), { ms: 5, seq: undefined });
   assert.deepEqual(parseAddedId("*-*"), undefined);
 });
 
-test("ids go on from one another, across the border of exact numbers", () => {
+test("next and previous ids cross the border of exact numbers", () => {
   const chain: readonly StreamId[] = [
     { ms: 0, seq: 0 },
     { ms: 0, seq: 1 },

@@ -2,8 +2,8 @@
  * The id of a stream entry: milliseconds and a sequence number, each an
  * unsigned 64-bit integer, in the order of the pair.
  *
- * (1) A part is a number where that is exact, and a bigint beyond 2^53 - 1. So
- *     `<` compares any two parts, and `===` two that are equal.
+ * (1) A part is a number if that is exact, and a bigint beyond 2^53 - 1. So `<`
+ *     compares any two parts, and `===` tests equality.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
@@ -20,12 +20,12 @@ export const WHOLE_MAX = 2n ** 64n - 1n;
 export const ID_MIN: StreamId = Object.freeze({ ms: 0, seq: 0 });
 export const ID_MAX: StreamId = Object.freeze({ ms: WHOLE_MAX, seq: WHOLE_MAX });
 
-/** Longer texts are no ids, as in Redis. */
+/** Longer texts are not ids, as in Redis. */
 const TEXT_LENGTH_MAX = 127;
 /** Digits that always fit a safe integer. */
 const SAFE_DIGITS = 15;
 
-/** Below zero if `one` comes first, zero if they are equal. */
+/** Negative if `one` comes first, zero if they are equal. */
 export function compareIds(one: StreamId, other: StreamId): number {
   if (one.ms !== other.ms) return one.ms < other.ms ? -1 : 1;
   if (one.seq === other.seq) return 0;
@@ -41,13 +41,13 @@ export function formatId({ ms, seq }: StreamId): Bytes {
   return `${ms}-${seq}`;
 }
 
-/** The id right behind this one, or undefined behind the last. */
+/** The next id, or undefined after the last. */
 export function idAfter({ ms, seq }: StreamId): StreamId | undefined {
   if (seq !== WHOLE_MAX) return { ms, seq: plusOne(seq) };
   return ms === WHOLE_MAX ? undefined : { ms: plusOne(ms), seq: 0 };
 }
 
-/** The id right in front of this one, or undefined in front of the first. */
+/** The previous id, or undefined before the first. */
 export function idBefore({ ms, seq }: StreamId): StreamId | undefined {
   if (seq !== 0) return { ms, seq: minusOne(seq) };
   return ms === 0 ? undefined : { ms: minusOne(ms), seq: WHOLE_MAX };
@@ -66,14 +66,14 @@ export function wholeOf(value: bigint): Whole {
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
 }
 
-/** `ms`, `ms-seq`, or `-` and `+` for the ends; undefined for anything else. `missingSeq` stands for a part left out. */
+/** `ms`, `ms-seq`, or `-` and `+` for the ends; undefined for anything else. `missingSeq` replaces an absent seq. */
 export function parseId(text: Bytes, missingSeq: Whole): StreamId | undefined {
   if (text === "-") return ID_MIN;
   if (text === "+") return ID_MAX;
   return parseExactId(text, missingSeq);
 }
 
-/** As `parseId` without the words for the ends. */
+/** As `parseId` without `-` and `+`. */
 export function parseExactId(text: Bytes, missingSeq: Whole): StreamId | undefined {
   const parts = partsOf(text);
   if (parts === undefined) return undefined;
@@ -82,7 +82,7 @@ export function parseExactId(text: Bytes, missingSeq: Whole): StreamId | undefin
   return ms === undefined || seq === undefined ? undefined : { ms, seq };
 }
 
-/** As `parseExactId`; `seq` is absent for `ms-*`, which leaves it to the stream. */
+/** As `parseExactId`; `seq` is absent for `ms-*`: the stream chooses it. */
 export function parseAddedId(text: Bytes): { readonly ms: Whole; readonly seq: Whole | undefined } | undefined {
   const parts = partsOf(text);
   if (parts?.seq !== "*") return parseExactId(text, 0);
@@ -93,14 +93,14 @@ export function parseAddedId(text: Bytes): { readonly ms: Whole; readonly seq: W
 function partsOf(text: Bytes): { ms: Bytes; seq: Bytes | undefined } | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined;
   const end = text.indexOf("\x00");
-  // As Redis, which reads up to the first zero byte.
+  // As in Redis, which reads up to the first zero byte.
   const whole = end < 0 ? text : text.slice(0, end);
   const dash = whole.indexOf("-");
   return dash < 0 ? { ms: whole, seq: undefined } : { ms: whole.slice(0, dash), seq: whole.slice(dash + 1) };
 }
 
 const CANONICAL_NEGATIVE = /^-[1-9]\d*$/;
-/** What C's `strtoull` takes. */
+/** The texts that C's `strtoull` accepts. */
 const C_UNSIGNED = /^[ \t\n\v\f\r]*([+-]?)(\d+)$/;
 
 function parseWhole(text: Bytes): Whole | undefined {
@@ -121,11 +121,11 @@ function parseWhole(text: Bytes): Whole | undefined {
   if (digits === undefined) return undefined;
   const value = BigInt(digits);
   if (value > WHOLE_MAX) return undefined;
-  // As C: a negative number wraps round.
+  // As in C: a negative number wraps around.
   return wholeOf(sign === "-" && value > 0n ? WHOLE_MAX + 1n - value : value);
 }
 
-/** Writes an id into a record: three short numbers mostly. */
+/** Writes an id into a record: mostly three short numbers. */
 export function writeId(record: FrameWriter, id: StreamId): void {
   const { ms, seq } = id;
   if (typeof ms === "number" && typeof seq === "number") record.number(0).number(ms).number(seq);

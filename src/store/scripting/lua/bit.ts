@@ -51,12 +51,12 @@ function swapBytes(value: number): number {
   return (value << 24) | ((value & 0xff00) << 8) | ((value >>> 8) & 0xff00) | (value >>> 24);
 }
 
-/** 2^52 + 2^51: added to a number, it brings the lowest 32 bits of its whole part to the end of the mantissa. */
+/** 2^52 + 2^51: added to a number, it moves the lowest 32 bits of its integer part to the end of the mantissa. */
 const ALIGNING = 6_755_399_441_055_744;
 const aligned = new Float64Array(1);
 const alignedWords = new Uint32Array(aligned.buffer);
 
-/** As LuaBitOp reads a number: rounded, modulo 2^32, and beyond 2^51 whatever the sum has for its last bits. */
+/** As LuaBitOp reads a number: rounded, modulo 2^32, and beyond 2^51 the last bits of the sum. */
 function toBits(value: number): number {
   aligned[0] = value + ALIGNING;
   return (alignedWords[0] as number) | 0;

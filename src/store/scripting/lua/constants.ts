@@ -1,23 +1,23 @@
 /**
- * How long the chains are that the strings and numbers of a source make in the
- * hash tables of Lua 5.1 (lstring.c, ltable.c): its hashes have no seed.
+ * The lengths of the chains that the strings and numbers of a source form in the
+ * hash tables of Lua 5.1 (lstring.c, ltable.c), whose hashes have no seed.
  *
- * A table grows by doubling, so its size is a power of two that depends on how
- * many it holds. For each size that a source of a megabyte can reach, the chains
- * are those of all constants of the source. Tables below the least are so short
- * that their chains cost nothing.
+ * A table grows by doubling, so its size is a power of two that depends on the
+ * number of its entries. For each size that a source of a megabyte can reach,
+ * the chains contain all constants of the source. Smaller tables have chains so
+ * short that they cost nothing.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 const SIZE_BITS_MIN = 10;
 const SIZE_BITS_MAX = 18;
-/** So many bytes of two strings are compared in the time of one step along a chain. */
+/** That many bytes of two strings are compared in the time of one step along a chain. */
 const BYTES_PER_STEP = 16;
 
 export class LuaConstants {
   readonly #strings = new Set<Bytes>();
   readonly #numbers = new Set<number>();
-  /** Numbers that are not written as JavaScript writes them. They are taken as if all had one hash. */
+  /** Numbers in a spelling that JavaScript does not have. They count as if all had one hash. */
   #oddCount = 0;
 
   addString(text: Bytes): void {
@@ -30,7 +30,7 @@ export class LuaConstants {
     else this.#numbers.add(value);
   }
 
-  /** Comparisons along chains, of the size of table that has the worst. */
+  /** Comparisons along chains, for the worst size of table. */
   steps(): number {
     const strings = Uint32Array.from(this.#strings, stringHash);
     const lengths = Uint32Array.from(this.#strings, (text) => text.length);
@@ -50,7 +50,7 @@ export class LuaConstants {
       let steps = 0;
       for (let place = 0; place < size; place += 1) {
         const count = counts[place] as number;
-        // Each is compared with half of the others, and strings of one length byte by byte.
+        // Each is compared with half of the others, and strings of equal length byte by byte.
         steps += (count * (count + (bytes[place] as number) / BYTES_PER_STEP)) / 2;
       }
       worst = Math.max(worst, steps);
@@ -59,7 +59,7 @@ export class LuaConstants {
   }
 }
 
-/** `luaS_newlstr`: of a long string not all bytes count. */
+/** `luaS_newlstr`: of a long string only some bytes count. */
 function stringHash(text: Bytes): number {
   let hash = text.length;
   const step = (text.length >> 5) + 1;

@@ -1,14 +1,14 @@
 /**
- * The dice of scripts. They are the engine's, until a script seeds its own with `math.randomseed`: those are Redis', the
- * 48-bit congruence of POSIX' lrand48, so that a seed draws the same numbers here and there. They last as long as the
- * script, because seeding must not change what other scripts draw.
+ * The random numbers of scripts. They are the engine's, until a script seeds its own with `math.randomseed`: those are
+ * Redis', the 48-bit congruence of POSIX' lrand48, so that a seed gives the same numbers. The seed lasts until the end
+ * of the script, because seeding must not change the numbers of other scripts.
  */
 
 const FACTOR = 0x5_deec_e66dn;
 const SUMMAND = 0xbn;
-/** Stands below the seed in the first state (lrand48 of POSIX). */
+/** The lowest bits of the first state, below the seed (lrand48 of POSIX). */
 const SEED_TAIL = 0x330en;
-/** What Redis divides by; a draw that is just as large counts as 0. */
+/** Redis' divisor; a result equal to it counts as 0. */
 const DRAW_MAX = 0x7fff_ffff;
 
 export class LuaDice {
@@ -26,12 +26,12 @@ export class LuaDice {
     return (Number(this.#state >> 17n) % DRAW_MAX) / DRAW_MAX;
   }
 
-  /** From here on draws what follows from the low 32 bits of the integer part of `seed`. */
+  /** From now on the numbers follow from the low 32 bits of the integer part of `seed`. */
   seed(seed: number): void {
     this.#state = (BigInt.asUintN(32, BigInt(seed | 0)) << 16n) | SEED_TAIL;
   }
 
-  /** The script is over: what it seeded is no more. */
+  /** The script is over: its seed is dropped. */
   forgetSeed(): void {
     this.#state = undefined;
   }

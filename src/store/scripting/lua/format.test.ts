@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Conversion, conversionsOf, integerText, isBeyondLong } from "./format.ts";
 
-test("an integer beyond 32 bits is spelled as printf spells a long of 64 bits", () => {
+test("an integer beyond 32 bits is printed as printf prints a long of 64 bits", () => {
   const table: readonly (readonly [format: string, value: number, text: string])[] = [
     ["%d", 1_700_000_000_000, "1700000000000"],
     ["%i", -1e15, "-1000000000000000"],
@@ -28,7 +28,7 @@ test("an integer beyond 32 bits is spelled as printf spells a long of 64 bits", 
   }
 });
 
-test("conversions are found with all that belongs to them, and %% is none", () => {
+test("finds conversions with their flags, width and precision, and ignores %%", () => {
   assert.deepEqual(
     conversionsOf("a%%b%5.2f%-03d%s%").map(({ start, end, letter }) => [start, end, letter]),
     [
@@ -39,7 +39,7 @@ test("conversions are found with all that belongs to them, and %% is none", () =
   );
 });
 
-test("only what 32 bits lose is spelled here", () => {
+test("prints only numbers that do not fit 32 bits", () => {
   assert.deepEqual(
     [2 ** 31 - 1, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1].map((value) => isBeyondLong("d", value)),
     [false, true, false, true],

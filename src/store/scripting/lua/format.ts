@@ -1,13 +1,13 @@
 /**
- * Integers of `string.format` beyond 32 bits. Lua hands an integer to C as a
- * `long`, which has 64 bits where Redis runs and 32 in WebAssembly; a moment in
- * milliseconds would not fit. So these are spelled here, as C's printf does.
+ * Integers of `string.format` beyond 32 bits. Lua passes an integer to C as a
+ * `long`, which has 64 bits where Redis runs and 32 in WebAssembly; a time in
+ * milliseconds would not fit. So these are printed here, as C's printf does.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 /** A conversion of printf, from `%` to its letter. */
 export interface Conversion {
-  /** Where it stands in the format. */
+  /** Its index in the format. */
   readonly start: number;
   readonly end: number;
   readonly flags: string;
@@ -22,7 +22,7 @@ const INT32_MAX = 2 ** 31 - 1;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** The conversions of a format that take an argument, in their order. */
+/** The conversions of a format that take an argument, in order. */
 export function conversionsOf(format: Bytes): readonly Conversion[] {
   const found: Conversion[] = [];
   for (const match of format.matchAll(CONVERSION)) {
@@ -40,13 +40,13 @@ export function conversionsOf(format: Bytes): readonly Conversion[] {
   return found;
 }
 
-/** True for a number that the conversion would lose in 32 bits. */
+/** True for a number that the conversion would truncate to 32 bits. */
 export function isBeyondLong(letter: string, value: number): boolean {
   if (letter === "d" || letter === "i") return !(value >= INT32_MIN && value <= INT32_MAX);
   return "uoxX".includes(letter) && !(value >= 0 && value <= INT32_MAX);
 }
 
-/** The number as the conversion spells it with a `long` of 64 bits. What does not fit becomes what x86 makes of it. */
+/** The number as the conversion prints it with a `long` of 64 bits. Numbers that do not fit are converted as on x86. */
 export function integerText({ letter, flags, width, precision }: Conversion, value: number): Bytes {
   const whole = Number.isFinite(value) ? BigInt(Math.trunc(value)) : INT64_MIN;
   const isSigned = letter === "d" || letter === "i";

@@ -1,15 +1,15 @@
 /**
- * The globals of a script: those of Redis 7 and no others, and none of them can
- * be changed.
+ * The globals of a script: exactly those of Redis 7, and none of them can be
+ * changed.
  *
- * (1) A script sees guards: empty tables whose metatable reads from the true
- *     table and refuses writes. The true tables are never a value it can hold.
- * (2) Functions that look past metatables (rawset, next, table.insert, …) know
- *     the guards. Each is Lua's own, run in the same frame, so that errors and
- *     their places are the same.
- * (3) Guards, their metatables and true tables live as long as the state, so
- *     their addresses name them.
- * (4) KEYS and ARGV alone change, from outside.
+ * (1) A script sees guards: empty tables whose metatable reads from the real
+ *     table and refuses writes. A script can never hold a real table.
+ * (2) Functions that bypass metatables (rawset, next, table.insert, …) know the
+ *     guards. Each is Lua's own, run in the same frame, so that errors and their
+ *     positions are the same.
+ * (3) Guards, their metatables and real tables live as long as the state, so
+ *     their addresses identify them.
+ * (4) Only KEYS and ARGV change, from outside.
  */
 import type { LuaDice } from "./dice.ts";
 import { conversionsOf, integerText, isBeyondLong } from "./format.ts";
@@ -21,7 +21,7 @@ import { readUnsigned } from "./unsigned.ts";
 
 const READ_ONLY = "Attempt to modify a readonly table";
 
-/** Of Lua's base library: all but what reads files or prints, and the environments, which Redis has not. */
+/** Lua's base library, without functions that read files or print, and without environments, which Redis lacks. */
 const baseNames = [
   "assert",
   "error",
@@ -50,7 +50,7 @@ const stringNames = ["byte", "char", "format", "len", "lower", "reverse", "sub",
 const tableNames = ["concat", "foreach", "foreachi", "getn", "insert", "maxn", "remove", "setn"];
 const libraryBudgetBytes = 1_024 * 1_024;
 
-/** Further tables of functions and constants for the globals: redis, cjson, … */
+/** More tables of functions and constants for the globals: redis, cjson, … */
 export type LuaLibraries = Readonly<Record<string, LuaLibrary>>;
 
 export interface LuaLibrary {
@@ -59,22 +59,22 @@ export interface LuaLibrary {
   readonly values?: Readonly<Record<string, (lua: LuaPointer) => void>>;
 }
 
-/** What `install` made. */
+/** The result of `install`. */
 export interface InstalledGlobals {
-  /** Of the true globals, in the registry. */
+  /** The reference of the real globals in the registry. */
   readonly reference: number;
   /** Addresses of all guards of the state. */
   readonly guards: readonly number[];
 }
 
-/** Functions of an instance that every state of it shares, so that they are made once. */
+/** Functions of an instance that all its states share, so that they are created once. */
 export class LuaGlobals {
   readonly #host: LuaHost;
   readonly #libraries: LuaLibraries;
   readonly #pointers = new Map<HostFunction, number>();
-  /** From the address of a guard to the reference of its true table, of all states: addresses differ. */
+  /** From the address of a guard to the reference of its real table, for all states: addresses differ. */
   readonly #guards = new Map<number, number>();
-  /** Of Lua's functions that are run in the frame of ours. */
+  /** Lua's functions that run in the frame of ours. */
   readonly #originals = new Map<string, number>();
   readonly #string: ReturnType<typeof stringFunctions>;
   readonly #table: HostFunctions;
@@ -88,7 +88,7 @@ export class LuaGlobals {
     this.#table = tableFunctions(host);
   }
 
-  /** Makes the globals of a new state. */
+  /** Creates the globals of a new state. */
   install(lua: LuaPointer): InstalledGlobals {
     const before = new Set(this.#guards.keys());
     const reference = this.#installAll(lua);
@@ -139,7 +139,7 @@ export class LuaGlobals {
     instance.setField(lua, 2, name);
   }
 
-  /** Replaces the library in ours by one with only these of its functions. */
+  /** Replaces the library in ours by one with only these functions. */
   #narrowLibrary(lua: LuaPointer, library: string, names: readonly string[]): void {
     const { instance } = this.#host;
     const { api } = instance;
@@ -167,26 +167,26 @@ export class LuaGlobals {
     api.lua_settop(lua, 2);
   }
 
-  /** Puts `run` in place of field `name`, whose function it can delegate to. */
+  /** Puts `run` in place of field `name`, and can delegate to the replaced function. */
   #wrap(lua: LuaPointer, entry: { table: number; name: string; run: HostFunction }): void {
     const { instance } = this.#host;
     instance.pushText(lua, entry.name);
     instance.api.lua_rawget(lua, entry.table);
     const pointer = instance.api.lua_tocfunction(lua, -1);
     instance.api.lua_settop(lua, -2);
-    // What wraps a wrapper keeps the innermost.
+    // A wrapper of a wrapper keeps the innermost function.
     if (!this.#originals.has(entry.name)) this.#originals.set(entry.name, pointer);
     this.#setFunction(lua, entry.table, entry);
   }
 
-  /** Runs Lua's own function of this name in the running frame. */
+  /** Runs Lua's own function with this name in the running frame. */
   #original(lua: LuaPointer, name: string): number {
     return this.#host.instance.delegate(lua, this.#originals.get(name) as number);
   }
 
   readonly #onlyOpenByName = new Map<string, HostFunction>();
 
-  /** Lua's own function, unless its first argument is a guard: then it would be changed. */
+  /** Lua's own function, refused if its first argument is a guard, which it would change. */
   #onlyOpen(name: string): HostFunction {
     let run = this.#onlyOpenByName.get(name);
     if (run === undefined) {
@@ -220,7 +220,7 @@ export class LuaGlobals {
     return 1;
   };
 
-  /** Lua's own, which is given the text of integers that its `long` does not hold. */
+  /** Lua's own function, with the text of integers that its `long` cannot represent. */
   readonly #format: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
@@ -273,7 +273,7 @@ export class LuaGlobals {
     return 0;
   };
 
-  /** As Lua's, from our dice. */
+  /** As Lua's, with our random numbers. */
   readonly #mathRandom: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
@@ -300,7 +300,7 @@ export class LuaGlobals {
     return api.lua_type(lua, index) === LuaType.table && this.#guards.has(api.lua_topointer(lua, index));
   }
 
-  /** Puts the true table in place of a guard at `index`, for a function that only reads. */
+  /** Replaces a guard at `index` by the real table, for a function that only reads. */
   #readAhead(lua: LuaPointer, index: number): boolean {
     const { api } = this.#host.instance;
     if (api.lua_type(lua, index) !== LuaType.table) return false;
@@ -325,11 +325,11 @@ export class LuaGlobals {
     return this.#original(lua, "rawget");
   };
 
-  /** Lua's own, whose `long` holds too little where a base is given. */
+  /** Lua's own function, except with a base, for which its `long` is too small. */
   readonly #toNumber: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
-    // Mostly there is none, and scripts ask for numbers often.
+    // Mostly without a base, and scripts call tonumber often.
     if (api.lua_gettop(lua) < 2) return this.#original(lua, "tonumber");
     const base = api.lua_isnumber(lua, 2) === 0 ? 10 : Math.trunc(api.lua_tonumber(lua, 2));
     const count = this.#original(lua, "tonumber");
@@ -345,7 +345,7 @@ export class LuaGlobals {
     return this.#original(lua, "next");
   };
 
-  /** `pairs` with two upvalues: Lua's `next`, and ours for guards. Loops over other tables run as fast as in Lua. */
+  /** `pairs` with two upvalues: Lua's `next`, and ours for guards. Loops over other tables are as fast as in Lua. */
   #pairsOf(lua: LuaPointer): void {
     const { instance } = this.#host;
     instance.pushText(lua, "next");
@@ -364,7 +364,7 @@ export class LuaGlobals {
     return 3;
   };
 
-  /** As Redis': an error that is a table with a text `err`, such as redis.call raises, comes back as that text. */
+  /** As in Redis: an error that is a table with a text `err`, such as from redis.call, is returned as that text. */
   readonly #pcall: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
@@ -424,7 +424,7 @@ export class LuaGlobals {
     return 2;
   }
 
-  /** Counting is answered; a script does not steer the collector, which would take time that no hook sees. */
+  /** Only `count` is supported: a script must not control the collector, whose time no hook sees. */
   readonly #collectGarbage: HostFunction = (lua) => {
     const { instance } = this.#host;
     const what = instance.api.lua_type(lua, 1) <= LuaType.nil ? "collect" : instance.bytesOfArgument(lua, 1);
@@ -450,7 +450,7 @@ export class LuaGlobals {
     }
   }
 
-  /** Replaces a table of ours by its guard. */
+  /** Replaces one of our tables by its guard. */
   #guardField(lua: LuaPointer, name: string): void {
     const { instance } = this.#host;
     instance.pushText(lua, name);
@@ -460,7 +460,7 @@ export class LuaGlobals {
     instance.api.lua_settop(lua, 2);
   }
 
-  /** Pushes a guard of the table on top of the stack; that stays below it. Returns the table's reference. keeps (1) */
+  /** Pushes a guard of the table on top of the stack; the table stays below it. Returns its reference. keeps (1) */
   #pushGuard(lua: LuaPointer): number {
     const { instance } = this.#host;
     const { api } = instance;
@@ -488,7 +488,7 @@ export class LuaGlobals {
     return instance.raise(lua, `Script attempted to access nonexistent global variable '${name}'`);
   };
 
-  /** Methods of strings come from our library, and `getmetatable("")` is a guard. */
+  /** Methods of strings are those of our library, and `getmetatable("")` is a guard. */
   #guardStringMetatable(lua: LuaPointer): void {
     const { instance } = this.#host;
     const { api } = instance;
@@ -508,8 +508,8 @@ export class LuaGlobals {
   }
 
   /**
-   * `cjson.null` is a pointer to nothing, which C libraries spell differently. The metatable is that of all such pointers,
-   * and no script can get at it.
+   * `cjson.null` is a null pointer, which C libraries print differently. The metatable is that of all such pointers;
+   * no script can get it.
    */
   #spellNull(lua: LuaPointer): void {
     const { instance } = this.#host;
@@ -542,7 +542,7 @@ export class LuaGlobals {
     return reference;
   }
 
-  /** Forgets the guards of a state that ends: their addresses may come back as other tables. */
+  /** Drops the guards of a closed state: their addresses may be reused for other tables. */
   forget({ guards }: InstalledGlobals): void {
     for (const guard of guards) this.#guards.delete(guard);
   }

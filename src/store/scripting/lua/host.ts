@@ -1,38 +1,37 @@
 /**
- * What host functions share while a script runs: the instance, the budget of
- * time, and how work is charged to it.
+ * Shared state of host functions while a script runs: the instance, the budget
+ * of time, and how work is charged to it.
  *
- * (1) Lua's hook comes after so many instructions, and host functions charge
+ * (1) Lua's hook runs after a number of instructions, and host functions charge
  *     their work, so the clock is read at least every few ms of work.
- * (2) A run that has computed for longer than it may ends by a thrown
- *     `ScriptStopped`, which passes through Lua: a script's pcall cannot hold it.
- * (3) What counts is the time that the thread has computed, so that others on
- *     the machine cannot end a script; by the clock it may take WALL_FACTOR times
- *     as long. The thread computes no longer than passes by the clock, which
- *     costs less to read: so the other is read when the clock says that it may
- *     be enough.
- * (4) Compiling is part of the run. The compiler knows no hook: it is given its
- *     source in small pieces, and each is a look. What is slow for its length is
- *     refused before (compile-cost.ts).
+ * (2) A run that has computed for longer than its limit ends by a thrown
+ *     `ScriptStopped`, which passes through Lua: a script's pcall cannot catch it.
+ * (3) The limit is CPU time of the thread, so that other processes cannot stop a
+ *     script; by the clock the limit is WALL_FACTOR times as long. CPU time is at
+ *     most the time by the clock, which is cheaper to read: so CPU time is read
+ *     only when the clock shows that the limit may be reached.
+ * (4) Compiling is part of the run. The compiler calls no hook: it gets its
+ *     source in small pieces, with a check after each. Sources that are slow for
+ *     their length are refused before (compile-cost.ts).
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { compileFault } from "../compile-cost.ts";
 import { chunkLabel, type HostFunction, type LuaInstance, type LuaPointer, type StateBytes } from "./instance.ts";
 
-/** What runs, and where its memory is counted. */
+/** The code that runs, and where its memory is counted. */
 export interface RunningState {
   readonly lua: LuaPointer;
   readonly bytes: StateBytes;
 }
 
-/** By the clock a run may take so many times as long as it may compute. */
+/** By the clock a run may take this many times its CPU limit. */
 export const WALL_FACTOR = 30;
 
-/** The script took too long. If Lua was left by it, the instance it ran in is thrown away. */
+/** The script exceeded its time. If this was thrown through Lua, the instance is dropped. */
 export class ScriptStopped extends Error {
   override name = "ScriptStopped";
-  /** What was over: "1000 ms". */
+  /** The limit that was exceeded: "1000 ms". */
   readonly limit: string;
 
   constructor(limit: string) {
@@ -41,7 +40,7 @@ export class ScriptStopped extends Error {
   }
 }
 
-/** What a run has taken: computed, and by the clock. */
+/** The time of a run: CPU time, and by the clock. */
 export interface TimeSpent {
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -49,36 +48,36 @@ export interface TimeSpent {
 
 export const NO_TIME: TimeSpent = { cpuMs: 0, wallMs: 0 };
 
-/** Instructions between two looks at the clock; a look costs about a tenth of them. */
+/** Instructions between two readings of the clock; a reading costs about a tenth of them. */
 const HOOK_INSTRUCTIONS = 100;
-/** One instruction may compare or copy all memory of a state, so beyond this much the looks come closer, in proportion. */
+/** One instruction may compare or copy all memory of a state, so above this size the readings are more frequent. */
 const SMALL_STATE_BYTES = 1_024 * 1_024;
 const HOOK_INSTRUCTIONS_LEAST = 4;
-/** What a block of 64 KiB or more charges: it is filled by somebody. */
+/** The charge for a block of 64 KiB or more, which will be filled. */
 const LARGE_BLOCK_WORK = 20_000;
-/** Units of work (about a byte or a step each) between two looks. */
+/** Units of work (about a byte or a step each) between two readings. */
 const WORK_PER_LOOK = 100_000;
-/** The system counts computing time in steps of some ms; near the end of the time it is read so far apart. */
+/** The system counts CPU time in steps of some ms; near the limit it is read with this distance. */
 const CPU_STEP_MS = 1;
 
 export class LuaHost {
   readonly instance: LuaInstance;
   readonly #clock: Clock;
   readonly #hook: number;
-  /** What the run may still compute since `#cpuStartMs`, and may take in all by the clock since `#startMs`. */
+  /** The remaining CPU time since `#cpuStartMs`, and the total limit by the clock since `#startMs`. */
   #budgetMs = Number.POSITIVE_INFINITY;
   #limitMs = Number.POSITIVE_INFINITY;
   #startMs = 0;
-  /** Read at the first look: most scripts are over before. */
+  /** Read at the first check: most scripts end before. */
   #cpuStartMs: number | undefined;
-  /** What the thread had computed when that was last read for a start, and when: small scripts share a reading. */
+  /** The CPU time of the thread at the last start that read it, and when: short scripts share a reading. */
   #cpuReadMs = 0;
   #cpuReadAtMs = Number.NEGATIVE_INFINITY;
-  /** Before this moment of the clock there is nothing to be seen. keeps (3) */
+  /** Before this time of the clock no limit can be reached. keeps (3) */
   #nextLookMs = Number.POSITIVE_INFINITY;
   #workLeft = WORK_PER_LOOK;
   #running: RunningState | undefined;
-  /** Counts runs: what a script sets for itself is good for one. */
+  /** Counts runs: settings of a script apply to one run. */
   runNumber = 0;
 
   constructor(instance: LuaInstance, clock: Clock) {
@@ -92,13 +91,13 @@ export class LuaHost {
       const lua = this.#running?.lua;
       if (lua === undefined) return;
       this.charge(LARGE_BLOCK_WORK);
-      // Setting it again would start the count anew, and a loop of large blocks would never be looked at.
+      // Setting it again would restart the count, and a loop of large blocks would never be checked.
       if (instance.api.lua_gethookcount(lua) > HOOK_INSTRUCTIONS_LEAST)
         instance.hookEvery(lua, this.#hook, HOOK_INSTRUCTIONS_LEAST);
     };
   }
 
-  /** Starts the budget of a run in this state. `spent`: what it has taken before, to be compiled. */
+  /** Starts the budget of a run in this state. `spent`: time already used for compiling. */
   begin(state: RunningState, budgetMs: number, spent = NO_TIME): void {
     this.#startMs = this.#clock.monotonicMs() - spent.wallMs;
     this.#budgetMs = budgetMs - spent.cpuMs;
@@ -111,7 +110,7 @@ export class LuaHost {
     this.instance.hookEvery(state.lua, this.#hook, HOOK_INSTRUCTIONS);
   }
 
-  /** What the run has taken so far. */
+  /** The time of the run so far. */
   spent(): TimeSpent {
     const wallMs = this.#clock.monotonicMs() - this.#startMs;
     const cpuMs = this.#cpuStartMs === undefined ? 0 : Math.max(0, this.#clock.threadCpuMs() - this.#cpuStartMs);
@@ -124,14 +123,14 @@ export class LuaHost {
     this.#nextLookMs = Number.POSITIVE_INFINITY;
   }
 
-  /** From here on a single step may take long, such as a command: what it computes has to count. */
+  /** From now on a single step may take long, such as a command: its CPU time must count. */
   measure(): void {
     if (this.#cpuStartMs === undefined) this.#measure(this.#clock.monotonicMs());
   }
 
   /**
-   * Compiles source text. 0: the function is pushed; otherwise the error is. Throws ScriptStopped past the deadline; Lua has
-   * been left in order then.
+   * Compiles source text. 0: the function is pushed; otherwise the error is. Throws ScriptStopped after the deadline;
+   * Lua is in a valid state then.
    */
   compile(lua: LuaPointer, source: Bytes, name: string): number {
     this.measure();
@@ -156,13 +155,13 @@ export class LuaHost {
     throw stopped;
   }
 
-  /** Counts work that no hook sees: bytes copied, steps of a matcher. Throws ScriptStopped past the deadline. */
+  /** Charges work that no hook sees: bytes copied, steps of a matcher. Throws ScriptStopped after the deadline. */
   charge(work: number): void {
     this.#workLeft -= work;
     if (this.#workLeft < 0) this.#look();
   }
 
-  /** Looks as often as the memory in use asks for, in this state or coroutine. keeps (1) */
+  /** Sets the frequency of checks for the memory in use, in this state or coroutine. keeps (1) */
   #setPace(lua: LuaPointer): void {
     if (this.#running === undefined) return;
     const used = this.instance.bytesUsed(this.#running.bytes);
@@ -187,7 +186,7 @@ export class LuaHost {
     this.#nextLookMs = nowMs + Math.min(Math.max(leftMs, CPU_STEP_MS), wallLeftMs);
   }
 
-  /** The thread has computed no longer since it was read than has passed, so a run begins to count less than a step late. */
+  /** CPU time grows at most as fast as the time by the clock, so a run starts to count less than a step late. */
   #measure(nowMs: number): void {
     if (nowMs - this.#cpuReadAtMs >= CPU_STEP_MS) {
       this.#cpuReadMs = this.#clock.threadCpuMs();

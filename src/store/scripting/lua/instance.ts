@@ -2,22 +2,22 @@
  * One WebAssembly instance of PUC Lua 5.1 (the binary inside wasmoon-lua5.1),
  * used through its raw C API, which is binary-safe.
  *
- * (1) The instance can reach nothing: its imports are the few functions below,
- *     and those for files, environment and processes fail.
- * (2) Its memory grows to `memoryBytesMax` and no further; each Lua state has a
- *     limit of its own below that, kept by an allocator in WebAssembly.
+ * (1) The instance can reach nothing outside: its imports are the few functions
+ *     below, and those for files, environment and processes fail.
+ * (2) Its memory grows to `memoryBytesMax` and no further; each Lua state has its
+ *     own lower limit, enforced by an allocator in WebAssembly.
  * (3) Lua's errors are longjmps, made of a thrown Infinity that only `invoke_vii`
- *     catches. Whatever else is thrown while Lua runs passes through all of Lua,
- *     which a script cannot catch; afterwards the instance is good for nothing.
+ *     catches. Any other exception while Lua runs passes through all of Lua,
+ *     which a script cannot catch; afterwards the instance is unusable.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 /** A `lua_State *`: a state, or a coroutine of it. */
 export type LuaPointer = number;
-/** What Lua calls: takes its arguments from the stack, leaves results on it and returns their count. */
+/** A function that Lua calls: takes its arguments from the stack, leaves results on it and returns their count. */
 export type HostFunction = (lua: LuaPointer) => number;
 
-/** Lua had no memory for what it was given, such as the arguments of a script. The instance is good for nothing. */
+/** Lua had no memory for its input, such as the arguments of a script. The instance is unusable. */
 export class LuaOutOfMemory extends Error {
   override name = "LuaOutOfMemory";
 }
@@ -118,7 +118,7 @@ export function upvalue(number: number): number {
   return GLOBALS - number;
 }
 
-/** What a state counts: bytes in use, and how many it may use. The allocator reads and writes both. */
+/** Counters of a state: bytes in use, and the limit. The allocator reads and writes both. */
 export interface StateBytes {
   readonly pointer: number;
 }
@@ -141,21 +141,21 @@ export function compileLua(code: Uint8Array): object {
 const PAGE_BYTES = 65_536;
 /** Strings up to this size reach Lua through a fixed buffer. */
 const SCRATCH_BYTES = 65_536;
-/** Lua gets its source in pieces of this size: of the slowest source that is compiled, one takes some 10 ms. */
+/** Lua gets its source in pieces of this size: a piece of the slowest accepted source takes some 10 ms. */
 const PIECE_BYTES = 512;
 /** From this length on, a native copy is cheaper than a loop. */
 const NATIVE_COPY_MIN = 24;
 const MASK_COUNT = 8;
-/** `lua_Debug` has less. */
+/** An upper bound for the size of `lua_Debug`. */
 const DEBUG_RECORD_BYTES = 256;
 
 export class LuaInstance {
   readonly api: LuaApi;
-  /** All memory; another object after it grew, which any call into Lua may cause. */
+  /** All memory; a new object after growth, which any call into Lua may cause. */
   memory: Buffer = Buffer.alloc(0);
   /** The same as 32-bit words. */
   words = new Uint32Array(0);
-  /** The four bytes where the API leaves lengths, as an address. */
+  /** The address of four bytes where the API stores lengths. */
   readonly #length: number;
   readonly #scratch: number;
   readonly #debugRecord: number;
@@ -194,7 +194,7 @@ export class LuaInstance {
     this.#refresh();
   }
 
-  /** A new state that may use `bytesMax`. Undefined when there is no memory for it. */
+  /** A new state that may use `bytesMax`. Undefined if there is no memory for it. */
   newState(bytesMax: number): { lua: LuaPointer; bytes: StateBytes } | undefined {
     const pointer = this.api.malloc(8);
     if (pointer === 0) return undefined;
@@ -204,7 +204,7 @@ export class LuaInstance {
     return lua === 0 ? undefined : { lua, bytes: { pointer } };
   }
 
-  /** Ends a state for good. */
+  /** Closes a state. */
   closeState(lua: LuaPointer, bytes: StateBytes): void {
     this.api.lua_close(lua);
     this.api.free(bytes.pointer);
@@ -214,7 +214,7 @@ export class LuaInstance {
     return this.words[pointer >> 2] as number;
   }
 
-  /** Makes a function callable from Lua; the number is what `lua_pushcclosure` takes. Never given back. */
+  /** Makes a function callable from Lua; the number is the argument of `lua_pushcclosure`. Never freed. */
   addFunction(run: HostFunction): number {
     const glue: unknown = new WebAssembly.Instance(functionModule, { e: { f: run } }).exports;
     return this.#addToTable((glue as { f: unknown }).f);
@@ -237,7 +237,7 @@ export class LuaInstance {
     return run(lua);
   }
 
-  /** The string at `index`, or "" if there is none. A number there becomes a string in place, as in Lua. */
+  /** The string at `index`, or "" if it is not one. A number there becomes a string in place, as in Lua. */
   bytesAt(lua: LuaPointer, index: number): Bytes {
     const pointer = this.api.lua_tolstring(lua, index, this.#length);
     if (pointer === 0) return "";
@@ -245,7 +245,7 @@ export class LuaInstance {
     return this.memory.latin1Slice(pointer, pointer + length);
   }
 
-  /** Where the string at `index` lies; its length is `lengthFound`. 0 if it is no string. Valid while Lua keeps it. */
+  /** The address of the string at `index`, or 0; its length is `lengthFound`. Valid while Lua refers to it. */
   addressOf(lua: LuaPointer, index: number): number {
     return this.api.lua_tolstring(lua, index, this.#length);
   }
@@ -291,8 +291,8 @@ export class LuaInstance {
   }
 
   /**
-   * Pushes a string of `length` bytes that `fill` writes: into the memory it is given, from the address on. Raises "not
-   * enough memory" in Lua if there is none.
+   * Pushes a string of `length` bytes that `fill` writes into the given memory, from the address on. Raises "not enough
+   * memory" in Lua if there is none.
    */
   pushFilled(lua: LuaPointer, length: number, fill: (memory: Buffer, at: number) => void): void {
     if (length <= SCRATCH_BYTES) {
@@ -310,12 +310,12 @@ export class LuaInstance {
     }
   }
 
-  /** Pushes a constant text, which is kept in the memory of the instance. */
+  /** Pushes a constant text, which stays in the memory of the instance. */
   pushText(lua: LuaPointer, text: string): void {
     this.api.lua_pushlstring(lua, this.text(text), text.length);
   }
 
-  /** Address of a constant, zero-terminated. Only for texts of ours: they are never given back. */
+  /** Address of a constant, zero-terminated. Only for our own texts: they are never freed. */
   text(text: string): number {
     let pointer = this.#texts.get(text);
     if (pointer === undefined) {
@@ -328,8 +328,8 @@ export class LuaInstance {
   }
 
   /**
-   * Compiles source text, never bytecode. 0: the function is pushed; otherwise the error is. `mayGoOn` is asked before each
-   * piece of the source; after it has said no, what is pushed means nothing.
+   * Compiles source text, never bytecode. 0: the function is pushed; otherwise the error is. `mayGoOn` is called before
+   * each piece of the source; after it returned false, the pushed value has no meaning.
    */
   load(lua: LuaPointer, source: Bytes, name: string, mayGoOn: () => boolean = () => true): number {
     const buffer = Buffer.from(source, "latin1");
@@ -344,7 +344,7 @@ export class LuaInstance {
       this.memory.set(buffer, pointer);
       this.memory.latin1Write(name, namePointer, name.length);
       this.memory[namePointer + name.length] = 0;
-      // Lua 5.1 does not check bytecode, which is a way out of the sandbox. Its first byte is an escape: no source.
+      // Lua 5.1 does not check bytecode, which can escape the sandbox. It starts with an escape byte, sources do not.
       if (buffer[0] === BYTECODE_MARK) {
         this.push(lua, `${chunkLabel(name)}:1: unexpected symbol near 'char(27)'`);
         return 1;
@@ -358,7 +358,7 @@ export class LuaInstance {
     }
   }
 
-  /** The address of the next piece of the source; its length goes to `lengthAt`. None: Lua takes the source for ended. */
+  /** The address of the next piece of the source; its length goes to `lengthAt`. Zero ends the source for Lua. */
   #readPiece(lengthAt: number): number {
     const reading = this.#reading;
     if (reading === undefined || reading.at === reading.end || !reading.mayGoOn()) return 0;
@@ -369,7 +369,7 @@ export class LuaInstance {
     return at;
   }
 
-  /** Raises an error in Lua: its message stands behind the place in the script that called. */
+  /** Raises an error in Lua: the message follows the position in the calling script. */
   raise(lua: LuaPointer, message: Bytes): never {
     this.api.luaL_where(lua, 1);
     this.push(lua, message);
@@ -378,7 +378,7 @@ export class LuaInstance {
     throw new Error("lua_error returned");
   }
 
-  /** Raises an error without a place. */
+  /** Raises an error without a position. */
   raiseBare(lua: LuaPointer, message: Bytes): never {
     this.push(lua, message);
     this.api.lua_error(lua);
@@ -391,7 +391,7 @@ export class LuaInstance {
     throw new Error("luaL_argerror returned");
   }
 
-  /** Source name and line of the function at `level` of the call stack, and whether it is in C. Undefined: none there. */
+  /** Source name and line of the function at `level` of the call stack, and whether it is in C, or undefined. */
   placeAt(lua: LuaPointer, level: number): { source: Bytes; line: number; isC: boolean } | undefined {
     const record = this.#debugRecord;
     if (this.api.lua_getstack(lua, level, record) === 0) return undefined;
@@ -446,7 +446,7 @@ export class LuaInstance {
   #imports(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
     const refuse = (): number => -1;
     const env = {
-      // Lua's last way out, when memory ends outside of a protected call.
+      // Called by Lua when memory runs out outside of a protected call.
       exit: () => {
         throw new LuaOutOfMemory("Lua called exit");
       },
@@ -505,12 +505,12 @@ export class LuaInstance {
   #grow(bytes: number): number {
     const now = this.memory.length;
     if (bytes > this.#memoryBytesMax) return 0;
-    // A quarter more than needed, so that growing one string does not come here each time.
+    // A quarter more than needed, so that a growing string does not come here each time.
     const wanted = Math.min(this.#memoryBytesMax, Math.max(bytes, Math.ceil(now * 1.25)));
     try {
       this.api.memory.grow(Math.ceil((wanted - now) / PAGE_BYTES));
     } catch {
-      // The machine has no more: Lua gets a failed allocation, which is its error "not enough memory".
+      // The system has no more memory: the allocation fails in Lua, which raises "not enough memory".
       return 0;
     }
     this.#refresh();
@@ -521,7 +521,7 @@ export class LuaInstance {
 /** First byte of compiled Lua. */
 const BYTECODE_MARK = 27;
 
-/** As Lua shows the name of a chunk in messages; ours begin with `@` or `=`, others are the text itself. */
+/** The name of a chunk in Lua's messages; ours begin with `@` or `=`, others are the text itself. */
 export function chunkLabel(name: string): string {
   return /^[@=]/.test(name) ? name.slice(1) : `[string "${name.split("\n")[0]}"]`;
 }
@@ -533,7 +533,7 @@ function section(id: number, ...contents: number[]): number[] {
   return [id, contents.length, ...contents];
 }
 
-/** A module that exports the function `f` it imports: that makes a JavaScript function one of WebAssembly's. */
+/** A module that exports the function `f` that it imports: it turns a JavaScript function into one of WebAssembly. */
 function passThrough(type: readonly number[]): object {
   return new WebAssembly.Module(
     Uint8Array.from([
@@ -567,16 +567,16 @@ const IF = [0x04, 0x40];
 const END = 0x0b;
 
 /**
- * Lua's allocator, `(data, pointer, oldSize, newSize)`: realloc, with the sum of all blocks at `data` and its limit behind
- * it. In WebAssembly because Lua calls it for each string and table.
+ * Lua's allocator, `(data, pointer, oldSize, newSize)`: realloc, with the sum of all blocks at `data` and its limit
+ * after it. In WebAssembly because Lua calls it for each string and table.
  */
 const allocatorBody = [
-  ...[1, 2, I32], // two locals more: used and result
+  ...[1, 2, I32], // two more locals: used and result
   ...[...get(DATA), ...LOAD_USED, ...get(OLD_SIZE), 0x6b, ...get(NEW_SIZE), 0x6a, 0x21, USED],
   // newSize = 0: free
   ...[...get(NEW_SIZE), 0x45, ...IF],
   ...[...get(POINTER), ...CALL_FREE, ...get(DATA), ...get(USED), ...STORE_USED, ...RETURN_ZERO, END],
-  // grows: refuse beyond the limit, tell of large blocks
+  // grows: refuse above the limit, report large blocks
   ...[...get(NEW_SIZE), ...get(OLD_SIZE), 0x4b, ...IF],
   ...[...get(USED), ...get(DATA), ...LOAD_MAX, 0x4b, ...IF, ...RETURN_ZERO, END],
   ...[...get(NEW_SIZE), 0x41, 0x80, 0x80, 0x04, 0x4f, ...IF, ...CALL_LARGE_BLOCK, END],

@@ -43,7 +43,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
 
 const NUMBER =
   /[+-]?(?:0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[+-]?\d+)?|inf(?:inity)?|nan|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)/iy;
-/** What strtod reads and JSON has not. */
+/** Numbers that strtod reads and JSON does not have. */
 const INVALID_NUMBER = /\+|-?(?:0[x\d]|inf|nan)/iy;
 const PLAIN = /[^"\\\0]*/y;
 const STACK_SLOTS = 4;
@@ -56,7 +56,7 @@ export class JsonReader {
   readonly #takesInvalidNumbers: boolean;
   #at = 0;
   #depth = 0;
-  // Of the token read last.
+  // Data of the last token.
   #token: Token = "T_END";
   #tokenAt = 0;
   #string = "";
@@ -298,7 +298,7 @@ function fourDigits(text: string, at: number): number | undefined {
   return found === undefined ? undefined : Number.parseInt(found, 16);
 }
 
-/** The escape at `at` and, for a surrogate, the second half behind it, in UTF-8. */
+/** The escape at `at` and, for a surrogate, the second half after it, in UTF-8. */
 function readUnicodeEscape(text: string, at: number): { bytes: Bytes; length: number } | undefined {
   const first = fourDigits(text, at + 2);
   if (first === undefined) return undefined;

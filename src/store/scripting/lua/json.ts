@@ -1,8 +1,8 @@
 /**
- * `cjson.*` as lua-cjson 2.1 in Redis does it: which tables are arrays, which
- * numbers are written how, and the texts of errors.
+ * `cjson.*` as lua-cjson 2.1 in Redis: which tables are arrays, how numbers are
+ * printed, and the texts of errors.
  *
- * The settings (`encode_max_depth`, …) are good for the script that makes them:
+ * The settings (`encode_max_depth`, …) apply only to the script that makes them;
  * in Redis they stay for all scripts of all users.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
@@ -43,7 +43,7 @@ function defaults(): JsonSettings {
 
 const INT_MAX = 2_147_483_647;
 const PRECISION_MAX = 14;
-/** What one document may take as text. */
+/** Limit of the text of one document. */
 export const DOCUMENT_BYTES_MAX = 32 * 1_024 * 1_024;
 /** Longer strings are escaped in parts. */
 const QUOTED_PART_BYTES = 16 * 1_024;
@@ -79,7 +79,7 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
     return 1;
   }
 
-  /** Sets a whole number between bounds if one is given, and answers what holds. */
+  /** Sets an integer between bounds if one is given, and returns the current value. */
   function whole(name: "encodeDepthMax" | "decodeDepthMax" | "precision", most: number) {
     return (lua: LuaPointer): number => {
       const now = settings();
@@ -207,7 +207,7 @@ class JsonWriter {
     if (!Number.isFinite(value)) {
       if (encodeInvalid === "off") this.#refuse(lua, "must not be NaN or Inf");
       if (encodeInvalid === "null") return "null";
-      // As the C library prints it: the NaN of 0/0 is a negative one.
+      // As the C library prints it: the NaN of 0/0 is negative.
       return Number.isNaN(value) ? "-nan" : value > 0 ? "inf" : "-inf";
     }
     return formatSignificant(value, precision);
@@ -284,7 +284,7 @@ class JsonWriter {
   }
 }
 
-/** All but what stands for itself: printable characters other than `"`, `/` and `\`, and bytes from 128 on. */
+/** All characters except those printed unchanged: printable ones other than `"`, `/` and `\`, and bytes from 128 on. */
 const ESCAPED = /[^ !#-.0-[\]-~\u0080-\u00ff]/g;
 const escapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],

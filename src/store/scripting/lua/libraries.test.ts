@@ -15,7 +15,7 @@ const module = compileLua(
 );
 const runtime = new LuaRuntime({ module, clock: new VirtualClock(), random: seededRandom(1) });
 
-/** What `return <expression>` answers; of an error the text up to the name of the script. */
+/** The result of `return <expression>`; of an error the text up to the name of the script. */
 function answer(script: Bytes): unknown {
   const source = /\breturn\b/.test(script) ? script : `return ${script}`;
   const reply: Reply = runtime.run({ owner: "o", name: source, source, keys: [], args: [], host: { call: () => 0 } });
@@ -89,7 +89,7 @@ test("cjson.decode reads what Redis reads, with its errors", () => {
   ]);
 });
 
-test("tonumber reads 64 bits in any base, as where C's long has them", () => {
+test("tonumber reads 64 bits in any base, as with a C long of 64 bits", () => {
   check([
     ["string.format('%.0f', tonumber('123456789abc', 16))", "20015998343868"],
     ["string.format('%.0f', tonumber('0xffffffffffff', 16))", "281474976710655"],
@@ -163,7 +163,7 @@ test("struct packs and unpacks as in Redis", () => {
   ]);
 });
 
-test("sort orders as Lua does, and refuses an order that is none", () => {
+test("sort orders as Lua does, and refuses an invalid order", () => {
   check([
     ["local t={5,3,1,4,2} table.sort(t) return t", [1, 2, 3, 4, 5]],
     ["local t={5,3,1,4,2} table.sort(t, function(a,b) return a > b end) return t", [5, 4, 3, 2, 1]],
@@ -175,7 +175,7 @@ test("sort orders as Lua does, and refuses an order that is none", () => {
   ]);
 });
 
-test("numbers are printed with so many digits as C does", () => {
+test("numbers are printed with as many digits as in C", () => {
   const table: readonly [number, number, string][] = [
     [0.1, 17, "0.10000000000000001"],
     [1e20, 17, "1e+20"],

@@ -7,7 +7,7 @@ import { type LuaPointer, LuaType } from "./instance.ts";
 const NESTING_MAX = 16;
 const PACKED_BYTES_MAX = 32 * 1_024 * 1_024;
 const STACK_SLOTS = 6;
-/** Arrays and maps inside each other that are unpacked. */
+/** Limit of nested arrays and maps when unpacking. */
 const UNPACK_DEPTH_MAX = 1_000;
 
 export function messagePackLibrary(host: LuaHost): LuaLibrary {
@@ -125,7 +125,7 @@ class Packer {
     this.#buffer[this.#length++] = value;
   }
 
-  /** A mark and a number of `size` bytes behind it. */
+  /** A type byte and a number of `size` bytes after it. */
   #sized(mark: number, value: number, size: 1 | 2 | 4): void {
     this.#byte(mark);
     this.#room(size);
@@ -337,7 +337,7 @@ class Unpacker {
     }
   }
 
-  /** Where the next `length` bytes begin; they are used up. */
+  /** The start of the next `length` bytes, which are consumed. */
   #take(length: number): number {
     if (length > this.left) this.#host.instance.raise(this.#lua, "Missing bytes in input.");
     const at = this.#at;

@@ -1,4 +1,4 @@
-/** Numbers as C's printf shows them with `%.<digits>g`, which Lua and its libraries use. */
+/** Numbers as C's printf prints them with `%.<digits>g`, which Lua and its libraries use. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 /** The number with at most `digits` significant digits, without trailing zeros. */

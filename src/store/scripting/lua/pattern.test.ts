@@ -42,7 +42,7 @@ function open() {
   return { run };
 }
 
-/** A text of Lua that spells these bytes. */
+/** A Lua literal of these bytes. */
 function literal(bytes: string): string {
   return `"${Array.from(bytes, (character) => `\\${`${character.charCodeAt(0)}`.padStart(3, "0")}`).join("")}"`;
 }
@@ -126,7 +126,7 @@ return "same"`);
   }
 });
 
-test("patterns that take exponential or quadratic time end with an error", () => {
+test("patterns that need exponential or quadratic time end with an error", () => {
   const { run } = open();
   const table: readonly string[] = [
     "ours.find(ours.rep('a', 30), ours.rep('a?', 30) .. ours.rep('a', 30))",
@@ -145,7 +145,7 @@ test("patterns that take exponential or quadratic time end with an error", () =>
   );
 });
 
-test("rep gives what Lua gives and refuses what is too large", () => {
+test("rep returns the same as Lua's and refuses too large results", () => {
   const { run } = open();
   assert.equal(run("return ours.rep('ab', 3)"), "ababab");
   assert.equal(run("return ours.rep('ab', -1) .. ours.rep('', 1e9)"), "");

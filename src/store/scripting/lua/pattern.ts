@@ -1,24 +1,24 @@
 /**
  * Lua 5.1's patterns, matched in the memory of an instance.
  *
- * Lua's own matcher backtracks without end inside one C call, where no hook
- * reaches it. This one gives the same answers and counts its steps.
+ * Lua's own matcher backtracks without bounds inside one C call, where no hook
+ * runs. This one has the same results and counts its steps.
  *
  * (1) Each step (a character compared, a branch taken) takes one from
  *     `stepsLeft`; at zero the match ends with `PatternError`.
- * (2) It nests at most `NESTING_MAX` deep, whatever the pattern.
- * (3) Positions are addresses. Nothing here keeps the memory: it may be another
- *     after each call into Lua.
+ * (2) It recurses at most `NESTING_MAX` deep, for any pattern.
+ * (3) Positions are addresses. Nothing here refers to the memory object, which
+ *     may be replaced by any call into Lua.
  */
 
-/** The pattern is wrong, or too hard. Its message is an error for the script. */
+/** The pattern is invalid, or too expensive. The message is an error for the script. */
 export class PatternError extends Error {
   override name = "PatternError";
 }
 
 const CAPTURES_MAX = 32;
 const NESTING_MAX = 200;
-/** Length of a capture that is still open, and of one that is a position. */
+/** Length of an open capture, and of a position capture. */
 const OPEN = -1;
 export const POSITION_CAPTURE = -2;
 
@@ -48,7 +48,7 @@ export class PatternMatcher {
   #patternEnd = 0;
   #depth = 0;
 
-  /** Looks at a subject and a pattern from now on: addresses, `…End` just behind the last byte. */
+  /** Sets the subject and the pattern: addresses, `…End` just after the last byte. */
   prepare(memory: Uint8Array, subject: { start: number; end: number; patternEnd: number }): void {
     this.#memory = memory;
     this.#subject = subject.start;
@@ -63,7 +63,7 @@ export class PatternMatcher {
     return this.#match(start, pattern);
   }
 
-  /** The character at an address, 0 behind the end of the pattern: C's strings end so. */
+  /** The character at an address, 0 after the end of the pattern, as C's strings end. */
   #patternAt(at: number): number {
     return at < this.#patternEnd ? (this.#memory[at] as number) : 0;
   }
@@ -153,7 +153,7 @@ export class PatternMatcher {
     if (first !== OPEN_BRACKET) return at;
     if (this.#patternAt(at) === CARET) at += 1;
     do {
-      // A set is read again at each position it is tried at, so its length is work too.
+      // A set is parsed at each position where it is tried, so its length is work too.
       this.#step();
       if (at >= this.#patternEnd) throw new PatternError("malformed pattern (missing ']')");
       const character = this.#patternAt(at);
@@ -171,7 +171,7 @@ export class PatternMatcher {
     return item === character;
   }
 
-  /** `pattern` is at the bracket that opens the set, `closing` at the one that ends it. */
+  /** `pattern` is at the opening bracket of the set, `closing` at the closing one. */
   #isInSet(character: number, pattern: number, closing: number): boolean {
     let at = pattern;
     let isListed = true;
@@ -266,7 +266,7 @@ export class PatternMatcher {
       throw new PatternError("invalid capture index");
     const length = this.captureLength[capture] as number;
     const start = this.captureStart[capture] as number;
-    // A position capture has no text; C compares its length as a huge one.
+    // A position capture has no text; C compares its length as a huge number.
     if (length < 0 || this.#subjectEnd - at < length) return NONE;
     for (let index = 0; index < length; index += 1) {
       this.#step();
@@ -304,7 +304,7 @@ const classesOf = Uint8Array.from({ length: 256 }, (_, code) => {
   );
 });
 
-/** The class of a letter in lower case, 0 where the letter is none. */
+/** The class of a letter in lower case, 0 if the letter has none. */
 const classOfLetter = new Uint8Array(256);
 for (const [letter, bits] of [
   ["a", ALPHA],

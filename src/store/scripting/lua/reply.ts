@@ -1,6 +1,6 @@
 /**
- * Replies of commands as values of Lua, and what a script returns as a reply:
- * Redis 7's rules in both directions.
+ * Converts replies of commands to values of Lua, and the result of a script to a
+ * reply, by Redis 7's rules.
  *
  *     reply          RESP2 in Lua       RESP3 in Lua
  *     bulk string    string             string
@@ -25,12 +25,12 @@ import { type LuaInstance, type LuaPointer, LuaType } from "./instance.ts";
 
 export type RespVersion = 2 | 3;
 
-/** Tables nested deeper than this in what a script returns are an error: every encoder walks a reply by recursion. */
+/** Deeper tables in the result of a script are an error: every encoder walks a reply recursively. */
 export const RETURN_DEPTH_MAX = 128;
-/** What reading one value charges. */
+/** The charge for reading one value. */
 const VALUE_WORK = 100;
 const tooDeep = new CommandError("ERR reached lua stack limit");
-/** What a script has pushed at most when a conversion runs; each level takes less than this. */
+/** Stack slots that a conversion reserves per level of nesting; a level takes fewer. */
 const SLOTS_PER_LEVEL = 8;
 
 export class LuaReplies {
@@ -116,7 +116,7 @@ export class LuaReplies {
         return;
       case "push":
       case "later":
-        throw new Error("nobody waits in a script");
+        throw new Error("a script never waits");
       default: {
         const never: never = reply;
         throw never;
@@ -124,19 +124,19 @@ export class LuaReplies {
     }
   }
 
-  /** Pushes `{err=text}`, which is what a script finds wrong with its own calls. */
+  /** Pushes `{err=text}`, an error in the script's own calls. */
   pushError(lua: LuaPointer, text: Bytes): void {
     this.#pushSingleField(lua, "err", text);
   }
 
-  /** Pushes a command's error as it looks to a script. */
+  /** Pushes a command's error in the form for scripts. */
   pushCommandError(lua: LuaPointer, text: Bytes): void {
     this.pushError(lua, text);
     this.#instance.api.lua_pushboolean(lua, 1);
     this.#instance.setField(lua, -2, "ignore_error_stats_update");
   }
 
-  /** The value on top of the stack as the reply of the script. The stack stays. Throws CommandError when it is too large. */
+  /** Reads the value on top of the stack as the reply of the script, and leaves it. Throws CommandError if too large. */
   read(lua: LuaPointer, version: RespVersion): Reply {
     return this.#read(lua, { version, depth: 0, budget: new ReplyBudget() });
   }
@@ -173,7 +173,7 @@ export class LuaReplies {
     for (const [key, value] of pairs) {
       this.push(lua, key, version);
       this.push(lua, value, version);
-      // A key that is nil cannot stand in a table.
+      // A nil key cannot be in a table.
       if (api.lua_type(lua, -2) === LuaType.nil) api.lua_settop(lua, -3);
       else api.lua_rawset(lua, -3);
     }
@@ -204,7 +204,7 @@ export class LuaReplies {
   #read(lua: LuaPointer, state: { version: RespVersion; depth: number; budget: ReplyBudget }): Reply {
     const instance = this.#instance;
     const { api } = instance;
-    // Tables inside tables may be the same one many times: what is returned can be far more than what was made.
+    // Nested tables may be the same table many times: the reply can be far larger than the tables.
     this.#host.charge(VALUE_WORK);
     switch (api.lua_type(lua, -1)) {
       case LuaType.string: {
@@ -253,7 +253,7 @@ export class LuaReplies {
     }
   }
 
-  /** The reply that a field such as `double` or `map` asks for. */
+  /** The reply of a field such as `double` or `map`. */
   #readSpecial(
     lua: LuaPointer,
     state: { version: RespVersion; depth: number; budget: ReplyBudget },
@@ -292,7 +292,7 @@ export class LuaReplies {
     while (api.lua_next(lua, -2) !== 0) {
       const value = this.#read(lua, state);
       api.lua_settop(lua, -2);
-      // Reading a number as a string would change the key under the iteration: a copy is read.
+      // Reading a number as a string would change the key during the iteration, so a copy is read.
       api.lua_pushvalue(lua, -1);
       const key = this.#read(lua, state);
       api.lua_settop(lua, -2);
@@ -319,7 +319,7 @@ export class LuaReplies {
 
 const INTEGER_LEAST = -(2n ** 63n);
 
-/** As C casts a double to a 64-bit integer on the machines of Redis: what does not fit is the least one. */
+/** As C casts a double to a 64-bit integer on the machines of Redis: one that does not fit becomes the lowest. */
 function truncated(value: number): number | bigint {
   const whole = Math.trunc(value);
   if (Number.isSafeInteger(whole)) return whole + 0;
@@ -333,7 +333,7 @@ function oneLine(text: Bytes): Bytes {
   return onOneLine(end < 0 ? text : text.slice(0, end));
 }
 
-/** The text of an error as it is sent: on one line, without line breaks at its end. */
+/** The text of an error for the wire: on one line, without line breaks at its end. */
 export function errorLine(text: Bytes): Bytes {
   return oneLine(withoutLastBreaks(text));
 }

@@ -16,7 +16,7 @@ const module = compileLua(
   readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1")))),
 );
 
-/** A clock of which each reading is a millisecond later: a script's time is how often it is looked at. */
+/** A clock of which each reading is a millisecond later: the time of a script is the number of readings. */
 class TickingClock extends VirtualClock {
   #readings = 0;
 
@@ -26,7 +26,7 @@ class TickingClock extends VirtualClock {
   }
 }
 
-/** GET and SET of strings, and the refusals of Redis. */
+/** GET and SET of strings, and Redis' refusals. */
 function makeHost(): ScriptHost & { readonly calls: Bytes[][] } {
   const strings = new Map<Bytes, Bytes>();
   const calls: Bytes[][] = [];
@@ -81,7 +81,7 @@ function open(limits: Partial<LuaLimits> = {}) {
     }
     return runtime.run({ owner: "0/default", name, source, keys: [], args: [], host, ...given });
   };
-  /** What is answered, and the text of an error without the name of the script. */
+  /** The reply, and the text of an error without the name of the script. */
   const shown = (source: Bytes, given: Parameters<typeof run>[1] = {}): unknown => show(run(source, given));
   return { runtime, run, shown, host };
 }
@@ -97,7 +97,7 @@ function show(reply: Reply): unknown {
 
 const at = " script: SHA, on @user_script:1.";
 
-test("what a script returns becomes a reply as in Redis", () => {
+test("the result of a script becomes a reply as in Redis", () => {
   const { shown } = open();
   const table: readonly [Bytes, unknown][] = [
     ["return 1", 1],
@@ -157,7 +157,7 @@ test("replies of commands become values of Lua, in RESP2 and RESP3", () => {
   for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
 });
 
-test("errors have the texts and places of Redis", () => {
+test("errors have Redis' texts and positions", () => {
   const { shown } = open({ budgetMs: 1e9 });
   const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
   const table: readonly [Bytes, unknown][] = [
@@ -188,7 +188,7 @@ test("errors have the texts and places of Redis", () => {
   for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
 });
 
-test("the rest of redis.* answers as Redis 7.0", () => {
+test("the rest of redis.* behaves as in Redis 7.0", () => {
   const { shown, run } = open();
   const heard: string[] = [];
   const host = { ...makeHost(), log: (level: number, text: string) => heard.push(`${level} ${text}`) };
@@ -201,7 +201,7 @@ test("the rest of redis.* answers as Redis 7.0", () => {
   assert.equal(shown("return redis.acl_check_cmd('get','x')"), 1);
 });
 
-test("globals cannot be changed or invented, in the words of Redis", () => {
+test("globals cannot be changed or created, with Redis' texts", () => {
   const { shown } = open();
   const missing = (name: string) =>
     `-ERR user_script:1: Script attempted to access nonexistent global variable '${name}'${at}`;
@@ -237,7 +237,7 @@ test("globals cannot be changed or invented, in the words of Redis", () => {
   for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
 });
 
-test("nothing of the machine and no way around the sandbox is in reach", () => {
+test("scripts cannot reach the machine or leave the sandbox", () => {
   const { run, shown } = open();
   assert.deepEqual(
     run(`local names = {} for name in pairs(_G) do names[#names+1] = name end table.sort(names) return names`),
@@ -259,7 +259,7 @@ test("nothing of the machine and no way around the sandbox is in reach", () => {
     shown("local done return (select(2, load(function() if not done then done = true return '\\27L' end end)))"),
     "(load):1: unexpected symbol near 'char(27)'",
   );
-  // Every value that a script can reach is of Lua: walk them all.
+  // Walks all values that a script can reach.
   assert.equal(
     shown(`local seen, kinds = {}, {}
 local function walk(value)
@@ -278,7 +278,7 @@ return table.concat(names, " ")`),
   );
 });
 
-test("owners share nothing: neither what a library's table holds nor settings of cjson", () => {
+test("owners share nothing: neither the tables of libraries nor settings of cjson", () => {
   const { run, runtime } = open();
   run("cjson.encode_max_depth(1) return 1", { owner: "a" });
   assert.equal(run("return cjson.encode({{1}})", { owner: "a" }), "[[1]]");
@@ -288,7 +288,7 @@ test("owners share nothing: neither what a library's table holds nor settings of
   assert.equal(runtime.stateCount, 2);
 });
 
-test("states and compiled scripts are bounded, the longest unused goes first", () => {
+test("states and compiled scripts are bounded, and the least recently used is removed first", () => {
   const { run, runtime } = open({ statesMax: 3, functionsMax: 2 });
   for (let owner = 0; owner < 10; owner += 1) assert.equal(run(`return ${owner}`, { owner: `${owner}` }), owner);
   assert.equal(runtime.stateCount, 3);
@@ -299,7 +299,7 @@ test("states and compiled scripts are bounded, the longest unused goes first", (
   assert.equal(run("return 7"), 7);
 });
 
-test("a script past its time is stopped wherever it is, and the next one runs", () => {
+test("a script is stopped at its time limit at any point, and the next one runs", () => {
   const { shown, run } = open({ budgetMs: 50 });
   const stopped = "-ERR Script ran for more than 50 ms and was stopped";
   const endless: readonly Bytes[] = [
@@ -362,7 +362,7 @@ test("memory, nesting and sizes are bounded, and the next script runs", () => {
   assert.equal(JSON.stringify(shown("local t = {} t[1] = t return t")).includes("-ERR reached lua stack limit"), true);
 });
 
-test("a bug behind the host reaches who runs the script, and no script catches it", () => {
+test("a bug in the host reaches the caller of the script, and no script can catch it", () => {
   const { runtime, run } = open();
   const bug = new Error("a bug");
   const host: ScriptHost = {

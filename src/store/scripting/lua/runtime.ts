@@ -1,14 +1,14 @@
 /**
  * Runs scripts for the databases of this thread.
  *
- * (1) One WebAssembly instance, made when first needed; one Lua state in it per
- *     owner (database and user), so that nothing a script leaves behind is ever
- *     seen by another owner.
- * (2) Whatever leaves Lua by an exception (time is up, a trap, a bug behind the
- *     host) throws the instance away with all its states. What is lost is
- *     compiled code, which the next call compiles again.
- * (3) States and the functions compiled in each are bounded; the one unused for
- *     longest goes first.
+ * (1) One WebAssembly instance, created when first needed; one Lua state in it
+ *     per owner (database and user), so that state left by a script is never
+ *     visible to another owner.
+ * (2) Any exception that leaves Lua (time limit, a trap, a bug in the host) drops
+ *     the instance with all its states. Only compiled code is lost, which the
+ *     next call compiles again.
+ * (3) States and the functions compiled in each are bounded; the least recently
+ *     used is removed first.
  * (4) A run never begins inside another.
  */
 import { assert } from "../../../kernel/assert.ts";
@@ -72,16 +72,16 @@ export const defaultLuaLimits: LuaLimits = {
 
 /** One run of a script. */
 export interface ScriptRun {
-  /** Database and user: who shares a state. */
+  /** Database and user that share a state. */
   readonly owner: string;
-  /** Names the script for ever: its SHA-1 in hexadecimal, or the name of a function. */
+  /** Permanent name of the script: its SHA-1 in hexadecimal, or the name of a function. */
   readonly name: string;
   /** Lua, without a shebang, whose line may be blank. */
   readonly source: Bytes;
   readonly keys: readonly Bytes[];
   readonly args: readonly Bytes[];
   readonly host: ScriptHost;
-  /** What its check has taken in the same command, which counts as time of the run. */
+  /** The time of its check in the same command, which counts as time of the run. */
   readonly spent?: TimeSpent;
 }
 
@@ -89,7 +89,7 @@ export interface ScriptRun {
 export interface FunctionRun {
   readonly owner: string;
   readonly library: LibrarySource;
-  /** Of the function, as it was registered. */
+  /** The registered name of the function. */
   readonly name: Bytes;
   readonly keys: readonly Bytes[];
   readonly args: readonly Bytes[];
@@ -111,12 +111,12 @@ interface LuaState {
   readonly lua: LuaPointer;
   readonly bytes: StateBytes;
   readonly globals: InstalledGlobals;
-  /** References of compiled scripts by name, the longest unused first. */
+  /** References of compiled scripts by name, the least recently used first. */
   readonly functions: Map<string, number>;
   readonly libraries: Map<Bytes, LoadedLibrary>;
 }
 
-/** Everything that lives and dies with an instance. */
+/** Everything that lives as long as an instance. */
 interface Machine {
   readonly instance: LuaInstance;
   readonly host: LuaHost;
@@ -133,11 +133,11 @@ interface Failure {
   readonly line?: number;
 }
 
-/** Chunk name of scripts, as error texts show it. */
+/** Chunk name of scripts in error texts. */
 const SCRIPT_CHUNK = "@user_script";
 const FUNCTION_CHUNK = "@user_function";
 export const functionNotFound = new CommandError("ERR Function not found");
-/** A state that still uses more than this after a run is collected in full. */
+/** A state that uses more than this after a run gets a full collection. */
 const COLLECT_ABOVE_BYTES = 4 * 1_024 * 1_024;
 const GC_COLLECT = 2;
 const outOfScriptMemory = "ERR Script exceeds its memory limit";
@@ -148,7 +148,7 @@ export class LuaRuntime {
   #machine: Machine | undefined;
   #running: RunningScript | undefined;
   #failure: Failure | undefined;
-  /** What the library that is being loaded has registered so far. */
+  /** The registrations so far of the library that is being loaded. */
   #loading: Registration[] | undefined;
 
   constructor(options: LuaRuntimeOptions) {
@@ -156,7 +156,7 @@ export class LuaRuntime {
     this.#limits = { ...defaultLuaLimits, ...options.limits };
   }
 
-  /** Compiles a script without running it. Returns what is wrong with it, or what time it has taken. */
+  /** Compiles a script without running it. Returns its fault, or the time taken. */
   check(owner: string, name: string, source: Bytes): CommandError | TimeSpent {
     return this.#guarded<CommandError | TimeSpent>(undefined, (machine) => {
       const state = this.#stateOf(machine, owner);
@@ -175,8 +175,8 @@ export class LuaRuntime {
   }
 
   /**
-   * Runs the body of a library, for what it registers: FUNCTION LOAD. Nothing is kept but compiled code; another library of
-   * this name is forgotten.
+   * Runs the body of a library to get its registrations: FUNCTION LOAD. Keeps only compiled code, and drops another
+   * library with this name.
    */
   loadLibrary(owner: string, library: LibrarySource): readonly Registration[] | CommandError {
     assert(this.#running === undefined, "no library is loaded inside a script"); // keeps (4)
@@ -196,19 +196,19 @@ export class LuaRuntime {
     return outcome instanceof CommandError ? errorReply(outcome) : outcome;
   }
 
-  /** Forgets all that is compiled for the owners that are named. */
+  /** Drops all compiled code of these owners. */
   flush(isNamed: (owner: string) => boolean): void {
     const machine = this.#machine;
     if (machine === undefined) return;
     for (const key of [...machine.states.keys()]) if (isNamed(ownerOf(key))) this.#closeState(machine, key);
   }
 
-  /** States there are now. */
+  /** The number of states. */
   get stateCount(): number {
     return this.#machine?.states.size ?? 0;
   }
 
-  /** Runs `work` on the machine; what is thrown past Lua ends it. keeps (2) */
+  /** Runs `work` on the machine; an exception through Lua ends the machine. keeps (2) */
   #guarded<Outcome>(host: ScriptHost | undefined, work: (machine: Machine) => Outcome): Outcome | CommandError {
     try {
       this.#machine ??= this.#makeMachine();
@@ -274,7 +274,7 @@ export class LuaRuntime {
     return this.#callTop(machine, state, { owner, name: run.name, argumentCount: 2 });
   }
 
-  /** Calls the function that stands above the error handler, which is at 1, and reads what it returns. */
+  /** Calls the function above the error handler, which is at 1, and reads its result. */
   #callTop(machine: Machine, state: LuaState, call: { owner: string; name: Bytes; argumentCount: number }): Reply {
     const { instance, replies } = machine;
     const { lua } = state;
@@ -288,7 +288,7 @@ export class LuaRuntime {
     return reply;
   }
 
-  /** The library as this state has it, loaded if it has not, or has another of its name. */
+  /** The library in this state; loaded if missing, or if its text has changed. */
   #libraryOf(machine: Machine, state: LuaState, library: LibrarySource): LoadedLibrary | CommandError {
     const { instance } = machine;
     const { lua, libraries } = state;
@@ -351,7 +351,7 @@ export class LuaRuntime {
   }
 
   #textOfFailure(machine: Machine, lua: LuaPointer, outcome: { status: number; name: string }): Bytes {
-    // Lua calls no handler when memory is short, nor when the handler fails.
+    // Lua calls no handler when memory is short, or when the handler fails.
     const failure = this.#failure ?? {
       text: outcome.status === 4 ? outOfScriptMemory : `ERR ${machine.instance.bytesAt(lua, -1)}`,
     };
@@ -359,7 +359,7 @@ export class LuaRuntime {
     return errorLine(`${failure.text} script: ${outcome.name}${place}`);
   }
 
-  /** Gives back what the run left. A state that holds on to much is closed. */
+  /** Frees memory after the run. A state that still uses too much is closed. */
   #tidy(machine: Machine, state: LuaState, owner: string): void {
     const { instance } = machine;
     if (instance.bytesUsed(state.bytes) <= COLLECT_ABOVE_BYTES) return;
@@ -371,7 +371,7 @@ export class LuaRuntime {
     const { states, instance } = machine;
     const found = states.get(owner);
     if (found !== undefined) {
-      // The order of a Map is that of insertion: the last used stands last. keeps (3)
+      // The order of a Map is that of insertion: the most recently used is last. keeps (3)
       if (states.size > 1) {
         states.delete(owner);
         states.set(owner, found);
@@ -427,7 +427,7 @@ export class LuaRuntime {
     return reference;
   }
 
-  /** Leaves the function on the stack, or nothing: then it returns what was wrong with the source, or that it took too long. */
+  /** Leaves the function on the stack, or nothing: then it returns the error of the source or of the time limit. */
   #compile(
     machine: Machine,
     lua: LuaPointer,
@@ -440,7 +440,7 @@ export class LuaRuntime {
       instance.api.lua_settop(lua, 0);
       return text;
     } catch (error) {
-      // Nothing of it has run, and Lua is in order.
+      // No part of it has run, and Lua is in a valid state.
       if (!(error instanceof ScriptStopped)) throw error;
       instance.api.lua_settop(lua, 0);
       return new CommandError(`ERR Script was compiled for more than ${error.limit} and was stopped`);
@@ -450,7 +450,7 @@ export class LuaRuntime {
   #makeMachine(): Machine {
     const { module, clock, random } = this.#options;
     const instance = new LuaInstance({ module, memoryBytesMax: this.#limits.instanceBytesMax });
-    // Where time stands still or jumps, work goes on as ever.
+    // If the clock stands still or jumps, scripts continue.
     const host = new LuaHost(instance, clock.real);
     const dice = new LuaDice(() => random.unit());
     const replies = new LuaReplies(host);
@@ -478,7 +478,7 @@ export class LuaRuntime {
     };
   }
 
-  /** Called by Lua where an error was raised: keeps its text and place. */
+  /** Called by Lua where an error was raised: stores its text and position. */
   #keepFailure(instance: LuaInstance, lua: LuaPointer): number {
     const { api } = instance;
     let place = instance.placeAt(lua, 1);
@@ -503,7 +503,7 @@ function functionsOwner(owner: string): string {
   return FUNCTIONS + owner;
 }
 
-/** Whose state it is. */
+/** The owner of the state. */
 function ownerOf(stateKey: string): string {
   return stateKey.startsWith(FUNCTIONS) ? stateKey.slice(FUNCTIONS.length) : stateKey;
 }
@@ -515,7 +515,7 @@ function clockFunction(instance: LuaInstance, clock: Clock): HostFunction {
   };
 }
 
-/** The value at 1 as `tostring` shows it. */
+/** The value at 1 as `tostring` prints it. */
 function describe(instance: LuaInstance, lua: LuaPointer): Bytes {
   const { api } = instance;
   const type = api.lua_type(lua, 1);
@@ -525,7 +525,7 @@ function describe(instance: LuaInstance, lua: LuaPointer): Bytes {
   return "unknown error";
 }
 
-/** Thrown by WebAssembly itself or by the machine's stack: not a fault in the store. */
+/** Thrown by WebAssembly itself or by a stack overflow: not a bug in the store. */
 function isTrap(error: unknown): boolean {
   return error === Infinity || error instanceof RangeError || (error instanceof Error && error.name === "RuntimeError");
 }

@@ -1,7 +1,7 @@
 /**
- * `string.find`, `match`, `gmatch`, `gsub` and `rep` in place of Lua's own,
- * which work without bounds inside one C call. Same answers, same errors; work
- * is counted, and what is too much is an error.
+ * `string.find`, `match`, `gmatch`, `gsub` and `rep` instead of Lua's own, which
+ * do unbounded work in one C call. Same results, same errors; work is counted,
+ * and too much is an error.
  */
 import type { HostFunctions, LuaHost } from "./host.ts";
 import { type LuaPointer, LuaType, upvalue } from "./instance.ts";
@@ -9,7 +9,7 @@ import { PatternError, PatternMatcher, POSITION_CAPTURE } from "./pattern.ts";
 
 /** Steps of one call; some 50 ms. */
 export const PATTERN_STEPS_MAX = 10_000_000;
-/** A string made by one call. The memory limit of a state is near. */
+/** Limit of a string made by one call. The memory limit of a state is of similar size. */
 export const STRING_BYTES_MAX = 32 * 1_024 * 1_024;
 const SPECIALS = new Set(Array.from("^$*+?.([%-", (character) => character.charCodeAt(0)));
 const CARET = 94;
@@ -34,12 +34,12 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     matcher.prepare(instance.memory, {
       start: subject.address,
       end: subject.address + subject.length,
-      // To Lua 5.1 a pattern ends at its first zero byte, and every string of Lua is followed by one.
+      // For Lua 5.1 a pattern ends at its first zero byte, and Lua puts one after every string.
       patternEnd: instance.memory.indexOf(0, pattern.address),
     });
   }
 
-  /** Runs `work` with the steps of one call; what is wrong with a pattern becomes an error of the script. */
+  /** Runs `work` with the steps of one call; a faulty pattern becomes an error of the script. */
   function counted(lua: LuaPointer, work: () => number): number {
     matcher.stepsLeft = PATTERN_STEPS_MAX;
     try {
@@ -52,7 +52,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     }
   }
 
-  /** Pushes capture `index`; the whole match stands for the first where there are none. */
+  /** Pushes capture `index`; without captures, the first is the whole match. */
   function pushCapture(lua: LuaPointer, index: number, match: { subject: Span; start: number; end: number }): void {
     if (index >= matcher.captureCount) {
       if (index !== 0) throw new PatternError("invalid capture index");
@@ -66,7 +66,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     else api.lua_pushlstring(lua, start, length);
   }
 
-  /** Pushes all captures; with `orWhole` the whole match where there are none. Returns how many. */
+  /** Pushes all captures; with `orWhole` the whole match if there are none. Returns how many. */
   function pushCaptures(
     lua: LuaPointer,
     match: { subject: Span; start: number; end: number },
@@ -136,7 +136,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
       for (let start = subject.address + from; start <= end; start += 1) {
         const matchEnd = matcher.match(start, pattern.address);
         if (matchEnd < 0) continue;
-        // An empty match goes on one further.
+        // After an empty match the search continues one byte further.
         api.lua_pushnumber(lua, matchEnd - subject.address + (matchEnd === start ? 1 : 0));
         api.lua_replace(lua, upvalue(3));
         return pushCaptures(lua, { subject, start, end: matchEnd }, true);
@@ -198,7 +198,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
       api.lua_pushvalue(lua, 3);
       const stepsLeft = matcher.stepsLeft;
       const count = pushCaptures(lua, match, true);
-      // The function may match patterns itself, with this same matcher.
+      // The function may match patterns too, with this same matcher.
       api.lua_call(lua, count, 1);
       matcher.stepsLeft = stepsLeft;
     }
@@ -246,7 +246,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     return instance.memory.latin1Slice(pointer, instance.memory.indexOf(0, pointer));
   }
 
-  /** Bytes that become a string of Lua: outside of its memory, since that moves. */
+  /** Bytes of a future Lua string: outside of Lua's memory, because that moves. */
   class ByteList {
     readonly #lua: LuaPointer;
     #buffer = Buffer.allocUnsafe(256);
@@ -261,7 +261,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
       this.#buffer[this.#length++] = byte;
     }
 
-    /** Adds what lies at an address of the instance. */
+    /** Adds the bytes at an address of the instance. */
     add(address: number, length: number): void {
       if (this.#length + length > this.#buffer.length) this.#makeRoom(length);
       host.charge(length);

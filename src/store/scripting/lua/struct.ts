@@ -1,4 +1,4 @@
-/** `struct.*`: packing numbers and strings by a format, as the library of that name in Redis does on 64-bit machines. */
+/** `struct.*`: packing numbers and strings by a format, as Redis' library of that name does on 64-bit machines. */
 import type { LuaLibrary } from "./globals.ts";
 import type { LuaHost } from "./host.ts";
 import { type LuaPointer, LuaType } from "./instance.ts";
@@ -47,7 +47,7 @@ export function structLibrary(host: LuaHost): LuaLibrary {
         const address = instance.addressOfArgument(lua, position++);
         const available = instance.lengthFound;
         const wanted = size === 0 ? available : size;
-        // One too far, as the original counts.
+        // One too many, as in the original.
         if (available < wanted) instance.raiseArgument(lua, position, "string too short");
         add(Buffer.from(instance.memory.subarray(address, address + wanted)));
         if (letter === "s") add(Buffer.alloc(1));
@@ -71,7 +71,7 @@ export function structLibrary(host: LuaHost): LuaLibrary {
     const expect = (size: number): void => {
       if (size > length || at > length - size) instance.raiseArgument(lua, 2, "data string too short");
     };
-    // Before any option is looked at, an unknown one too.
+    // Before any option is read, even an unknown one.
     if (!format.isEmpty) expect(0);
     for (let option = format.next(at); option !== undefined; option = format.next(at)) {
       const { letter } = option;
@@ -144,7 +144,7 @@ class Format {
   #at = 0;
   #alignment = 1;
 
-  /** `passesUnknown`: letters and digits that stand for nothing are passed over, as `struct.size` does in Redis. */
+  /** `passesUnknown`: unknown letters and digits are skipped, as `struct.size` does in Redis. */
   constructor(host: LuaHost, lua: LuaPointer, { passesUnknown = false } = {}) {
     this.#host = host;
     this.#lua = lua;
@@ -156,7 +156,7 @@ class Format {
     return this.#text === "" || this.#text.startsWith("\0");
   }
 
-  /** The next option that stands for data at offset `at`; those that set something are obeyed on the way. */
+  /** The next option with data at offset `at`; options that change settings are applied on the way. */
   next(at: number): Option | undefined {
     for (;;) {
       const letter = this.#text.charAt(this.#at);
@@ -208,7 +208,7 @@ class Format {
 
   #refuseLetter(letter: string): never {
     const { instance } = this.#host;
-    // As luaL_argerror words it, whose message would have to be kept for good.
+    // As in luaL_argerror, whose message would have to be stored permanently.
     return instance.raise(
       this.#lua,
       `bad argument #1 to '${this.#functionName()}' (invalid format option '${letter}')`,

@@ -1,21 +1,21 @@
 /**
- * `table.sort` in place of Lua's own, which nothing bounds: comparisons of long
- * strings, and orders made to be quadratic. The same quicksort, so that equal
- * elements end up where Lua would leave them; each comparison is counted.
+ * `table.sort` instead of Lua's own, which is unbounded: comparisons of long
+ * strings, and orders chosen to be quadratic. The same quicksort, so that equal
+ * elements end up where Lua puts them; each comparison is counted.
  */
 import type { HostFunctions, LuaHost } from "./host.ts";
 import { type LuaPointer, LuaType } from "./instance.ts";
 
-/** What one comparison and its moves charge, beside the bytes of strings. */
+/** The charge for one comparison and its moves, beside the bytes of strings. */
 const COMPARISON_WORK = 16;
-/** `table.insert` moves at most so many elements; Lua would go on for 2^31. */
+/** `table.insert` moves at most this many elements; Lua would continue to 2^31. */
 export const INSERT_MOVES_MAX = 10_000_000;
 
 export function tableFunctions(host: LuaHost): HostFunctions {
   const { instance } = host;
   const { api } = instance;
 
-  /** True if the value at stack index `first` comes before that at `second`; both negative. */
+  /** True if the value at stack index `first` orders before that at `second`; both negative. */
   function isLess(lua: LuaPointer, first: number, second: number): boolean {
     const length = api.lua_type(lua, first) === LuaType.string ? api.lua_objlen(lua, first) : 0;
     host.charge(COMPARISON_WORK + length);
@@ -39,7 +39,7 @@ export function tableFunctions(host: LuaHost): HostFunctions {
     let lower = from;
     let upper = to;
     while (lower < upper) {
-      // The least, the middle and the greatest in order; then the middle is the pivot.
+      // Sorts the lowest, the middle and the highest element; then the middle is the pivot.
       api.lua_rawgeti(lua, 1, lower);
       api.lua_rawgeti(lua, 1, upper);
       if (isLess(lua, -1, -2)) putBack(lua, lower, upper);
@@ -61,7 +61,7 @@ export function tableFunctions(host: LuaHost): HostFunctions {
       api.lua_rawgeti(lua, 1, upper - 1);
       putBack(lua, middle, upper - 1);
       const border = partition(lua, lower, upper);
-      // The smaller side by recursion, so that it nests as deep as the logarithm.
+      // Recurses into the smaller side, so the depth is logarithmic.
       if (border - lower < upper - border) {
         sortRange(lua, lower, border - 1);
         lower = border + 1;
@@ -72,7 +72,7 @@ export function tableFunctions(host: LuaHost): HostFunctions {
     }
   }
 
-  /** Parts what is between `lower` and `upper` by the pivot on the stack, which it pops; returns the pivot's place. */
+  /** Partitions the range from `lower` to `upper` by the pivot on the stack, and pops it; returns the pivot's index. */
   function partition(lua: LuaPointer, lower: number, upper: number): number {
     let left = lower;
     let right = upper - 1;

@@ -42,7 +42,7 @@ for (const [source, tokens] of rows)
     assert.equal(tokensOf(source), tokens);
   });
 
-test("the line of a token is the one it starts on", () => {
+test("the line of a token is the line of its start", () => {
   const tokens = new LuaTokens("a\nb [[\n\n]] c");
   const lines: number[] = [];
   while (tokens.next() !== Token.end) lines.push(tokens.line);

@@ -1,4 +1,4 @@
-/** The tokens of Lua 5.1, as its own lexer cuts them (llex.c), for those who count and do not compile. */
+/** The tokens of Lua 5.1, as its own lexer splits them (llex.c), for counting without compiling. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 export const Token = {
@@ -19,7 +19,7 @@ export const Token = {
   assign: 10,
   /** `;` */
   separator: 11,
-  /** Operators and literals that change nothing for a count. */
+  /** Operators and literals without effect on the count. */
   other: 12,
   local: 13,
   function: 14,
@@ -80,10 +80,10 @@ export class LuaTokens {
   readonly #source: Bytes;
   #at = 0;
   #start = 0;
-  /** Of the line feeds before it. */
+  /** Line feeds before it. */
   #line = 1;
   #countedTo = 0;
-  /** What the last string says, where its characters are not those of the source. */
+  /** The content of the last string, if its characters differ from the source. */
   #decoded: Bytes | undefined;
   /** Of the last string, without its quotes. */
   #contentStart = 0;
@@ -93,7 +93,7 @@ export class LuaTokens {
     this.#source = source;
   }
 
-  /** The line of the last token, counted when it is asked for. */
+  /** The line of the last token, counted on demand. */
   get line(): number {
     for (let at = this.#source.indexOf("\n", this.#countedTo); at >= 0 && at < this.#start; ) {
       this.#line += 1;
@@ -103,7 +103,7 @@ export class LuaTokens {
     return this.#line;
   }
 
-  /** The last token as written; of a string, what it says. */
+  /** The last token as written; of a string, its content. */
   text(): Bytes {
     return this.#decoded ?? this.#source.slice(this.#contentStart, this.#contentEnd);
   }
@@ -168,7 +168,7 @@ export class LuaTokens {
     return keywords.get(source.slice(this.#start, at)) ?? Token.name;
   }
 
-  /** As `read_numeral`: what it takes may be no number. */
+  /** As `read_numeral`: the result may not be a number. */
   #number(): Token {
     const source = this.#source;
     let at = this.#at;
@@ -205,7 +205,7 @@ export class LuaTokens {
     while (this.#at < source.length && !isLineEnd(source.charCodeAt(this.#at))) this.#at += 1;
   }
 
-  /** The equals signs between the brackets that open a long string at a place, and goes behind them; -1 if none does. */
+  /** The number of equals signs between the brackets that open a long string, which it skips; -1 if there is none. */
   #longLevel(start: number): number {
     const source = this.#source;
     let at = start + 1;
@@ -215,7 +215,7 @@ export class LuaTokens {
     return at - start - 1;
   }
 
-  /** Goes behind the end of a long string. Returns where its content ends. */
+  /** Skips the end of a long string. Returns the end of its content. */
   #skipLong(level: number): number {
     const end = this.#source.indexOf(`]${"=".repeat(level)}]`, this.#at);
     if (end < 0) {
@@ -233,7 +233,7 @@ export class LuaTokens {
     if (isLineEnd(source.charCodeAt(start))) start += isLineEndPair(source, start) ? 2 : 1;
     this.#content(start, end);
     const content = source.slice(start, end);
-    // Any end of a line is a line feed there.
+    // Any line break is a line feed there.
     if (content.includes("\r")) this.#decoded = content.replace(/\r\n|\n\r|\r/g, "\n");
     return Token.string;
   }
@@ -246,7 +246,7 @@ export class LuaTokens {
     for (;;) {
       const unit = source.charCodeAt(at);
       if (unit === quote) break;
-      // It has no end, so nothing behind it is compiled.
+      // It has no end, so nothing after it is compiled.
       if (Number.isNaN(unit) || isLineEnd(unit)) {
         this.#at = source.length;
         return Token.other;
@@ -311,7 +311,7 @@ function isLineEnd(unit: number): boolean {
   return unit === LINE_FEED || unit === RETURN;
 }
 
-/** Two different ends of a line that are one. */
+/** Two different line break characters that are one. */
 function isLineEndPair(source: Bytes, at: number): boolean {
   const one = source.charCodeAt(at);
   const other = source.charCodeAt(at + 1);

@@ -1,7 +1,7 @@
 /**
- * Whole numbers in any base, as C's `strtoul` reads them where a `long` has 64
- * bits, as where Redis runs: in WebAssembly it has 32, and `tonumber(text, 16)`
- * of nine digits would be another number.
+ * Integers in any base, as C's `strtoul` reads them with a `long` of 64 bits, as
+ * where Redis runs: in WebAssembly it has 32, and `tonumber(text, 16)` of nine
+ * digits would be another number.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
@@ -12,8 +12,8 @@ const ULONG_MAX = 2n ** 64n - 1n;
 const EXACT_DIGITS = 10;
 
 /**
- * The number that the text begins with; its digits must be of this base (2 to 36). Beyond 64 bits it is the largest, and a
- * `0x` with nothing behind it is none.
+ * The number at the start of the text, whose digits must be of this base (2 to 36). Beyond 64 bits it is the largest,
+ * and a `0x` without digits is not a number.
  */
 export function readUnsigned(text: Bytes, base: number): number | undefined {
   const [, sign, written = "0"] = PARTS.exec(text) ?? [];

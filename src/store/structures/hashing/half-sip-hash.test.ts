@@ -20,7 +20,7 @@ test("HalfSipHash-1-3 of the published inputs", () => {
   }
 });
 
-test("a long string hashes as the plain rule says, across every window border", () => {
+test("a long string hashes as by the plain rule, across every window border", () => {
   const bytes = Array.from({ length: 40_000 }, (_, i) => String.fromCharCode((i * 7 + (i >> 8)) & 255)).join("");
   for (const length of [159, 160, 161, 163, 16_383, 16_384, 16_385, 16_388, 32_768, 32_771, 40_000]) {
     const text = bytes.slice(0, length);
@@ -28,7 +28,7 @@ test("a long string hashes as the plain rule says, across every window border", 
   }
 });
 
-/** The same function written from the paper, for clearness alone. */
+/** The same function as in the paper, for clarity only. */
 function plainHash(key0: number, key1: number, bytes: string): number {
   const v: [number, number, number, number] = [key0, key1, key0 ^ 0x6c796765, key1 ^ 0x74656462];
   const rotate = (word: number, count: number): number => (word << count) | (word >>> (32 - count));

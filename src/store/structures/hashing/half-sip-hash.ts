@@ -1,15 +1,15 @@
 /**
  * HalfSipHash-1-3: a keyed 32-bit hash (Aumasson and Bernstein, "SipHash: a
- * fast short-input PRF"; one round per word, three at the end). Whoever does
- * not know the key cannot choose inputs that fall into one bucket, which is
- * what keeps a hash table of strangers' keys fast (threats A-20).
+ * fast short-input PRF"; one round per word, three at the end). Without the key,
+ * nobody can choose inputs that fall into one bucket, so a hash table of
+ * untrusted keys stays fast (threats A-20).
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
-/** From this length on, copying the bytes out of the string and reading words beats reading them one by one. */
+/** From this length on, copying the bytes out of the string and reading words is faster than reading single bytes. */
 const COPY_LENGTH_MIN = 160;
 
-/** Bytes that are copied out at a time; a multiple of four. */
+/** Bytes per copy; a multiple of four. */
 const WINDOW_BYTES = 16_384;
 
 const windowBytes = Buffer.alloc(WINDOW_BYTES);

@@ -1,4 +1,4 @@
-/** MurmurHash64A beside a plain one in 64-bit integers. */
+/** MurmurHash64A against a plain one in 64-bit integers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bytes } from "../../../kernel/bytes.ts";
@@ -26,7 +26,7 @@ function plainHash(bytes: Bytes): bigint {
   return hash ^ (hash >> 47n);
 }
 
-test("the hash in halves is the hash in whole numbers", () => {
+test("the hash in halves equals the hash in 64-bit integers", () => {
   for (let seed = 1; seed <= 2_000; seed += 1) {
     const random = seededRandom(seed);
     const bytes = String.fromCharCode(...Array.from({ length: random.below(40) }, () => random.below(256)));

@@ -1,7 +1,7 @@
 /**
- * MurmurHash64A (Austin Appleby), whose 64 bits are kept as two halves of 32:
- * the hash under Redis' HyperLogLogs, with Redis' seed. Not for hash tables:
- * the seed is known to everybody.
+ * MurmurHash64A (Austin Appleby), whose 64 bits are two halves of 32: the hash
+ * of Redis' HyperLogLogs, with Redis' seed. Not for hash tables, because the
+ * seed is public.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
@@ -12,7 +12,7 @@ const FACTOR_LOW = 0x5bd1e995;
 /** The 64 bits of the last hash; both halves unsigned. */
 export const hashed = { high: 0, low: 0 };
 
-// The number that is being worked on.
+// The current value of the computation.
 let high = 0;
 let low = 0;
 

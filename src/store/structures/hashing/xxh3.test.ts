@@ -52,7 +52,7 @@ test("the hash of the published inputs", () => {
   }
 });
 
-test("a part of a larger buffer hashes as the part", () => {
+test("a part of a larger buffer has the hash of the part", () => {
   const whole = Buffer.from(Array.from({ length: 2_000 }, (_, i) => (i - 3) & 255));
   assert.equal(xxh3Hex(whole.subarray(3, 1_028)), "78c86e91ee939852");
 });

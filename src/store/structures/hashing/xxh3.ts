@@ -7,9 +7,9 @@
  *     17 .. 240           pairs of words from both ends, each pair one multiplication
  *     more                stripes of 64 bytes into eight 64-bit lanes, scrambled after every 16 stripes
  *
- * Long input is where the time goes, so there a 64-bit lane is two 32-bit
- * halves and no bigint is made; the few multiplications of short input and of
- * the end are bigints, which read like the specification.
+ * Long input takes the time, so there a 64-bit lane is two 32-bit halves without
+ * bigints; the few multiplications of short input and of the end are bigints,
+ * as in the specification.
  */
 import { type Bytes, bufferFrom } from "../../../kernel/bytes.ts";
 
@@ -38,7 +38,7 @@ const MIDDLE_LENGTH_MAX = 240;
 
 const STRIPE_BYTES = 64;
 const LANE_COUNT = 8;
-/** Each stripe moves on by this much in the secret. */
+/** Each stripe advances by this much in the secret. */
 const SECRET_STEP_BYTES = 8;
 const STRIPES_PER_BLOCK = (SECRET.length - STRIPE_BYTES) / SECRET_STEP_BYTES;
 
@@ -89,7 +89,7 @@ function hashPairs(input: Buffer): bigint {
   return avalanche(bits64(sum));
 }
 
-/** 129 to 240 bytes: every 16 bytes, the secret anew after the first eight. */
+/** 129 to 240 bytes: every 16 bytes, with the secret from its start again after the first eight. */
 function hashMiddle(input: Buffer): bigint {
   const length = input.length;
   let sum = BigInt(length) * PRIME64_1;
@@ -196,13 +196,13 @@ function foldedProduct(left: bigint, right: bigint): bigint {
   return bits64(product) ^ (product >> 64n);
 }
 
-/** The finish of XXH3. */
+/** The final mix of XXH3. */
 function avalanche(word: bigint): bigint {
   const mixed = bits64((word ^ (word >> 37n)) * PRIME_MIX_1);
   return mixed ^ (mixed >> 32n);
 }
 
-/** The finish of XXH64, which XXH3 keeps for up to three bytes. */
+/** The final mix of XXH64, which XXH3 uses for up to three bytes. */
 function avalanche64(word: bigint): bigint {
   const once = bits64((word ^ (word >> 33n)) * PRIME64_2);
   const twice = bits64((once ^ (once >> 29n)) * PRIME64_3);

@@ -1,14 +1,14 @@
 /**
- * Binary floating point of any precision in exact arithmetic: what `strtod`
- * and `strtold` do, for texts that JavaScript cannot read (hexadecimal) and for
- * the 80-bit format that it does not have.
+ * Binary floating point of any precision in exact arithmetic: as `strtod` and
+ * `strtold`, for texts that JavaScript cannot read (hexadecimal) and for the
+ * 80-bit format that it does not have.
  *
  * A value is `mantissa * 2^exponent`; rounding is to nearest, ties to even.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 export interface BinaryFloat {
-  /** Carries the sign. Zero has no sign here. */
+  /** Includes the sign. Zero has no sign here. */
   readonly mantissa: bigint;
   /** `Infinity` for ±infinity; the mantissa is then ±1. */
   readonly exponent: number;
@@ -29,18 +29,18 @@ const DECIMAL = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?$/;
 const HEXADECIMAL = /^([+-]?)0[xX](?:([\da-fA-F]+)(?:\.([\da-fA-F]*))?|\.([\da-fA-F]+))(?:[pP]([+-]?\d+))?$/;
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
 
-/** Beyond any exponent that digits of a bounded text could balance. */
+/** Beyond any exponent that the digits of a bounded text could compensate. */
 const EXPONENT_SIZE_MAX = 1e12;
 /** log2(10), from below and from above. */
 const BITS_PER_DIGIT_MIN = 3.3219;
 const BITS_PER_DIGIT_MAX = 3.322;
-/** More bits than any mantissa needs for its rounding, beside a sticky bit. */
+/** More bits than any mantissa needs for rounding, in addition to a sticky bit. */
 const GUARD_BITS = 2;
 
 /**
- * The number that a whole text spells, in one of the forms of `strtod`: decimal, hexadecimal, `inf`, `infinity`.
- * Undefined for anything else, for NaN, and, as Redis has it, for a finite number that overflows or that is not zero
- * but rounds to zero. No spaces.
+ * The number of a whole text, in one of the forms of `strtod`: decimal, hexadecimal, `inf`, `infinity`. Undefined for
+ * anything else, for NaN, and, as in Redis, for a finite number that overflows or that is not zero but rounds to zero.
+ * No spaces.
  */
 export function parseBinaryFloat(text: Bytes, format: BinaryFormat): BinaryFloat | undefined {
   const infinite = INFINITE.exec(text);
@@ -63,7 +63,7 @@ export function parseBinaryFloat(text: Bytes, format: BinaryFormat): BinaryFloat
 
 /** `digits * 10^exponent` in a format. `digits` is not zero. */
 function roundDecimal(digits: Bytes, exponent: number, format: BinaryFormat): BinaryFloat {
-  // A power of ten is as long as its exponent is large: decide the hopeless cases without it.
+  // The length of a power of ten grows with its exponent: decide the extreme cases without it.
   const magnitude = digits.length + exponent;
   if ((magnitude - 1) * BITS_PER_DIGIT_MIN > format.magnitudeMax && magnitude > 1)
     return { mantissa: 1n, exponent: Number.POSITIVE_INFINITY };
@@ -71,7 +71,7 @@ function roundDecimal(digits: Bytes, exponent: number, format: BinaryFormat): Bi
 
   const mantissa = BigInt(digits);
   if (exponent >= 0) return roundBinary({ mantissa: mantissa * 10n ** BigInt(exponent), exponent: 0 }, format);
-  // Enough bits for the quotient to have a full mantissa; what the division leaves over becomes a last, sticky bit.
+  // Enough bits for a full mantissa of the quotient; the remainder becomes a last, sticky bit.
   const divisor = 10n ** BigInt(-exponent);
   const shift = Math.max(0, format.mantissaBits + GUARD_BITS + Math.ceil(-magnitude * BITS_PER_DIGIT_MAX) + 4);
   const scaled = mantissa << BigInt(shift);
@@ -103,7 +103,7 @@ export function roundBinary(value: BinaryFloat, format: BinaryFormat): BinaryFlo
   return { mantissa: negative ? -size : size, exponent };
 }
 
-/** The number of bits of a value that is not negative; 0 for 0. */
+/** The number of bits of a non-negative value; 0 for 0. */
 function bitLength(value: bigint): number {
   if (value === 0n) return 0;
   const digits = value.toString(16);

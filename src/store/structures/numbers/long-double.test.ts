@@ -5,7 +5,7 @@ import { redisMissing, startRedis } from "../../../../test/differential/redis-pr
 import { type Random, seededRandom } from "../../../kernel/random.ts";
 import { addLongDoubles, formatLongDouble, isInfinite, parseLongDouble } from "./long-double.ts";
 
-/** The sum as text, `refused` for a text that is no number, `not finite` for a sum that is none. */
+/** The sum as text, `refused` for an invalid number, `not finite` for an infinite or NaN sum. */
 function sum(one: string, other: string): string {
   const left = parseLongDouble(one);
   const right = parseLongDouble(other);
@@ -55,7 +55,7 @@ const sums: readonly (readonly [one: string, other: string, expected: string])[]
   ["1".repeat(5_120), "1", "refused"],
 ];
 
-test("sums are those of an 80-bit long double, printed with 17 digits behind the point at most", () => {
+test("sums are those of an 80-bit long double, printed with at most 17 digits after the point", () => {
   for (const [one, other, expected] of sums) assert.equal(sum(one, other), expected, `${one} + ${other}`);
 });
 
@@ -67,7 +67,7 @@ test("infinities are numbers until they are added", () => {
   assert.equal(parseLongDouble("info"), undefined);
 });
 
-test("a text as long as Redis takes is read in a moment, whatever it says", () => {
+test("any text of Redis' maximum length is read fast", () => {
   for (const text of [
     `1${"0".repeat(5_118)}`,
     `0.${"0".repeat(4_900)}1`,
@@ -109,7 +109,7 @@ test("random sums are redis-server's to the last digit", { skip: redisMissing },
   }
 });
 
-/** Numbers of all sizes and notations, many near each other so that sums cancel, and a few that are none. */
+/** Numbers of all sizes and notations, many near each other so that sums cancel, and a few invalid ones. */
 function randomNumber(random: Random): string {
   const sign = ["", "", "-", "+"][random.below(4)] ?? "";
   const digits = (countMax: number): string =>

@@ -13,11 +13,11 @@ const LONG_DOUBLE: BinaryFormat = { mantissaBits: 64, exponentMin: -16_445, magn
 /** Redis reads the text into a buffer of 5 KiB, with a zero at its end. */
 const TEXT_LENGTH_MAX = 5 * 1024 - 1;
 
-/** Digits behind the point that Redis prints. */
+/** Digits after the point that Redis prints. */
 const FRACTION_DIGITS = 17;
 const FRACTION_SCALE = 10n ** BigInt(FRACTION_DIGITS);
 
-/** The number that a whole text spells, or undefined (`string2ld` in Redis). Infinities are numbers here, NaN is not. */
+/** The number of a whole text, or undefined (`string2ld` in Redis). Infinities are numbers here, NaN is not. */
 export function parseLongDouble(text: Bytes): LongDouble | undefined {
   return text.length > TEXT_LENGTH_MAX ? undefined : parseBinaryFloat(text, LONG_DOUBLE);
 }
@@ -26,7 +26,7 @@ export function isInfinite(value: LongDouble): boolean {
   return value.exponent === Number.POSITIVE_INFINITY;
 }
 
-/** The sum, or undefined where it would be infinite or NaN. */
+/** The sum, or undefined if it would be infinite or NaN. */
 export function addLongDoubles(one: LongDouble, other: LongDouble): LongDouble | undefined {
   if (isInfinite(one) || isInfinite(other)) return undefined;
   const exponent = Math.min(one.exponent, other.exponent);

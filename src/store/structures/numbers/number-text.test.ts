@@ -36,7 +36,7 @@ const integers: readonly (readonly [text: string, expected: number | bigint | un
   ["123456789012345678901", undefined],
 ];
 
-test("an integer is what printing it gives back, within 64 bits", () => {
+test("only the printed form of a 64-bit integer is an integer", () => {
   for (const [text, expected] of integers) assert.equal(parseInteger(text), expected, JSON.stringify(text));
 });
 
@@ -87,11 +87,11 @@ const doubles: readonly (readonly [text: string, expected: number | undefined])[
   ["infinit", undefined],
 ];
 
-test("a double is what strtod takes, without spaces, NaN, overflow and underflow", () => {
+test("a double is any text that strtod accepts, without spaces, NaN, overflow and underflow", () => {
   for (const [text, expected] of doubles) assert.equal(parseFloat64(text), expected, JSON.stringify(text));
 });
 
-test("a long text that is no number is refused in linear time", () => {
+test("a long invalid number is refused in linear time", () => {
   assert.equal(parseFloat64(`${"1".repeat(1_000_000)}x`), undefined);
   assert.equal(parseFloat64(`0x${"1".repeat(1_000_000)}x`), undefined);
   assert.equal(parseFloat64(`${"0".repeat(1_000_000)}e-5`), 0);

@@ -1,8 +1,8 @@
 /**
- * Numbers as Redis 7.0 reads and prints them. Integers are strict: what is
- * accepted is exactly what printing the number gives back, so a counter can be
- * kept as its text. Doubles are whatever C's `strtod` takes. The 80-bit numbers
- * of INCRBYFLOAT are in `long-double.ts`.
+ * Numbers as Redis 7.0 reads and prints them. Integers are strict: only the
+ * printed form of a number is accepted, so a counter can be stored as its text.
+ * Doubles are all texts that C's `strtod` accepts. The 80-bit numbers of
+ * INCRBYFLOAT are in `long-double.ts`.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { type BinaryFormat, parseBinaryFloat } from "./binary-float.ts";
@@ -16,8 +16,8 @@ const SAFE_DIGITS = 15;
 const INTEGER_LENGTH_MAX = 20;
 
 /**
- * The signed 64-bit integer that `bytes` spells, or undefined: no plus, no space, no leading zero, no `-0` (string2ll in
- * Redis). A number where that is exact, a bigint beyond ±(2^53 - 1).
+ * The signed 64-bit integer of `bytes`, or undefined: no plus, no space, no leading zero, no `-0` (string2ll in Redis).
+ * A number if that is exact, a bigint beyond ±(2^53 - 1).
  */
 export function parseInteger(bytes: Bytes): number | bigint | undefined {
   const length = bytes.length;
@@ -51,13 +51,13 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const NONZERO_MANTISSA = /^[^eE]*[1-9]/;
 
 /**
- * The double that `bytes` spell, or undefined (`string2d` in Redis): decimal, hexadecimal, `inf` or `infinity` in any
- * case; no spaces, no NaN, nothing that overflows, nothing that is not zero but rounds to zero.
+ * The double of `bytes`, or undefined (`string2d` in Redis): decimal, hexadecimal, `inf` or `infinity` in any case; no
+ * spaces, no NaN, no overflow, nothing that is not zero but rounds to zero.
  */
 export function parseFloat64(bytes: Bytes): number | undefined {
   if (!DECIMAL.test(bytes)) {
     const parsed = parseBinaryFloat(bytes, DOUBLE);
-    // Exact: the mantissa has 53 bits at most and the exponent is in range. Infinity comes out of 2 ** Infinity.
+    // Exact: the mantissa has at most 53 bits and the exponent is in range. 2 ** Infinity is Infinity.
     return parsed === undefined ? undefined : Number(parsed.mantissa) * 2 ** parsed.exponent;
   }
   const value = Number(bytes);
@@ -66,9 +66,9 @@ export function parseFloat64(bytes: Bytes): number | undefined {
 }
 
 /**
- * A double as the store replies it: the shortest text that reads back as the same number, as Redis prints them since 7.2,
- * and `inf`, `-inf`. JavaScript spells it, so that a client which checks that a number is spelled as it would spell it
- * itself takes it for a number.
+ * A double in a reply: the shortest text that reads back as the same number, as Redis prints them since 7.2, and `inf`,
+ * `-inf`. Printed by JavaScript, so that a client that compares a number with its own spelling of it recognizes it as a
+ * number.
  */
 export function formatDouble(value: number): Bytes {
   if (Number.isFinite(value)) return Object.is(value, -0) ? "-0" : `${value}`;

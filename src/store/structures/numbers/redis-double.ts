@@ -1,7 +1,7 @@
 /**
- * A double as Redis 7.0 prints it, and as every Redis puts it into the digest of
- * its data: up to 17 digits, so 3.1 is `3.1000000000000001`, where we and Redis
- * since 7.2 answer the shortest text.
+ * A double as Redis 7.0 prints it, and as all versions of Redis put it into the
+ * digest of their data: up to 17 digits, so 3.1 is `3.1000000000000001`, where
+ * larder and Redis since 7.2 reply with the shortest text.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
@@ -27,7 +27,7 @@ export function doubleOfRedis70(value: number): Bytes {
   return digits.length > exponent + 1 ? `${sign}${whole}.${digits.slice(exponent + 1)}` : `${sign}${whole}`;
 }
 
-/** `toExponential` to 17 digits, but a value exactly in the middle goes to the even digit, as in C, not away from zero. */
+/** `toExponential` to 17 digits, but a value exactly in the middle is rounded to the even digit, as in C. */
 function roundToEven(value: number): string {
   const nearest = value.toExponential(DOUBLE_DIGITS - 1);
   // With one digit more a middle is exact: a double whose digits end there differs from any other by more than that.
@@ -38,7 +38,7 @@ function roundToEven(value: number): string {
   return isExact(value, longer) ? lower : nearest;
 }
 
-/** True if a text with 18 digits is the double itself and not only near it. */
+/** True if a text with 18 digits is exactly the double. */
 function isExact(value: number, text: string): boolean {
   const padded = value.toExponential(100);
   return /^-?\d\.\d{17}0{83}e/.test(padded) && padded.startsWith(text.slice(0, text.indexOf("e")));

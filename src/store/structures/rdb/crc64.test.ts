@@ -15,14 +15,14 @@ test("the checksum of nothing is zero", () => {
   assert.equal(buffer.readBigUInt64LE(0), 0n);
 });
 
-test("whole steps of eight bytes and what is left over give one checksum", () => {
+test("steps of eight bytes and a remainder give one checksum", () => {
   const buffer = Buffer.alloc(CRC64_BYTES);
   const bytes = Buffer.from("This is a test of the emergency broadcast system.");
   writeCrc64(bytes, bytes.length, { buffer, offset: 0 });
   assert.equal(buffer.readBigUInt64LE(0), 0x42153dc5db99540fn);
 });
 
-test("parts that are added one after the other have the checksum of the whole", () => {
+test("parts added one after the other have the checksum of the whole", () => {
   const buffer = Buffer.alloc(CRC64_BYTES);
   const bytes = Buffer.from("--This is a test of the emergency broadcast system.--");
 

@@ -1,11 +1,11 @@
 /**
  * CRC-64 with the polynomial of Jones (0xad93d23594c935a9), reflected, without
- * inversion at either end: the checksum under Redis' dumps. The 64 bits are
- * kept as two halves of 32.
+ * inversion at either end: the checksum of Redis' dumps. The 64 bits are two
+ * halves of 32.
  *
- * Eight bytes are taken at a time: a table for each of them says what the byte
- * does to the sum after the bytes behind it. That is 2.3 times as fast as single
- * bytes, and the checksum is most of what a long dump costs.
+ * Eight bytes are processed at a time: a table for each of them has the effect of
+ * the byte on the sum after the bytes that follow it. That is 2.3 times as fast as
+ * single bytes, and the checksum is most of the cost of a long dump.
  */
 
 /** The polynomial with its bits in reverse. */
@@ -14,7 +14,7 @@ const POLYNOMIAL_LOW = 0xac4bc9b5;
 
 const STEP_BYTES = 8;
 
-/** For a byte with `distance` bytes behind it in its step: at `distance * 256 + byte`. */
+/** For a byte followed by `distance` bytes in its step: at `distance * 256 + byte`. */
 const tableHigh = new Uint32Array(STEP_BYTES * 256);
 const tableLow = new Uint32Array(STEP_BYTES * 256);
 for (let byte = 0; byte < 256; byte += 1) {
@@ -42,7 +42,7 @@ for (let index = 256; index < tableLow.length; index += 1) {
 /** Bytes of a checksum. */
 export const CRC64_BYTES = 8;
 
-/** A checksum that grows with what is added. */
+/** An incremental checksum. */
 export class Crc64 {
   #high = 0;
   #low = 0;
@@ -100,7 +100,7 @@ export class Crc64 {
     return this;
   }
 
-  /** Writes the checksum of all that was added to `buffer` at `offset`, lowest byte first. */
+  /** Writes the checksum of all added bytes to `buffer` at `offset`, lowest byte first. */
   writeTo(buffer: Buffer, offset: number): void {
     buffer.writeUInt32LE(this.#low >>> 0, offset);
     buffer.writeUInt32LE(this.#high >>> 0, offset + 4);

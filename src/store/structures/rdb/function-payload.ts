@@ -1,6 +1,6 @@
 /**
- * Libraries of functions in the format of Redis' files, as FUNCTION DUMP and
- * RESTORE carry them.
+ * Libraries of functions in the format of Redis' files, for FUNCTION DUMP and
+ * RESTORE.
  *
  *     | 245, code | 245, code | … | version u16 | CRC-64 of all before it |      lowest byte first
  *
@@ -14,7 +14,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { PayloadWriter } from "./payload-writer.ts";
 
 const LIBRARY = 245;
-/** What a release candidate of Redis 7.0 wrote. */
+/** Written by a release candidate of Redis 7.0. */
 const LIBRARY_BEFORE_RELEASE = 246;
 /** The version of Redis 7.0. */
 const VERSION = 10;
@@ -28,7 +28,7 @@ export function writeLibraries(codes: readonly Bytes[]): Buffer {
 /**
  * The code of each library of a dump.
  *
- * @throws {CommandError} where it is none, in the words of Redis
+ * @throws {CommandError} if it is invalid, in the words of Redis
  */
 export function readLibraries(payload: Buffer): Bytes[] {
   const content = openPayload(payload);

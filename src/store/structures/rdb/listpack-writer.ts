@@ -1,10 +1,10 @@
-/** Writes a listpack, the flat form of Redis that is drawn in `packed-lists.ts`. */
+/** Writes a listpack, the flat form of Redis that `packed-lists.ts` describes. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
 const HEADER_BYTES = 6;
-/** In the count of 16 bits: too many to tell. */
+/** In the count of 16 bits: too many to count. */
 const COUNT_UNKNOWN = 0xffff;
-/** What the longest head and tail of an element take. */
+/** Upper bound of the head and tail of an element. */
 const FRAME_BYTES_MAX = 16;
 
 export class ListpackWriter {
@@ -12,7 +12,7 @@ export class ListpackWriter {
   #length = HEADER_BYTES;
   #count = 0;
 
-  /** A number of 64 bits with a sign. */
+  /** A signed 64-bit number. */
   integer(value: number | bigint): this {
     this.#reserve(FRAME_BYTES_MAX);
     const start = this.#length;
@@ -61,7 +61,7 @@ export class ListpackWriter {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Behind each element stands its length, seven bits a byte, highest first. */
+  /** After each element comes its length, seven bits a byte, highest first. */
   #end(start: number): this {
     const length = this.#length - start;
     const byteCount = length <= 127 ? 1 : length < 16_383 ? 2 : length < 2_097_151 ? 3 : length < 268_435_455 ? 4 : 5;

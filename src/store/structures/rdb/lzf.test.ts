@@ -17,7 +17,7 @@ const rows: readonly (readonly [what: string, hex: string, length: number, text:
   ["nothing", "", 0, ""],
 ];
 
-test("LZF gives what it says, or nothing", () => {
+test("LZF returns exactly the declared length, or undefined", () => {
   for (const [what, hex, length, text] of rows)
     assert.equal(lzfDecompress(Buffer.from(hex, "hex"), length)?.latin1Slice(), text, what);
 });

@@ -2,17 +2,17 @@
  * LZF, the compression of long strings in Redis' dumps: only reading, since a
  * dump need not be compressed.
  *
- *     000nnnnn                      n + 1 bytes as they are follow
- *     nnnooooo oooooooo             n + 2 bytes again, from o + 1 bytes back
- *     111ooooo nnnnnnnn oooooooo    n + 9 bytes again
+ * 000nnnnn                      n + 1 literal bytes follow
+ * nnnooooo oooooooo             repeats n + 2 bytes, from o + 1 bytes back
+ * 111ooooo nnnnnnnn oooooooo    repeats n + 9 bytes
  */
 
-/** Three bytes can stand for 264. */
+/** Three bytes can represent 264. */
 const EXPANSION_MAX = 88;
 
-/** The `length` bytes that were compressed, or undefined if `compressed` does not say exactly so many. */
+/** The `length` bytes that were compressed, or undefined if `compressed` does not have exactly that many. */
 export function lzfDecompress(compressed: Uint8Array, length: number): Buffer | undefined {
-  // A promise that cannot be kept is refused before room is made for it.
+  // An impossible length is refused before memory is allocated for it.
   if (length > compressed.length * EXPANSION_MAX) return undefined;
   const bytes = Buffer.allocUnsafeSlow(length);
   const end = compressed.length;
@@ -37,7 +37,7 @@ export function lzfDecompress(compressed: Uint8Array, length: number): Buffer | 
     if (from >= end) return undefined;
     let source = to - ((control & 0x1f) << 8) - (compressed[from++] as number) - 1;
     if (source < 0 || to + count > length) return undefined;
-    // Byte by byte: the two ranges may overlap, and then what was just written is repeated.
+    // Byte by byte: the two ranges may overlap, and then the bytes just written are repeated.
     for (; count > 0; count -= 1) bytes[to++] = bytes[source++] as number;
   }
   return to === length ? bytes : undefined;

@@ -1,5 +1,5 @@
 /**
- * The face of Redis' RDB format and of the values in it, for import and export,
+ * The public interface of Redis' RDB format and its values, for import and export,
  * which run without a store.
  */
 export { REDIS_VERSION } from "../../command-facts.ts";

@@ -1,27 +1,27 @@
 /**
- * The flat forms in which Redis keeps small collections and puts them into
- * dumps: lists of byte strings and integers in one run of bytes. Numbers are
- * little-endian unless it is said otherwise.
+ * The flat forms of small collections in Redis' memory and dumps: lists of byte
+ * strings and integers in one run of bytes. Numbers are little-endian unless
+ * noted otherwise.
  *
  *     listpack   | bytes u32 | count u16 | entry … | ff |      entry    | encoding, content | its length, backwards |
  *     ziplist    | bytes u32 | last u32 | count u16 | entry … | ff |    entry    | length of the one before | encoding, content |
  *     intset     | width u32 | count u32 | integer … |         in ascending order
  *
- * They come from strangers: every length is checked against the bytes that are
- * there, what is stored twice must agree, and anything else is `badDataFormat`.
+ * They are untrusted: every length is checked against the available bytes,
+ * redundant data must agree, and anything else is `badDataFormat`.
  */
 import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";
 
-/** Called for each element before it is made, with its length in bytes. */
+/** Called for each element before it is created, with its length in bytes. */
 export type Count = (byteCount: number) => void;
 
 const END = 0xff;
-/** In a count of 16 bits: too many to tell. */
+/** In a count of 16 bits: too many to count. */
 const COUNT_UNKNOWN = 0xffff;
 const INTEGER_BYTES_MAX = 20;
 
-/** An element and where it ends. One for all, so that reading allocates nothing but the elements. */
+/** An element and its end. One for all, so that reading allocates only the elements. */
 const found = { element: "", end: 0 };
 
 /** The elements of a listpack. */
@@ -57,7 +57,7 @@ function readListpackElement(blob: Buffer, at: number, count: Count): void {
   else throw badDataFormat;
 }
 
-/** Behind each entry stands its length, seven bits a byte, so that it can be read from the end. Returns what follows. */
+/** After each entry comes its length, seven bits a byte, for reading from the end. Returns the next offset. */
 function checkBackwardsLength(blob: Buffer, at: number, length: number): number {
   const byteCount = length <= 127 ? 1 : length < 16_383 ? 2 : length < 2_097_151 ? 3 : length < 268_435_455 ? 4 : 5;
   if (at + byteCount > blob.length) throw badDataFormat;
@@ -123,7 +123,7 @@ export function readIntset(blob: Buffer, count: Count): Bytes[] {
   for (let i = 0; i < memberCount; i += 1) {
     const at = headerBytes + i * width;
     const value = width === 8 ? blob.readBigInt64LE(at) : blob.readIntLE(at, width);
-    // In order, so that none is there twice.
+    // In order, so that none is repeated.
     if (value <= before) throw badDataFormat;
     before = value;
     count(INTEGER_BYTES_MAX);

@@ -4,10 +4,10 @@ import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import type { PayloadWriter } from "./payload-writer.ts";
 
 const FOOTER_BYTES = 2 + CRC64_BYTES;
-/** That of Redis 7.4, the latest that is read. */
+/** That of Redis 7.4, the latest supported one. */
 const VERSION_MAX = 12;
 
-/** What was written, with its end. */
+/** The written bytes, with the footer. */
 export function closePayload(writer: PayloadWriter, version: number): Buffer {
   const payload = writer.take(FOOTER_BYTES);
   const footer = payload.length - FOOTER_BYTES;
@@ -16,7 +16,7 @@ export function closePayload(writer: PayloadWriter, version: number): Buffer {
   return payload;
 }
 
-/** What stands before the end. Throws `dumpChecksumWrong`. */
+/** The bytes before the footer. Throws `dumpChecksumWrong`. */
 export function openPayload(payload: Buffer): Buffer {
   const footer = payload.length - FOOTER_BYTES;
   if (footer < 0 || payload.readUInt16LE(footer) > VERSION_MAX) throw dumpChecksumWrong;

@@ -1,23 +1,23 @@
 /**
- * Lengths and strings as Redis' dumps spell them.
+ * Lengths and strings as in Redis' dumps.
  *
  *     00nnnnnn                    a length of 6 bits
  *     01nnnnnn nnnnnnnn           of 14 bits
  *     10000000 u32, 10000001 u64  longer ones, highest byte first
- *     11000000 i8, 11000001 i16, 11000010 i32                 a string that spells an integer, lowest byte first
+ * 11000000 i8, 11000001 i16, 11000010 i32                 a string that is an integer, lowest byte first
  *     11000011 length compressed, length, LZF                 a compressed string
  *
- * A string is a length and its bytes. Nothing is trusted: what is promised must
- * be there before room is made for it, and all that is read together is bounded.
+ * A string is a length and its bytes. Nothing is trusted: declared bytes must
+ * exist before memory is allocated for them, and the total is bounded.
  */
 import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";
 import { type Whole, wholeOf } from "../stream-id.ts";
 import { lzfDecompress } from "./lzf.ts";
 
-/** As much as the longest string: what a payload may unfold to. */
+/** The limit of an unpacked payload: that of the longest string. */
 export const UNFOLDED_BYTES_MAX = 512 * 1024 * 1024;
-/** An element takes about so much, however short it is. */
+/** Approximate memory of an element, however short it is. */
 const ELEMENT_BYTES = 16;
 
 export class PayloadReader {
@@ -34,35 +34,35 @@ export class PayloadReader {
     return this.#offset === this.#buffer.length;
   }
 
-  /** Counts one element of a collection. Bound, so that it can be handed on. */
+  /** Counts one element of a collection. Bound, so that it can be passed as a function. */
   readonly countElement = (byteCount: number): void => this.#take(byteCount + ELEMENT_BYTES);
 
   byte(): number {
     return this.#buffer[this.#advance(1)] as number;
   }
 
-  /** A count or a length; one beyond 2^53 is refused, for nothing is so long. */
+  /** A count or a length; one above 2^53 is refused, since nothing is that long. */
   length(): number {
     const first = this.byte();
     if (first >= 0xc0) throw badDataFormat;
     return this.#plainLength(first);
   }
 
-  /** A length that stands for a number of 64 bits. */
+  /** A length that represents a number of 64 bits. */
   wholeLength(): Whole {
     const first = this.byte();
     if (first >= 0xc0) throw badDataFormat;
     return first === 0x81 ? wholeOf(this.#buffer.readBigUInt64BE(this.#advance(8))) : this.#plainLength(first);
   }
 
-  /** How many elements follow: at least one, and each of them takes `bytesEach` bytes of the payload or more. */
+  /** The number of following elements: at least one, each with at least `bytesEach` bytes in the payload. */
   elementCount(bytesEach: number): number {
     const count = this.countFromZero(bytesEach);
     if (count === 0) throw badDataFormat;
     return count;
   }
 
-  /** As `elementCount`, or none. */
+  /** As `elementCount`, but may be zero. */
   countFromZero(bytesEach: number): number {
     const count = this.length();
     if (count > (this.#buffer.length - this.#offset) / bytesEach) throw badDataFormat;
@@ -76,13 +76,13 @@ export class PayloadReader {
     return typeof string === "string" ? string : bytesFrom(string);
   }
 
-  /** A string that holds a collection in a flat form. */
+  /** A string that is a collection in a flat form. */
   blob(): Buffer {
     const string = this.string();
     return typeof string === "string" ? Buffer.from(string, "latin1") : string;
   }
 
-  /** A string: an integer as its digits, anything else as a view of the payload or as bytes of its own. */
+  /** A string: an integer as its digits, anything else as a view of the payload or as separate bytes. */
   string(): Bytes | Buffer {
     const first = this.byte();
     if (first < 0xc0) {
@@ -109,13 +109,13 @@ export class PayloadReader {
     return this.#buffer.readDoubleLE(this.#advance(8));
   }
 
-  /** So many bytes as they are. */
+  /** This many literal bytes. */
   raw(count: number): Bytes {
     const start = this.#advance(count);
     return bytesFrom(this.#buffer, start, start + count);
   }
 
-  /** Eight bytes, lowest first; beyond 2^53 refused. */
+  /** Eight bytes, lowest first; refused above 2^53. */
   number64(): number {
     const value = this.#buffer.readBigUInt64LE(this.#advance(8));
     if (value > Number.MAX_SAFE_INTEGER) throw badDataFormat;
@@ -142,7 +142,7 @@ export class PayloadReader {
     return bytes;
   }
 
-  /** Goes behind `count` bytes, which must be there, and returns where they start. */
+  /** Skips `count` bytes, which must exist, and returns their start. */
   #advance(count: number): number {
     const start = this.#offset;
     if (count > this.#buffer.length - start) throw badDataFormat;

@@ -1,13 +1,13 @@
-/** Writes lengths and strings as Redis' dumps spell them; the forms are drawn in `payload-reader.ts`. */
+/** Writes lengths and strings as in Redis' dumps; `payload-reader.ts` describes the forms. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { replyTooLarge } from "../../errors.ts";
 import { parseInteger } from "../numbers/number-text.ts";
 import type { Whole } from "../stream-id.ts";
 
 const CAPACITY_BYTES_MIN = 128;
-/** Redis' longest string, which a dump is. */
+/** The limit of a string in Redis, and so of a dump. */
 const PAYLOAD_BYTES_MAX = 512 * 1024 * 1024;
-/** `-2147483648`: longer texts are no integers of 32 bits. */
+/** `-2147483648`: longer texts are not integers of 32 bits. */
 const SHORT_INTEGER_LENGTH_MAX = 11;
 
 export class PayloadWriter {
@@ -38,7 +38,7 @@ export class PayloadWriter {
     return this;
   }
 
-  /** A string; one that spells an integer of 32 bits takes one to four bytes. */
+  /** A string; an integer of 32 bits takes one to four bytes. */
   string(bytes: Bytes | Uint8Array): this {
     if (typeof bytes !== "string") return this.length(bytes.length).raw(bytes);
     if (bytes.length <= SHORT_INTEGER_LENGTH_MAX) {
@@ -70,7 +70,7 @@ export class PayloadWriter {
     return this;
   }
 
-  /** What was written, with room behind it for `roomBytes` more. */
+  /** The written bytes, with capacity for `roomBytes` more after them. */
   take(roomBytes: number): Buffer {
     this.#reserve(roomBytes);
     return this.#buffer.subarray(0, this.#length);
@@ -93,7 +93,7 @@ export class PayloadWriter {
     return this;
   }
 
-  /** Makes room for `count` more bytes, possibly in another buffer, and returns where they start. */
+  /** Reserves `count` more bytes, possibly in another buffer, and returns their start. */
   #reserve(count: number): number {
     const start = this.#length;
     const end = start + count;

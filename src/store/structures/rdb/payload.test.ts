@@ -1,4 +1,4 @@
-/** Dumps as redis-server 7.0.15 wrote them, dumps as older and newer ones write them, and damaged ones. */
+/** Dumps of redis-server 7.0.15, of older and newer versions, and damaged ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../kernel/random.ts";
@@ -10,7 +10,7 @@ import { type Dumped, readPayload, writePayload } from "./payload.ts";
 const X64 = "x".repeat(64);
 const Y65 = "y".repeat(65);
 
-/** What redis-server 7.0.15 answered to DUMP. */
+/** Replies of redis-server 7.0.15 to DUMP. */
 const FROM_REDIS: readonly (readonly [what: string, hex: string, value: Dumped])[] = [
   ["an integer of 8 bits", "00c0070a0074cd48a283abce92", { kind: "string", bytes: "7" }],
   ["an integer of 16 bits", "00c1e8030a0089d1478ebac4b764", { kind: "string", bytes: "1000" }],
@@ -102,7 +102,7 @@ const FROM_REDIS: readonly (readonly [what: string, hex: string, value: Dumped])
   ],
 ];
 
-/** A dump of this type and content, with the footer that makes it whole. */
+/** A dump of this type and content, with a valid footer. */
 function sealed(hex: string, version = 10): Buffer {
   const content = Buffer.from(hex, "hex");
   const payload = Buffer.concat([content, Buffer.alloc(2 + CRC64_BYTES)]);
@@ -158,21 +158,21 @@ const FROM_OTHERS: readonly (readonly [what: string, payload: Buffer, value: Dum
   ],
 ];
 
-test("dumps of redis-server 7.0.15 are read", () => {
+test("reads dumps of redis-server 7.0.15", () => {
   for (const [what, hex, value] of FROM_REDIS)
     assert.deepEqual(plain(readPayload(Buffer.from(hex, "hex"))), value, what);
 });
 
-test("dumps of older and newer servers are read", () => {
+test("reads dumps of older and newer servers", () => {
   for (const [what, payload, value] of FROM_OTHERS) assert.deepEqual(plain(readPayload(payload)), value, what);
 });
 
-test("what is written is read as it was", () => {
+test("reads back written dumps", () => {
   for (const [what, , value] of [...FROM_REDIS, ...FROM_OTHERS])
     assert.deepEqual(plain(readPayload(writePayload(value))), value, what);
 });
 
-test("short strings are written as redis-server writes them", () => {
+test("writes short strings as redis-server does", () => {
   for (const text of ["7", "1000", "-123456"]) {
     const [, hex] = FROM_REDIS.find(([, , value]) => value.kind === "string" && value.bytes === text) ?? [];
     assert.equal(writePayload({ kind: "string", bytes: text }).toString("hex"), hex, text);
@@ -219,7 +219,7 @@ const OTHER_STREAMS: readonly (readonly [payload: Buffer, value: Dumped])[] = [
   ],
 ];
 
-test("streams are read as older and newer versions write them", () => {
+test("reads streams of older and newer versions", () => {
   for (const [payload, value] of OTHER_STREAMS) assert.deepEqual(readPayload(payload), value);
 });
 
@@ -237,18 +237,18 @@ const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: Command
   ["an empty list", sealed("0100"), badDataFormat],
   ["an empty listpack", sealed("100707000000000" + "0ff"), badDataFormat],
   ["a field without a value", sealed("10090900000001008161" + "02ff"), badDataFormat],
-  ["a listpack whose count is wrong", sealed("140c0c000000030081610205" + "01ff"), badDataFormat],
-  ["a listpack whose way back is wrong", sealed("140c0c000000020081610305" + "01ff"), badDataFormat],
+  ["a listpack with a wrong count", sealed("140c0c000000030081610205" + "01ff"), badDataFormat],
+  ["a listpack with a wrong backward length", sealed("140c0c000000020081610305" + "01ff"), badDataFormat],
   ["an intset out of order", sealed("0b0c02000000020000000200" + "0100"), badDataFormat],
   [
-    "a stream whose listpack counts wrong",
+    "a stream with a wrong count in its listpack",
     sealed(
       "0f0110000000000000000100000000000000011d1d0000000a00020100010101816e0200010201000100018176020401ff01050000",
     ),
     badDataFormat,
   ],
   [
-    "a stream whose entry is longer than it is",
+    "a stream with a too long entry",
     sealed(
       "0f0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020501ff01050000",
     ),
@@ -278,7 +278,7 @@ const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: Command
   ["a score that is no number", sealed("0501016100000000" + "0000f87f"), badDataFormat],
 ];
 
-test("damaged dumps are refused", () => {
+test("refuses damaged dumps", () => {
   for (const [what, payload, error] of DAMAGED)
     assert.throws(
       () => readPayload(payload),
@@ -287,10 +287,10 @@ test("damaged dumps are refused", () => {
     );
 });
 
-/** Damaged dumps that must be met by an answer, never by a crash. */
+/** Damaged dumps that must get a reply, never a crash. */
 const FUZZED_COUNT = 50_000;
 
-test("dumps with flipped bytes behind a right checksum are read or refused", () => {
+test("reads or refuses dumps with flipped bytes and a valid checksum", () => {
   const seed = Number(process.env["LARDER_FUZZ_SEED"] ?? 1);
   const random = seededRandom(seed);
   const payloads = [
@@ -314,7 +314,7 @@ test("dumps with flipped bytes behind a right checksum are read or refused", () 
       assert.ok(error === badDataFormat, `LARDER_FUZZ_SEED=${seed}, dump ${i}, ${hex}: ${error}`);
     }
   }
-  // Some damage leaves another value; most does not.
+  // Some damage gives another value; most does not.
   assert.ok(readCount > 0 && readCount < FUZZED_COUNT);
 });
 

@@ -3,18 +3,18 @@
  *
  *     | type u8 | content | version u16 | CRC-64 of all before it |      lowest byte first
  *
- * Values are plain arrays here. They are written in the forms that no version
- * has ever stopped reading (a count and the elements one after the other) and
- * read in every form that Redis up to 7.2 writes, and hashes whose fields
- * expire in those of 7.4. The server that reads one chooses its own encoding.
+ * Values are plain arrays here. They are written in the forms that all versions
+ * read (a count and the elements one after the other) and read in every form that
+ * Redis up to 7.2 writes, plus those of 7.4 for hashes with expiring fields. The
+ * server that reads a dump chooses its own encoding.
  *
  *     type  0 string    1 list     2 set         3, 5 sorted set (scores as text, as doubles)   4 hash
  *          10 list, 12 sorted set, 13 hash as a ziplist       11 set as an intset
  *          14 list of ziplists    18 list of listpacks and single elements
  *          15, 19, 21 stream (see stream-payload.ts)
  *          16 hash, 17 sorted set, 20 set as a listpack
- *          24 hash with expiries: the first moment u64, then per field its distance from it plus one (0 for none)
- *          25 the same as a listpack of (field, value, moment or 0)
+ * 24 hash with expiries: the first time u64, then per field its distance from it plus one (0 for none)
+ * 25 the same as a listpack of (field, value, time or 0)
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";
@@ -25,7 +25,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { PayloadWriter } from "./payload-writer.ts";
 import { type DumpedStream, readStream, writeStream } from "./stream-payload.ts";
 
-/** A value as the format sees it. Whether elements repeat that must not is for the reader of it to find out. */
+/** A value in the format. The caller must check that unique elements are not repeated. */
 export type Dumped =
   | { readonly kind: "string"; readonly bytes: Bytes | Uint8Array }
   | { readonly kind: "list"; readonly elements: readonly Bytes[] }
@@ -38,7 +38,7 @@ export interface DumpedHash {
   readonly kind: "hash";
   readonly fields: readonly Bytes[];
   readonly values: readonly Bytes[];
-  /** Per field the moment in ms at which it expires, or 0; absent if none does. */
+  /** Per field its expiry time in ms, or 0; absent if no field has one. */
   readonly expiriesMs?: readonly number[];
 }
 
@@ -79,7 +79,7 @@ export function writePayload(value: Dumped): Buffer {
   return closePayload(writer, version);
 }
 
-/** Returns the version of the format that it takes. */
+/** Returns the version of the format that the dump needs. */
 function writeValue(writer: PayloadWriter, value: Dumped): number {
   switch (value.kind) {
     case "string":
@@ -139,7 +139,7 @@ function writeHash(writer: PayloadWriter, { fields, values, expiriesMs }: Dumped
  * @throws `dumpChecksumWrong`, `badDataFormat`
  */
 export function readPayload(payload: Buffer): Dumped {
-  // Bytes between the value and the footer are left alone, as Redis does.
+  // Bytes between the value and the footer are ignored, as in Redis.
   return readValue(new PayloadReader(openPayload(payload)));
 }
 
@@ -269,7 +269,7 @@ function readExpiringHash(reader: PayloadReader): DumpedHash {
 }
 
 function packedExpiringHash(reader: PayloadReader): DumpedHash {
-  // The first moment, which the moments themselves tell as well.
+  // The first time, which the times also contain.
   reader.number64();
   const [fields, values, texts] = columns(readListpack(reader.blob(), reader.countElement), 3);
   const expiriesMs = (texts as Bytes[]).map((text) => {
@@ -280,7 +280,7 @@ function packedExpiringHash(reader: PayloadReader): DumpedHash {
   return { kind: "hash", fields: fields as Bytes[], values: values as Bytes[], expiriesMs };
 }
 
-/** Deals elements out to so many columns in turn. */
+/** Distributes elements to columns in turn. */
 function columns(elements: readonly Bytes[], count: number): readonly Bytes[][] {
   if (notEmpty(elements).length % count !== 0) throw badDataFormat;
   return Array.from({ length: count }, (_, column) => elements.filter((_element, index) => index % count === column));

@@ -1,14 +1,14 @@
 /**
- * A stream in the format of Redis' files: entries in listpacks, then what the
- * stream remembers, then its groups.
+ * A stream in the format of Redis' files: entries in listpacks, then the facts
+ * of the stream, then its groups.
  *
  *     stream     | listpacks: count, (first id raw16, listpack) … | length | last id |
  *                | first id | greatest deleted id | entries added |                         from type 19 on
  *                | groups: count, group … |
- *     group      | name | last id | entries read (from type 19 on) | pending: count, (id raw16, moment, deliveries) … |
+ * group      | name | last id | entries read (from type 19 on) | pending: count, (id raw16, time, deliveries) … |
  *                | consumers: count, (name, seen, active (from type 21 on), pending: count, id raw16 …) … |
  *     id         | ms length | seq length |          raw16: both in 8 bytes, highest first
- *     moment     | ms, 8 bytes, lowest first |
+ * time       | ms, 8 bytes, lowest first |
  *
  *     listpack   | count | deleted | names: count, name … | 0 | entry … |
  *     entry      | flags | ms - first's | seq - first's | [count of pairs, (name, value) …] or value … | elements before |
@@ -42,7 +42,7 @@ export interface DumpedStream {
 export interface DumpedGroup {
   readonly name: Bytes;
   readonly lastId: StreamId;
-  /** Undefined if it is not known. `"estimate"` where the format did not tell yet. */
+  /** Undefined if unknown. `"estimate"` if the format did not have it yet. */
   readonly readCount: number | undefined | "estimate";
   readonly consumers: readonly DumpedConsumer[];
 }
@@ -59,7 +59,7 @@ export interface DumpedPending extends StreamId {
   readonly deliveryCount: number;
 }
 
-/** What the types of streams hold beyond the first. */
+/** The additions of later types to the first. */
 export interface StreamForm {
   readonly hasCounts: boolean;
   readonly hasActiveTimes: boolean;
@@ -71,7 +71,7 @@ const LISTPACK_BYTES_MAX = 4096;
 
 const DELETED = 1;
 const SAME_NAMES = 2;
-/** Flags, two parts of the id, and the count behind the entry. */
+/** Flags, two parts of the id, and the count after the entry. */
 const ENTRY_ELEMENTS = 3;
 const RAW_ID_BYTES = 16;
 
@@ -113,7 +113,7 @@ function writeRawId(writer: PayloadWriter, { ms, seq }: StreamId): void {
   writer.raw(bytes);
 }
 
-/** The entries in parts that Redis would keep in one listpack each. */
+/** The entries in parts, each of which Redis would store in one listpack. */
 function partsOf(entries: readonly DumpedEntry[]): DumpedEntry[][] {
   const parts: DumpedEntry[][] = [];
   let byteCount = 0;
@@ -152,7 +152,7 @@ function listpackOf(entries: readonly DumpedEntry[]): Buffer {
   return writer.finish();
 }
 
-/** As a signed integer of 64 bits, which wraps round. */
+/** As a signed 64-bit integer, which wraps around. */
 function distance(from: Whole, to: Whole): number | bigint {
   if (typeof from === "number" && typeof to === "number") return to - from;
   return BigInt.asIntN(64, BigInt(to) - BigInt(from));
@@ -185,7 +185,7 @@ export function readStream(reader: PayloadReader, form: StreamForm): DumpedStrea
   let maxDeletedId = ID_MIN;
   let addedCount = entries.length;
   if (form.hasCounts) {
-    // The first id, which the entries tell as well.
+    // The first id, which the entries also contain.
     readId(reader);
     maxDeletedId = readId(reader);
     addedCount = counted(reader.wholeLength());
@@ -225,7 +225,7 @@ function readPart(reader: PayloadReader, entries: DumpedEntry[]): void {
   const count = countOf(integer());
   const deletedCount = countOf(integer());
   const masterNames = Array.from({ length: countOf(integer()) }, next);
-  // Redis leaves listpacks behind in which every entry is deleted.
+  // Redis keeps listpacks in which every entry is deleted.
   if (integer() !== 0) throw badDataFormat;
   let deleted = 0;
   let found = 0;
@@ -300,7 +300,7 @@ function readRawId(reader: PayloadReader): StreamId {
   return { ms: wholeOf(bytes.readBigUInt64BE(0)), seq: wholeOf(bytes.readBigUInt64BE(8)) };
 }
 
-/** A moment, as near as we keep it. */
+/** A time, as exact as we store it. */
 function readMoment(reader: PayloadReader): number {
   const ms = Buffer.from(reader.raw(8), "latin1").readBigInt64LE(0);
   if (ms < 0n) return 0;
@@ -311,7 +311,7 @@ function readCountOf(value: Whole): number | undefined {
   return value === WHOLE_MAX ? undefined : counted(value);
 }
 
-/** A count, as near as we keep it. */
+/** A count, as exact as we store it. */
 function counted(value: Whole): number {
   return typeof value === "number" ? value : Number.MAX_SAFE_INTEGER;
 }
