@@ -31,7 +31,7 @@ test("hashing and BM25 are built in", async () => {
   await embedders.close();
 });
 
-test("an endpoint is not asked before there is a text", async () => {
+test("calls no endpoint before there is a text", async () => {
   const index = plan(
     { dimension: 8 },
     {
@@ -49,7 +49,7 @@ test("an endpoint is not asked before there is a text", async () => {
   await embedders.close();
 });
 
-test("a local model that cannot be loaded forbids the start, and names its directory", async (context) => {
+test("a local model that cannot be loaded fails the start with the name of its directory", async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
   const by = {

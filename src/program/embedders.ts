@@ -1,4 +1,4 @@
-/** From the plan of an index to what makes vectors of its texts. */
+/** Makes the embedders of an index from its plan. */
 import { lookup } from "node:dns/promises";
 import { HttpEmbedder } from "../edge/embedding/http.ts";
 import { LocalEmbedder } from "../edge/embedding/local.ts";
@@ -14,16 +14,16 @@ import type { IndexPlan } from "./settings/index-settings.ts";
 import { startModelThread } from "./workers/model-thread.ts";
 
 export interface IndexEmbedders extends Embedders {
-  /** Ends what is under way with a failure. */
+  /** Ends pending calls with a failure. */
   close(): Promise<void>;
 }
 
-/** One for all endpoints of this thread: what it bounds is shared. Sockets live by the real clock. */
+/** One for all endpoints of this thread, because they share its limits. Sockets use the real clock. */
 const resolver = new Resolver({ lookup: (name) => lookup(name, { all: true }), clock: systemClock });
 
 /**
- * The embedders of an index. A local model is loaded before this resolves; rejects with a `StartRefusal` when it cannot
- * be. An endpoint is not asked before there is a text.
+ * The embedders of an index. A local model is loaded before this resolves; rejects with a `StartRefusal` if that fails.
+ * An endpoint is not called before there is a text.
  */
 export async function openEmbedders({ definition, embedding }: IndexPlan, log: Log): Promise<IndexEmbedders> {
   const dense = embedding && (await openDense(embedding, { dimension: definition.dimension, log }));

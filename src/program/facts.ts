@@ -7,13 +7,13 @@ interface PackageFile {
   readonly version: string;
 }
 
-/** The version in package.json, two folders above this file in a checkout as in the package. */
+/** The version in package.json, two folders above this file both in a checkout and in the package. */
 export function readVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as PackageFile).version;
 }
 
-/** The entry of every thread, beside this folder in a checkout as in the package. */
+/** The entry of every thread, next to this folder both in a checkout and in the package. */
 export const mainFile: URL = new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url);
 
 /** The newest format of each kind of file that this version writes. */

@@ -1,7 +1,7 @@
 /**
- * What a jump in time waits for, so that everything that one moment sets off is done before the next one
- * (clock.travel.ts): journals that are being synced, calls of destinations, bodies that are being read for them. With a
- * clock that does not travel, nothing is in between.
+ * Work that a jump in time waits for, so that the effects of one moment are complete before the next moment
+ * (clock.travel.ts): journal syncs, calls of destinations, reads of their bodies. With a clock that does not travel,
+ * nothing is wrapped.
  */
 
 import { TravelClock } from "../kernel/clock.travel.ts";
@@ -12,7 +12,7 @@ import type { FileJournal } from "../persistence/journal/journal.ts";
 export function awaitSyncs(clock: Clock, journal: FileJournal): void {
   if (!(clock instanceof TravelClock)) return;
   clock.watch(() => {
-    // A disk that is full may stay so.
+    // A full disk may stay full.
     const isUnderWay = journal.safe < journal.end && journal.refusal === undefined;
     return isUnderWay ? journal.whenSafe(journal.end) : undefined;
   });
@@ -24,10 +24,10 @@ export function awaitedCalls(clock: Clock, outbound: Outbound): Outbound {
     send(request, done) {
       const release = clock.hold();
       outbound.send(request, (result) => {
-        const kept = done(result);
-        if (kept instanceof Promise) void kept.then(release, release);
+        const completed = done(result);
+        if (completed instanceof Promise) void completed.then(release, release);
         else release();
-        return kept;
+        return completed;
       });
     },
     dropUser: (name) => outbound.dropUser(name),

@@ -1,4 +1,4 @@
-/** The WebAssembly of Lua 5.1, as the package that brings it has it on disk. */
+/** The WebAssembly of Lua 5.1, from the files of its package. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

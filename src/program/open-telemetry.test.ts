@@ -20,14 +20,14 @@ interface SpanContext {
 interface Recorded {
   name: string;
   readonly kind: number;
-  /** `traceparent` of what it is the child of, with its `tracestate`. */
+  /** `traceparent` of its parent, with its `tracestate`. */
   readonly parent: string | undefined;
   readonly attributes: Record<string, string | number>;
   status: unknown;
   endCount: number;
 }
 
-/** Keeps each span that was started; the first gets the id 1, and so on. */
+/** Records each started span; the first gets the id 1, and so on. */
 class StandIn implements TelemetryApi {
   readonly spans: Recorded[] = [];
   readonly ROOT_CONTEXT: unknown = "root";
@@ -103,7 +103,7 @@ async function open(api: StandIn): Promise<Tracer> {
   return tracer;
 }
 
-test("without a registered provider nothing is loaded; a package that is not there is told, and there are no spans", async () => {
+test("loads nothing without a registered provider; logs a missing package and makes no spans", async () => {
   const load = (): Promise<unknown> => assert.fail("it was loaded");
   assert.equal(await openTracer({ ...common, load }), undefined);
   assert.deepEqual(logLines, []);
@@ -112,7 +112,7 @@ test("without a registered provider nothing is loaded; a package that is not the
   assert.match(logLines.join(), /no spans: @opentelemetry\/api cannot be loaded; install it beside larder/);
 });
 
-test("a request is a server span with the template of its route, the child of what its headers say", async () => {
+test("a request is a server span with the template of its route, and its parent from the headers", async () => {
   const api = new StandIn();
   const tracer = await open(api);
   const span = tracer.request({ method: "POST", scheme: "https", parent: PARENT });
@@ -136,7 +136,7 @@ test("a request is a server span with the template of its route, the child of wh
   ]);
 });
 
-test("of requests 5xx are errors and 4xx are not; what had no route is called by its method", async () => {
+test("5xx of a request are errors and 4xx are not; a request without a route is named by its method", async () => {
   const api = new StandIn();
   const tracer = await open(api);
   tracer.request({ method: "GET", scheme: "http", parent: undefined }).end({ route: "C refused", status: 401 });
@@ -207,14 +207,14 @@ test("an attempt is a client span without query, user and password of the destin
   );
 });
 
-test("a provider that makes nothing leaves the trace that came", async () => {
+test("a provider that makes no spans leaves the incoming trace unchanged", async () => {
   const api = new StandIn();
   api.isNothing = true;
   const tracer = await open(api);
   assert.equal(tracer.request({ method: "GET", scheme: "http", parent: undefined }).trace, undefined);
 });
 
-test("a flush ends when the spans are handed on, when that fails, and after a second", async () => {
+test("a flush ends when the spans are exported, when that fails, or after a second", async () => {
   const api = new StandIn();
   const tracer = await open(api);
   await tracer.flush();

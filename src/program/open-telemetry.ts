@@ -1,14 +1,14 @@
 /**
- * Spans through OpenTelemetry, for those who load its SDK before the program:
+ * Spans through OpenTelemetry, if its SDK is loaded before the program:
  *
  *     NODE_OPTIONS="--import ./telemetry.mjs" larder serve
  *
- * The program has no dependency on it. A provider that was registered is known
- * by the global that every copy of `@opentelemetry/api` 1.x shares; only then is
- * that package loaded. What is used of it is declared here, in its own names.
+ * The program has no dependency on it. A registered provider is found by the
+ * global that every copy of `@opentelemetry/api` 1.x shares; only then is that
+ * package loaded. The used part of its API is declared here, with its names.
  *
- * Traces are read and written as W3C Trace Context, whatever propagator was
- * registered: it is also what messages keep.
+ * Traces are read and written as W3C Trace Context with any registered
+ * propagator, because messages store that form.
  */
 import type { CallEnd, IncomingRequest, OutgoingCall, RequestEnd, Span, Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
@@ -16,9 +16,9 @@ import { faultFields, type Log } from "../kernel/log.ts";
 import type { TraceContext } from "../kernel/trace-context.ts";
 
 export const TELEMETRY_PACKAGE = "@opentelemetry/api";
-/** Where the copies of that package meet. */
+/** The global that the copies of that package share. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
-/** How long an end waits for what still has to be handed on. */
+/** How long a shutdown waits for pending exports. */
 const FLUSH_MS_MAX = 1_000;
 
 interface SpanContext {
@@ -47,7 +47,7 @@ interface ApiTracer {
   ): ApiSpan;
 }
 
-/** What is used of `@opentelemetry/api`. */
+/** The used part of `@opentelemetry/api`. */
 export interface TelemetryApi {
   readonly ROOT_CONTEXT: unknown;
   readonly SpanKind: { readonly SERVER: number; readonly CLIENT: number };
@@ -65,7 +65,7 @@ export interface TelemetryOptions {
   readonly version: string;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Whether somebody registered a provider. */
+  /** Whether a provider is registered. */
   readonly isRegistered?: () => boolean;
   readonly load?: () => Promise<unknown>;
 }
@@ -92,7 +92,7 @@ function loadApi(): Promise<unknown> {
   return import(name);
 }
 
-/** Of the conventions of HTTP: all other methods are told as one. */
+/** The HTTP semantic conventions: all other methods are reported as one. */
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]);
 const OTHER = "_OTHER";
 const SERVER_ERROR_MIN = 500;
@@ -120,7 +120,7 @@ class TelemetryTracer implements Tracer {
         span.updateName(`${name} ${template}`);
         span.setAttributes({ "http.route": template, "url.path": template });
       }
-      this.#tell(span, { status, errorMin: SERVER_ERROR_MIN });
+      this.#describe(span, { status, errorMin: SERVER_ERROR_MIN });
     });
   }
 
@@ -136,14 +136,14 @@ class TelemetryTracer implements Tracer {
     };
     const span = this.#start(method, { kind: this.#api.SpanKind.CLIENT, attributes }, parent);
     return this.#spanOf(span, ({ status, failure }: CallEnd) => {
-      this.#tell(span, { status, failure, errorMin: CLIENT_ERROR_MIN });
+      this.#describe(span, { status, failure, errorMin: CLIENT_ERROR_MIN });
     });
   }
 
   async flush(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.after(FLUSH_MS_MAX, resolve);
-    // Whoever collects spans may be gone, and says so itself.
+    // The collector may be gone; the SDK logs that itself.
     this.#flushProvider().then(resolve, resolve);
     await promise;
     cancel();
@@ -180,7 +180,7 @@ class TelemetryTracer implements Tracer {
     return state === "" ? { parent } : { parent, state };
   }
 
-  #tell(
+  #describe(
     span: ApiSpan,
     { status, failure, errorMin }: { status?: number | undefined; failure?: string | undefined; errorMin: number },
   ): void {
@@ -194,13 +194,13 @@ class TelemetryTracer implements Tracer {
 
   async #flushProvider(): Promise<void> {
     const proxy = this.#api.trace.getTracerProvider();
-    // The API hands out a stand-in for the provider that was registered.
+    // The API returns a proxy of the registered provider.
     const provider = "getDelegate" in proxy && typeof proxy.getDelegate === "function" ? proxy.getDelegate() : proxy;
     await provider?.forceFlush?.();
   }
 }
 
-/** `/v2/publish/*` of `C15 POST /v2/publish/*`; undefined for what had no route. */
+/** `/v2/publish/*` of `C15 POST /v2/publish/*`; undefined without a route. */
 function templateOf(route: string): string | undefined {
   const last = route.slice(route.lastIndexOf(" ") + 1);
   return last.startsWith("/") ? last : undefined;

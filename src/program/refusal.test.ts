@@ -1,4 +1,4 @@
-/** What the machine forbids, in sentences that say what to do. */
+/** Errors of the machine become sentences with a remedy. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,11 +17,11 @@ const directories: readonly (readonly [code: string, sentence: string])[] = [
   ["EROFS", "The data directory /data is on a read-only file system: choose another with --data-dir"],
   ["ENOTDIR", "The data directory /data is not a directory: choose another with --data-dir"],
   ["EEXIST", "The data directory /data is not a directory: choose another with --data-dir"],
-  ["ENOENT", "The data directory /data cannot be made there: choose another with --data-dir"],
-  ["ENAMETOOLONG", "The data directory /data cannot be made there: choose another with --data-dir"],
-  ["EIO", "The disk of the data directory /data fails: look at the system's log, or choose another with --data-dir"],
-  ["ENOSPC", "No space is left for the data directory /data: make room, or choose another with --data-dir"],
-  ["EDQUOT", "No space is left for the data directory /data: make room, or choose another with --data-dir"],
+  ["ENOENT", "The data directory /data cannot be created: choose another with --data-dir"],
+  ["ENAMETOOLONG", "The data directory /data cannot be created: choose another with --data-dir"],
+  ["EIO", "The disk of the data directory /data failed: check the system log, or choose another with --data-dir"],
+  ["ENOSPC", "No space left for the data directory /data: free some space, or choose another with --data-dir"],
+  ["EDQUOT", "No space left for the data directory /data: free some space, or choose another with --data-dir"],
 ];
 
 for (const [code, sentence] of directories) {
@@ -48,13 +48,13 @@ for (const [code, sentence] of ports) {
   });
 }
 
-test("a fault of another kind stays what it is", () => {
+test("leaves other errors unchanged", () => {
   const fault = systemError("EOTHER");
   assert.equal(directoryRefusal(fault, "/data", "--data-dir"), fault);
   assert.equal(listenRefusal(fault, plan), fault);
 });
 
-test("a lock that is no lock, and a directory in which none can be made, are no faults of ours", (context) => {
+test("refuses an invalid lock file, and a directory in which no lock file can be created", (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-refusal-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
   const refuse = (path: string): string => {
@@ -69,7 +69,7 @@ test("a lock that is no lock, and a directory in which none can be made, are no 
 
   assert.equal(
     refuse(directory),
-    `StartRefusal: ${directory}/lock.sqlite is not a lock: remove that file, which holds no data`,
+    `StartRefusal: ${directory}/lock.sqlite is not a lock: remove that file, which contains no data`,
   );
   assert.equal(
     refuse(join(directory, "none")),

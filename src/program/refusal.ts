@@ -1,7 +1,6 @@
 /**
- * What keeps the program from starting or running and only the operator can put
- * right: one sentence that says what is wrong and what to do. Everything else
- * is a fault of ours and keeps its stack.
+ * A reason not to start or run that only the operator can fix: one sentence with
+ * the problem and the remedy. Every other error is a bug and keeps its stack.
  */
 import {
   DamagedData,
@@ -15,7 +14,7 @@ import type { ListenPlan } from "./areas/area.ts";
 
 export class StartRefusal extends Error {
   override name = "StartRefusal";
-  /** 2 for what the settings say, 1 for what the machine says. */
+  /** 2 if the settings are the reason, 1 if the machine is. */
   readonly exitCode: 1 | 2;
 
   constructor(sentence: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
@@ -29,7 +28,7 @@ export function codeOf(fault: unknown): string | undefined {
   return fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 }
 
-/** Why a port cannot be listened on, or the fault itself when it is none of the known reasons. */
+/** The reason why listening on a port failed, or the fault itself if the reason is unknown. */
 export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace }: ListenPlan): unknown {
   const remedy = `choose another with ${portPlace}`;
   switch (codeOf(fault)) {
@@ -49,10 +48,10 @@ export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace
   }
 }
 
-/** What persistence says of a directory in words for the operator. */
+/** Errors of persistence about a directory, for the operator. */
 const dataFaults = [DamagedData, DirectoryInUse, ForeignDirectory, MissingData, NewerFormat, WrongFile];
 
-/** Why the data directory cannot be used, or the fault itself when it is none of the known reasons. */
+/** The reason why the data directory cannot be used, or the fault itself if the reason is unknown. */
 export function directoryRefusal(fault: unknown, directory: string, place: string): unknown {
   const remedy = `choose another with ${place}`;
   if (fault instanceof Error && dataFaults.some((kind) => fault instanceof kind)) {
@@ -70,22 +69,20 @@ export function directoryRefusal(fault: unknown, directory: string, place: strin
     case "ENOENT":
     case "ENAMETOOLONG":
     case "ELOOP":
-      return new StartRefusal(`The data directory ${directory} cannot be made there: ${remedy}`);
+      return new StartRefusal(`The data directory ${directory} cannot be created: ${remedy}`);
     case "EIO":
-      return new StartRefusal(
-        `The disk of the data directory ${directory} fails: look at the system's log, or ${remedy}`,
-      );
+      return new StartRefusal(`The disk of the data directory ${directory} failed: check the system log, or ${remedy}`);
     case "damaged lock":
-      return new StartRefusal(`${directory}/lock.sqlite is not a lock: remove that file, which holds no data`);
+      return new StartRefusal(`${directory}/lock.sqlite is not a lock: remove that file, which contains no data`);
     case "ENOSPC":
     case "EDQUOT":
-      return new StartRefusal(`No space is left for the data directory ${directory}: make room, or ${remedy}`);
+      return new StartRefusal(`No space left for the data directory ${directory}: free some space, or ${remedy}`);
     default:
       return fault;
   }
 }
 
-/** What SQLite says of the lock's file, by its result codes (sqlite.org/rescode.html), as the system would say it. */
+/** SQLite's result codes for the lock file (sqlite.org/rescode.html), as the corresponding system errors. */
 const lockFaults: ReadonlyMap<number, string> = new Map([
   [8, "EACCES"],
   [10, "EIO"],

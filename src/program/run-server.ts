@@ -2,9 +2,10 @@
  * `larder serve` and `larder dev`: one server for the life of the process.
  *
  * SIGTERM, SIGINT and SIGHUP stop it cleanly with exit code 0; a second signal
- * ends it at once. SIGUSR1 and SIGUSR2 are ignored with a line (Node would open
- * its debugger at the one and end at the other: `bin/larder.cjs`). A fault that nobody caught is logged, what was acknowledged
- * is written, and the exit code is 1: state is recovered by the next start.
+ * ends it at once. SIGUSR1 and SIGUSR2 are ignored and logged (Node would open
+ * its debugger for the first and end for the second: `bin/larder.cjs`). An
+ * uncaught error is logged, acknowledged writes are written, and the exit code
+ * is 1: the next start recovers the state.
  */
 import { constants } from "node:os";
 import { systemClock } from "../kernel/clock.ts";
@@ -20,8 +21,8 @@ const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
 
 /**
- * Ctrl-C reaches us from the terminal, and once more from npm, which passes it on to its script. The same signal
- * within this time is that echo and no second wish.
+ * Ctrl-C arrives from the terminal, and again from npm, which forwards it to its script. The same signal within this
+ * time is that duplicate and not a second request.
  */
 const SIGNAL_ECHO_MS = 250;
 
@@ -37,7 +38,7 @@ export async function runServer(run: RunSettings, version: string): Promise<void
     terminal: stderrTerminal(logFormat),
     onCrash: () => process.exit(1),
   });
-  // Whoever reads the block may have closed the pipe; that is no reason to stop serving.
+  // The reader of the block may have closed the pipe; that is no reason to stop.
   process.stdout.on("error", () => {});
   stopOnSignals(server, log);
   process.on("uncaughtException", (fault) => server.fail(fault));
@@ -63,19 +64,18 @@ function blockOf(
     tenants,
     isFirstStart: directory.isFirstStart,
     tokensPath: directory.tokensPath,
-    remarks:
-      run.settings.dataDirectory === undefined ? ["nothing is kept: --data-dir names a directory to keep data in"] : [],
+    remarks: run.settings.dataDirectory === undefined ? ["nothing is stored: set --data-dir to store data"] : [],
   });
 }
 
-/** A start that cannot be: one sentence for what the operator can put right, the whole fault otherwise. */
+/** Logs a failed start: one sentence if the operator can fix it, otherwise the full error. */
 async function refuse(server: Server, fault: unknown, log: Log): Promise<never> {
   await server.close(0).catch(() => {});
   if (fault instanceof StartRefusal) {
     for (const sentence of fault.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
     process.exit(fault.exitCode);
   }
-  log.error("the start failed", faultFields(fault));
+  log.error("the server could not start", faultFields(fault));
   process.exit(1);
 }
 
@@ -92,7 +92,7 @@ function stopOnSignals(server: Server, log: Log): void {
           process.exit(0);
         },
         (fault: unknown) => {
-          log.error("the stop failed", faultFields(fault));
+          log.error("the server could not stop cleanly", faultFields(fault));
           process.exit(1);
         },
       );

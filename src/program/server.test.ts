@@ -1,4 +1,4 @@
-/** The server alone, with areas that only note what is asked of them. */
+/** The server alone, with areas that only record their calls. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../kernel/clock.ts";
@@ -12,7 +12,7 @@ const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () 
 
 interface Setup {
   readonly server: Server;
-  /** What the areas were asked, in order. */
+  /** The calls of the areas, in order. */
   readonly steps: string[];
   readonly crashed: Promise<void>;
   crashCount(): number;
@@ -85,7 +85,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
 
 const allOf = (step: string): readonly string[] => [`${step} store`, `${step} messaging`, `${step} vector`];
 
-test("every port is bound before an area opens, and a stop closes each area once", async (context) => {
+test("binds every port before an area opens, and a stop closes each area once", async (context) => {
   const { server, steps } = setUp(context);
   const addresses = await server.open();
   assert.equal(addresses.store, "http://127.0.0.1:1");
@@ -108,7 +108,7 @@ test("the admin port answers until the areas are closed", async (context) => {
   await assert.rejects(fetch(`${admin}/health/live`));
 });
 
-test("a port that is refused ends the start before any area opens", async (context) => {
+test("a port in use ends the start before any area opens", async (context) => {
   const { server, steps } = setUp(context, { refusesPort: "messaging" });
   await assert.rejects(server.open(), StartRefusal);
   await server.close(0);
@@ -127,7 +127,7 @@ test("when an area crashes, the others get a second to close, and the owner is n
   assert.equal(crashCount(), 1);
 });
 
-test("an area that does not serve yet is not emptied", async (context) => {
+test("does not empty an area that does not serve yet", async (context) => {
   const { server, steps } = setUp(context);
   await assert.rejects(server.reset());
   assert.deepEqual(steps, []);

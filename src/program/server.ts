@@ -4,10 +4,10 @@
  *
  *     open    lock the data directory, decide tenants, open the admin port, bind the ports of all areas, then let them
  *             recover side by side
- *     close   the areas, then the admin port, so that it can tell that we are draining, then the lock
+ *     close   the areas, then the admin port, so that it can report the draining, then the lock
  *
  * (1) When an area crashes, the others get 2 s to commit and close, and then
- *     whoever runs the server is told: state is recovered by a new start.
+ *     `onCrash` is called: a new start recovers the state.
  */
 import { resolve } from "node:path";
 import {
@@ -68,17 +68,17 @@ export interface ServerOptions {
   readonly logFormat: LogFormat;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
-  /** Where is told how far a long start is; absent: in the log. */
+  /** Shows the progress of a long start; absent: the log does. */
   readonly terminal?: Terminal | undefined;
-  /** Messaging calls nobody and no schedule fires: a server for one command. */
+  /** Messaging makes no deliveries and no schedule fires: a server for one command. */
   readonly deliveriesDisabled?: boolean;
-  /** The server has closed what it could and is of no use any more (1). */
+  /** The server has crashed and has closed as much as possible (1). */
   readonly onCrash: () => void;
-  /** What holds an area; absent: an area of its own in this thread or another. */
+  /** Makes the slot of an area; absent: a real area in this thread or another. */
   readonly newSlot?: (name: AreaName, events: SlotEvents) => Slot;
 }
 
-/** An area as the server opens, asks and closes it. */
+/** The part of an area's slot that the server uses. */
 export type Slot = Pick<
   AreaSlot,
   "name" | "api" | "local" | "status" | "reasons" | "makeHere" | "makeInWorker" | "close"
@@ -86,13 +86,13 @@ export type Slot = Pick<
 
 const TOKEN_KEY_BYTES = 32;
 
-/** Lines about tenants of a kind that are not in the configuration any more. */
+/** Most log lines about unlisted tenants of one kind. */
 const UNLISTED_LINES_MAX = 20;
 
 /** How long the metrics wait for the figures of an area. */
 const FIGURES_MS_MAX = 2_000;
 
-/** What differs between the listeners of main. */
+/** The differences between the listeners of main. */
 interface ListenerParts {
   readonly name: string;
   readonly tracer?: Tracer | undefined;
@@ -101,7 +101,7 @@ interface ListenerParts {
   readonly isReserved?: boolean;
 }
 
-/** What a server has once its tenants are decided. */
+/** The state of a server once its tenants are resolved. */
 interface Decided {
   readonly directory: DataDirectory;
   readonly tenants: Tenants;
@@ -127,7 +127,7 @@ export class Server implements SlotEvents {
   #descriptors: DescriptorWatch | undefined;
   #closing: Promise<void> | undefined;
   #isCrashing = false;
-  /** Every area has served, and the audit log has the start. */
+  /** Whether every area has served, and the audit log has the start. */
   #hasStarted = false;
 
   constructor(options: ServerOptions) {
@@ -174,7 +174,7 @@ export class Server implements SlotEvents {
     return addresses;
   }
 
-  /** Stops accepting, finishes what is being answered, writes and syncs the rest. Every call returns the same promise. */
+  /** Stops accepting, finishes requests, then writes and syncs the rest. Every call returns the same promise. */
   close(graceMs = this.#options.run.settings.shutdownGraceMs): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
@@ -194,7 +194,7 @@ export class Server implements SlotEvents {
     await Promise.all(areas.map(({ data }) => data.reset()));
   }
 
-  /** Before it serves, an area replays its past, and nothing may come in between. */
+  /** Before it serves, an area replays its journal, and nothing may interfere. */
   #serving(name: AreaName): AreaApi {
     const slot = this.#slots.find((each) => each.name === name);
     if (slot?.api === undefined || slot.status !== "serving") throw areaNotServing(name);
@@ -218,13 +218,13 @@ export class Server implements SlotEvents {
     this.#crash();
   }
 
-  /** keeps (1) for a fault in the main thread that nobody caught. */
+  /** keeps (1) for an uncaught error in the main thread. */
   fail(fault: unknown): void {
-    this.#options.log.error("a fault that nobody caught; the server ends", faultFields(fault));
+    this.#options.log.error("uncaught error; the server ends", faultFields(fault));
     this.#crash();
   }
 
-  /** Not even what is queued is written any more: another process may be writing to the same files. */
+  /** Not even queued frames are written: another process may be writing to the same files. */
   #lockLost(): void {
     this.#options.log.error("another larder uses the data directory, because its lock file was removed; this one ends");
     this.#options.onCrash();
@@ -242,31 +242,31 @@ export class Server implements SlotEvents {
       onCrash();
     };
     const cancel = systemClock.after(CRASH_CLOSE_MS, end);
-    // What cannot be closed in a crash is no news.
+    // Failures to close during a crash need no log line.
     this.close(CRASH_CLOSE_MS / 2).then(end, end);
   }
 
   async #decide(directory: DataDirectory): Promise<Decided> {
     const { tokensPath } = directory;
     if (isReadableByOthers(tokensPath)) {
-      this.#options.log.warn("others can read the file of tokens", {
+      this.#options.log.warn("other users can read the file of tokens", {
         path: tokensPath,
         remedy: `chmod 600 ${tokensPath}`,
       });
     }
     const before = directory.readTokens();
-    const { tenants, stored: kept, problems } = resolveTenants(this.#options.run, before);
+    const { tenants, stored, problems } = resolveTenants(this.#options.run, before);
     const certificateProblems = await unusableCertificates(this.#options.run);
     const all = [...problems, ...certificateProblems];
     if (all.length > 0) throw new StartRefusal(all.join("\n"), problems.length > 0 ? 2 : 1);
-    if (kept !== before) {
-      await directory.storeTokens(kept);
+    if (stored !== before) {
+      await directory.storeTokens(stored);
       if (directory.isFirstStart && !directory.isNew) {
         const path = directory.tokensPath;
-        this.#options.log.warn("the file of tokens was missing: new tokens were made", { path });
+        this.#options.log.warn("the file of tokens was missing: new tokens were generated", { path });
       }
     }
-    // Asked for at each call: it may not serve.
+    // Looked up at each call, because the area may not serve.
     const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames"> => ({
       setTokens: (tenant) => this.#serving(area).data.setTokens(tenant),
       dropTenant: (name) => this.#serving(area).data.dropTenant(name),
@@ -274,7 +274,7 @@ export class Server implements SlotEvents {
     });
     const administration = new TenantAdministration({
       tenants,
-      stored: kept,
+      stored,
       store: (changed) => directory.storeTokens(changed),
       areas: { databases: dataOf("store"), indexes: dataOf("vector"), users: dataOf("messaging") },
       indexRules: indexRulesOf(this.#options.run),
@@ -299,7 +299,7 @@ export class Server implements SlotEvents {
       createTenant: (kind, name, description) => calls.createTenant(kind, name, description),
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
-      ...(backups !== undefined && { backUp: () => calls.whileUnchanged((kept) => backups.make(kept)) }),
+      ...(backups !== undefined && { backUp: () => calls.whileUnchanged((tokens) => backups.make(tokens)) }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
@@ -335,11 +335,11 @@ export class Server implements SlotEvents {
       }),
     );
     const base = await this.#openOnePort();
-    // A port that is taken is refused before any area has begun to recover.
+    // A port in use is refused before any area has begun to recover.
     const ports = await Promise.all(this.#slots.map((slot) => slot.api?.control.bind()));
     const replays = new ReplayReport({ clock: systemClock, log, terminal: this.#options.terminal });
     this.#replays = replays;
-    // What was drawn is wiped before anybody prints something else.
+    // The progress line is cleared before other output.
     await Promise.all(this.#slots.map((slot) => slot.api?.control.open())).finally(() => replays.end());
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
@@ -361,7 +361,7 @@ export class Server implements SlotEvents {
     return areaNames.reduce((sum, area) => sum + this.#division.areas[area].bytesMax, 0);
   }
 
-  /** What each area may have, by what it has kept. */
+  /** The memory of each area, by the size of its stored data. */
   async #divideMemory(): Promise<void> {
     const { run, log } = this.#options;
     const { dataDirectory } = run.settings;
@@ -373,23 +373,23 @@ export class Server implements SlotEvents {
     log.debug("memory is divided", Object.fromEntries(areaNames.map((area) => [area, areas[area].bytesMax])));
   }
 
-  /** Whose data nobody can reach: what was in the configuration or the environment, and is not any more. */
+  /** Tenants whose data is unreachable: the configuration or the environment named them before, but not now. */
   async #reportUnlisted(tenants: Pick<TenantAdministration, "listTenants">): Promise<void> {
     for (const kind of tenantKinds) {
       const unlisted = (await tenants.listTenants(kind)).filter(({ source }) => source === "unlisted");
       for (const { name } of unlisted.slice(0, UNLISTED_LINES_MAX)) {
-        this.#options.log.warn("data stays of a tenant that is not in the configuration any more", {
+        this.#options.log.warn("the data of a tenant remains, but the configuration no longer lists it", {
           kind,
           name,
           remedy: `list it again to use it, or DELETE /v1/${kind}/${name} on the admin port to remove its data`,
         });
       }
       const more = unlisted.length - UNLISTED_LINES_MAX;
-      if (more > 0) this.#options.log.warn("and of more such tenants", { kind, count: more });
+      if (more > 0) this.#options.log.warn("more such tenants have data", { kind, count: more });
     }
   }
 
-  /** All areas below prefixes of one port, if that is wanted. Returns its address. */
+  /** Mounts all areas under prefixes of one port, if that is set. Returns its address. */
   async #openOnePort(): Promise<string | undefined> {
     const { run } = this.#options;
     if (run.settings.port === undefined) return undefined;
@@ -427,7 +427,7 @@ export class Server implements SlotEvents {
   async #stats(tenants: Pick<TenantAdministration, "listTenants">): Promise<ServerStats> {
     const countOf = async (area: AreaName): Promise<number | undefined> => {
       const listed = await tenants.listTenants(kindOfArea[area]).catch((fault: unknown) => {
-        // While it opens or stops an area does not say; its other figures are worth having.
+        // While it opens or stops, an area does not report them; its other figures are still useful.
         if (fault instanceof RequestFailure) return undefined;
         throw fault;
       });
@@ -509,7 +509,7 @@ export class Server implements SlotEvents {
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
 
-/** Of the newest snapshot of each area. */
+/** Sizes of the newest snapshot of each area. */
 async function snapshotBytesOfAreas(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
   const [store = 0, messaging = 0, vector = 0] = await Promise.all(
     (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(dataDirectory, area)),
@@ -523,7 +523,7 @@ const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
   messaging: "users",
 };
 
-/** One sentence for each certificate that cannot be used, so that a start tells all that is wrong at once. */
+/** One sentence for each unusable certificate, so that a start reports all problems at once. */
 async function unusableCertificates(run: RunSettings): Promise<readonly string[]> {
   const plans = [tlsPlan(run), run.settings.respPort === undefined ? undefined : respPlan(run).tls];
   const given = plans.filter((plan) => plan !== undefined);
@@ -541,7 +541,7 @@ async function unusableCertificates(run: RunSettings): Promise<readonly string[]
   });
 }
 
-/** An area that does not answer has no figures, and does not keep those of the others back. */
+/** An area that does not answer has no figures, and does not delay those of the others. */
 async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {
   const late = Promise.withResolvers<readonly []>();
   const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));

@@ -151,7 +151,7 @@ function targetOf(run: RunSettings, { end, isKnown = () => true, ...found }: Fou
     client(area, name) {
       const { list, word, setting } = tenantKinds[area];
       const { token } = findTenant(found.tenants[list], { word, name });
-      if (token.from.kind === "kept" && !isKnown(token.value)) {
+      if (token.from.kind === "stored" && !isKnown(token.value)) {
         throw new StartRefusal(
           `${join(found.directory, TOKENS_FILE)} has no token of the ${word}: set ${run.origins[setting].place} to the one that its larder was started with`,
         );

@@ -115,7 +115,7 @@ test("C.bodies: a damaged body is found at the start and by verify, shown as dam
 
   await using program = await startProgram("serve", { args });
   await program.untilPrinted(/a body is damaged on the disk/);
-  await program.untilPrinted(/damaged journal files were looked through.*2/);
+  await program.untilPrinted(/damaged journal files were checked.*2/);
   const { send, letters } = clientOf(program, token);
   const shown = (await letters(2)).map(({ body, bodyError }) => [body, bodyError]);
   assert.deepEqual(new Set(shown.map(String)), new Set([`,${BODY_DAMAGED}`, "letter-two,"]));

@@ -59,7 +59,7 @@ test("A-16: filled to its limit, a database refuses writes, and everything else 
 
 test("a limit beyond the heap is allowed, and said at the start", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--maxmemory", "1000gb"] });
-  await program.untilPrinted(/the databases may take more memory than the JavaScript heap holds/);
+  await program.untilPrinted(/the databases may use more memory than the JavaScript heap has/);
   assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 200, body: { result: "OK" } });
 });
 

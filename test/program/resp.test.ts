@@ -186,7 +186,7 @@ test("a certificate that is none, or not there, is refused in a sentence", { tim
   const missing = join(directory, "none.pem");
   const rows: readonly (readonly [key: string, refusal: RegExp])[] = [
     [missing, /--resp-tls-key: there is no file .*none\.pem/],
-    [certificate, /--resp-tls-cert and --resp-tls-key: .* are no certificate in PEM and its key \(/],
+    [certificate, /--resp-tls-cert and --resp-tls-key: .* are not a PEM certificate and its key \(/],
   ];
   for (const [key, refusal] of rows) {
     const args = ["dev", ...anyRespPort, "--store-port", "0", "--vector-port", "0", "--messaging-port", "0"];

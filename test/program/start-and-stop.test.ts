@@ -138,10 +138,13 @@ test("a start remarks a tokens.json that others can read, and data of a tenant t
   const tokensPath = join(dataDirectory, "tokens.json");
   chmodSync(tokensPath, 0o644);
   await using second = await startProgram("serve", { args });
-  assert.match(second.log, /"event":"others can read the file of tokens",.*"remedy":"chmod 600 [^"]*tokens\.json"/);
   assert.match(
     second.log,
-    /"level":"warn","event":"data stays of a tenant that is not in the configuration any more","kind":"databases","name":"old","remedy":"list it again to use it, or DELETE \/v1\/databases\/old on the admin port to remove its data"/,
+    /"event":"other users can read the file of tokens",.*"remedy":"chmod 600 [^"]*tokens\.json"/,
+  );
+  assert.match(
+    second.log,
+    /"level":"warn","event":"the data of a tenant remains, but the configuration no longer lists it","kind":"databases","name":"old","remedy":"list it again to use it, or DELETE \/v1\/databases\/old on the admin port to remove its data"/,
   );
 });
 
@@ -321,10 +324,10 @@ test("S-01: without file descriptors connections are refused with a line, ready 
     return socket;
   });
   await program.untilPrinted(/"event":"connections are refused","area":"store","reason":"descriptors"/);
-  await program.untilPrinted(/"event":"file descriptors are short: connections are refused","limit":150/);
+  await program.untilPrinted(/"event":"too few file descriptors: connections are refused","limit":150/);
   const ready = await fetch(`${program.adminUrl}/health/ready`);
   assert.equal(ready.status, 503);
-  assert.match(await ready.text(), /file descriptors are short: raise the limit of 150/);
+  assert.match(await ready.text(), /too few file descriptors: raise the limit of 150/);
   assert.match(
     await (await fetch(`${program.adminUrl}/metrics`)).text(),
     /^larder_http_connections_refused_total\{area="store",reason="descriptors"\} [1-9]\d*$/m,

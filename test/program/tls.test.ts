@@ -74,5 +74,5 @@ test("a certificate alone, and files that are none, are refused in a sentence", 
     "0",
   ]);
   assert.deepEqual(await none.ended, { code: 1, signal: null });
-  assert.match(none.log, /^larder: --tls-cert and --tls-key: .* are no certificate in PEM and its key \(.*\)\n$/);
+  assert.match(none.log, /^larder: --tls-cert and --tls-key: .* are not a PEM certificate and its key \(.*\)\n$/);
 });

@@ -17,7 +17,7 @@ function inMb({ areas }: MemoryDivision): readonly number[] {
   return [areas.store, areas.messaging, areas.vector].map(({ bytesMax }) => Math.round(bytesMax / MB));
 }
 
-test("by default all areas together get three quarters, and their heaps no more", () => {
+test("by default all areas together get three quarters, and so do their heaps", () => {
   const division = divide("", 4_000);
   assert.deepEqual(inMb(division), [1_187, 626, 1_187]);
   const { store, messaging, vector } = division.areas;
@@ -28,31 +28,31 @@ test("by default all areas together get three quarters, and their heaps no more"
   assert.equal(division.warning, undefined);
 });
 
-test("an area that has kept much gets what that needs first", () => {
+test("an area with much stored data first gets the memory for it", () => {
   const snapshotBytes = { ...nothing, store: 800 * MB };
   assert.deepEqual(inMb(divide("", 4_000, snapshotBytes)), [2_589, 158, 253]);
 });
 
-test("where there is too little for what was kept, it is shared by what was kept", () => {
+test("too little memory for the stored data is divided in proportion to it", () => {
   const snapshotBytes = { store: 1_000 * MB, messaging: 0, vector: 1_000 * MB };
   assert.deepEqual(inMb(divide("", 4_000, snapshotBytes)), [1_484, 64, 1_484]);
 });
 
-test("what a setting names is given, and the others share what is left", () => {
+test("an area gets the memory of its setting, and the others share the rest", () => {
   assert.deepEqual(inMb(divide("--store-memory 2gb", 4_000)), [2_048, 339, 613]);
 });
 
-test("settings that ask for too much are obeyed, and the warning names them", () => {
+test("settings that exceed the memory are obeyed, and the warning names them", () => {
   const division = divide("--store-memory 2gb --heap-limit 1gb", 4_000);
   assert.deepEqual(inMb(division), [2_048, 1_024, 1_024]);
   assert.equal(division.areas.store.heapBytesMax, 1_024 * MB);
   assert.equal(
     division.warning,
-    "the areas may take 4096mb together, more than three quarters of the 4000mb that the process may use: lower --heap-limit, --store-memory",
+    "the areas may use 4096mb together, more than three quarters of the 4000mb available to the process: lower --heap-limit, --store-memory",
   );
 });
 
-test("no area gets less than 64 MB, which is said where there is not so much", () => {
+test("no area gets less than 64 MB, and a warning says if there is too little", () => {
   const division = divide("", 200);
   assert.deepEqual(inMb(division), [64, 64, 64]);
   assert.match(division.warning ?? "", /give the process more memory$/);
@@ -66,7 +66,7 @@ const underWayCases: readonly (readonly [what: string, areaMb: number, requestMb
 ];
 
 for (const [what, areaMb, requestMb, expectedMb] of underWayCases) {
-  test(`A-13: requests under way may hold ${what}: ${expectedMb} MB of ${areaMb}`, () => {
+  test(`A-13: pending requests may hold ${what}: ${expectedMb} MB of ${areaMb}`, () => {
     assert.equal(underWayBytesMax({ bytesMax: areaMb * MB, requestBytesMax: requestMb * MB }), expectedMb * MB);
   });
 }

@@ -1,17 +1,16 @@
 /**
- * How the memory of the machine is divided between the areas.
+ * Divides the memory of the machine between the areas.
  *
- * (1) All areas together get three quarters of what the process may use: the
- *     container's memory, or the machine's. The rest is for the system, for
- *     code and young objects, and for bodies under way.
- * (2) What a setting names is given. The other areas share what is left: first
- *     as much as what they have kept needs, then by weight. So a server that
- *     uses one area alone gives it what it grew to at the next start.
- * (3) Settings that ask for more than (1) are obeyed, with a warning: a limit is
- *     no reservation, and swap or other processes are the operator's business.
- * (4) Requests under way in an area hold at most a quarter of its memory, so
- *     that its data has the rest, but never so little that its largest request
- *     does not fit.
+ * (1) All areas together get three quarters of the memory that the process may
+ *     use: the container's or the machine's. The rest is for the system, for code
+ *     and young objects, and for bodies of pending requests.
+ * (2) An area with a setting gets that much. The other areas share the rest:
+ *     first as much as their stored data needs, then by weight. So a server that
+ *     uses only one area gives it enough memory at the next start.
+ * (3) Settings that exceed (1) are obeyed, with a warning: a limit is not a
+ *     reservation, and swap or other processes are the operator's choice.
+ * (4) Pending requests of an area hold at most a quarter of its memory, so that
+ *     its data has the rest, but always enough for its largest request.
  */
 import { totalmem } from "node:os";
 import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
@@ -19,31 +18,31 @@ import type { RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { type AreaName, areaNames } from "./area.ts";
 
-/** What an area may have. */
+/** The memory limits of an area. */
 export interface AreaMemory {
-  /** Heap and what lies outside of it together, as its guard holds it. */
+  /** Heap and memory outside the heap together, enforced by its guard. */
   readonly bytesMax: number;
-  /** Of its thread's JavaScript heap. */
+  /** The limit of its thread's JavaScript heap. */
   readonly heapBytesMax: number;
 }
 
 export interface MemoryDivision {
   readonly areas: Readonly<Record<AreaName, AreaMemory>>;
   readonly bytesMax: number;
-  /** Set when the settings ask for more than there is. */
+  /** Set if the settings exceed the memory. */
   readonly warning: string | undefined;
 }
 
-/** How much of the memory that the process may use all areas together may take. */
+/** The share of the process' memory that all areas together may use. */
 const MEMORY_SHARE = 3 / 4;
-/** No area gets less. */
+/** The least memory of an area. */
 const AREA_BYTES_MIN = 64 * 2 ** 20;
-/** In memory a snapshot takes about so much of its bytes. */
+/** Memory of an area's data per byte of its snapshot. */
 const SNAPSHOT_FACTOR = 3;
 
-/** How much of an area's memory bodies under way and replies that wait may hold. */
+/** The share of an area's memory that pending bodies and replies may hold. */
 const UNDER_WAY_SHARE = 1 / 4;
-/** A tenant alone gets half of a budget (byte-budget.ts): twice the largest request, and an eighth for the others. */
+/** A single tenant gets half of a budget (byte-budget.ts): twice the largest request, and an eighth for the others. */
 const UNDER_WAY_REQUESTS_MIN = 9 / 4;
 
 const weights: Readonly<Record<AreaName, number>> = { store: 0.4, messaging: 0.2, vector: 0.4 };
@@ -54,15 +53,15 @@ const memorySettings = {
   vector: "vectorMemoryBytesMax",
 } as const satisfies Record<AreaName, SettingName>;
 
-/** What the process may use: the container's memory, or the machine's. */
+/** The memory that the process may use: the container's or the machine's. */
 export function allowedMemoryBytes(): number {
   const totalBytes = totalmem();
   const allowedBytes = process.constrainedMemory();
-  // Without a limit the system reports none, or a number beyond what the machine has.
+  // Without a limit the system reports none, or a number larger than the machine's memory.
   return allowedBytes > 0 && allowedBytes < totalBytes ? allowedBytes : totalBytes;
 }
 
-/** `snapshotBytes` are what each area has kept, as far as that is known. */
+/** `snapshotBytes` are the sizes of each area's stored data, where known. */
 export function divideMemory(
   { settings, origins }: Pick<RunSettings, "settings" | "origins">,
   { allowedBytes, snapshotBytes }: { allowedBytes: number; snapshotBytes: Readonly<Record<AreaName, number>> },
@@ -95,11 +94,11 @@ export function divideMemory(
       .filter((name) => settings[name] !== undefined)
       .map((name) => origins[name].place);
     const remedy = places.length === 0 ? "give the process more memory" : `lower ${places.join(", ")}`;
-    return `the areas may take ${inMb(bytes)} together, more than three quarters of the ${inMb(allowedBytes)} that the process may use: ${remedy}`;
+    return `the areas may use ${inMb(bytes)} together, more than three quarters of the ${inMb(allowedBytes)} available to the process: ${remedy}`;
   }
 }
 
-/** What requests under way may hold in a thread whose areas have `bytesMax` together. keeps (4) */
+/** The bytes that pending requests may hold in a thread whose areas have `bytesMax` together. keeps (4) */
 export function underWayBytesMax({ bytesMax, requestBytesMax }: { bytesMax: number; requestBytesMax: number }): number {
   const wantedBytes = Math.max(bytesMax * UNDER_WAY_SHARE, requestBytesMax * UNDER_WAY_REQUESTS_MIN);
   return Math.floor(Math.min(IN_FLIGHT_BYTES_MAX, wantedBytes));

@@ -1,7 +1,7 @@
 /**
- * What an area stores: the journal of its engine, and its part of the data
- * directory, from the recovery at the start to the close. An area without a
- * directory stores nothing, and its journal goes nowhere.
+ * The persistence of an area: the journal of its engine, and its part of the
+ * data directory, from the recovery at the start to the close. An area without a
+ * directory stores nothing, and its journal discards the frames.
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
@@ -33,7 +33,7 @@ export interface PersistenceContext {
 export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedLocation">;
 
 export class AreaPersistence implements AreaSnapshots {
-  /** The engine's, from before the recovery on. */
+  /** The engine's journal, already before the recovery. */
   readonly journal = new DeferredJournal();
   readonly #context: PersistenceContext;
   #storage: AreaStorage | undefined;
@@ -45,7 +45,7 @@ export class AreaPersistence implements AreaSnapshots {
 
   /**
    * Replays what is stored into the engine, and opens the journal. Resolves with undefined if the area has no directory.
-   * Rejects with a `StartRefusal` for what the operator has to put right.
+   * Rejects with a `StartRefusal` if the operator has to fix something.
    */
   async recover(hooks: StorageHooks): Promise<AreaStorage | undefined> {
     const { directory } = this.#context.plan;
@@ -55,17 +55,17 @@ export class AreaPersistence implements AreaSnapshots {
     return this.#storage;
   }
 
-  /** Undefined before the recovery, and of an area without a directory. */
+  /** Undefined before the recovery, and for an area without a directory. */
   get storage(): AreaStorage | undefined {
     return this.#storage;
   }
 
-  /** Whether enough was written that a snapshot is worth its while. */
+  /** Whether enough was written to justify a snapshot. */
   get isSnapshotDue(): boolean {
     return this.#storage?.isSnapshotDue() ?? false;
   }
 
-  /** As `AreaStorage.backUp`. */
+  /** See `AreaStorage.backUp`. */
   backUp(target: string, first?: () => Promise<void>): Promise<number> {
     assert(this.#storage !== undefined, "only an area with a directory is backed up");
     return this.#storage.backUp(target, first);
@@ -80,26 +80,26 @@ export class AreaPersistence implements AreaSnapshots {
     return this.isSnapshotDue;
   }
 
-  /** Writes and syncs the rest, and closes the journal. Nothing is appended any more. */
+  /** Writes and syncs the rest, and closes the journal. Nothing may be appended afterwards. */
   async close(): Promise<void> {
     this.#stopWatching();
     this.journal.close();
     const lostCount = await this.#storage?.close();
     if (lostCount !== undefined && lostCount > 0) {
-      this.#context.log.error("writes that were not acknowledged are lost: no space is left", { frames: lostCount });
+      this.#context.log.error("unacknowledged writes are lost: no space left", { frames: lostCount });
     }
   }
 }
 
 /**
- * Replays what `directory` holds into the engine, and opens `journal` where that ends. Rejects with a `StartRefusal` for
- * what the operator has to put right.
+ * Replays the data of `directory` into the engine, and opens `journal` at its end. Rejects with a `StartRefusal` if the
+ * operator has to fix something.
  */
 async function recover(
   { plan, clock, metrics, log, events, onFatal }: PersistenceContext,
   { directory, journal, hooks }: { directory: string; journal: DeferredJournal; hooks: StorageHooks },
 ): Promise<AreaStorage> {
-  // Loaded here, because an area that stores nothing needs none of it.
+  // Loaded here, because an area that stores nothing does not need it.
   const { openAreaStorage } = await import("../../persistence/area-storage.ts");
   const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
   const { measureJournal } = await import("../../persistence/journal/journal-metrics.ts");
@@ -123,7 +123,7 @@ async function recover(
       directory,
       area: plan.area,
       mode: plan.fsync,
-      // Disks live by the real clock, also where engines travel in time.
+      // Disks use the real clock, even if engines travel in time.
       clock: systemClock,
       random: systemRandom,
       log,
@@ -155,27 +155,27 @@ async function recover(
   return storage;
 }
 
-/** Registers what is known of an area's part of the data directory besides its journal. */
+/** Registers the figures of an area's part of the data directory, except its journal's. */
 export function measureDirectory(
   metrics: Metrics,
   { bytes, recoverySeconds }: { readonly bytes: () => number; readonly recoverySeconds: number },
 ): void {
-  metrics.reading("larder_directory_bytes", "Bytes of the files that the area keeps", bytes);
-  metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(recoverySeconds);
+  metrics.reading("larder_directory_bytes", "Bytes of the area's files", bytes);
+  metrics.gauge("larder_replay_seconds", "Duration of the recovery at the start").with().set(recoverySeconds);
 }
 
 /** Reports to main when writes are refused and when they are accepted again. The returned function ends that. */
 function watchTrouble(events: AreaEvents, journal: DeferredJournal): () => void {
   let trouble: string | undefined;
   let cancel = (): void => {};
-  const look = (): void => {
+  const check = (): void => {
     const { refusal } = journal;
     if (refusal !== trouble) {
       trouble = refusal;
       events.trouble(refusal);
     }
-    cancel = systemClock.after(TROUBLE_CHECK_MS, look);
+    cancel = systemClock.after(TROUBLE_CHECK_MS, check);
   };
-  look();
+  check();
   return () => cancel();
 }

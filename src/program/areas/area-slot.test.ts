@@ -6,18 +6,18 @@ function slot(): AreaSlot {
   return new AreaSlot("store", { replayed: () => {}, snapshotDue: () => {}, crashed: () => {} });
 }
 
-test("an area is the reason why the server is not ready while it opens, and says how far the replay is", () => {
+test("an opening area is a reason why the server is not ready, with the progress of the replay", () => {
   const area = slot();
   assert.deepEqual(area.reasons, ["store is opening"]);
   area.replayed({ step: "replay", doneBytes: 426, totalBytes: 1_000 });
-  assert.deepEqual(area.reasons, ["store is opening: 42 % is replayed"]);
+  assert.deepEqual(area.reasons, ["store is opening: 42 % replayed"]);
   area.replayed(undefined);
   assert.deepEqual(area.reasons, ["store is opening"]);
   area.state("serving");
   assert.deepEqual(area.reasons, []);
 });
 
-test("an area that cannot write, drains or is closed is a reason too", () => {
+test("so is an area that cannot write, drains or is closed", () => {
   const area = slot();
   area.state("serving");
   area.trouble("No space left on device");

@@ -1,6 +1,6 @@
 /**
- * What main knows of one area: what it may ask of it, and how it is. The area may be in this
- * thread or in one of its own.
+ * Main's view of one area: its API and its state. The area may be in this thread
+ * or in its own thread.
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../kernel/clock.ts";
@@ -16,16 +16,16 @@ import { remoteArea } from "./remote-area.ts";
 import { percentOf } from "./replay-report.ts";
 
 export interface SlotEvents {
-  /** How far its replay is; undefined: it is over, or will not come to an end. */
+  /** The progress of its replay; undefined: it has ended, or never will. */
   replayed(area: AreaName, progress: ReplayProgress | undefined): void;
   snapshotDue(area: AreaName): void;
-  /** The thread ended without being asked to, or does not answer any more. `reason` is a sentence. */
+  /** The thread ended unexpectedly, or no longer answers. `reason` is a sentence. */
   crashed(area: AreaName, reason: string): void;
 }
 
 export class AreaSlot implements AreaEvents {
   readonly name: AreaName;
-  /** Undefined until the area is made. */
+  /** Undefined until the area is created. */
   api: AreaApi | undefined;
   /** Set for an area in this thread. */
   local: ListeningArea | undefined;
@@ -43,13 +43,13 @@ export class AreaSlot implements AreaEvents {
     this.#events = events;
   }
 
-  /** Puts the area into this thread. */
+  /** Runs the area in this thread. */
   async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
     this.local = await thread.make(plan, this);
     this.api = this.local;
   }
 
-  /** Puts the area into a thread of its own. */
+  /** Runs the area in its own thread. */
   makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
     const heapMb = Math.floor(heapBytesMax / 2 ** 20);
     const memory = newProgressMemory();
@@ -67,7 +67,7 @@ export class AreaSlot implements AreaEvents {
         const { user, system } = await worker.cpuUsage();
         return (user + system) / 1_000;
       },
-      // Nobody is served while the area opens.
+      // No client is served while the area opens.
       isWatched: () => this.#state !== "opening",
       onSilent: (isSilent) => {
         this.#isSilent = isSilent;
@@ -94,7 +94,7 @@ export class AreaSlot implements AreaEvents {
     }
   }
 
-  /** Ends the thread at once, whatever it does. */
+  /** Ends the thread at once. */
   async abandon(): Promise<void> {
     this.#isEnding = true;
     this.#heartbeat?.stop();
@@ -105,7 +105,7 @@ export class AreaSlot implements AreaEvents {
     return this.#state;
   }
 
-  /** Why the server is not ready as far as this area goes. */
+  /** The reasons why this area makes the server not ready. */
   get reasons(): readonly string[] {
     const reasons: string[] = [];
     if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}${this.#replayText()}`);
@@ -133,7 +133,7 @@ export class AreaSlot implements AreaEvents {
 
   #replayText(): string {
     if (this.#state !== "opening" || this.#replay === undefined) return "";
-    return `: ${percentOf(this.#replay)} % is replayed`;
+    return `: ${percentOf(this.#replay)} % replayed`;
   }
 
   #crashed(reason: string): void {
@@ -149,11 +149,11 @@ export class AreaSlot implements AreaEvents {
 function describeStuck({ tenant, command }: Pick<ProgressReader, "tenant" | "command">): string {
   const what = command === "" ? "something" : JSON.stringify(command);
   const whose = tenant === "" ? "" : ` of ${JSON.stringify(tenant)}`;
-  return `its thread has run ${what}${whose} for a minute without an end`;
+  return `its thread has run ${what}${whose} for a minute without finishing`;
 }
 
 function describeCrash(fault: unknown, area: AreaName, heapMb: number): string {
   if (codeOf(fault) === "ERR_WORKER_OUT_OF_MEMORY")
-    return `the heap of the ${area} area is full, which may have ${heapMb}mb: raise --${area}-memory or --heap-limit, or keep less in it`;
+    return `the heap of the ${area} area is full at its limit of ${heapMb}mb: raise --${area}-memory or --heap-limit, or store less data`;
   return `its thread crashed: ${fault instanceof Error ? fault.message : String(fault)}`;
 }

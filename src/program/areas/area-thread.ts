@@ -1,7 +1,7 @@
 /**
- * One thread's areas: what areas in the same thread share, and how an area is
- * put together from its plan. The parts of an area are loaded when it is made,
- * so that a thread loads only what it runs.
+ * The areas of one thread: their shared parts, and how an area is built from its
+ * plan. The modules of an area are loaded when it is built, so that a thread
+ * loads only the modules that it runs.
  */
 import { getHeapStatistics } from "node:v8";
 import { TokenTable } from "../../edge/auth.ts";
@@ -28,13 +28,13 @@ const TOKEN_KEY_BYTES = 32;
 
 export interface ThreadOptions {
   readonly log: Log;
-  /** The clock that engines live by; sockets and disks always live by the system's. */
+  /** The clock of the engines; sockets and disks always use the system's. */
   readonly clock: Clock;
-  /** Memory is ahead of the disk and must not be served: the thread, and the process with it, has to end. */
+  /** Memory is ahead of the disk and must not be served: the thread and the process must end. */
   readonly onFatal: (fault: unknown) => void;
-  /** What the areas of the thread may have together. */
+  /** The memory limit of all areas of the thread together. */
   readonly memoryBytesMax: number;
-  /** The largest request that the areas take. */
+  /** The largest request that the areas accept. */
   readonly requestBytesMax: number;
   /** Notified that the thread makes progress. */
   readonly observer?: TurnObserver;
@@ -52,12 +52,12 @@ export class AreaThread {
   readonly budget: ByteBudget;
   readonly #guard: MemoryGuard;
   readonly #stopWatching: () => void;
-  /** Turns are of the real thread, whatever clock the engines live by. */
+  /** Turns use the real thread's time, with any clock of the engines. */
   readonly #turns: Turns;
 
   constructor(options: ThreadOptions) {
     this.#options = options;
-    // Where several areas share a heap, it may be smaller than what they have together.
+    // A heap that several areas share may be smaller than the sum of their limits.
     const bytesMax = Math.min(options.memoryBytesMax, getHeapStatistics().heap_size_limit);
     const budget = new ByteBudget(underWayBytesMax({ bytesMax, requestBytesMax: options.requestBytesMax }));
     this.budget = budget;
@@ -68,12 +68,12 @@ export class AreaThread {
     this.#turns = new Turns({ clock: systemClock, ...(observer !== undefined && { observer }) });
   }
 
-  /** Looks at its memory no more. */
+  /** Stops watching its memory. */
   close(): void {
     this.#stopWatching();
   }
 
-  /** Puts an area together; it does nothing until it is opened. `metrics` takes its figures. */
+  /** Builds an area; it does nothing until it is opened. `metrics` gets its figures. */
   async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
     const log = this.#options.log.with({ area: plan.area });
     const { clock, onFatal } = this.#options;

@@ -1,7 +1,7 @@
 /**
- * What the program and its areas say to each other. An area runs in the main
- * thread or in one of its own, and main asks both in the same way, so everything
- * here is plain data that can be posted between threads.
+ * The API between the program and its areas. An area runs in the main thread or
+ * in its own thread, and main calls both in the same way, so everything here is
+ * plain data that can be posted between threads.
  *
  *     opening --> serving --> draining --> closed
  */
@@ -22,32 +22,32 @@ export const areaNames = ["store", "messaging", "vector"] as const;
 
 export type AreaName = (typeof areaNames)[number];
 
-/** How long the rest may commit and close when something has crashed. */
+/** How long the other areas may commit and close after a crash. */
 export const CRASH_CLOSE_MS = 2_000;
 
 export interface AreaTenant {
   readonly name: string;
   readonly tokens: readonly TokenFor[];
-  /** Of a messaging user. */
+  /** For a messaging user. */
   readonly signingKeys?: { readonly current: string; readonly next: string };
-  /** Of an index: what it is, and who embeds its texts. */
+  /** For an index: its definition and its embedding provider. */
   readonly index?: IndexPlan;
 }
 
-/** All that an area needs to know to run. */
+/** The configuration of an area. */
 export interface AreaPlan {
   readonly area: AreaName;
-  /** Undefined: it has no listener, main mounts it below a prefix. */
+  /** Undefined: it has no listener, main mounts it under a prefix. */
   readonly listen: ListenPlan | undefined;
-  /** Of the store, when it speaks RESP too. */
+  /** For the store, if it also speaks RESP. */
   readonly resp: RespPlan | undefined;
-  /** Its own part of the data directory; undefined: nothing is kept. */
+  /** Its own part of the data directory; undefined: nothing is stored. */
   readonly directory: string | undefined;
-  /** So much space has to be left for new writes; undefined: any. */
+  /** Free space that new writes require; undefined: no minimum. */
   readonly freeDiskBytesMin: number | undefined;
   readonly fsync: "always" | "everysec" | "no";
   readonly tenants: readonly AreaTenant[];
-  /** Heap and what lies outside of it. */
+  /** Heap and memory outside the heap. */
   readonly memoryBytesMax: number;
   readonly limits: AreaLimits;
   readonly messaging: MessagingPlan;
@@ -56,7 +56,7 @@ export interface AreaPlan {
   readonly version: string;
 }
 
-/** What only messaging goes by. */
+/** Configuration of messaging. */
 export interface MessagingPlan {
   readonly destinations: DestinationProfile;
   readonly allowedDestinations: readonly string[];
@@ -65,16 +65,16 @@ export interface MessagingPlan {
   readonly logRetentionMs: number;
   readonly headerNames: HeaderSpelling;
   readonly region: string;
-  /** Nothing is called and no schedule fires. */
+  /** No deliveries are made and no schedule fires. */
   readonly deliveriesDisabled: boolean;
 }
 
-/** What only the vector area goes by. */
+/** Configuration of the vector area. */
 export interface VectorPlan {
   readonly limits: VectorLimits;
 }
 
-/** Where and how the store speaks RESP over TCP. */
+/** Configuration of the RESP port. */
 export interface RespPlan {
   readonly listen: ListenPlan;
   readonly connectionsMax: number;
@@ -96,7 +96,7 @@ export interface NamedFile {
 export interface ListenPlan {
   readonly host: string;
   readonly port: number;
-  /** The setting that named the port, for a refusal that says what to change. */
+  /** The setting of the port, for the remedy in an error text. */
   readonly portPlace: string;
   readonly hostPlace: string;
   /** Undefined: connections are in the clear. */
@@ -105,7 +105,7 @@ export interface ListenPlan {
 
 export type DatabaseMemory = Pick<MemorySettings, "bytesMax" | "policy" | "samples">;
 
-/** What peers may do, and which of them speak for others. */
+/** Limits of peers, and the trusted proxies. */
 export interface PeerLimits {
   /** Addresses and CIDR blocks. */
   readonly trustedProxies: readonly string[];
@@ -121,7 +121,7 @@ export interface AreaLimits {
   readonly peers: PeerLimits;
   /** For each database of the store. */
   readonly memory: DatabaseMemory;
-  /** What is different for some of them, by name. */
+  /** Values that differ for some of them, by name. */
   readonly memoryByDatabase: ReadonlyMap<string, Partial<DatabaseMemory>>;
   readonly requestsPerDayMax: number | undefined;
   readonly pendingEntriesMax: number | undefined;
@@ -137,22 +137,22 @@ export interface AreaLimits {
 
 export type AreaState = "opening" | "serving" | "draining" | "closed";
 
-/** How far an area is with reading what it keeps. */
+/** The progress of an area with reading its stored data. */
 export interface ReplayProgress {
   readonly step: RecoveryStep;
-  /** Of snapshot and journal together. */
+  /** Sum of snapshot and journal. */
   readonly doneBytes: number;
   readonly totalBytes: number;
 }
 
-/** What an area reports without being asked. */
+/** The events that an area reports. */
 export interface AreaEvents {
   state(state: AreaState): void;
-  /** How far the reading of what is kept is, while it opens; undefined: it is over. */
+  /** The progress of the replay, while it opens; undefined: it has ended. */
   replayed(progress: ReplayProgress | undefined): void;
-  /** Why no new write may start (disk full), or undefined when they may again. */
+  /** Why new writes are refused (disk full); undefined: they are accepted again. */
   trouble(reason: string | undefined): void;
-  /** Enough was written that a snapshot is worth its while. */
+  /** Enough was written to justify a snapshot. */
   snapshotDue(): void;
 }
 
@@ -164,44 +164,44 @@ export interface OpenPorts {
 
 /** The life of an area. */
 export interface AreaControl {
-  /** Binds the ports, where it answers 503 for now, and returns the real ones. Rejects with a `StartRefusal`. */
+  /** Binds the ports, which answer 503 until it serves, and returns the real ports. Rejects with a `StartRefusal`. */
   bind(): Promise<OpenPorts>;
-  /** Recovers what is stored, then serves. Rejects with a `StartRefusal` for what the operator has to put right. */
+  /** Recovers the stored data, then serves. Rejects with a `StartRefusal` if the operator has to fix something. */
   open(): Promise<void>;
-  /** Stops accepting, waits up to `graceMs` for what is being answered, writes and syncs the rest, and closes. */
+  /** Stops accepting, waits up to `graceMs` for pending requests, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;
 }
 
-/** The data of an area that serves, and whose it is. */
+/** The data of a serving area, and its tenants. */
 export interface AreaData {
-  /** Empties the area (dev). Resolves when that is safe. */
+  /** Empties the area (dev). Resolves when that is durable. */
   reset(): Promise<void>;
   /** Tenants that have data. */
   tenantNames(): Promise<readonly string[]>;
-  /** Makes a tenant's tokens these and no others. */
+  /** Replaces all tokens of a tenant. */
   setTokens(tenant: AreaTenant): Promise<void>;
-  /** Removes a tenant, its tokens and its data. Resolves when that is safe. */
+  /** Removes a tenant, its tokens and its data. Resolves when that is durable. */
   dropTenant(name: string): Promise<void>;
   /**
-   * Fills a directory with everything that was acknowledged before, durably: links to files that do not change any more.
-   * Resolves with the position up to which it has everything.
+   * Fills a directory with everything that was acknowledged before, durably: links to files that no longer change.
+   * Resolves with the position up to which it is complete.
    */
   backUp(target: string): Promise<number>;
 }
 
 /** The area's side of a snapshot that another process writes. */
 export interface AreaSnapshots {
-  /** Closes the segment that is being written, so that a snapshot can be made of what is before it. */
+  /** Closes the current segment, so that a snapshot can be made of the segments before it. */
   prepareSnapshot(): Promise<void>;
   /**
-   * Takes note of how the snapshot process ended; after a success drops what it made superfluous. True: enough was
+   * Notes the result of the snapshot process; after a success, drops superseded files. True: enough was
    * written meanwhile that the next one is due.
    */
   finishSnapshot(isWritten: boolean): Promise<boolean>;
 }
 
-/** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
+/** The calls of main to an area. All return promises, because the area may be in another thread. */
 export interface AreaApi {
   readonly control: AreaControl;
   readonly data: AreaData;

@@ -1,12 +1,12 @@
 /**
- * Where a backup is put together: a directory inside the data directory, of
- * links to files that do not change any more, so it takes hardly any space.
+ * The stage of a backup: a directory inside the data directory with links to
+ * files that no longer change, so it takes hardly any space.
  *
  *     <data directory>/backup-<16 digits>/     format, tokens.json, store/, vector/, messaging/
  *
- * (1) Whoever writes a file of it holds its lock meanwhile, so what a crash
- *     left is told from what is in use: it is removed by the next start and by
- *     the next backup.
+ * (1) The process that writes a file from it holds its lock. So a stage left by
+ *     a crash is distinguishable from one in use; the next start and the next
+ *     backup remove it.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 const STAGE_NAME = /^backup-[0-9a-f]{16}$/;
 const DIRECTORY_MODE = 0o700;
 
-/** Makes a stage with a directory for each area, and returns its name. */
+/** Creates a stage with a directory for each area, and returns its name. */
 export function makeStage(dataDirectory: string, areas: readonly string[]): string {
   const name = `backup-${secretBytes(8).toString("hex")}`;
   mkdirSync(join(dataDirectory, name), { mode: DIRECTORY_MODE });
@@ -26,7 +26,7 @@ export function makeStage(dataDirectory: string, areas: readonly string[]): stri
   return name;
 }
 
-/** Whether a name can be that of a stage, and so of no other place. */
+/** Whether a name is the name of a stage, and cannot lead to another place. */
 export function isStageName(name: unknown): name is string {
   return typeof name === "string" && STAGE_NAME.test(name);
 }
@@ -35,7 +35,7 @@ export function removeStage(dataDirectory: string, name: string): void {
   rmSync(join(dataDirectory, name), { recursive: true, force: true });
 }
 
-/** Removes the stages that nobody uses (1). `isYoung`: whether one was made a moment ago, and its lock may still come. */
+/** Removes unused stages (1). `isYoung`: whether a stage is so new that its lock may still come. */
 export async function removeOldStages(
   dataDirectory: string,
   isYoung: (name: string) => boolean = () => false,
@@ -47,19 +47,19 @@ export async function removeOldStages(
     try {
       (await lockDirectory(join(dataDirectory, name))).release();
     } catch {
-      // Somebody uses it, or it is somebody else's. It goes when it can.
+      // It is in use, or has another owner. A later call removes it.
       continue;
     }
     removeStage(dataDirectory, name);
   }
 }
 
-/** The files in a directory and in the directories of its areas that belong into a backup. */
+/** The files of a directory and of its areas' directories that belong in a backup. */
 export async function sourcesIn(
   directory: string,
   { areas, isWanted = isEntryName }: { areas: readonly string[]; isWanted?: (name: string) => boolean },
 ): Promise<readonly ArchiveSource[]> {
-  // Where the environment or the configuration gives every token, there is no file of them.
+  // If the environment or the configuration sets every token, the file does not exist.
   const names = ["format", "tokens.json"].filter((name) => existsSync(join(directory, name)));
   for (const area of areas) {
     const inside = await fileDisk.list(join(directory, area));

@@ -1,4 +1,4 @@
-/** Backups on the side of the server: it fills a stage, and whoever asked makes a file of it. */
+/** The server's part of backups: it fills a stage, and the caller makes a file from it. */
 import { join } from "node:path";
 import type { BackupMade } from "../../edge/admin/routes.ts";
 import { systemClock } from "../../kernel/clock.ts";
@@ -10,14 +10,14 @@ import { printStoredTokens, type StoredTokens, TOKENS_FILE } from "../tenants/st
 import type { AreaData, AreaName } from "./area.ts";
 import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";
 
-/** So long whoever asked has to begin with what was made for it. */
+/** How long the caller may take to lock its stage. */
 const YOUNG_MS = 60_000;
 const TOKENS_MODE = 0o600;
 
 export class Backups {
   readonly #dataDirectory: string;
   readonly #dataOf: (area: AreaName) => Pick<AreaData, "backUp">;
-  /** When each stage of this process was made. */
+  /** When this process created each stage. */
   readonly #madeAtMs = new Map<string, number>();
 
   /** `dataDirectory` is absolute. `dataOf` throws while an area does not serve. */
@@ -27,10 +27,10 @@ export class Backups {
   }
 
   /**
-   * Makes a stage of everything that was acknowledged before, durably. No tenant comes or goes meanwhile: the caller sees
-   * to that.
+   * Makes a stage of everything that was acknowledged before, durably. The caller ensures that tenants do not change
+   * meanwhile.
    */
-  async make(kept: StoredTokens): Promise<BackupMade> {
+  async make(tokens: StoredTokens): Promise<BackupMade> {
     const dataDirectory = this.#dataDirectory;
     const areas = STORED_AREAS.map((name) => ({ name, data: this.#dataOf(name) }));
     await removeOldStages(dataDirectory, (name) => this.#isYoung(name));
@@ -41,7 +41,7 @@ export class Backups {
       const backedUp = await Promise.all(
         areas.map(async ({ name: area, data }) => ({ name: area, position: await data.backUp(join(directory, area)) })),
       );
-      await writeFileDurably(join(directory, TOKENS_FILE), printStoredTokens(kept), { mode: TOKENS_MODE });
+      await writeFileDurably(join(directory, TOKENS_FILE), printStoredTokens(tokens), { mode: TOKENS_MODE });
       await linkOrCopy(fileDisk, join(dataDirectory, "format"), join(directory, "format"));
       await fileDisk.syncDirectory(directory);
       await fileDisk.syncDirectory(dataDirectory);

@@ -1,13 +1,13 @@
 /**
- * An engine's journal over its whole life. An engine is made before its journal
- * can be: recovery replays the past into the engine, and only then is known
- * where the journal goes on.
+ * An engine's journal over its whole life. An engine exists before its journal:
+ * recovery replays the past into the engine, and only then is the position known
+ * at which the journal continues.
  *
  *     nothing -> open (the journal's own answers) -> closed
  *
- * What still runs when the journal closes (the rest of a long pipeline whose
- * client is gone) is refused, and what it had begun goes nowhere: nobody is
- * told of it, and the process ends.
+ * Work that still runs when the journal closes (the rest of a long pipeline whose
+ * client is gone) is refused, and its unfinished frames are discarded: they are
+ * never acknowledged, and the process ends.
  */
 
 import type { FrameOwner, Journal } from "../../kernel/journal.ts";
@@ -16,15 +16,15 @@ import type { FileJournal } from "../../persistence/journal/journal.ts";
 const STOPPING = "The server is stopping";
 
 export class DeferredJournal implements Journal {
-  /** Told each frame of an engine that keeps nothing, valid until it returns, and the position after it. */
+  /** Receives each frame of an engine that stores nothing, valid until it returns, and the position after it. */
   onFrame: (frame: Uint8Array, position: number) => void = () => {};
 
   #journal: FileJournal | undefined;
   #isClosed = false;
-  /** Where an engine that keeps nothing is. */
+  /** The position of an engine that stores nothing. */
   #end = 0;
 
-  /** From here on frames are kept. */
+  /** From here on frames are stored. */
   open(journal: FileJournal): void {
     this.#journal = journal;
   }

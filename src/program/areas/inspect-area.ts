@@ -1,7 +1,7 @@
 /**
- * What a start would find in an area, and whether everything that it needs
- * later is there: bodies of messages lie in journal files that no start reads,
- * and only the engine knows which of those are still needed.
+ * Inspects an area as a start would read it, and checks the files that it needs
+ * later: bodies of messages are in journal files that no start reads, and only
+ * the engine knows which of those are still needed.
  */
 import { defaultLimits, MessagingState, replayFrame } from "../../messaging/mod.ts";
 import type { OnBytes } from "../../persistence/byte-progress.ts";
@@ -15,7 +15,7 @@ export function inspectStoredArea(directory: string, area: string, onBytes: OnBy
   return inspectArea({ ...place, onBytes, engine: inspectedEngineOf(area) });
 }
 
-/** An engine for the frames of this area, if it reads parts of segments by their place. */
+/** An engine for the frames of this area, if it reads parts of segments by location. */
 export function inspectedEngineOf(area: string): InspectedEngine | undefined {
   if (area !== "messaging") return undefined;
   const state = new MessagingState(defaultLimits);
@@ -25,7 +25,7 @@ export function inspectedEngineOf(area: string): InspectedEngine | undefined {
   };
 }
 
-/** Lines about what is lost although the area can be started. */
+/** Lines about lost data of an area that can still be started. */
 export function damageOf(reports: readonly AreaReport[]): readonly string[] {
   return reports.flatMap(({ area, damaged }) =>
     damaged.map((fault) => `${area} starts, but bodies of messages are lost: ${fault}`),

@@ -14,7 +14,7 @@ const head: RequestHead = {
   id: "1",
 };
 
-test("until an area serves it answers 503 in the shape of its other failures", () => {
+test("until an area serves, it answers 503 in the form of its other failures", () => {
   const numbered = startingService("vector", 10, { refusal: (failure) => numberedRefusalReply(failure) });
   const plain = startingService("messaging", 10, {});
 

@@ -1,13 +1,13 @@
 /**
- * An area with its port: the same life for every area, whatever its service is.
+ * An area with its port: the life cycle that all areas share.
  *
  *     opening    bound and answering 503, while the service recovers
  *     serving    the service answers
- *     draining   no new connection; what is being answered is finished
+ *     draining   no new connections; pending requests are finished
  *     closed     everything is on disk
  *
- * The port is bound before the recovery, so that a port in use is known at once
- * and not after a minute of replay.
+ * The port is bound before the recovery, so that a port in use is reported at
+ * once and not after a minute of replay.
  */
 import { areaNotServing, type RequestFailure } from "../../edge/errors.ts";
 import type { HttpReply, HttpService } from "../../edge/handler.ts";
@@ -39,7 +39,7 @@ export class ListeningArea implements AreaApi, AreaControl {
   readonly data: AreaData;
   readonly snapshots: AreaSnapshots;
 
-  /** What answers now; for an area that main mounts below a prefix. */
+  /** The current handler; for an area that main mounts under a prefix. */
   readonly http: HttpService;
 
   constructor(options: ListeningAreaOptions) {
@@ -56,7 +56,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     };
     this.http = withOpenApi(current, {
       cors: limits.cors,
-      // Most servers are never asked, and start without its tables.
+      // Most servers never need it, and start without its tables.
       async print() {
         const { areaDocument } = await import("../../edge/openapi/area-documents.ts");
         return areaDocument(area, version);
@@ -105,7 +105,7 @@ export class ListeningArea implements AreaApi, AreaControl {
   }
 }
 
-/** 503 until the service answers, in the shape of the area's other failures. */
+/** 503 until the service answers, in the form of the area's other failures. */
 export function startingService(
   area: string,
   requestBytesMax: number,

@@ -51,7 +51,7 @@ function connect(events = noEvents, onBeat = (): void => {}): Ends {
   return { remote: remoteArea(worker, events, onBeat), steps, port, [Symbol.dispose]: () => port.close() };
 }
 
-test("every part of an area is asked across the threads", async () => {
+test("calls every part of an area across threads", async () => {
   using ends = connect();
   const { control, data, snapshots } = ends.remote;
   assert.deepEqual(await control.bind(), { port: 8_080, respPort: undefined });
@@ -72,7 +72,7 @@ test("every part of an area is asked across the threads", async () => {
   ]);
 });
 
-test("a refusal stays one across the threads, and every other fault arrives as its text", async () => {
+test("a refusal stays a refusal across threads, and every other fault arrives as its text", async () => {
   using ends = connect();
   const { control, data } = ends.remote;
   await assert.rejects(
@@ -85,7 +85,7 @@ test("a refusal stays one across the threads, and every other fault arrives as i
   );
 });
 
-test("events of the thread arrive with their arguments, and every message is a sign of life", async () => {
+test("events of the thread arrive with their arguments, and every message counts as a heartbeat", async () => {
   const steps: string[] = [];
   const { promise: arrived, resolve } = Promise.withResolvers<void>();
   const events: AreaEvents = {
@@ -108,7 +108,7 @@ test("events of the thread arrive with their arguments, and every message is a s
   assert.equal(beatCount, 4);
 });
 
-test("when the thread ends, questions that wait and later ones are rejected", async () => {
+test("when the thread ends, pending and later calls are rejected", async () => {
   const worker = Object.assign(new EventEmitter(), { postMessage: () => {} }) satisfies AreaWorker;
   const { control } = remoteArea(worker, noEvents, () => {});
   const waiting = control.open();

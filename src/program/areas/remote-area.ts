@@ -1,7 +1,7 @@
 /**
- * The two ends of an area that runs in a thread of its own. Main asks by the
- * name of a method; the thread reports events by their names. A refusal keeps
- * being one across the threads, every other fault arrives as its text.
+ * The two ends of an area that runs in its own thread. Main calls methods by
+ * name; the thread reports events by name. A refusal stays a refusal across the
+ * threads, every other fault arrives as its text.
  */
 import type { MessagePort } from "node:worker_threads";
 import { StartRefusal } from "../refusal.ts";
@@ -9,7 +9,7 @@ import type { AreaApi, AreaEvents } from "./area.ts";
 
 type MethodsOf<Part extends keyof AreaApi> = Readonly<Record<keyof AreaApi[Part], true>>;
 
-/** Every question that main can ask, by the part of the area that answers it. The type holds the table complete. */
+/** Every call that main can make, by the part of the area that answers it. The type keeps the table complete. */
 const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
   control: { bind: true, open: true, close: true, figures: true },
   data: { reset: true, tenantNames: true, setTokens: true, dropTenant: true, backUp: true },
@@ -44,7 +44,7 @@ interface Beat {
 
 type FromThread = Answer | EventReport | Beat;
 
-/** A worker, as far as its questions need it. */
+/** The part of a worker that calls need. */
 export interface AreaWorker {
   on(event: "message", listener: (message: FromThread) => void): unknown;
   on(event: "exit", listener: () => void): unknown;
@@ -52,8 +52,7 @@ export interface AreaWorker {
 }
 
 /**
- * Main's end: an area whose methods are questions to the thread. `onBeat` is called for every message, each a sign of
- * life.
+ * Main's end: an area whose methods call the thread. `onBeat` is called for every message, each a heartbeat.
  */
 export function remoteArea(worker: AreaWorker, events: AreaEvents, onBeat: () => void): AreaApi {
   const questions = new Questions(worker, events, onBeat);
@@ -68,7 +67,7 @@ export function remoteArea(worker: AreaWorker, events: AreaEvents, onBeat: () =>
   return { control: part("control"), data: part("data"), snapshots: part("snapshots") };
 }
 
-/** The questions that wait for their answers. */
+/** The pending calls. */
 class Questions {
   readonly #worker: AreaWorker;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (fault: Error) => void }>();
@@ -114,7 +113,7 @@ function threadEnded(): Error {
   return new Error("The thread of the area has ended");
 }
 
-/** The thread's end: events that are reported to main. */
+/** The thread's end: reports events to main. */
 export function eventsTo(port: MessagePort): AreaEvents {
   const report = (event: keyof AreaEvents, argument?: unknown): void => {
     port.postMessage({ kind: "event", event, argument } satisfies EventReport);
@@ -127,15 +126,15 @@ export function eventsTo(port: MessagePort): AreaEvents {
   };
 }
 
-/** The thread's end: answers main's questions. */
+/** The thread's end: answers main's calls. */
 export function answerQuestions(port: MessagePort, area: AreaApi): void {
   port.on("message", ({ id, part, method, argument }: Question) => {
     const answer = (rest: Omit<Answer, "kind" | "id">): void => {
       port.postMessage({ kind: "answer", id, ...rest } satisfies Answer);
     };
-    // Main asks for the methods of the table only.
-    const asked = area[part] as unknown as Readonly<Record<string, (argument: unknown) => Promise<unknown>>>;
-    const answered = asked[method]?.(argument) ?? Promise.reject(new Error(`An area has no ${part}.${method}`));
+    // Main calls only the methods of the table.
+    const target = area[part] as unknown as Readonly<Record<string, (argument: unknown) => Promise<unknown>>>;
+    const answered = target[method]?.(argument) ?? Promise.reject(new Error(`An area has no ${part}.${method}`));
     answered.then(
       (value) => answer({ value }),
       (fault: unknown) => {
@@ -147,7 +146,7 @@ export function answerQuestions(port: MessagePort, area: AreaApi): void {
   });
 }
 
-/** The thread's end: a sign of life. */
+/** The thread's end: a heartbeat. */
 export function beat(port: MessagePort): void {
   port.postMessage({ kind: "beat" } satisfies Beat);
 }

@@ -1,4 +1,4 @@
-/** What people see of a long start, by a clock that stands still and a terminal that is a list of texts. */
+/** The reported progress of a long start, with a virtual clock and a terminal that records texts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -10,7 +10,7 @@ import { ReplayReport } from "./replay-report.ts";
 interface Shown {
   readonly clock: VirtualClock;
   readonly report: ReplayReport;
-  /** What the terminal or the log was given. */
+  /** The output to the terminal or the log. */
   readonly texts: string[];
 }
 
@@ -34,7 +34,7 @@ function replay(doneBytes: number, totalBytes: number): ReplayProgress {
   return { step: "replay", doneBytes, totalBytes };
 }
 
-test("a start of less than a second tells nothing, wherever it would", () => {
+test("reports nothing about a start of less than a second", () => {
   for (const { clock, report, texts } of [atTerminal(), inLog()]) {
     for (let i = 1; i <= 3; i += 1) {
       clock.advance(250);
@@ -47,7 +47,7 @@ test("a start of less than a second tells nothing, wherever it would", () => {
   }
 });
 
-test("at a terminal one line for all areas is rewritten at most five times a second, and wiped at the end", () => {
+test("at a terminal, rewrites one line for all areas at most five times a second, and clears it at the end", () => {
   const { clock, report, texts } = atTerminal();
 
   for (let ms = 100; ms <= 1_400; ms += 100) {
@@ -70,7 +70,7 @@ test("at a terminal one line for all areas is rewritten at most five times a sec
   ]);
 });
 
-test("elsewhere each area has a log line every five seconds: the step, how much of all, and the speed of the step", () => {
+test("elsewhere, logs a line for each area every five seconds: the step, the share of all, and the step's speed", () => {
   const { clock, report, texts } = inLog();
 
   for (let i = 1; i <= 8; i += 1) {
@@ -87,7 +87,7 @@ test("elsewhere each area has a log line every five seconds: the step, how much 
   ]);
 });
 
-test("after a start that was given up, areas that still replay tell nothing", () => {
+test("after an abandoned start, areas that still replay report nothing", () => {
   const { clock, report, texts } = atTerminal();
   clock.advance(1_000);
   report.report("store", replay(1, 2));

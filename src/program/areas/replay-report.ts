@@ -1,11 +1,11 @@
 /**
- * How far a start is that takes long: one line for all areas at a terminal, log
- * lines elsewhere.
+ * The progress of a long start: one line for all areas at a terminal, log lines
+ * elsewhere.
  *
  *     store: replaying 43 %, 210 MB/s; vector: loading 7 %, 480 MB/s
  *
- * Short starts tell nothing. No timer: whoever replays says how far it is a few
- * times a second, and that is when the clock is looked at.
+ * Short starts report nothing. There is no timer: the replay reports its position
+ * a few times a second, and only then is the clock read.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -16,7 +16,7 @@ import type { AreaName, ReplayProgress } from "./area.ts";
 export interface ReplayReportOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Undefined: what is told goes to the log. */
+  /** Undefined: reports go to the log. */
   readonly terminal: Terminal | undefined;
 }
 
@@ -24,7 +24,7 @@ const STEP_WORDS: Readonly<Record<ReplayProgress["step"], string>> = { snapshot:
 
 interface AreaReplay {
   progress: ReplayProgress;
-  /** When the step began, and what was done by then. */
+  /** When the step began, and how much was done by then. */
   startMs: number;
   startBytes: number;
   atMs: number;
@@ -45,7 +45,7 @@ export class ReplayReport {
     this.#startMs = options.clock.monotonicMs();
   }
 
-  /** An area is so far; undefined: it is done. */
+  /** Sets the progress of an area; undefined: it is done. */
   report(area: AreaName, progress: ReplayProgress | undefined): void {
     if (progress === undefined) {
       this.#replays.delete(area);
@@ -60,7 +60,7 @@ export class ReplayReport {
     else this.#draw(this.#options.terminal, nowMs);
   }
 
-  /** The start is over, or was given up: areas that still replay tell nothing any more. */
+  /** The start has ended or was abandoned: areas that still replay report nothing more. */
   end(): void {
     this.#isOver = true;
     this.#replays.clear();
@@ -76,7 +76,7 @@ export class ReplayReport {
     }
     const replay = {
       progress,
-      // A step begins where the one before it was last heard of.
+      // A step begins where the previous step last reported.
       startMs: known?.atMs ?? this.#startMs,
       startBytes: known?.progress.doneBytes ?? 0,
       atMs: nowMs,
@@ -111,7 +111,7 @@ export class ReplayReport {
   }
 }
 
-/** Rounded down, so that 100 means that nothing is left. */
+/** Rounded down, so that 100 means complete. */
 export function percentOf({ doneBytes, totalBytes }: ReplayProgress): number {
   return totalBytes === 0 ? 100 : Math.floor((100 * doneBytes) / totalBytes);
 }

@@ -1,8 +1,8 @@
 /**
  * The process that writes a snapshot: `larder internal-snapshot <data directory>
- * <area>`, started by the server that has the directory locked. It replays what
- * a start would replay and writes what the engine then holds. Exit code 0: there
- * is a snapshot, or none was needed.
+ * <area>`, started by the server that has the directory locked. It replays the
+ * same files as a start and writes the state of the engine. Exit code 0: the
+ * snapshot exists, or none was needed.
  */
 
 import { constants, setPriority } from "node:os";
@@ -23,7 +23,7 @@ function messagingEngine(): SnapshotEngine {
   return { replay: (frame, place) => replayFrame(state, frame, place), dump: () => snapshotFrames(state) };
 }
 
-/** An engine without a past for each kind of area that has snapshots. It is asked for its state and serves nobody. */
+/** An empty engine for each kind of area that has snapshots. It only produces its state and serves no requests. */
 const engines: Readonly<Record<string, () => SnapshotEngine>> = {
   messaging: messagingEngine,
   store: () =>
@@ -46,9 +46,9 @@ const engines: Readonly<Record<string, () => SnapshotEngine>> = {
 export async function runSnapshot([dataDirectory, area]: readonly string[]): Promise<void> {
   const engine = area === undefined || !Object.hasOwn(engines, area) ? undefined : engines[area];
   if (dataDirectory === undefined || area === undefined || engine === undefined) {
-    throw new Error("A snapshot is asked for with a data directory and an area");
+    throw new Error("A snapshot needs a data directory and an area");
   }
-  // The server goes first.
+  // The server has priority.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   await writeSnapshot({
     disk: fileDisk,

@@ -1,10 +1,10 @@
 /**
  * Snapshots: a process of the same program recovers an area from its closed
- * segments and writes what it then holds (the role `internal-snapshot`). One
- * area at a time, because that process needs about as much memory as the area.
+ * segments and writes its state (the role `internal-snapshot`). One area at a
+ * time, because that process needs about as much memory as the area.
  *
- * A snapshot that fails costs nothing but time at the next start, so it is
- * logged and tried again when the area says that one is due again.
+ * A failed snapshot costs only time at the next start, so it is logged and
+ * retried when the area reports that a snapshot is due again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { AreaName, AreaSnapshots } from "./area.ts";
 
-/** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
+/** The variable by which `bin/larder.cjs` ends a process together with its parent. */
 const TIED = "NODE_LARDER_TIED";
 
 /** Until `bin/larder.cjs` ignores SIGUSR1, it ends the process rather than open Node's debugger. */
@@ -23,7 +23,7 @@ const PROGRAM = fileURLToPath(new URL("../../../bin/larder.cjs", import.meta.url
 export interface SnapshotSubject {
   readonly area: AreaName;
   readonly snapshots: AreaSnapshots;
-  /** The data directory, of which the area has its part. */
+  /** The data directory, which contains the area's directory. */
   readonly dataDirectory: string;
 }
 
@@ -38,7 +38,7 @@ export class Snapshots {
   readonly #options: SnapshotsOptions;
   readonly #queue = new Map<AreaName, SnapshotSubject>();
   #child: ChildProcess | undefined;
-  /** The area of the snapshot that is under way. */
+  /** The area of the current snapshot. */
   #current: AreaName | undefined;
   #running: Promise<void> | undefined;
   #isStopped = false;
@@ -47,15 +47,15 @@ export class Snapshots {
     this.#options = options;
   }
 
-  /** Asks for a snapshot of an area; once is enough however often it is asked. */
+  /** Requests a snapshot of an area; repeated requests count once. */
   request(subject: SnapshotSubject): void {
-    // Closing a segment for a snapshot makes the area ask for one.
+    // Closing a segment for a snapshot makes the area request one.
     if (this.#isStopped || this.#current === subject.area) return;
     this.#queue.set(subject.area, subject);
     this.#running ??= this.#runQueue();
   }
 
-  /** Ends a snapshot that is under way; what it wrote so far is thrown away by the next start. */
+  /** Ends the current snapshot; the next start removes its partial files. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#queue.clear();
@@ -74,7 +74,7 @@ export class Snapshots {
     this.#running = undefined;
   }
 
-  /** True if it was written and the next one is due already. */
+  /** True if it was written and the next one is already due. */
   async #runOnce({ area, snapshots, dataDirectory }: SnapshotSubject): Promise<boolean> {
     const { clock } = this.#options;
     const log = this.#options.log.with({ area });
@@ -88,11 +88,11 @@ export class Snapshots {
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
       if (end === "written")
         log.info("snapshot written", { bytes: await snapshotBytesOf(dataDirectory, area), seconds });
-      else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
+      else log.warn("snapshot failed; the journal is kept, and the snapshot will be retried", { end, seconds });
       return isDueAgain && end === "written";
     } catch (fault) {
-      // The thread of the area has ended, which whoever watches it reports.
-      log.warn("snapshot given up", { reason: fault instanceof Error ? fault.message : String(fault) });
+      // The thread of the area has ended; its slot reports that.
+      log.warn("snapshot abandoned", { reason: fault instanceof Error ? fault.message : String(fault) });
       return false;
     }
   }
@@ -115,9 +115,9 @@ export class Snapshots {
   }
 }
 
-/** Of the newest snapshot of an area; undefined: it has none. */
+/** Size of the newest snapshot of an area; undefined if it has none. */
 export async function snapshotBytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
-  // Loaded here, because a server that keeps nothing needs none of it.
+  // Loaded here, because a server that stores nothing does not need it.
   const { areaDirectory } = await import("../../persistence/data-directory.ts");
   const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
   const { newestSnapshotBytes } = await import("../../persistence/snapshot-file.ts");

@@ -4,17 +4,17 @@ import { defaultIndex } from "../settings/index-settings.ts";
 import type { Secret, Tenant, Tenants } from "../tenants/tokens.ts";
 import { type BlockOptions, environmentOf, printBlock } from "./env-block.ts";
 
-const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
+const stored = (value: string): Secret => ({ value, from: { kind: "stored" } });
 
 function tenant(name: string): Tenant {
-  return { name, token: kept(`${name}-t`), readOnlyToken: kept(`${name}-r`), listedAt: undefined };
+  return { name, token: stored(`${name}-t`), readOnlyToken: stored(`${name}-r`), listedAt: undefined };
 }
 
 const tenants: Tenants = {
   databases: [tenant("d")],
   indexes: [{ ...tenant("i"), index: defaultIndex }],
-  users: [{ ...tenant("u"), currentSigningKey: kept("sig_1"), nextSigningKey: kept("sig_2") }],
-  adminToken: kept("admin-t"),
+  users: [{ ...tenant("u"), currentSigningKey: stored("sig_1"), nextSigningKey: stored("sig_2") }],
+  adminToken: stored("admin-t"),
 };
 
 const options: BlockOptions = {

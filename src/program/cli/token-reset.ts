@@ -42,7 +42,7 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
     const { tenants, problems } = resolveTenants(run, before);
     if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
     const isStored = before.databases?.some((each) => each.name === name && each.token !== undefined) === true;
-    const isGenerated = tenants.databases.some((each) => each.name === name && each.token.from.kind === "kept");
+    const isGenerated = tenants.databases.some((each) => each.name === name && each.token.from.kind === "stored");
     if (isGenerated && !isStored)
       throw new StartRefusal(
         `${directory.tokensPath} has no token of the database ${name}: the environment or the configuration sets it, or no start has created it yet`,

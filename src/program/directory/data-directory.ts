@@ -1,8 +1,7 @@
 /**
- * The data directory as a whole: made when it is missing, locked for the life
- * of the process (threats.md S-08), and the home of tokens.json and of the
- * addresses of the process that uses it. What is in the directories of the
- * areas is the business of `persistence/`.
+ * The data directory as a whole: created if missing, locked for the life of the
+ * process (threats.md S-08), with tokens.json and the addresses of the process
+ * that uses it. `persistence/` handles the directories of the areas.
  */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -24,49 +23,49 @@ import type { DirectoryLock } from "./directory-lock.ts";
 import { makeDirectory } from "./make-directory.ts";
 
 export interface DataDirectory {
-  /** Absolute; undefined: nothing is kept, tokens live in memory. */
+  /** Absolute; undefined: nothing is stored, tokens are in memory. */
   readonly tokensPath: string | undefined;
-  /** True if there was no tokens.json before this start: what is printed now is not printed again. */
+  /** True if tokens.json did not exist before this start: its secrets are printed now and never again. */
   readonly isFirstStart: boolean;
   /** True if no larder had used the directory before this start. */
   readonly isNew: boolean;
-  /** What tokens.json holds; nothing when there is none. */
+  /** The content of tokens.json; empty if it does not exist. */
   readTokens(): StoredTokens;
-  /** Replaces tokens.json durably, readable by its owner alone. */
-  storeTokens(kept: StoredTokens): Promise<void>;
-  /** Says where the admin port of this process is, for commands that want to speak to it. */
+  /** Replaces tokens.json durably, readable only by its owner. */
+  storeTokens(tokens: StoredTokens): Promise<void>;
+  /** Writes the address of this process' admin port, for commands that call it. */
   noteAdminAddress(address: string): void;
-  /** Says where the areas of this process are, once they serve. */
+  /** Writes the addresses of this process' areas, once they serve. */
   noteAddresses(addresses: Addresses): void;
-  /** Sees from now on that nobody else uses the directory. `onLost`: somebody does, and nothing may be written any more. */
+  /** Watches that no other process uses the directory. `onLost`: one does, and this process must stop writing. */
   watchLock(events: { readonly log: Log; onLost(): void }): void;
-  /** Gives up the lock. */
+  /** Releases the lock. */
   release(): void;
 }
 
-/** Only the owner: there are secrets and data in it. */
+/** Only the owner: the directory has secrets and data. */
 const DIRECTORY_MODE = 0o700;
 const TOKENS_MODE = 0o600;
 
-/** Not in force any more once the process has ended: only the lock says whether there is one. */
+/** May be out of date once the process has ended: only the lock says whether it runs. */
 const ADDRESS_FILE = "admin-address";
 const ADDRESSES_FILE = "addresses.json";
-/** What makes a directory a data directory (persistence/data-directory.ts). */
+/** The file that makes a directory a data directory (persistence/data-directory.ts). */
 const FORMAT_FILE = "format";
 
 const NOTE_AGAIN_MS = 1_000;
 
-/** In front of the name of the directory that a backup is extracted to; what a restore left that did not end. */
+/** Name prefix of the directory that a backup is extracted to; an unfinished restore leaves one. */
 export const RESTORING_PREFIX = "restoring-";
 
-/** The areas that keep something in this version. */
+/** The areas that store data in this version. */
 export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
-/** Makes and locks the data directory of this run. Rejects with a `StartRefusal` when that cannot be. */
+/** Creates and locks the data directory of this run. Rejects with a `StartRefusal` if that is not possible. */
 export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
-  // Loaded here, because a development server without a data directory needs none of it.
+  // Loaded here, because a development server without a data directory does not need it.
   const { lockDirectory } = await import("./directory-lock.ts");
   const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
   const { assertNotForeign, prepareDataDirectory } = await import("../../persistence/data-directory.ts");
@@ -87,12 +86,12 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
   }
 }
 
-/** True if a larder has used the directory: it has its layout. There may be no tokens.json in it. */
+/** True if larder has used the directory: it has the layout. tokens.json may be missing. */
 export function isUsedDirectory(path: string): boolean {
   return existsSync(join(path, FORMAT_FILE));
 }
 
-/** Throws a `StartRefusal` where a restore did not end. */
+/** Throws a `StartRefusal` after an unfinished restore. */
 export function assertRestored(path: string): void {
   const names = readdirSync(path);
   if (names.includes("format") || !names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
@@ -101,7 +100,7 @@ export function assertRestored(path: string): void {
   );
 }
 
-/** Removes what backups and restores left that did not end. Throws a `StartRefusal` where a directory is not restored yet. */
+/** Removes the remains of unfinished backups and restores. Throws a `StartRefusal` if the restore is incomplete. */
 async function endInterrupted(path: string): Promise<void> {
   assertRestored(path);
   for (const name of readdirSync(path).filter((each) => each.startsWith(RESTORING_PREFIX))) {
@@ -118,8 +117,8 @@ class DiskDirectory implements DataDirectory {
   readonly #lock: DirectoryLock;
   readonly #addressPath: string;
   readonly #addressesPath: string;
-  #kept: StoredTokens;
-  /** End the wait for space, by path. */
+  #stored: StoredTokens;
+  /** Functions that end the wait for space, by path. */
   readonly #cancels = new Map<string, () => void>();
 
   constructor(path: string, { lock, isNew }: { lock: DirectoryLock; isNew: boolean }) {
@@ -128,12 +127,12 @@ class DiskDirectory implements DataDirectory {
     this.tokensPath = join(path, TOKENS_FILE);
     this.#addressPath = join(path, ADDRESS_FILE);
     this.#addressesPath = join(path, ADDRESSES_FILE);
-    // Until this process has a port there is none to speak to: another may have that of the process before us.
+    // Until this process has a port, none is valid: another program may have the port of the previous process.
     rmSync(this.#addressPath, { force: true });
     rmSync(this.#addressesPath, { force: true });
     const text = readIfThere(this.tokensPath);
     this.isFirstStart = text === undefined;
-    this.#kept = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
+    this.#stored = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
   }
 
   watchLock(events: { readonly log: Log; onLost(): void }): void {
@@ -146,13 +145,13 @@ class DiskDirectory implements DataDirectory {
   }
 
   readTokens(): StoredTokens {
-    return this.#kept;
+    return this.#stored;
   }
 
-  async storeTokens(kept: StoredTokens): Promise<void> {
+  async storeTokens(tokens: StoredTokens): Promise<void> {
     const { writeFileDurably } = await import("../../persistence/disk/durable-file.ts");
-    await writeFileDurably(this.tokensPath, printStoredTokens(kept), { mode: TOKENS_MODE });
-    this.#kept = kept;
+    await writeFileDurably(this.tokensPath, printStoredTokens(tokens), { mode: TOKENS_MODE });
+    this.#stored = tokens;
   }
 
   noteAdminAddress(address: string): void {
@@ -164,13 +163,13 @@ class DiskDirectory implements DataDirectory {
     this.#note(this.#addressesPath, `${line}\n`);
   }
 
-  /** Commands find the server by it. On a full disk it is noted as soon as there is space. */
+  /** Commands find the server by this file. On a full disk it is written as soon as there is space. */
   #note(path: string, line: string): void {
     try {
       writeFileSync(path, line, { mode: TOKENS_MODE });
     } catch (fault) {
       if (noSpaceText(fault) === undefined) throw fault;
-      // Half a line is no address.
+      // A partial line is not an address.
       rmSync(path, { force: true });
       this.#cancels.set(
         path,
@@ -180,16 +179,16 @@ class DiskDirectory implements DataDirectory {
   }
 }
 
-/** The base address of the admin port of the larder that uses a data directory; undefined while it has none. */
+/** The base address of the admin port of the larder that uses a data directory; undefined until the port is open. */
 export function readAdminAddress(path: string): string | undefined {
   const text = readIfThere(join(path, ADDRESS_FILE));
   return text?.endsWith("\n") === true ? text.trim() : undefined;
 }
 
-/** The base addresses of the larder that uses a data directory; undefined while it does not serve. */
+/** The base addresses of the larder that uses a data directory; undefined until it serves. */
 export function readAddresses(path: string): Omit<Addresses, "resp"> | undefined {
   const text = readIfThere(join(path, ADDRESSES_FILE));
-  // What does not end with its line is being written.
+  // A text without its line end is still being written.
   if (text?.endsWith("\n") !== true) return undefined;
   const value: unknown = JSON.parse(text);
   const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
@@ -207,19 +206,19 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Reads the text of tokens.json. Throws a `StartRefusal` when it is damaged. */
+/** Parses the text of tokens.json. Throws a `StartRefusal` if it is damaged. */
 export function parseTokensFile(path: string, text: string): StoredTokens {
   try {
     return parseStoredTokens(text);
   } catch (fault) {
     if (!(fault instanceof DamagedTokens)) throw fault;
     throw new StartRefusal(
-      `${path} cannot be used: ${fault.message}. Restore it from a backup, or remove it to have new tokens made`,
+      `${path} cannot be used: ${fault.message}. Restore it from a backup, or remove it to generate new tokens`,
     );
   }
 }
 
-/** True if others on this machine may read the file; false when there is none. */
+/** True if other users of this machine may read the file; false if it does not exist. */
 export function isReadableByOthers(path: string | undefined): boolean {
   if (path === undefined) return false;
   try {

@@ -20,7 +20,7 @@ function newDirectory(context: TestContext): { directory: string; lockFile: stri
 
 function watcher() {
   const lines: string[] = [];
-  const told = { lines, lostCount: 0 };
+  const seen = { lines, lostCount: 0 };
   const log = createLog({
     level: "info",
     format: "json",
@@ -28,12 +28,14 @@ function watcher() {
     sink: (line) => void lines.push(line),
   });
   const onLost = (): void => {
-    told.lostCount += 1;
+    seen.lostCount += 1;
   };
-  return { told, events: { log, onLost } };
+  return { seen, events: { log, onLost } };
 }
 
-test("S-08: deleting the lock file admits nobody while the holder lives", { skip: !isLinux }, async (context) => {
+test("S-08: deleting the lock file admits no other process while the holder runs", {
+  skip: !isLinux,
+}, async (context) => {
   const { directory, lockFile } = newDirectory(context);
   const lock = await lockDirectory(directory);
   rmSync(lockFile);
@@ -44,33 +46,33 @@ test("S-08: deleting the lock file admits nobody while the holder lives", { skip
   (await lockDirectory(directory)).release();
 });
 
-test("S-08: the holder makes a lock file that was deleted again", async (context) => {
+test("S-08: the holder recreates a deleted lock file", async (context) => {
   const { directory, lockFile } = newDirectory(context);
   const clock = new VirtualClock();
   const lock = await lockDirectory(directory, { clock, hasSocket: false });
   context.after(() => lock.release());
-  const { told, events } = watcher();
+  const { seen, events } = watcher();
   lock.watch(events);
   clock.advance(1_000);
-  assert.deepEqual(told.lines, []);
+  assert.deepEqual(seen.lines, []);
 
   rmSync(lockFile);
   clock.advance(1_000);
 
-  assert.match(told.lines.join(), /the lock file of the data directory was removed or replaced, and was made again/);
+  assert.match(seen.lines.join(), /the lock file of the data directory was removed or replaced, and was created again/);
   assert.throws(() => lockDataDirectory(directory), new DirectoryInUse(directory));
   clock.advance(10_000);
-  assert.deepEqual([told.lines.length, told.lostCount], [1, 0]);
+  assert.deepEqual([seen.lines.length, seen.lostCount], [1, 0]);
 });
 
-test("S-08: where no socket is held, the holder ends before a process reads that came after a deletion", async (context) => {
+test("S-08: without a socket, the holder ends before a process that came after a deletion reads", async (context) => {
   const { directory, lockFile } = newDirectory(context);
   writeFileSync(join(directory, "format"), "x");
   writeFileSync(lockFile, "");
   const clock = new VirtualClock();
   const first = await lockDirectory(directory, { clock, hasSocket: false });
   context.after(() => first.release());
-  const { told, events } = watcher();
+  const { seen, events } = watcher();
   first.watch(events);
 
   rmSync(lockFile);
@@ -81,13 +83,13 @@ test("S-08: where no socket is held, the holder ends before a process reads that
   });
   clock.advance(1_000);
   await nextTurn();
-  assert.deepEqual([told.lostCount, isLocked], [1, false]);
+  assert.deepEqual([seen.lostCount, isLocked], [1, false]);
   clock.advance(1_500);
   (await second).release();
-  assert.equal(told.lostCount, 1);
+  assert.equal(seen.lostCount, 1);
 });
 
-test("a directory that was never used, or has its lock file, is not waited for", async (context) => {
+test("does not wait for a directory that was never used, or that has its lock file", async (context) => {
   const { directory } = newDirectory(context);
   const clock = new VirtualClock();
   (await lockDirectory(directory, { clock })).release();
@@ -95,16 +97,16 @@ test("a directory that was never used, or has its lock file, is not waited for",
   (await lockDirectory(directory, { clock })).release();
 });
 
-test("a lock that was given up is not looked after", async (context) => {
+test("does not watch a released lock", async (context) => {
   const { directory, lockFile } = newDirectory(context);
   const clock = new VirtualClock();
   const lock = await lockDirectory(directory, { clock });
-  const { told, events } = watcher();
+  const { seen, events } = watcher();
   lock.watch(events);
   lock.release();
 
   rmSync(lockFile);
   clock.advance(5_000);
 
-  assert.deepEqual([told.lines, told.lostCount], [[], 0]);
+  assert.deepEqual([seen.lines, seen.lostCount], [[], 0]);
 });

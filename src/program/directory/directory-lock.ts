@@ -1,19 +1,18 @@
 /**
- * One process to a data directory (threats.md S-08), also where its lock file is
- * deleted by hand: a lock belongs to a file, and a file that is made again has
- * none.
+ * One process per data directory (threats.md S-08), even if the lock file is
+ * deleted by hand: a lock belongs to a file, so a recreated file is not locked.
  *
  * (1) The lock is an exclusive transaction on `lock.sqlite`. It holds between
  *     all processes that see the same file system of one machine, containers too.
- * (2) On Linux a process also holds a socket without a file, whose name is made
- *     of the directory's device and inode. Nothing that is done to files frees
- *     it. It holds between processes that share a network namespace.
- * (3) Elsewhere, and between containers, whoever holds the lock looks every
- *     second whether the file is still its own. One that is gone is made again;
- *     one that another process has locked ends this one at once.
- * (4) So whoever finds no lock file in a directory that was used makes one and
- *     waits until a holder of the one before has looked, before it reads or
- *     writes anything.
+ * (2) On Linux a process also holds an abstract socket, named after the
+ *     directory's device and inode. No change of files releases it. It holds
+ *     between processes that share a network namespace.
+ * (3) Elsewhere, and between containers, the holder of the lock checks every
+ *     second whether the file is still its own. It recreates a deleted file; if
+ *     another process has locked the file, the holder ends at once.
+ * (4) So a process that finds no lock file in a used directory creates one, and
+ *     before it reads or writes anything, waits until a holder of the previous
+ *     file has checked.
  */
 import { existsSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -25,24 +24,24 @@ import { LOCK_FILE, lockDataDirectory } from "../../persistence/data-directory-l
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import { codeOf } from "../refusal.ts";
 
-/** How often the holder looks. */
+/** How often the holder checks. */
 const LOOK_EVERY_MS = 1_000;
-/** keeps (4): the holder may be late by as much again. */
+/** keeps (4): twice the holder's interval, in case it is late. */
 const WAIT_MS = 2_500;
 
 export interface DirectoryLock {
   release(): void;
-  /** Looks after the lock file from now on: keeps (3). `onLost`: another process has the directory. */
+  /** Watches the lock file: keeps (3). `onLost`: another process has the directory. */
   watch(events: { readonly log: Log; onLost(): void }): void;
 }
 
 export interface DirectoryLockOptions {
   readonly clock?: Clock;
-  /** False: no socket is held, as where the system has none of the kind. */
+  /** False: no socket is held, as on systems without abstract sockets. */
   readonly hasSocket?: boolean;
 }
 
-/** Locks a directory that exists. Rejects with `DirectoryInUse` if it is locked already, by this or by another process. */
+/** Locks an existing directory. Rejects with `DirectoryInUse` if this or another process has locked it. */
 export async function lockDirectory(
   directory: string,
   { clock = systemClock, hasSocket = process.platform === "linux" }: DirectoryLockOptions = {},
@@ -87,13 +86,13 @@ class HeldLock implements DirectoryLock {
 
   watch(events: { readonly log: Log; onLost(): void }): void {
     this.#stop = this.#clock.after(LOOK_EVERY_MS, () => {
-      if (this.#look(events)) this.watch(events);
+      if (this.#check(events)) this.watch(events);
       else events.onLost();
     });
   }
 
   /** keeps (3): false if another process has the lock. */
-  #look({ log }: { readonly log: Log }): boolean {
+  #check({ log }: { readonly log: Log }): boolean {
     const identity = identityOf(this.#path);
     if (identity !== undefined && identity === this.#identity) return true;
     try {
@@ -101,24 +100,27 @@ class HeldLock implements DirectoryLock {
       this.#releaseFile();
       this.#releaseFile = releaseFile;
       this.#identity = identityOf(this.#path);
-      log.warn("the lock file of the data directory was removed or replaced, and was made again", { path: this.#path });
+      log.warn("the lock file of the data directory was removed or replaced, and was created again", {
+        path: this.#path,
+      });
     } catch (fault) {
       if (fault instanceof DirectoryInUse) return false;
       // The directory itself may have been moved.
-      if (!this.#isReported) log.warn("the lock file of the data directory cannot be made again", faultFields(fault));
+      if (!this.#isReported)
+        log.warn("the lock file of the data directory cannot be created again", faultFields(fault));
       this.#isReported = true;
     }
     return true;
   }
 }
 
-/** Which file has this name now; undefined: none. */
+/** The identity of the file that has this name now; undefined if it does not exist. */
 function identityOf(path: string): string | undefined {
   const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
   return facts === undefined ? undefined : `${facts.dev}-${facts.ino}`;
 }
 
-/** keeps (2). Undefined where the system does not let us. */
+/** keeps (2). Undefined if the system does not support it. */
 async function holdSocket(directory: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   try {
@@ -130,6 +132,6 @@ async function holdSocket(directory: string): Promise<Server | undefined> {
     if (codeOf(fault) === "EADDRINUSE") throw new DirectoryInUse(directory);
     return undefined;
   }
-  // Nobody is waited for because of it.
+  // It does not keep the process alive.
   return server.unref();
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { makeDirectory } from "./make-directory.ts";
 
-test("a directory is made with those above it, and left alone where it is", (context) => {
+test("creates a directory with its parents, and leaves an existing one alone", (context) => {
   const root = mkdtempSync(join(tmpdir(), "larder-directories-"));
   context.after(() => rmSync(root, { recursive: true }));
   const path = join(root, "a", "b", "c");
@@ -17,6 +17,6 @@ test("a directory is made with those above it, and left alone where it is", (con
   assert.throws(() => makeDirectory(join(root, "file", "a"), 0o700), { code: "ENOTDIR" });
 });
 
-test("where the system makes no directory that is an error", () => {
+test("fails if the system cannot create the directory", () => {
   assert.throws(() => makeDirectory("/proc/larder/a", 0o700), { code: "ENOENT" });
 });

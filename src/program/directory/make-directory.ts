@@ -1,9 +1,9 @@
-/** A directory with those above it, made one by one: Node's own `recursive` never ends below /proc. */
+/** Creates a directory and its parents one by one: Node's own `recursive` never ends below /proc. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../refusal.ts";
 
-/** Makes `path`, absolute, unless it is there. Throws the system's error. */
+/** Creates `path`, absolute, unless it exists. Throws the system's error. */
 export function makeDirectory(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });

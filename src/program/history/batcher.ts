@@ -1,7 +1,7 @@
-/** Frames of the journal on their way into the history, as one batch. */
+/** Collects frames of the journal into one batch for the history. */
 import type { HistoryBatch, HistoryEntry, HistoryMessage } from "../../persistence/history/record.ts";
 
-/** What one frame says to the history. The frame is only valid during the call. */
+/** The history events of one frame. The frame is only valid during the call. */
 export type EventsOf = (frame: Buffer) => {
   readonly messages: readonly HistoryMessage[];
   readonly entries: readonly HistoryEntry[];
@@ -28,7 +28,7 @@ export class HistoryBatcher {
     return this.#bytes === 0;
   }
 
-  /** It should be written before more is added. A user that is deleted ends its batch: what follows is of others. */
+  /** It should be written before more is added. The deletion of a user ends its batch. */
   get isFull(): boolean {
     return this.#entries.length >= BATCH_ENTRIES || this.#bytes >= BATCH_BYTES || this.#droppedUsers.length > 0;
   }
@@ -42,7 +42,7 @@ export class HistoryBatcher {
     };
   }
 
-  /** Adds what a frame says; `position` is after it. */
+  /** Adds the events of a frame; `position` is after it. */
   add(frame: Buffer, position: number): void {
     const { messages, entries, droppedUsers = [] } = this.#eventsOf(frame);
     for (const message of messages) this.#messages.push(message);

@@ -1,4 +1,4 @@
-/** The thread that copies a history for a backup. Started by `copy.ts`; says why it failed, or nothing. */
+/** The thread that copies a history for a backup. Started by `copy.ts`; posts the reason of a failure, or nothing. */
 import "../prototype.ts";
 import { parentPort, workerData } from "node:worker_threads";
 import { copyHistory } from "../../persistence/history/copy.ts";

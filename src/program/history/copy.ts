@@ -1,8 +1,8 @@
 /**
- * The history in a backup. It is derived from the journal, but from all of it:
- * a segment goes when the history has read it, so without the history the log
- * of messages that are finished would be lost. A copy that is taken before the
- * journal's segments is never ahead of them, and never behind their beginning.
+ * Copies the history into a backup. It is derived from the whole journal: a
+ * segment is removed when the history has read it, so without the history the log
+ * of finished messages would be lost. A copy that is taken before the journal's
+ * segments is never ahead of them, and never older than their beginning.
  */
 import { existsSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
@@ -15,8 +15,8 @@ import { HISTORY_FILE } from "./history-store.ts";
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./copy-worker.ts" : "./copy-worker.js", import.meta.url);
 
 /**
- * Copies the history of one directory into another, durably, in a thread of its own. One that is not there or cannot be
- * read is left out and said: the log then begins with what the journal still has.
+ * Copies the history of one directory into another, durably, in its own thread. A missing history is left out. So is an
+ * unreadable one, with a log line: the log of messages then begins with the journal's first frame.
  */
 export async function copyHistoryFile(from: string, to: string, log: Log): Promise<void> {
   const plan: HistoryCopyPlan = { from: `${from}/${HISTORY_FILE}`, to: `${to}/${HISTORY_FILE}` };
@@ -24,14 +24,14 @@ export async function copyHistoryFile(from: string, to: string, log: Log): Promi
   const failure = await copyInThread(plan);
   if (failure !== undefined) {
     for (const suffix of ["", "-journal"]) rmSync(`${plan.to}${suffix}`, { force: true });
-    log.warn("the backup has no log of messages: it cannot be read", { reason: failure });
+    log.warn("the backup has no log of messages, because the history cannot be read", { reason: failure });
     return;
   }
   await withFile(await fileDisk.open(plan.to, "update"), (file) => file.fsync());
   await fileDisk.syncDirectory(to);
 }
 
-/** What it failed with. */
+/** The text of its failure. */
 function copyInThread(plan: HistoryCopyPlan): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerFile, { name: "history copy", workerData: plan });

@@ -1,4 +1,4 @@
-/** Where the history's events come from: the module that translates frames of the journal, and what it means by states. */
+/** The source of the history's events: the module that translates frames of the journal, and its states. */
 
 import { messageState } from "../../messaging/history.ts";
 
@@ -6,5 +6,5 @@ const suffix = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
 export const eventsModule = new URL(`../../messaging/history.${suffix}`, import.meta.url).href;
 
-/** States after which nothing comes. */
+/** Final states. */
 export const lastStates: readonly number[] = [messageState.delivered, messageState.failed, messageState.cancelled];

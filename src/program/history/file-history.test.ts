@@ -65,7 +65,7 @@ async function listed({ history }: Opened, position: number, query: Partial<Hist
   return page.entries.map(({ entry: { message, state } }) => `${message}/${state}`);
 }
 
-test("a listing shows what was appended before it, though it is not even durable yet", async (t) => {
+test("a listing shows messages appended before it, even if they are not durable yet", async (t) => {
   const opened = await open(t);
 
   for (let n = 1; n <= 3; n += 1) {
@@ -75,26 +75,26 @@ test("a listing shows what was appended before it, though it is not even durable
   assert.deepEqual(await listed(opened, 3), ["1/0", "2/0", "3/0"]);
 });
 
-test("the position is told when it would survive a power cut", async (t) => {
+test("reports the position once it would survive a power cut", async (t) => {
   const opened = await open(t);
   assert.equal(opened.history.position, 0);
-  const told = new Promise<number>((resolve) => {
+  const reported = new Promise<number>((resolve) => {
     opened.history.onPosition = resolve;
   });
 
   append(opened, { message: 1, moves: [[1, 1, 0]] });
 
-  assert.equal(await told, 1);
+  assert.equal(await reported, 1);
   assert.equal(opened.history.position, 1);
 });
 
-test("a malformed cursor is refused as such", async (t) => {
+test("rejects a malformed cursor", async (t) => {
   const opened = await open(t);
 
   await assert.rejects(listed(opened, 0, { cursor: "x" }), MalformedCursor);
 });
 
-test("a start goes on with what is there, and with what came meanwhile", async (t) => {
+test("a start continues with the stored history and adds newer frames", async (t) => {
   const opened = await open(t);
   await listed(opened, append(opened, { message: 1, moves: [[1, 1, 0]] }));
   await opened.history.close();
@@ -113,7 +113,7 @@ test("a start goes on with what is there, and with what came meanwhile", async (
   assert.deepEqual(await listed(opened, position), ["1/0", "2/0", "1/1"]);
 });
 
-test("a damaged file is moved aside and derived anew", async (t) => {
+test("moves a damaged file aside and rebuilds the history", async (t) => {
   const opened = await open(t);
   const position = append(opened, { message: 1, moves: [[1, 1, 0]] });
   await listed(opened, position);

@@ -1,6 +1,6 @@
 /**
- * A history that is kept in a file, as its engine has it: two threads
- * (`worker.ts`), and listings that wait for what they must show.
+ * A history in a file, on the side of its engine: two threads (`worker.ts`), and
+ * listings that wait until the history has everything that they must show.
  */
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
@@ -16,14 +16,14 @@ interface FileHistoryOptions extends HistoryOptions {
 }
 
 /**
- * Without limits V8 lets the garbage of a thread grow to several times what the thread needs: 100 MB after 300,000
- * messages, and half of it with these. What the threads really need is far below them.
+ * Without limits V8 lets the garbage of a thread grow to several times its live data: 100 MB after 300,000 messages, and
+ * half of it with these limits. The threads need far less.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 8 };
 
-/** The journal is synced some thousand times a second; the history's thread is told less often. */
+/** The journal is synced some thousand times a second; the history's thread is notified less often. */
 const REPORT_PERIOD_MS = 20;
-/** How often is looked whether time has jumped, and how far it must have. */
+/** How often to check whether time has jumped, and the least jump. */
 const JUMPS_EVERY_MS = 60_000;
 
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -38,10 +38,10 @@ export class FileHistory implements HistoryStore {
   readonly #closed = { writer: Promise.withResolvers<void>(), reader: Promise.withResolvers<void>() };
   /** Listings that wait for the history to reach a position. */
   readonly #waiting = new Set<{ position: number; goOn: () => void }>();
-  /** Listings that the reader has. */
+  /** Listings sent to the reader. */
   readonly #asked = new Map<number, PromiseWithResolvers<HistoryPage>>();
   #askedCount = 0;
-  /** What the history has; a power cut may take some of it back. */
+  /** The history's position; a power cut may set it back. */
   #written = 0;
   #synced = 0;
   #untold: SyncedLocation | undefined;
@@ -193,7 +193,7 @@ export class FileHistory implements HistoryStore {
     this.#askWriter({ kind: "hurry" });
   }
 
-  /** The writer's thread has a clock of its own, and removes what is too old by it. */
+  /** The writer's thread has its own clock, by which it removes old entries. */
   #followJumps(reportedMs: number): void {
     this.#cancelJumps = this.#clock.housekeep(JUMPS_EVERY_MS, () => {
       const aheadMs = this.#clock.nowMs() - this.#clock.real.nowMs();
@@ -214,18 +214,18 @@ export class FileHistory implements HistoryStore {
     this.#writer.postMessage(message);
   }
 
-  /** A reader that was not started has nothing open. */
+  /** A reader that was not started has no open file. */
   #askReader(message: ToReader): void {
     this.#reader?.postMessage(message);
   }
 
-  /** The first listing starts it: a thread takes memory, and many servers are never asked. */
+  /** The first listing starts it: a thread takes memory, and many servers never list messages. */
   #startedReader(): Worker {
     this.#reader ??= this.#start("reader", (message: FromReader) => this.#fromReader(message));
     return this.#reader;
   }
 
-  /** A thread that ends by itself is a fault of ours. */
+  /** A thread that ends unexpectedly is a bug. */
   #ended(fault: unknown): void {
     this.#ready.reject(fault);
     if (this.#isClosing) return;
@@ -235,7 +235,7 @@ export class FileHistory implements HistoryStore {
     void this.#writer.terminate();
     void this.#reader?.terminate();
     const { onFatal } = this.#options;
-    // Who opens it is told already.
+    // The caller of open already knows.
     if (!this.#isOpen) return;
     if (onFatal === undefined) throw fault;
     onFatal(fault);

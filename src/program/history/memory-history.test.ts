@@ -26,7 +26,7 @@ async function open(t: TestContext, bytesMax?: number) {
   return { history, clock, accept, listed };
 }
 
-test("a listing shows what was appended before it", async (t) => {
+test("a listing shows messages appended before it", async (t) => {
   const { accept, listed, history } = await open(t);
   accept(1);
   accept(2);
@@ -45,7 +45,7 @@ test("frames are written within 50 ms without a listing", async (t) => {
   assert.equal(history.position, 1);
 });
 
-test("what is older than the retention goes", async (t) => {
+test("removes entries older than the retention", async (t) => {
   const { accept, clock, listed } = await open(t);
   accept(1);
   clock.advance(HOUR_MS / 2);
@@ -55,7 +55,7 @@ test("what is older than the retention goes", async (t) => {
   assert.deepEqual(await listed(), [2]);
 });
 
-test("the oldest go when the memory is used up", async (t) => {
+test("removes the oldest entries when the memory is used up", async (t) => {
   const { accept, clock, listed, history } = await open(t, 2 * 1024 * 1024);
   for (let n = 0; n < 20_000; n += 1) {
     accept(n, 4);

@@ -1,6 +1,6 @@
 /**
- * A history that lives in memory, in the thread of its engine: for servers that
- * keep nothing. It holds at most MEMORY_BYTES_MAX, and forgets the oldest then.
+ * A history in memory, in the thread of its engine, for servers that store
+ * nothing. It holds at most MEMORY_BYTES_MAX, and then drops the oldest entries.
  */
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { History } from "../../persistence/history/history.ts";
@@ -10,7 +10,7 @@ import { eventsModule, lastStates } from "./events.ts";
 import type { HistoryOptions, HistoryStore } from "./history-store.ts";
 
 const MEMORY_BYTES_MAX = 256 * 1024 * 1024;
-/** What a batch waits for others to join it. A listing does not wait. */
+/** How long a batch waits for more frames. A listing does not wait. */
 const LINGER_MS = 50;
 const RETENTION_EVERY_MS = 60_000;
 const REMOVAL_PAUSE_MS = 20;

@@ -1,4 +1,4 @@
-/** The log of messages as messaging asks for it, answered by the history. */
+/** Answers messaging's queries of the log of messages from the history. */
 import {
   badRequest,
   type Filter,
@@ -10,10 +10,10 @@ import {
 } from "../../messaging/mod.ts";
 import { type HistoryPage, type HistoryQuery, MalformedCursor } from "../../persistence/history/query.ts";
 
-/** Answers when everything up to the position is in the history, or after 2 s with what is there. */
+/** Answers when everything up to the position is in the history, or after 2 s with the entries so far. */
 export type ListHistory = (query: HistoryQuery, position: number) => Promise<HistoryPage>;
 
-/** `end` tells the position of what has happened so far. */
+/** `end` returns the current position. */
 export function messageLog(list: ListHistory, end: () => number): LogReader {
   return {
     async list(user: User, filter: Filter, page: Page): Promise<LogPage> {
@@ -44,7 +44,7 @@ function queryOf(user: User, { attributes, ids, states, fromMs, toMs }: Filter, 
   };
 }
 
-/** From another thread it comes as a plain error with the same name. */
+/** From another thread it arrives as a plain error with the same name. */
 function isMalformedCursor(fault: unknown): boolean {
   return fault instanceof MalformedCursor || (fault instanceof Error && fault.name === "MalformedCursor");
 }

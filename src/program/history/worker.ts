@@ -1,7 +1,7 @@
 /**
- * The two threads of a history that is kept in a file: one follows the journal
- * and writes, one answers listings, so that a long batch delays no listing.
- * Both talk with `file-history.ts`.
+ * The two threads of a history in a file: one follows the journal and writes, one
+ * answers listings, so that a long batch delays no listing. Both exchange messages
+ * with `file-history.ts`.
  */
 import "../prototype.ts";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
@@ -31,7 +31,7 @@ export interface HistoryPlan {
 export type ToWriter =
   | { readonly kind: "durable"; readonly place: SyncedLocation }
   | { readonly kind: "hurry" }
-  /** The engine's clock has jumped, and is so far ahead of the machine's. */
+  /** The engine's clock has jumped, and is this far ahead of the machine's. */
   | { readonly kind: "jumped"; readonly aheadMs: number }
   | { readonly kind: "damaged"; readonly reason: string }
   | { readonly kind: "close" };
@@ -77,7 +77,7 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
   let writer = findWriter(make, log);
   let place: SyncedLocation | undefined;
   let cancel = (): void => {};
-  // A full disk keeps nobody from starting: what is not written yet stays in the journal.
+  // A full disk does not prevent a start: unwritten entries stay in the journal.
   const retry = (): void => {
     writer = findWriter(make);
     if (writer === undefined) cancel = systemClock.after(RETRY_EVERY_MS, retry);
@@ -117,7 +117,7 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
   post({ kind: "ready", position: writer?.position ?? 0 });
 }
 
-/** Undefined if there is no space for the file now. */
+/** Undefined if there is no space for the file. */
 function findWriter(make: () => HistoryWriter, log?: Log): HistoryWriter | undefined {
   try {
     return make();
@@ -134,7 +134,7 @@ function read(plan: HistoryPlan, port: MessagePort): void {
   port.on("message", (message: ToReader) => {
     switch (message.kind) {
       case "open":
-        // What is open may be another file by now. The next listing opens it.
+        // The open file may have been replaced. The next listing opens the new one.
         reader?.close();
         reader = undefined;
         break;
@@ -159,7 +159,7 @@ function read(plan: HistoryPlan, port: MessagePort): void {
   });
 }
 
-/** Lines are written by whoever runs the history, with its fields. */
+/** The owner of the history writes the lines, with its fields. */
 function postedLog(post: (message: FromWriter) => void, fixed: LogFields = {}): Log {
   const at =
     (level: LogLevel) =>

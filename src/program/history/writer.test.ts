@@ -19,7 +19,7 @@ interface Followed {
   readonly events: string[];
   /** Resolves when the history has reached a position. */
   reached(position: number): Promise<void>;
-  /** Of all told so far. */
+  /** Of all reports so far. */
   synced(): number;
 }
 
@@ -34,7 +34,7 @@ function follow(disk: SimulatedDisk, path: string): Followed {
   const events: string[] = [];
   const log: Log = { ...silentLog, warn: (event) => events.push(event) };
   let syncedPosition = 0;
-  let told = (): void => {};
+  let notify = (): void => {};
   const writer = new HistoryWriter({
     path,
     disk,
@@ -47,7 +47,7 @@ function follow(disk: SimulatedDisk, path: string): Followed {
     retentionMs: DAY_MS,
     onPosition: (_, synced) => {
       syncedPosition = synced;
-      told();
+      notify();
     },
     onRenewed: () => events.push("renewed"),
     onFatal: (fault) => {
@@ -57,7 +57,7 @@ function follow(disk: SimulatedDisk, path: string): Followed {
   const reached = async (position: number): Promise<void> => {
     while (writer.position < position) {
       const next = Promise.withResolvers<void>();
-      told = next.resolve;
+      notify = next.resolve;
       writer.hurry();
       await next.promise;
     }
@@ -87,7 +87,7 @@ function listed(path: string): string[] {
   return page.entries.map(({ entry: { message, state } }) => `${message}/${state}`);
 }
 
-test("what is durable in the journal comes into the history", async (t) => {
+test("adds durable frames of the journal to the history", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -101,14 +101,14 @@ test("what is durable in the journal comes into the history", async (t) => {
   await writer.close();
 });
 
-test("a batch waits 50 ms for others to join it", async (t) => {
+test("a batch waits 50 ms for more frames", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   const { writer, clock, reached } = follow(disk, path);
   await accept(opened, 1);
   writer.durableTo(opened.area.journal.syncedLocation);
-  // Reading takes turns of the event loop, and nothing tells when it is done.
+  // Reading takes turns of the event loop, and no event marks its end.
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 
   clock.advance(49);
@@ -134,7 +134,7 @@ test("the position that survives a power cut follows within a second", async (t)
   await writer.close();
 });
 
-test("a new start goes on where the last one ended, over several segments", async (t) => {
+test("a new start continues where the last one ended, over several segments", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -157,7 +157,7 @@ test("a new start goes on where the last one ended, over several segments", asyn
   await second.writer.close();
 });
 
-test("a clean end leaves one file with everything that was read", async (t) => {
+test("a clean end leaves one file with all frames read so far", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -171,7 +171,7 @@ test("a clean end leaves one file with everything that was read", async (t) => {
   assert.deepEqual(readdirSync(join(path, "..")), ["history.sqlite"]);
 });
 
-test("a damaged history is derived anew from the journal", async (t) => {
+test("rebuilds a damaged history from the journal", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -190,7 +190,7 @@ test("a damaged history is derived anew from the journal", async (t) => {
   await writer.close();
 });
 
-test("a history that has more than its journal is derived anew", async (t) => {
+test("rebuilds a history that is ahead of its journal", async (t) => {
   const path = folder(t);
   const ahead = await emptyDisk();
   const openedAhead = await openOn(ahead);
@@ -214,7 +214,7 @@ test("a history that has more than its journal is derived anew", async (t) => {
   await writer.close();
 });
 
-test("where the first segments are gone the history begins with those that are there", async (t) => {
+test("without the first segments, the history begins with the existing ones", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -228,11 +228,11 @@ test("where the first segments are gone the history begins with those that are t
   await reached(2);
 
   assert.deepEqual(listed(path), ["2/0", "2/1"]);
-  assert.deepEqual(events, ["the history begins later than its journal did"]);
+  assert.deepEqual(events, ["the history begins after the start of its journal"]);
   await writer.close();
 });
 
-test("what is older than the retention goes", async (t) => {
+test("removes entries older than the retention", async (t) => {
   const path = folder(t);
   const disk = await emptyDisk();
   const opened = await openOn(disk);

@@ -1,14 +1,14 @@
 /**
- * Brings the history up to the journal: follows the journal's frames, has them
- * translated, writes them in batches, and removes what is too old.
+ * Keeps the history up to date: follows the journal's frames, translates them,
+ * writes them in batches, and removes old entries.
  *
  *     durable place -> frames -> events -> batch -> history -> position
  *
- * (1) A batch is a run of frames after the history's position. What fails to
- *     be written stays, and nothing more is read until it is: a history that
- *     waits for space forgets nothing and takes no more memory.
- * (2) A history that is damaged, or that has more than its journal, is made
- *     anew, and following begins at the first frame that is still there.
+ * (1) A batch is a run of frames after the history's position. A batch that
+ *     cannot be written stays, and nothing more is read until it is written: a
+ *     history that waits for space loses nothing and takes no more memory.
+ * (2) A history that is damaged, or ahead of its journal, is rebuilt, beginning
+ *     at the first frame that still exists.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -33,21 +33,21 @@ export interface HistoryWriterOptions {
   readonly eventsOf: EventsOf;
   readonly lastStates: readonly number[];
   readonly retentionMs: number;
-  /** Told after each batch; what is up to `syncedPosition` survives a power cut. */
+  /** Called after each batch; everything up to `syncedPosition` survives a power cut. */
   onPosition(position: number, syncedPosition: number): void;
-  /** Told when another file has the history's name. */
+  /** Called when another file has the history's name. */
   onRenewed(): void;
-  /** A fault of ours, or of the journal: the thread ends. */
+  /** A bug, or an unreadable journal: the thread ends. */
   onFatal(fault: unknown): void;
 }
 
-/** What a batch waits for others to join it. */
+/** How long a batch waits for more frames. */
 const LINGER_MS = 50;
-/** How long a power cut may throw the history back. Until then the segments are kept. */
+/** How far, in time, a power cut may set the history back. Until then the segments are kept. */
 const SYNC_EVERY_MS = 1_000;
 const RETRY_EVERY_MS = 1_000;
 const RETENTION_EVERY_MS = 60_000;
-/** Between two steps of a removal, so that batches are written in between. */
+/** Pause between two steps of a removal, so that batches are written in between. */
 const REMOVAL_PAUSE_MS = 20;
 
 /** Ends the following of the journal between two frames. */
@@ -65,20 +65,20 @@ export class HistoryWriter {
   #running: Promise<void> | undefined;
   #isHurried = false;
   #isClosing = false;
-  /** Why the history must be made anew (2). */
+  /** Why the history must be rebuilt (2). */
   #damage: string | undefined;
-  /** What the last write failed with, told once. */
+  /** The text of the last write's failure, logged once. */
   #trouble: string | undefined;
   #endPause: () => void = () => {};
 
-  /** Throws SQLite's errors that a new file would not cure. */
+  /** Throws SQLite's errors that a new file would not fix. */
   constructor(options: HistoryWriterOptions) {
     this.#options = options;
     this.#batcher = new HistoryBatcher(options.eventsOf);
     this.#history = openHistory(options);
     this.#follower = this.#newFollower(this.#history.position);
     this.#after("removal", RETENTION_EVERY_MS, () => this.#removeOld());
-    // A process that was killed left what it wrote to the system, which may not have brought it to the disk.
+    // The writes of a killed process may only be in the system's cache, and not on the disk.
     this.#after("sync", SYNC_EVERY_MS, () => this.#sync());
   }
 
@@ -88,7 +88,7 @@ export class HistoryWriter {
 
   /** Everything up to this place of the journal is durable. */
   durableTo(place: SyncedLocation): void {
-    // keeps (2): such a journal was put back to an earlier state, and what it says now is not what it said then.
+    // keeps (2): the journal was restored to an earlier state, and its frames are not those of the history.
     if (this.#target === undefined && this.#history.position > place.position) {
       this.#damage = "it has more than its journal";
     }
@@ -96,25 +96,25 @@ export class HistoryWriter {
     this.#run();
   }
 
-  /** Somebody waits: what is read is written at once. */
+  /** A listing waits: frames are written as soon as they are read. */
   hurry(): void {
     this.#isHurried = true;
     if (this.#running === undefined && !this.#batcher.isEmpty) this.#attempt(() => this.#writeBatch());
     this.#run();
   }
 
-  /** Time has jumped: what is too old by now goes. */
+  /** Time has jumped: removes entries that are now too old. */
   jumped(): void {
     if (!this.#isClosing) this.#removeOld();
   }
 
-  /** Somebody else met damage in the file. */
+  /** The reader found damage in the file. */
   damaged(reason: string): void {
     this.#damage ??= reason;
     this.#run();
   }
 
-  /** Writes what was read, and closes the file. */
+  /** Writes the frames that were read, and closes the file. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const cancel of this.#cancels.values()) cancel();
@@ -126,7 +126,7 @@ export class HistoryWriter {
     this.#history.close();
   }
 
-  /** Follows the journal to where it is durable, once at a time. */
+  /** Follows the journal to its durable end, one call at a time. */
   #run(): void {
     if (this.#running !== undefined || this.#isClosing) return;
     this.#running = this.#catchUp().then(
@@ -166,7 +166,7 @@ export class HistoryWriter {
       position,
       frame: (payload, position) => {
         this.#batcher.add(payload, position);
-        // Where this fails, `onPart` waits.
+        // If this fails, `onPart` waits.
         const isWell = this.#trouble === undefined && this.#damage === undefined;
         if (this.#batcher.isFull && isWell) this.#attempt(() => this.#writeBatch());
       },
@@ -222,7 +222,7 @@ export class HistoryWriter {
     try {
       this.#history.close();
     } catch {
-      // A damaged file that cannot be closed in order is moved away all the same.
+      // A damaged file that cannot be closed properly is moved away anyway.
     }
     this.#damage = undefined;
     this.#batcher.clear();
@@ -232,21 +232,21 @@ export class HistoryWriter {
     this.#report();
   }
 
-  /** The first frames are gone with their segments: the history begins with what is there. */
+  /** The first frames were removed with their segments: the history begins with the next existing frame. */
   async #skipMissing(missing: MissingData): Promise<void> {
     const { disk, directory, area, log } = this.#options;
     const position = await findFirstPosition(disk, { directory, area });
     if (position === undefined || position <= this.#follower.position) throw missing;
-    log.warn("the history begins later than its journal did", { from: this.#follower.position, to: position });
+    log.warn("the history begins after the start of its journal", { from: this.#follower.position, to: position });
     await this.#follower.close();
     this.#follower = this.#newFollower(position);
   }
 
-  /** False if the database failed: what was to be done can be tried again. */
+  /** False if the database failed: the operation can be retried. */
   #attempt(work: () => void): boolean {
     try {
       work();
-      if (this.#trouble !== undefined) this.#options.log.info("the history is written again");
+      if (this.#trouble !== undefined) this.#options.log.info("the history can be written again");
       this.#trouble = undefined;
       return true;
     } catch (fault) {

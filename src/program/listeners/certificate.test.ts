@@ -164,7 +164,7 @@ test("a certificate without its key, or that is none, is refused by the settings
   named.write({ key: second.key });
   assert.throws(
     () => readCertificate(named),
-    /^StartRefusal: --tls-cert and --tls-key: .* are no certificate in PEM and its key/,
+    /^StartRefusal: --tls-cert and --tls-key: .* are not a PEM certificate and its key/,
   );
 });
 
@@ -172,7 +172,7 @@ test("an empty certificate, an empty key, and a key of another certificate are r
   const named = files(context);
   for (const [pair, reason] of [
     [{ certificate: "", key: first.key }, /there is no certificate in the file/],
-    [{ certificate: first.certificate, key: "" }, /are no certificate in PEM and its key/],
+    [{ certificate: first.certificate, key: "" }, /are not a PEM certificate and its key/],
     [{ certificate: first.certificate, key: second.key }, /they do not belong together/],
   ] as const) {
     named.write(pair);

@@ -37,7 +37,7 @@ export function readCertificate({ certificate, key }: TlsPlan): CertificatePair 
   } catch (fault) {
     // The reason is OpenSSL's, and quotes nothing of the key.
     const reason = fault instanceof Error ? fault.message : String(fault);
-    const sentence = `${certificate.place} and ${key.place}: ${certificate.path} and ${key.path} are no certificate in PEM and its key (${reason})`;
+    const sentence = `${certificate.place} and ${key.place}: ${certificate.path} and ${key.path} are not a PEM certificate and its key (${reason})`;
     throw new StartRefusal(sentence, 1, { cause: fault });
   }
 }
@@ -129,7 +129,9 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
       return readCertificate(plan);
     } catch (fault) {
       if (!(fault instanceof StartRefusal)) throw fault;
-      log.warn("a changed certificate cannot be used; the one before stays in force", { reason: fault.message });
+      log.warn("a changed certificate cannot be used; the previous certificate stays in use", {
+        reason: fault.message,
+      });
       return undefined;
     }
   };

@@ -25,7 +25,7 @@ test("S-01: short descriptors are told once a minute, show as a figure, and make
   });
   const figure = (): unknown =>
     metrics.snapshot().find(({ name }) => name === "larder_descriptors_short")?.series[0]?.values[0];
-  const REASON = "file descriptors are short: raise the limit of 1024 (ulimit -n, LimitNOFILE)";
+  const REASON = "too few file descriptors: raise the limit of 1024 (ulimit -n, LimitNOFILE)";
 
   assert.deepEqual([watch.reason, figure(), lines.length], [undefined, 0, 0]);
   for (free of [960, undefined]) {

@@ -63,7 +63,7 @@ export class DescriptorWatch {
     const { clock, limit } = this.#options;
     if (this.#shortAtMs === undefined || clock.monotonicMs() - this.#shortAtMs >= SAID_MS) return undefined;
     const most = limit === undefined ? "" : ` of ${limit}`;
-    return `file descriptors are short: raise the limit${most} (ulimit -n, LimitNOFILE)`;
+    return `too few file descriptors: raise the limit${most} (ulimit -n, LimitNOFILE)`;
   }
 
   stop(): void {
@@ -80,7 +80,7 @@ export class DescriptorWatch {
     this.#shortAtMs = nowMs;
     if (this.#reportedAtMs !== undefined && nowMs - this.#reportedAtMs < TELL_MS) return;
     this.#reportedAtMs = nowMs;
-    log.warn("file descriptors are short: connections are refused", { limit, remedy: "ulimit -n, or LimitNOFILE" });
+    log.warn("too few file descriptors: connections are refused", { limit, remedy: "ulimit -n, or LimitNOFILE" });
   }
 }
 

@@ -89,7 +89,7 @@ test("graphs that nobody builds any more are told once, after a minute", () => {
   assert.deepEqual(lines.slice(-2), [
     { event: "building graphs", percent: 10, done: 100, pending: 900, perSecond: 0 },
     {
-      event: "graphs are not built any further, and what is pending is searched exactly",
+      event: "graph building has stopped; pending records are searched exactly",
       done: 100,
       pending: 900,
       seconds: 60,

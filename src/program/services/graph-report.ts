@@ -57,7 +57,7 @@ export function reportGraphs(
       return;
     }
     if (nowMs - movedMs >= STUCK_MS) {
-      log.warn("graphs are not built any further, and what is pending is searched exactly", { ...now, seconds });
+      log.warn("graph building has stopped; pending records are searched exactly", { ...now, seconds });
       return;
     }
     if (reportedMs === undefined) {

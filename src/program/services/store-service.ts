@@ -129,7 +129,7 @@ export class StoreService implements AreaService {
     const heapBytesMax = getHeapStatistics().heap_size_limit;
     if (databaseBytesMax <= heapBytesMax) return;
     log.warn(
-      "the databases may take more memory than the JavaScript heap holds: lower --maxmemory or raise --heap-limit",
+      "the databases may use more memory than the JavaScript heap has: lower --maxmemory or raise --heap-limit",
       {
         databaseBytesMax,
         heapBytesMax,

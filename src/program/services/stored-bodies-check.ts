@@ -54,7 +54,7 @@ export class StoredBodiesCheck {
   /** Checks everything once, in the background. */
   start(): void {
     this.#running = this.#checkAll().catch((fault: unknown) => {
-      this.#log.warn("the kept bodies could not be checked", faultFields(fault));
+      this.#log.warn("the stored bodies could not be checked", faultFields(fault));
     });
   }
 
@@ -76,7 +76,7 @@ export class StoredBodiesCheck {
     for (const { user, owner } of damaged.slice(0, NAMED_COUNT)) {
       this.#log.error("a body is damaged on the disk", { user, owner });
     }
-    this.#log.error("damaged journal files were looked through", {
+    this.#log.error("damaged journal files were checked", {
       files: this.#bad.size,
       damagedBodies: damaged.length,
     });
@@ -84,7 +84,7 @@ export class StoredBodiesCheck {
 
   #note(segment: number, fields: { bytes: number; fault: string }): void {
     this.#bad.add(segment);
-    this.#log.error("a journal file that holds bodies of messages is damaged", { segment, ...fields });
+    this.#log.error("a journal file with bodies of messages is damaged", { segment, ...fields });
   }
 
   /** Covered segments that bodies lie in. */

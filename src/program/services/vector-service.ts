@@ -138,7 +138,7 @@ export class VectorService implements AreaService {
     if (known === undefined || known.info().vectorCount === 0) return;
     const { definition } = known;
     if (definition.denseModel === denseModel && definition.sparseModel === sparseModel) return;
-    this.#context.log.warn("an index has records that another model embedded: upsert their texts again", {
+    this.#context.log.warn("an index has records embedded by another model: upsert their texts again", {
       index: name,
       before: [definition.denseModel, definition.sparseModel].filter(Boolean).join(", ") || "none",
       now: [denseModel, sparseModel].filter(Boolean).join(", ") || "none",

@@ -7,27 +7,27 @@ import { TenantAdministration } from "./administration.ts";
 import type { StoredTokens } from "./stored-tokens.ts";
 import type { Secret, Tenant } from "./tokens.ts";
 
-const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
+const stored = (value: string): Secret => ({ value, from: { kind: "stored" } });
 const given = (place: string): Secret => ({ value: place, from: { kind: "given", place } });
 
-function tenant(name: string, token = kept(`${name}-token`), listedAt?: string): Tenant {
-  return { name, token, readOnlyToken: kept(`${name}-read-only`), listedAt };
+function tenant(name: string, token = stored(`${name}-token`), listedAt?: string): Tenant {
+  return { name, token, readOnlyToken: stored(`${name}-read-only`), listedAt };
 }
 
 interface Setup {
   calls: TenantAdministration;
-  /** What happened, in order: `keep`, `tokens x`, `drop x`. */
+  /** The steps, in order: `keep`, `tokens x`, `drop x`. */
   steps: string[];
-  /** What the area was told of indexes. */
+  /** The index plans that the area received. */
   plans: Map<string, IndexPlan>;
-  keptNow: () => StoredTokens;
+  storedNow: () => StoredTokens;
   breakDisk: () => void;
   stopServing: () => void;
 }
 
 function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tenant[]; data?: string[] } = {}): Setup {
   const steps: string[] = [];
-  let keptNow: StoredTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
+  let storedNow: StoredTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
   let isBroken = false;
   let isServing = true;
   const names = new Set(data);
@@ -49,11 +49,11 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
   };
   const calls = new TenantAdministration({
     tenants: { databases: tenants, indexes: [], users: [] },
-    stored: keptNow,
+    stored: storedNow,
     store: async (changed) => {
       if (isBroken) throw new Error("no space left");
       steps.push("keep");
-      keptNow = changed;
+      storedNow = changed;
     },
     areas: { databases: area, indexes: area, users: area },
     indexRules: {
@@ -66,7 +66,7 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
     calls,
     steps,
     plans,
-    keptNow: () => keptNow,
+    storedNow: () => storedNow,
     breakDisk: () => {
       isBroken = true;
     },
@@ -84,13 +84,13 @@ async function refusal(call: Promise<unknown>): Promise<string> {
   return `${failure.kind}: ${failure.text}`;
 }
 
-test("a new database's tokens are durable before they open anything", async () => {
-  const { calls, steps, keptNow } = setUp();
+test("a new database's tokens are durable before they are valid", async () => {
+  const { calls, steps, storedNow } = setUp();
 
   const made = await calls.createTenant("databases", "x");
 
   assert.deepEqual(steps, ["keep", "tokens x standard read-only"]);
-  assert.deepEqual(keptNow(), {
+  assert.deepEqual(storedNow(), {
     databases: [
       { name: "main", madeBy: "start" },
       { name: "x", madeBy: "admin", token: made.token, readOnlyToken: made.readOnlyToken },
@@ -103,13 +103,13 @@ test("a new database's tokens are durable before they open anything", async () =
   );
 });
 
-test("a database is emptied before its tokens are forgotten", async () => {
-  const { calls, steps, keptNow } = setUp();
+test("a database is emptied before its tokens are removed", async () => {
+  const { calls, steps, storedNow } = setUp();
 
   await calls.deleteTenant("databases", "main");
 
   assert.deepEqual(steps, ["drop main", "keep"]);
-  assert.deepEqual(keptNow().databases, []);
+  assert.deepEqual(storedNow().databases, []);
   assert.equal(await refusal(calls.deleteTenant("databases", "main")), "not found: There is no database main");
 });
 
@@ -123,7 +123,7 @@ test("a password reset gives two new tokens", async () => {
   assert.deepEqual(steps, ["keep", "tokens main standard read-only", "keep", "tokens main standard read-only"]);
 });
 
-test("a password reset that the area cannot obey yet keeps the old tokens", async () => {
+test("a password reset before the area serves keeps the old tokens", async () => {
   const { calls, steps, stopServing } = setUp();
   stopServing();
 
@@ -132,7 +132,7 @@ test("a password reset that the area cannot obey yet keeps the old tokens", asyn
   assert.deepEqual(steps, []);
 });
 
-test("what cannot be kept changes nothing, and the next call goes on", async () => {
+test("a change that cannot be stored has no effect, and the next call works", async () => {
   const { calls, steps, breakDisk } = setUp();
   breakDisk();
 
@@ -211,11 +211,11 @@ for (const [name, call, text] of refusals) {
   });
 }
 
-test("the list says who decides; data that nobody names can be deleted", async () => {
+test("the list has the source of each tenant; data of unlisted tenants can be deleted", async () => {
   const { calls, steps } = setUp({
     tenants: [
       tenant("main"),
-      tenant("a", kept("t"), "store.databases[0] in l.json"),
+      tenant("a", stored("t"), "store.databases[0] in l.json"),
       tenant("b", given("LARDER_STORE_TOKEN")),
       tenant("c", { value: "dev", from: { kind: "well-known" } }),
     ],
@@ -234,12 +234,12 @@ test("the list says who decides; data that nobody names can be deleted", async (
 });
 
 test("a new user of messaging has signing keys, and keeps them when its password is reset", async () => {
-  const { calls, keptNow } = setUp({ data: [] });
+  const { calls, storedNow } = setUp({ data: [] });
 
   const made = await calls.createTenant("users", "u");
-  const [before] = keptNow().users ?? [];
+  const [before] = storedNow().users ?? [];
   const reset = await calls.resetPassword("users", "u");
-  const [after] = keptNow().users ?? [];
+  const [after] = storedNow().users ?? [];
 
   assert.match(before?.currentSigningKey ?? "", /^sig_[A-Za-z0-9]{28}$/);
   assert.equal(JSON.parse(Buffer.from(made.token, "base64").toString()).UserID, "u");
@@ -249,13 +249,13 @@ test("a new user of messaging has signing keys, and keeps them when its password
   assert.equal(after?.token, reset.token);
 });
 
-test("B.index: a new index is kept with its definition, which the list shows and the area is told", async () => {
-  const { calls, keptNow, plans } = setUp({ data: [] });
+test("B.index: a new index is stored with its definition, which the list shows and the area receives", async () => {
+  const { calls, storedNow, plans } = setUp({ data: [] });
 
   const made = await calls.createTenant("indexes", "docs", { embedding: { model: "m" } });
   const plain = await calls.createTenant("indexes", "plain");
 
-  assert.deepEqual(keptNow().indexes, [
+  assert.deepEqual(storedNow().indexes, [
     {
       name: "docs",
       madeBy: "admin",
@@ -288,19 +288,19 @@ test("B.index: a new index is kept with its definition, which the list shows and
   });
 });
 
-test("a password reset of an index leaves what it is as it is", async () => {
-  const { calls, keptNow, plans } = setUp({ data: [] });
+test("a password reset of an index keeps its definition", async () => {
+  const { calls, storedNow, plans } = setUp({ data: [] });
   const made = await calls.createTenant("indexes", "docs", { type: "SPARSE", sparseEmbedding: "BM25" });
   const before = plans.get("docs");
 
   const reset = await calls.resetPassword("indexes", "docs");
 
   assert.notEqual(reset.token, made.token);
-  assert.deepEqual(keptNow().indexes?.[0]?.definition, { type: "SPARSE", sparseEmbedding: "BM25" });
+  assert.deepEqual(storedNow().indexes?.[0]?.definition, { type: "SPARSE", sparseEmbedding: "BM25" });
   assert.deepEqual(plans.get("docs"), before);
 });
 
-test("an index that contradicts itself is refused by field and leaves nothing", async () => {
+test("refuses a contradictory index by field, and stores nothing", async () => {
   const { calls, steps } = setUp({ data: [] });
   assert.equal(
     await refusal(calls.createTenant("indexes", "docs", { dimension: 17, similarity: "L2" })),
@@ -313,7 +313,7 @@ test("an index that contradicts itself is refused by field and leaves nothing", 
   assert.deepEqual(steps, []);
 });
 
-test("at run time nobody names an address or a file of this machine", async () => {
+test("at run time no request can name an address or a file of this machine", async () => {
   const { calls } = setUp({ data: [] });
   const embedding = { model: "x", provider: "http", url: "https://a.test/", apiKeyFile: "/etc/shadow" };
   assert.equal(

@@ -1,12 +1,13 @@
 /**
- * Databases, indexes and users at run time: what the admin API does. One change
- * at a time.
+ * Changes of databases, indexes and users at run time, for the admin API. One
+ * change at a time.
  *
- * (1) An answer is sent when the change is durable and the area obeys it.
- * (2) A new token is durable before it opens anything; a tenant is emptied and
- *     closed before its tokens are forgotten. So a crash in between leaves
- *     either the old state or a tenant that nobody was told of.
- * (3) What the configuration or the environment decides is changed there.
+ * (1) A response is sent when the change is durable and in effect in the area.
+ * (2) A new token is durable before it is valid; a tenant is emptied and closed
+ *     before its tokens are removed. So a crash in between leaves either the old
+ *     state or a tenant that was never reported to a caller.
+ * (3) Tenants and secrets of the configuration or the environment can only be
+ *     changed there.
  */
 
 import {
@@ -44,34 +45,34 @@ export interface TenantAdministrationOptions {
   readonly tenants: Readonly<Record<TenantKind, readonly AnyTenant[]>>;
   readonly stored: StoredTokens;
   /** Replaces tokens.json durably. */
-  readonly store: (kept: StoredTokens) => Promise<void>;
-  /** The areas that the tenants are of. */
+  readonly store: (stored: StoredTokens) => Promise<void>;
+  /** The areas of the tenants. */
   readonly areas: Readonly<Record<TenantKind, AreaTenants>>;
-  /** What a new index may have. */
+  /** The rules for a new index. */
   readonly indexRules: IndexRules;
 }
 
 type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
 
-/** One of a kind, for texts. */
+/** The noun of each kind, for texts. */
 const nouns: Readonly<Record<TenantKind, string>> = { databases: "database", indexes: "index", users: "user" };
 
 type AnyTenant = Tenant | IndexTenant | UserTenant;
 
-/** What is said of a new tenant besides its name, as its tenant and tokens.json have it. */
+/** The description of a new tenant beyond its name, for the tenant and for tokens.json. */
 interface Description {
   readonly tenant: { readonly index?: IndexPlan };
-  readonly kept: Pick<StoredIndex, "definition">;
+  readonly stored: Pick<StoredIndex, "definition">;
 }
 
 export class TenantAdministration implements TenantCalls {
   readonly #options: TenantAdministrationOptions;
   readonly #tenants: Readonly<Record<TenantKind, Map<string, AnyTenant>>>;
-  /** How kinds that are more than a name are read. A `RequestFailure` that is thrown names the field. */
+  /** Readers for the kinds with a description. They throw a `RequestFailure` that names the field. */
   readonly #describers: Readonly<
     Partial<Record<TenantKind, (given: Readonly<Record<string, unknown>>) => Description>>
   > = { indexes: (given) => this.#describeIndex(given) };
-  #kept: StoredTokens;
+  #stored: StoredTokens;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: TenantAdministrationOptions) {
@@ -81,7 +82,7 @@ export class TenantAdministration implements TenantCalls {
       TenantKind,
       Map<string, AnyTenant>
     >;
-    this.#kept = options.stored;
+    this.#stored = options.stored;
   }
 
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
@@ -101,11 +102,11 @@ export class TenantAdministration implements TenantCalls {
     return this.#inTurn(async () => {
       const tenants = this.#tenants[kind];
       if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
-      const { tenant, kept } = this.#describers[kind]?.(description) ?? { tenant: {}, kept: {} };
+      const { tenant, stored } = this.#describers[kind]?.(description) ?? { tenant: {}, stored: {} };
       if (tenants.has(name)) throw tenantExists(nouns[kind], name);
       if (tenants.size >= TENANTS_MAX) throw tooManyTenants(kind, TENANTS_MAX);
       if ((await this.#options.areas[kind].tenantNames()).includes(name)) throw tenantHasOldData(nouns[kind], name);
-      return this.#giveTokens(kind, { name, madeBy: "admin", ...kept }, { made: tenant });
+      return this.#giveTokens(kind, { name, madeBy: "admin", ...stored }, { made: tenant });
     });
   }
 
@@ -115,9 +116,9 @@ export class TenantAdministration implements TenantCalls {
       if (tenant === undefined) throw tenantMissing(nouns[kind], name);
       const place = givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken);
       if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
-      // An area that does not serve yet would say no below, when the old tokens are not in tokens.json any more.
+      // An area that does not serve yet would fail below, when tokens.json no longer has the old tokens.
       await this.#options.areas[kind].tenantNames();
-      const entry = this.#kept[kind]?.find((each) => each.name === name);
+      const entry = this.#stored[kind]?.find((each) => each.name === name);
       return this.#giveTokens(kind, { madeBy: "admin", ...entry, name }, { before: tenant });
     });
   }
@@ -133,14 +134,14 @@ export class TenantAdministration implements TenantCalls {
       this.#tenants[kind].delete(name);
       await this.#keep(
         kind,
-        (this.#kept[kind] ?? []).filter((entry) => entry.name !== name),
+        (this.#stored[kind] ?? []).filter((entry) => entry.name !== name),
       );
     });
   }
 
-  /** Runs `work` with what is kept of the tenants; none of them changes meanwhile. */
-  whileUnchanged<Result>(work: (kept: StoredTokens) => Promise<Result>): Promise<Result> {
-    return this.#inTurn(() => work(this.#kept));
+  /** Runs `work` with the stored tokens; no tenant changes meanwhile. */
+  whileUnchanged<Result>(work: (stored: StoredTokens) => Promise<Result>): Promise<Result> {
+    return this.#inTurn(() => work(this.#stored));
   }
 
   #describeIndex(given: Readonly<Record<string, unknown>>): Description {
@@ -148,10 +149,10 @@ export class TenantAdministration implements TenantCalls {
     const fields = reader.object(given, "", INDEX_KEYS);
     const index = readIndexPlan(reader, fields, { path: "", rules: this.#options.indexRules });
     if (reader.problems.length > 0) throw tenantDescriptionRefused(nouns.indexes, reader.problems);
-    return { tenant: { index }, kept: { definition: describeIndex(index) } };
+    return { tenant: { index }, stored: { definition: describeIndex(index) } };
   }
 
-  /** `before`: the tenant whose tokens are replaced; else what a new one is `made` of. */
+  /** `before`: the tenant whose tokens are replaced; `made`: the description of a new tenant. */
   async #giveTokens(
     kind: TenantKind,
     entry: StoredTenant,
@@ -159,14 +160,14 @@ export class TenantAdministration implements TenantCalls {
   ): Promise<TenantTokens> {
     const { name } = entry;
     const { token, readOnlyToken, ...others } = secretsOfNew(kind, name);
-    // A user keeps the keys that its deliveries are signed with.
-    const kept = { ...entry, token, readOnlyToken, ...(before === undefined && others) };
-    await this.#keep(kind, [...(this.#kept[kind] ?? []).filter((each) => each.name !== name), kept]); // keeps (2)
+    // A user keeps its signing keys.
+    const stored = { ...entry, token, readOnlyToken, ...(before === undefined && others) };
+    await this.#keep(kind, [...(this.#stored[kind] ?? []).filter((each) => each.name !== name), stored]); // keeps (2)
     const tenant: AnyTenant = {
       ...(before ?? { ...secretsOf(others), ...made }),
       name,
-      token: { value: token, from: { kind: "kept" } },
-      readOnlyToken: { value: readOnlyToken, from: { kind: "kept" } },
+      token: { value: token, from: { kind: "stored" } },
+      readOnlyToken: { value: readOnlyToken, from: { kind: "stored" } },
       listedAt: before?.listedAt,
     };
     await this.#options.areas[kind].setTokens(areaTenantOf(tenant));
@@ -175,12 +176,12 @@ export class TenantAdministration implements TenantCalls {
   }
 
   async #keep(kind: TenantKind, entries: readonly StoredTenant[]): Promise<void> {
-    const kept = { ...this.#kept, [kind]: entries };
-    await this.#options.store(kept);
-    this.#kept = kept;
+    const stored = { ...this.#stored, [kind]: entries };
+    await this.#options.store(stored);
+    this.#stored = stored;
   }
 
-  /** One call after the other, whatever became of the one before. */
+  /** Runs one call after the other, even if the previous one failed. */
   #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(call);
     this.#last = result.catch(() => {});
@@ -188,12 +189,12 @@ export class TenantAdministration implements TenantCalls {
   }
 }
 
-/** Texts as secrets that tokens.json keeps. */
+/** Values as secrets that tokens.json stores. */
 function secretsOf(values: Readonly<Record<string, string>>): Readonly<Record<string, Secret>> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value, from: { kind: "kept" } }]));
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value, from: { kind: "stored" } }]));
 }
 
-/** A tenant as its area needs it. */
+/** A tenant in the form that its area needs. */
 export function areaTenantOf(tenant: AnyTenant): AreaTenant {
   const { name, token, readOnlyToken } = tenant;
   return {
@@ -216,7 +217,7 @@ function sourceOf(tenant: Tenant): string {
   return kind === "given" ? "environment" : "data directory";
 }
 
-/** Where the operator gave this secret, and alone can change it. */
+/** The place where the operator set this secret, and where it must be changed. */
 function givenAt(secret: Secret): string | undefined {
   return secret.from.kind === "given" ? secret.from.place : undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * Who changed what: `audit.log` in the data directory, one JSON line for each
- * administrative change and for each start and stop. It is only ever appended
- * to, and readable by its owner alone.
+ * The audit log: `audit.log` in the data directory, one JSON line for each
+ * administrative change and for each start and stop. It is append-only, and
+ * readable only by its owner.
  *
  *     {"time":"2026-…Z","action":"databases.create","subject":"second","caller":"127.0.0.1","outcome":"done"}
  *
- * (1) A line never holds a token: it has names, addresses and words of ours.
- * (2) A line is on the disk before the change is answered.
- * (3) The file is opened for each line, so whoever renames it begins a new one.
+ * (1) A line never contains a token: it has names, addresses and fixed words.
+ * (2) A line is on disk before the response to the change.
+ * (3) The file is opened for each line, so renaming it starts a new file.
  */
 import { closeSync, constants, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -19,22 +19,22 @@ import { formatFor, stderrLog } from "../stderr.ts";
 export const AUDIT_FILE = "audit.log";
 const FILE_MODE = 0o600;
 const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-/** Names are shorter; whatever else was sent as one is cut. */
+/** Valid names are shorter; longer texts are truncated. */
 const SUBJECT_LENGTH_MAX = 100;
 
-/** Who is named where no address is. */
+/** The caller of a command, which has no address. */
 const COMMAND_LINE = "command line";
 export const SERVER = "server";
 
 export interface AuditEntry {
   /** Such as `databases.create`, `backup` or `start`. */
   readonly action: string;
-  /** The tenant or file that it was about. */
+  /** The tenant or file of the action. */
   readonly subject?: string | undefined;
   /** An address, or `COMMAND_LINE` or `SERVER`. */
   readonly caller: string;
   readonly outcome: "done" | "refused" | "failed";
-  /** Why not, in words of ours. */
+  /** The reason of a failure, in fixed words. */
   readonly reason?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface AuditLog {
   note(entry: AuditEntry): void;
 }
 
-/** `dataDirectory`: where the file is; undefined: nothing is kept, and nothing noted. */
+/** `dataDirectory`: the directory of the file; undefined: nothing is stored, and nothing is noted. */
 export function openAuditLog(
   dataDirectory: string | undefined,
   { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log },
@@ -60,14 +60,14 @@ export function openAuditLog(
       try {
         append(path, `${line}\n`);
       } catch (fault) {
-        // What was changed is changed: who keeps the log has to know that a line is missing.
+        // The change is done: the log says that a line is missing.
         log.error("the audit log cannot be written", { action: entry.action, ...faultFields(fault) });
       }
     },
   };
 }
 
-/** Notes what a command has done in a data directory that no server uses. */
+/** Notes the action of a command in a data directory that no server uses. */
 export function noteFromCommandLine({ settings }: RunSettings, action: string, subject: string): void {
   const log = stderrLog(settings.logLevel, formatFor(settings.logFormat));
   const audit = openAuditLog(resolve(settings.dataDirectory ?? ""), { clock: systemClock, log });

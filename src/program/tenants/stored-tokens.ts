@@ -1,37 +1,37 @@
 /**
- * `tokens.json` in the data directory: the secrets that were generated, in
- * clear, because their owner has to be able to read them. Mode 0600, replaced
- * as a whole and durably.
+ * `tokens.json` in the data directory: the generated secrets in plain text,
+ * because their owner must be able to read them. Mode 0600, replaced as a whole
+ * and durably.
  *
  *     { "format": 1, "adminToken": "…",
  *       "databases": [{ "name": "main", "madeBy": "start", "token": "…", "readOnlyToken": "…" }],
  *       "indexes":   [{ …, "definition": { "type": "DENSE", "dimension": 384, … } }],
  *       "users":     [{ …, "currentSigningKey": "sig_…", "nextSigningKey": "sig_…" }] }
  *
- * `madeBy` says what keeps an entry alive: a first start and the admin API make
- * tenants that exist because they stand here; for one that the configuration
- * lists, the entry only holds the secrets that the configuration leaves out. A
- * `definition` has the form that the admin API takes, and is taken apart where
- * the models are known (`tokens.ts`).
+ * `madeBy` says why a tenant exists: tenants of a first start and of the admin
+ * API exist because they are in this file; for a tenant of the configuration,
+ * the entry only has the secrets that the configuration leaves out. A
+ * `definition` has the form of the admin API, and is parsed where the models are
+ * known (`tokens.ts`).
  */
 import { TENANT_NAME } from "../settings/config.ts";
 
 export const TOKENS_FILE = "tokens.json";
 
-/** The newest. Raised when a reader of the old form could misread the new one: 2 may have definitions. */
+/** The newest format. Raised when an older reader could misread the new form: 2 may have definitions. */
 export const TOKENS_FORMAT = 2;
 const FORMAT_WITHOUT_DEFINITIONS = 1;
 
 export interface StoredTenant {
   readonly name: string;
   readonly madeBy: "start" | "admin" | "configuration";
-  /** Absent: given in the environment or the configuration. */
+  /** Absent: set by the environment or the configuration. */
   readonly token?: string;
   readonly readOnlyToken?: string;
 }
 
 export interface StoredIndex extends StoredTenant {
-  /** Of one that was made at run time. */
+  /** The definition of an index that was created at run time. */
   readonly definition?: object;
 }
 
@@ -40,7 +40,7 @@ export interface StoredUser extends StoredTenant {
   readonly nextSigningKey?: string;
 }
 
-/** A list that is absent was never made: the next start of `serve` makes its base tenant. */
+/** If a list is absent, the next start of `serve` creates its base tenant. */
 export interface StoredTokens {
   readonly databases?: readonly StoredTenant[];
   readonly indexes?: readonly StoredIndex[];
@@ -52,7 +52,7 @@ export class DamagedTokens extends Error {
   override name = "DamagedTokens";
 }
 
-/** Reads the file's text. Throws `DamagedTokens`, whose text says what is wrong and never shows a secret. */
+/** Parses the file's text. Throws `DamagedTokens`, whose text describes the problem and never shows a secret. */
 export function parseStoredTokens(text: string): StoredTokens {
   let value: unknown;
   try {

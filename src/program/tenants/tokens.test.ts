@@ -9,17 +9,17 @@ interface Given {
   words?: string;
   environment?: Record<string, string>;
   file?: unknown;
-  kept?: StoredTokens;
+  stored?: StoredTokens;
 }
 
-function resolve({ words = "serve", environment = {}, file, kept = {} }: Given): ResolvedTenants {
+function resolve({ words = "serve", environment = {}, file, stored = {} }: Given): ResolvedTenants {
   const reading = readSettings({
     arguments: [...words.split(" "), ...(file === undefined ? [] : ["--config", "l.json"])],
     environment,
     readFile: () => JSON.stringify(file),
   });
   assert.equal(reading.kind, "run", JSON.stringify(reading));
-  return resolveTenants((reading as { run: RunSettings }).run, kept);
+  return resolveTenants((reading as { run: RunSettings }).run, stored);
 }
 
 function namesOf(tenants: readonly { readonly name: string }[]): readonly string[] {
@@ -30,8 +30,8 @@ function userTokenOf(secret: Secret): Record<string, string> {
   return JSON.parse(Buffer.from(secret.value, "base64").toString());
 }
 
-test("C.token-form: the first start of serve makes one tenant per area, each with secrets of its own", () => {
-  const { tenants, stored: kept, problems } = resolve({});
+test("C.token-form: the first start of serve creates one tenant per area, each with its own secrets", () => {
+  const { tenants, stored, problems } = resolve({});
 
   assert.deepEqual(problems, []);
   assert.deepEqual(namesOf(tenants.databases), ["main"]);
@@ -49,35 +49,35 @@ test("C.token-form: the first start of serve makes one tenant per area, each wit
     tenant.readOnlyToken.value,
   ]);
   assert.equal(new Set([...values, tenants.adminToken.value]).size, 7);
-  assert.deepEqual(kept.databases, [
+  assert.deepEqual(stored.databases, [
     { name: "main", madeBy: "start", token: database.token.value, readOnlyToken: database.readOnlyToken.value },
   ]);
 });
 
-test("the second start finds everything and generates nothing", () => {
+test("the second start finds all secrets and generates none", () => {
   const first = resolve({});
-  const kept = parseStoredTokens(printStoredTokens(first.stored));
+  const stored = parseStoredTokens(printStoredTokens(first.stored));
 
-  const second = resolve({ kept });
+  const second = resolve({ stored });
 
-  assert.equal(second.stored, kept);
+  assert.equal(second.stored, stored);
   assert.deepEqual(second.tenants, first.tenants);
 });
 
-test("the environment gives the base tenant its secrets; only what it leaves out is generated", () => {
-  const { tenants, stored: kept } = resolve({ environment: { LARDER_STORE_TOKEN: "from-environment" } });
+test("the environment sets secrets of the base tenant; only the others are generated", () => {
+  const { tenants, stored } = resolve({ environment: { LARDER_STORE_TOKEN: "from-environment" } });
 
   const [database] = tenants.databases;
   assert.deepEqual(database?.token, {
     value: "from-environment",
     from: { kind: "given", place: "LARDER_STORE_TOKEN" },
   });
-  assert.deepEqual(kept.databases, [
+  assert.deepEqual(stored.databases, [
     { name: "main", madeBy: "start", readOnlyToken: database?.readOnlyToken.value ?? "" },
   ]);
 });
 
-test("with listed databases there is no base one, unless the environment names it", () => {
+test("with listed databases there is no base database, unless the environment names it", () => {
   const file = { store: { databases: [{ name: "a", token: "ta", readOnlyToken: "ra" }, { name: "b" }] } };
 
   const listed = resolve({ file });
@@ -92,30 +92,30 @@ test("with listed databases there is no base one, unless the environment names i
   assert.deepEqual(namesOf(both.tenants.databases), ["main", "a", "b"]);
 });
 
-test("a database that the configuration no longer lists is gone, its generated token too", () => {
-  const { stored: kept } = resolve({ file: { store: { databases: [{ name: "a" }, { name: "b" }] } } });
+test("a database that the configuration no longer lists is gone, with its generated token", () => {
+  const { stored } = resolve({ file: { store: { databases: [{ name: "a" }, { name: "b" }] } } });
 
-  const { tenants } = resolve({ kept, file: { store: { databases: [{ name: "b" }] } } });
+  const { tenants } = resolve({ stored, file: { store: { databases: [{ name: "b" }] } } });
 
   assert.deepEqual(namesOf(tenants.databases), ["b"]);
-  assert.equal(tenants.databases[0]?.token.value, kept.databases?.find((entry) => entry.name === "b")?.token);
+  assert.equal(tenants.databases[0]?.token.value, stored.databases?.find((entry) => entry.name === "b")?.token);
 });
 
 test("a main database that was deleted stays deleted", () => {
-  assert.deepEqual(namesOf(resolve({ kept: { databases: [] } }).tenants.databases), []);
+  assert.deepEqual(namesOf(resolve({ stored: { databases: [] } }).tenants.databases), []);
 });
 
-test("what the admin API made lives beside what is listed", () => {
-  const kept: StoredTokens = { databases: [{ name: "x", madeBy: "admin", token: "tx", readOnlyToken: "rx" }] };
-  const { tenants } = resolve({ kept, file: { store: { databases: [{ name: "a" }] } } });
+test("databases of the admin API exist together with listed databases", () => {
+  const stored: StoredTokens = { databases: [{ name: "x", madeBy: "admin", token: "tx", readOnlyToken: "rx" }] };
+  const { tenants } = resolve({ stored, file: { store: { databases: [{ name: "a" }] } } });
   assert.deepEqual(namesOf(tenants.databases), ["a", "x"]);
 });
 
-test("dev has the well-known secrets, an index dev, and keeps nothing", () => {
-  const { tenants, stored: kept, problems } = resolve({ words: "dev" });
+test("dev has the well-known secrets and an index dev, and stores nothing", () => {
+  const { tenants, stored, problems } = resolve({ words: "dev" });
 
   assert.deepEqual(problems, []);
-  assert.deepEqual(kept, {});
+  assert.deepEqual(stored, {});
   assert.deepEqual(namesOf(tenants.indexes), ["dev"]);
   assert.deepEqual(
     [tenants.databases, tenants.indexes].map(([tenant]) => [tenant?.token.value, tenant?.readOnlyToken.value]),
@@ -131,8 +131,8 @@ test("dev has the well-known secrets, an index dev, and keeps nothing", () => {
   assert.equal(tenants.adminToken.value, "dev");
 });
 
-test("an index is what the configuration says, or what it was made as at run time", () => {
-  const kept: StoredTokens = {
+test("an index has the definition of the configuration, or the one with which it was created", () => {
+  const stored: StoredTokens = {
     indexes: [
       {
         name: "made",
@@ -146,7 +146,7 @@ test("an index is what the configuration says, or what it was made as at run tim
   };
   const file = { vector: { indexes: [{ name: "listed", type: "SPARSE", sparseEmbedding: "BM25" }] } };
 
-  const { tenants, problems } = resolve({ kept: parseStoredTokens(printStoredTokens(kept)), file });
+  const { tenants, problems } = resolve({ stored: parseStoredTokens(printStoredTokens(stored)), file });
 
   assert.deepEqual(problems, []);
   assert.deepEqual(
@@ -165,10 +165,10 @@ test("an index is what the configuration says, or what it was made as at run tim
   );
 });
 
-test("a definition in tokens.json that is wrong, or whose model is gone, forbids the start by name", () => {
+test("an invalid definition in tokens.json, or one without its model, prevents the start and is named", () => {
   const entry = { madeBy: "admin", token: "t", readOnlyToken: "r" } as const;
   const { problems } = resolve({
-    kept: {
+    stored: {
       indexes: [
         { ...entry, name: "a", definition: { type: "FLAT", colour: 1 } },
         { ...entry, name: "b", token: "u", readOnlyToken: "v", definition: { embedding: { model: "BGE_M3" } } },
@@ -182,20 +182,20 @@ test("a definition in tokens.json that is wrong, or whose model is gone, forbids
   ]);
 });
 
-test("an index with more dimensions than the setting allows forbids the start", () => {
+test("an index with more dimensions than the setting allows prevents the start", () => {
   const { problems } = resolve({
     file: { vector: { indexes: [{ name: "a", dimension: 6_000 }] } },
-    kept: {
+    stored: {
       indexes: [{ name: "b", madeBy: "admin", token: "t", readOnlyToken: "r", definition: { dimension: 6_000 } }],
     },
   });
   assert.deepEqual(problems, [
-    "vector.indexes[0] in l.json has 6000 dimensions, and --max-dimension allows 5376",
+    "vector.indexes[0] in l.json has 6000 dimensions, but --max-dimension allows 5376",
     'The index b in tokens.json: definition.dimension is neither a whole number from 1 to 5376 nor "auto"',
   ]);
 });
 
-test("only a tokens.json with definitions needs a reader of them", () => {
+test("only a tokens.json with definitions has the new format", () => {
   assert.equal(JSON.parse(printStoredTokens({ indexes: [{ name: "a", madeBy: "start" }] })).format, 1);
   assert.equal(JSON.parse(printStoredTokens({ indexes: [{ name: "a", madeBy: "admin", definition: {} }] })).format, 2);
 });
@@ -227,11 +227,11 @@ test("A-01: a well-known secret is refused in serve too, wherever it comes from"
   assert.deepEqual(resolve({ environment: { LARDER_STORE_TOKEN: "dev" } }).problems, []);
 });
 
-test("no token names two databases", () => {
+test("refuses a token that names two databases", () => {
   const { problems } = resolve({
     environment: { LARDER_STORE_TOKEN: "same", LARDER_STORE_READ_ONLY_TOKEN: "other" },
     file: { store: { databases: [{ name: "a", token: "same", readOnlyToken: "third" }] } },
-    kept: { databases: [{ name: "x", madeBy: "admin", token: "other", readOnlyToken: "fourth" }] },
+    stored: { databases: [{ name: "x", madeBy: "admin", token: "other", readOnlyToken: "fourth" }] },
   });
   assert.deepEqual(problems, [
     "store.databases[0].token in l.json is the same token as LARDER_STORE_TOKEN: each token names one tenant and one access",
@@ -256,7 +256,7 @@ const given: readonly (readonly [variable: string, value: string, fault: string 
 const WEAK =
   "and is refused on 0.0.0.0, which other machines may reach: choose one of at least 16 random characters, such as openssl rand -hex 24 prints, or use --host 127.0.0.1";
 
-test("A-01: a secret that can be guessed is refused where other machines may reach the port, and nowhere else", () => {
+test("A-01: refuses a guessable secret only if other machines may reach the port", () => {
   for (const [variable, value, fault] of given) {
     const environment = { [variable]: value };
     const { problems } = resolve({ words: "serve --host 0.0.0.0", environment });

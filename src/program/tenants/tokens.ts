@@ -1,19 +1,19 @@
 /**
- * Which databases, indexes and messaging users exist, and with which secrets.
+ * Resolves which databases, indexes and messaging users exist, and their secrets.
  *
  * A secret comes from the first of these that has it:
  *
  *     environment          for the base tenant of its area (main; the index dev in dev)
  *     configuration file   for the tenants that it lists
  *     well-known           in dev, for the base tenant
- *     tokens.json          what was generated before
- *     generated now        and then kept in tokens.json
+ *     tokens.json          if it was generated before
+ *     generated now        and then stored in tokens.json
  *
- * (1) The base tenant is made when nobody names any: in serve once, at the
- *     first start, so that one that was deleted stays deleted.
- * (2) No token names two tenants, or both accesses of one.
- * (3) A secret that is well known or easily guessed is refused where other
- *     machines can reach the port (threats A-01).
+ * (1) The base tenant is created if no tenants are named: in serve once, at the
+ *     first start, so that a deleted tenant stays deleted.
+ * (2) No token is valid for two tenants, or for both accesses of one tenant.
+ * (3) A well-known or easily guessed secret is refused if other machines can
+ *     reach the port (threats A-01).
  */
 
 import { secretText } from "../../kernel/random.ts";
@@ -36,7 +36,7 @@ export interface Secret {
   readonly value: string;
   readonly from:
     | { readonly kind: "given"; readonly place: string }
-    | { readonly kind: "kept" }
+    | { readonly kind: "stored" }
     | { readonly kind: "well-known" };
 }
 
@@ -44,7 +44,7 @@ export interface Tenant {
   readonly name: string;
   readonly token: Secret;
   readonly readOnlyToken: Secret;
-  /** Where the configuration lists it, such as `store.databases[0] in larder.json`; undefined: it does not. */
+  /** Where the configuration lists it, such as `store.databases[0] in larder.json`; undefined: it is not listed. */
   readonly listedAt: string | undefined;
 }
 
@@ -66,9 +66,9 @@ export interface Tenants {
 
 export interface ResolvedTenants {
   readonly tenants: Tenants;
-  /** What belongs into tokens.json; the same object as before when nothing was generated. */
+  /** The content of tokens.json; the same object as before if nothing was generated. */
   readonly stored: StoredTokens;
-  /** One sentence for each thing that forbids a start. */
+  /** One sentence for each problem that prevents a start. */
   readonly problems: readonly string[];
 }
 
@@ -90,25 +90,25 @@ export const wellKnown = {
 
 type SecretName = keyof typeof wellKnown;
 
-/** Decides all tenants and generates what is missing. Touches no file. */
-export function resolveTenants(run: RunSettings, kept: StoredTokens): ResolvedTenants {
-  const resolver = new Resolver(run, kept);
+/** Resolves all tenants and generates missing secrets. Accesses no file. */
+export function resolveTenants(run: RunSettings, stored: StoredTokens): ResolvedTenants {
+  const resolver = new Resolver(run, stored);
   const tenants = resolver.tenants();
   const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWeak(run, tenants)];
-  return { tenants, stored: resolver.kept, problems };
+  return { tenants, stored: resolver.stored, problems };
 }
 
-/** What an index may have that is made at run time, or was. */
+/** The rules for an index that is, or was, created at run time. */
 export function indexRulesOf({ configuration, settings }: RunSettings): IndexRules {
   return { models: configuration.models, environment: undefined, dimensionMax: settings.dimensionMax };
 }
 
-/** A token that nobody can guess: 43 letters and digits, 256 bits. */
+/** An unguessable token: 43 letters and digits, 256 bits. */
 export function generateToken(): string {
   return secretText(43);
 }
 
-/** Fresh secrets for a tenant that is made at run time. */
+/** New secrets for a tenant that is created at run time. */
 export function secretsOfNew(
   kind: KeptList,
   name: string,
@@ -126,7 +126,7 @@ function generateMessagingToken(user: string): string {
   return messagingToken({ user, password: secretText(32) });
 }
 
-/** The `UserID` of a messaging token; the token itself if it is none of ours. */
+/** The `UserID` of a messaging token; the token itself if it has another form. */
 export function userIdOf(token: string): string {
   return fieldOf(token, "UserID") ?? token;
 }
@@ -153,13 +153,13 @@ function messagingToken({ user, password }: { user: string; password: string }):
   return Buffer.from(JSON.stringify({ UserID: user, Password: password })).toString("base64");
 }
 
-/** One secret that is being looked for. */
+/** The possible sources of one secret. */
 interface Wanted {
-  /** The setting that may give it, for the base tenant only. */
+  /** The setting that may set it, for the base tenant only. */
   setting: SecretName | undefined;
   listed: string | undefined;
   listedAt: string;
-  kept: string | undefined;
+  stored: string | undefined;
   generate: () => string;
 }
 
@@ -167,12 +167,12 @@ type KeptList = "databases" | "indexes" | "users";
 
 class Resolver {
   readonly #run: RunSettings;
-  kept: StoredTokens;
+  stored: StoredTokens;
   readonly problems: string[] = [];
 
-  constructor(run: RunSettings, kept: StoredTokens) {
+  constructor(run: RunSettings, stored: StoredTokens) {
     this.#run = run;
-    this.kept = kept;
+    this.stored = stored;
   }
 
   tenants(): Tenants {
@@ -196,12 +196,12 @@ class Resolver {
 
   /** keeps (1) */
   #names(list: KeptList, base: string, listed: readonly ListedTenant[]): readonly string[] {
-    const kept = this.kept[list];
+    const stored = this.stored[list];
     const isBaseNamed = settingsOf[list].some((setting) => this.#given(setting) !== undefined);
-    const isBaseWanted = isBaseNamed || (listed.length === 0 && (this.#isDev || kept === undefined));
+    const isBaseWanted = isBaseNamed || (listed.length === 0 && (this.#isDev || stored === undefined));
     const names = new Set(isBaseWanted ? [base] : []);
     for (const tenant of listed) names.add(tenant.name);
-    for (const tenant of kept ?? []) if (tenant.madeBy !== "configuration") names.add(tenant.name);
+    for (const tenant of stored ?? []) if (tenant.madeBy !== "configuration") names.add(tenant.name);
     return [...names];
   }
 
@@ -212,20 +212,20 @@ class Resolver {
 
   #index(name: string, isBase: boolean): IndexTenant {
     const listed = find(this.#run.configuration.indexes, name);
-    const index = listed === undefined ? this.#keptIndex(name) : listed.plan;
+    const index = listed === undefined ? this.#storedIndex(name) : listed.plan;
     const { dimension } = index.definition;
     const { settings, origins } = this.#run;
     if (listed !== undefined && dimension !== undefined && dimension > settings.dimensionMax) {
       this.problems.push(
-        `${this.#listedAt(listed.path)} has ${dimension} dimensions, and ${origins.dimensionMax.place} allows ${settings.dimensionMax}`,
+        `${this.#listedAt(listed.path)} has ${dimension} dimensions, but ${origins.dimensionMax.place} allows ${settings.dimensionMax}`,
       );
     }
     return { ...this.#pair("indexes", { name, listed, isBase, generate: generateToken }), index };
   }
 
-  /** What an index of tokens.json is. */
-  #keptIndex(name: string): IndexPlan {
-    const { definition } = this.kept.indexes?.find((each) => each.name === name) ?? {};
+  /** The plan of an index in tokens.json. */
+  #storedIndex(name: string): IndexPlan {
+    const { definition } = this.stored.indexes?.find((each) => each.name === name) ?? {};
     if (definition === undefined) return defaultIndex;
     const reader = new FieldReader();
     const plan = readIndexPlan(reader, reader.object(definition, "definition", INDEX_KEYS), {
@@ -255,15 +255,15 @@ class Resolver {
 
   #tenantSecret(list: KeptList, which: SecretField, subject: Subject): Secret {
     const { name, listed, isBase, generate } = subject;
-    const entry: Partial<StoredUser> | undefined = this.kept[list]?.find((each) => each.name === name);
+    const entry: Partial<StoredUser> | undefined = this.stored[list]?.find((each) => each.name === name);
     const secret = this.#secret({
       setting: isBase ? settingOf[list][which] : undefined,
       listed: (listed as ListedUser | undefined)?.[which],
       listedAt: listed === undefined ? "" : this.#listedAt(`${listed.path}.${which}`),
-      kept: entry?.[which],
+      stored: entry?.[which],
       generate,
     });
-    if (secret.from.kind === "kept" && entry?.[which] === undefined) {
+    if (secret.from.kind === "stored" && entry?.[which] === undefined) {
       const madeBy = listed === undefined ? "start" : "configuration";
       this.#keep(list, { ...(entry ?? { name, madeBy }), [which]: secret.value } as StoredTenant);
     }
@@ -275,19 +275,19 @@ class Resolver {
       setting: "adminToken",
       listed: undefined,
       listedAt: "",
-      kept: this.kept.adminToken,
+      stored: this.stored.adminToken,
       generate: generateToken,
     });
-    if (secret.from.kind === "kept") this.#update({ adminToken: secret.value });
+    if (secret.from.kind === "stored") this.#update({ adminToken: secret.value });
     return secret;
   }
 
-  #secret({ setting, listed, listedAt, kept, generate }: Wanted): Secret {
+  #secret({ setting, listed, listedAt, stored, generate }: Wanted): Secret {
     const given = setting === undefined ? undefined : this.#given(setting);
     if (given !== undefined) return { value: given.value, from: { kind: "given", place: given.origin.place } };
     if (listed !== undefined) return { value: listed, from: { kind: "given", place: listedAt } };
     if (setting !== undefined && this.#isDev) return { value: wellKnown[setting], from: { kind: "well-known" } };
-    return { value: kept ?? generate(), from: { kind: "kept" } };
+    return { value: stored ?? generate(), from: { kind: "stored" } };
   }
 
   #given(setting: SecretName): { value: string; origin: Origin } | undefined {
@@ -300,13 +300,13 @@ class Resolver {
   }
 
   #keep(list: KeptList, entry: StoredTenant): void {
-    const others = (this.kept[list] ?? []).filter((each) => each.name !== entry.name);
+    const others = (this.stored[list] ?? []).filter((each) => each.name !== entry.name);
     this.#update({ [list]: [...others, entry] });
   }
 
   #update(change: Partial<StoredTokens>): void {
-    const changed = Object.entries(change).some(([key, value]) => this.kept[key as keyof StoredTokens] !== value);
-    if (changed) this.kept = { ...this.kept, ...change };
+    const changed = Object.entries(change).some(([key, value]) => this.stored[key as keyof StoredTokens] !== value);
+    if (changed) this.stored = { ...this.stored, ...change };
   }
 }
 
@@ -319,7 +319,7 @@ interface Subject {
 
 type SecretField = "token" | "readOnlyToken" | "currentSigningKey" | "nextSigningKey";
 
-/** The settings that give the base tenant of each area its secrets. */
+/** The settings of the secrets of each area's base tenant. */
 const settingOf: Readonly<Record<KeptList, Readonly<Partial<Record<SecretField, SecretName>>>>> = {
   databases: { token: "storeToken", readOnlyToken: "storeReadOnlyToken" },
   indexes: { token: "vectorToken", readOnlyToken: "vectorReadOnlyToken" },
@@ -341,12 +341,12 @@ function find<Listed extends ListedTenant>(listed: readonly Listed[], name: stri
   return listed.find((tenant) => tenant.name === name);
 }
 
-/** A place for people: what to change to change this secret. */
+/** The place to change this secret, for people. */
 export function placeOf(secret: Secret, otherwise: string): string {
   return secret.from.kind === "given" ? secret.from.place : otherwise;
 }
 
-/** keeps (2). The configuration file alone was checked when it was read; this also sees environment and tokens.json. */
+/** keeps (2). The reader checked the configuration file alone; this also checks environment and tokens.json. */
 function sameTokens(tenants: Tenants): readonly string[] {
   const problems: string[] = [];
   for (const list of [tenants.databases, tenants.indexes, tenants.users]) {
@@ -368,11 +368,11 @@ function sameTokens(tenants: Tenants): readonly string[] {
 
 const wellKnownValues: ReadonlySet<string> = new Set(Object.values(wellKnown));
 
-/** Fewer characters, or fewer different ones, can be guessed over a network; 32 hex digits are 128 bits. */
+/** A secret with fewer characters, or fewer different ones, can be guessed over a network; 32 hex digits are 128 bits. */
 const SECRET_LENGTH_MIN = 16;
 const DIFFERENT_CHARACTERS_MIN = 6;
 
-/** Why a secret does not keep strangers out, and what to do; undefined: it does. */
+/** The weakness of a secret, and the remedy; undefined: it is strong enough. */
 function weaknessOf(
   secret: Secret,
   setting: SecretName,
@@ -381,7 +381,7 @@ function weaknessOf(
     const remedy = secret.from.kind === "given" ? "choose another" : `set ${variableOf(setting)}`;
     return { fault: "is well known", remedy };
   }
-  // What was generated is long enough.
+  // Generated secrets are long enough.
   if (secret.from.kind !== "given") return undefined;
   const password = passwordOf(secret.value);
   const guessed = password ?? secret.value.replace(/^sig_/, "");

@@ -90,6 +90,6 @@ test("a thread that ends each time is given up: all stays pending, and the log s
   await graph.whenBuilt();
 
   assert.equal(graph.pendingCount, 100);
-  assert.deepEqual(lines, Array(3).fill("the thread that builds graphs ended, and its graphs are built anew"));
+  assert.deepEqual(lines, Array(3).fill("the thread that builds graphs ended, and its graphs are rebuilt"));
   await threads.close();
 });

@@ -36,7 +36,7 @@ function startThread(file: URL, { events, log }: { events: GraphThreadEvents; lo
   worker.on("error", (fault) => log.error("the thread that builds graphs crashed", faultFields(fault)));
   worker.on("exit", (code) => {
     if (isClosing) return;
-    log.warn("the thread that builds graphs ended, and its graphs are built anew", { code });
+    log.warn("the thread that builds graphs ended, and its graphs are rebuilt", { code });
     events.ended();
   });
   return {
