@@ -483,10 +483,10 @@ export class Database implements SessionHost {
   }
 
   /** Adds a failed login with this name to ACL LOG: a wrong password, or a disabled user. */
-  noteFailedLogin(username: Bytes, asker?: Session): void {
+  noteFailedLogin(username: Bytes, session?: Session): void {
     const denied = { reason: "auth", context: "toplevel", object: "AUTH" } as const;
     const nowMs = this.context.clock.nowMs();
-    const client = asker === undefined ? "" : clientLine(asker, nowMs);
+    const client = session === undefined ? "" : clientLine(session, nowMs);
     this.users.log.add({ ...denied, username, client }, nowMs);
   }
 

@@ -324,13 +324,13 @@ export function parameterRefused(name: string, reason: string): CommandError {
   return new CommandError(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
 }
 
-export const noReloadOptions = new CommandError("ERR DEBUG RELOAD takes no options here");
+export const noReloadOptions = new CommandError("ERR DEBUG RELOAD takes no options");
 export const thresholdInvalid = new CommandError(
   "ERR argument must be a memory value bigger than 1 and smaller than 4gb",
 );
 
 export function pauseTooLong(secondsMax: number): CommandError {
-  return new CommandError(`ERR DEBUG SLEEP takes at most ${secondsMax} seconds: everybody waits meanwhile`);
+  return new CommandError(`ERR DEBUG SLEEP takes at most ${secondsMax} seconds, because it stops all clients`);
 }
 
 export function tooManyToPopulate(countMax: number): CommandError {
@@ -516,7 +516,7 @@ export function wrongPasswordOf(name: string): CommandError {
 
 export function passwordTooWeak(lengthMin: number): CommandError {
   return new CommandError(
-    `ERR The password is too weak: it must have at least ${lengthMin} characters, and not the same ones again and again`,
+    `ERR The password is too weak: use at least ${lengthMin} characters, several of them different`,
   );
 }
 
@@ -581,7 +581,5 @@ export function transactionTooLong(countMax: number): CommandError {
 }
 
 export function transactionScriptsTooLong(timeMs: number): CommandError {
-  return new CommandError(
-    `ERR the scripts of the transaction have run for ${timeMs} ms, no other is started: split it`,
-  );
+  return new CommandError(`ERR the scripts of the transaction have run for ${timeMs} ms, which is the limit: split it`);
 }

@@ -24,7 +24,7 @@ function sessionWithJournal(): Session & { journal: RecordingJournal } {
 
 /** Name, key and, for a hash field, field of the first record of a frame. */
 function headOf(frame: Buffer | undefined): readonly string[] {
-  assert.ok(frame !== undefined, "there is a frame");
+  assert.ok(frame !== undefined, "a frame exists");
   const reader = new FrameReader(frame);
   reader.number();
   const code = reader.code();

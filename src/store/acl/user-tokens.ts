@@ -7,6 +7,7 @@
  *     ACL GENTOKEN    salt ‖ HMAC(secret, purpose, name, salt)
  *                     Proves itself for this name, so it can be generated before the user exists. It is valid
  *                     once it is a password of the user.
+ *
  * Names have no zero byte, so fields that end with one cannot run together.
  * In URL-safe base64, since a token may also be in `_token=`.
  */

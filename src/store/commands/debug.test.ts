@@ -93,7 +93,7 @@ test("DEBUG RELOAD rebuilds the same state, and journals nothing", () => {
     ["DBSIZE", 7],
     ["TTL e", 1_000],
     ["HPTTL h FIELDS 2 f g", [5_000, -1]],
-    ["DEBUG RELOAD NOSAVE", error("ERR DEBUG RELOAD takes no options here")],
+    ["DEBUG RELOAD NOSAVE", error("ERR DEBUG RELOAD takes no options")],
   ]);
   assert.equal(journal.end, end);
   assert.equal(memoryFault(session.database.keyspace), undefined);
@@ -129,7 +129,7 @@ test("DEBUG SLEEP pauses the store for at most three seconds", () => {
   session.expect([
     ["DEBUG SLEEP 0.25", ok],
     ["DEBUG SLEEP x", ok],
-    ["DEBUG SLEEP 3.5", error("ERR DEBUG SLEEP takes at most 3 seconds: everybody waits meanwhile")],
+    ["DEBUG SLEEP 3.5", error("ERR DEBUG SLEEP takes at most 3 seconds, because it stops all clients")],
   ]);
   assert.deepEqual(paused, [250, 0]);
 });

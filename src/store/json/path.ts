@@ -2,7 +2,7 @@
  * A parsed JSON path: `path-parser.ts` creates it and `walk.ts` follows it.
  *
  *     $.store.book[0, 2:5, ?@.price < 10]..title
- * root, then segments; a segment has selectors and may select all descendants
+ *     root, then segments; a segment has selectors and may select all descendants
  *
  * A path that begins with `$` returns all its matches. Any other is a path of
  * the old syntax (`.`, `.a.b`, `a[0]`) and returns one value.

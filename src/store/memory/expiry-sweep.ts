@@ -7,7 +7,6 @@
  * which was visited already, into the gap, so one walk misses no entry that
  * existed when it began). While many of the visited keys are expired it
  * continues, up to a bound in keys and in time.
- * goes on, up to a bound in keys and in time.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Keyspace } from "../keyspace.ts";

@@ -2,7 +2,7 @@
  * The use of a key, in the 32 bits of its stamp. A stamp has one of two forms,
  * the same for all keys of a keyspace, by the policy:
  *
- * recency     | time of the last use in units of 10 ms: u32, wraps |
+ *     recency     | time of the last use in units of 10 ms: u32, wraps |
  *     frequency   | minute of the last use: u24 | counter: u8 |
  *
  * The counter is that of Redis: the higher it is, the more rarely it grows, and

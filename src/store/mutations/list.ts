@@ -263,7 +263,7 @@ function pop(list: ListValue, end: End): Bytes {
 /** The list at a key that has one, about to be changed. */
 function getList(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
-  assert(value instanceof ListValue, "there is a list at the key");
+  assert(value instanceof ListValue, "the key holds a list");
   keyspace.meter.change(value);
   return value;
 }

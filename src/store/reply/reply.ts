@@ -7,7 +7,7 @@
  * allocates nothing but its answer:
  *
  *     Bytes (string)     a bulk string
- * Buffer             a bulk string that is stored as a Buffer (long, or changed in place)
+ *     Buffer             a bulk string that is stored as a Buffer (long, or changed in place)
  *     number | bigint    an integer; a bigint only beyond ±(2^53 - 1)
  *     null               no value: `$-1` in RESP2
  *     Reply[]            an array

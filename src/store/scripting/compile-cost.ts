@@ -6,8 +6,8 @@
  *     jumps    a list of jumps is walked from its start whenever one is added:
  *              by each `and` and `or` of an expression, by each branch of an
  *              `if`, by each `break` of a loop
- * names    a name is searched among the active locals of its function, and
- * of each enclosing function
+ *     names    a name is searched among the active locals of its function, and
+ *              of each enclosing function
  *     hashes   strings and numbers are found in hash tables without a seed, so
  *              constants can be chosen that are all in one chain
  *

@@ -42,7 +42,7 @@ export interface ScriptDatabase extends CommandRegister, ScriptRunner {
 export class ScriptCommands implements CommandsOfScript {
   readonly #database: ScriptDatabase;
   /** The caller of the script, and the caller that its commands report. */
-  readonly #asker: Caller;
+  readonly #scriptCaller: Caller;
   readonly #caller: Caller;
   readonly #rules: ScriptRules;
   readonly #frame: FrameWriter;
@@ -60,7 +60,7 @@ export class ScriptCommands implements CommandsOfScript {
   }) {
     const { user, transport } = options.caller;
     this.#database = options.database;
-    this.#asker = options.caller;
+    this.#scriptCaller = options.caller;
     // Without `waiting`: a blocking command replies at once.
     this.#caller = { user, transport, address: "lua", isScript: true };
     this.#rules = options.rules;
@@ -114,7 +114,7 @@ export class ScriptCommands implements CommandsOfScript {
     const { user } = this.#caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
     if (refusal !== undefined) {
-      this.#database.noteDenial(this.#asker, refusal, { context: "lua", command });
+      this.#database.noteDenial(this.#scriptCaller, refusal, { context: "lua", command });
       return noPermissionInScript(refusal);
     }
     const { isReadOnly, allowsGrowth, lockedKeys } = this.#rules;

@@ -30,11 +30,11 @@ export interface SessionPeer {
 export interface SessionLogin {
   /**
    * The login of these credentials. `user` is undefined for `AUTH <password>`. Undefined if they are wrong; ACL LOG
-   * records that `asker` sent them.
+   * records that `session` sent them.
    */
   logIn(
     credentials: { readonly user: Bytes | undefined; readonly password: Bytes },
-    asker?: Session,
+    session?: Session,
   ): LoggedIn | undefined;
   /** The login of a new connection if no password is needed, else undefined. */
   readonly anonymous: LoggedIn | undefined;

@@ -294,7 +294,7 @@ test("with thousands of clients that wait for a key, only those that can be serv
   assert.deepEqual(served, [0, 2, 1, 3]);
   assert.equal(askedCount, 6);
   session.run("RPUSH k b");
-  assert.equal(askedCount, 6, "a list that has elements already makes nobody ready");
+  assert.equal(askedCount, 6, "a push to a list with elements makes no client ready");
   session.run("SET other v");
   assert.equal(askedCount, 6);
 });

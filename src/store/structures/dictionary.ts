@@ -13,13 +13,13 @@
  *
  * Invariants
  * (1) A slot below `size` is in exactly one chain, that of the bucket of its hash. Removing a slot moves the last slot
- * into the gap: a random member is a random number, and callers must not use a slot after a removal.
+ *     into the gap: a random member is a random number, and callers must not use a slot after a removal.
  * (2) The bucket of a hash is its lowest bits: as many as `#mask` has, or one fewer if that bucket does not exist yet.
- * Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) among them.
+ *     Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) among them.
  * (3) size <= bucketCount, and bucketCount <= 2 * size beyond the smallest table. An insertion splits one bucket at
  *     most, a removal merges two at most.
  * (4) Up to `PLAIN_COUNT_MAX` entries there is no index (unless stamps are requested): comparing a few strings is as
- * fast as hashing one, and a small hash stays small.
+ *     fast as hashing one, and a small hash stays small.
  *
  * SCAN. By (2) a cursor is a point in [0, 1): everything before it was visited. A step visits the bucket whose interval
  * contains the point and moves to the end of that interval. Splits and merges cut the intervals differently but never

@@ -2,7 +2,7 @@
  * A HyperLogLog in the bytes of Redis: 16384 registers, each with the longest
  * run of zeros at the start of a hash of its share.
  *
- * header   | HYLL | encoding u8 | 0 0 0 | cardinality u64, low first |     highest bit: cardinality is invalid
+ *     header   | HYLL | encoding u8 | 0 0 0 | cardinality u64, low first |     highest bit: cardinality is invalid
  *     dense    six bits a register, from the lowest bit of the first byte on
  *     sparse   00nnnnnn            n + 1 registers of zero
  *              01nnnnnn nnnnnnnn   n + 1 registers of zero

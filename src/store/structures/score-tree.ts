@@ -20,7 +20,7 @@
  *     the first child of a node is not read.
  * (2) `counts[i]` is the number of pairs below `children[i]`.
  * (3) All leaves have the same depth. A node has at most NODE_MAX slots. All but the root and the right edge have at
- * least NODE_MIN, and an inner node never fewer than two.
+ *     least NODE_MIN, and an inner node never fewer than two.
  * (4) The arrays of scores hold doubles from their first element on, so that V8 never boxes them.
  */
 import { assert } from "../../kernel/assert.ts";
@@ -261,7 +261,7 @@ export class ScoreTree {
         const member = node.members[slot] as Bytes;
         assert(!isBefore(first, 0, score, member), "a bound is at most the first pair");
         const before = leaves[leaves.indexOf(first) - 1] as Node;
-        assert(isBefore(before, before.members.length - 1, score, member), "a bound is greater than what is before");
+        assert(isBefore(before, before.members.length - 1, score, member), "a bound is above earlier pairs");
       }
       sum += count;
     }

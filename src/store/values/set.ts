@@ -1,7 +1,7 @@
 /**
  * A set: distinct members, in one of three forms.
  *
- * integers   an ascending array of numbers, with binary search
+ *     integers   an ascending array of numbers, with binary search
  *     plain      an array of members in the order of insertion, searched from the front
  *     table      a dictionary without values
  *

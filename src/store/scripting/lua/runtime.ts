@@ -443,7 +443,7 @@ export class LuaRuntime {
       // No part of it has run, and Lua is in a valid state.
       if (!(error instanceof ScriptStopped)) throw error;
       instance.api.lua_settop(lua, 0);
-      return new CommandError(`ERR Script was compiled for more than ${error.limit} and was stopped`);
+      return new CommandError(`ERR Script took more than ${error.limit} to compile and was stopped`);
     }
   }
 

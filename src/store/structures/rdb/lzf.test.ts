@@ -10,7 +10,7 @@ const rows: readonly (readonly [what: string, hex: string, length: number, text:
   ["abc three times", "026162638002", 9, "abcabcabc"],
   ["fewer bytes than promised", "02616263", 4, undefined],
   ["more bytes than promised", "02616263", 2, undefined],
-  ["bytes that are not there", "05616263", 6, undefined],
+  ["missing bytes", "05616263", 6, undefined],
   ["a repetition from before the beginning", "00612005", 4, undefined],
   ["a repetition that is cut short", "0061e0", 10, undefined],
   ["a promise that nothing can keep", "0061e04800", 4_000_000_000, undefined],

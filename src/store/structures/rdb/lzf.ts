@@ -2,9 +2,9 @@
  * LZF, the compression of long strings in Redis' dumps: only reading, since a
  * dump need not be compressed.
  *
- * 000nnnnn                      n + 1 literal bytes follow
- * nnnooooo oooooooo             repeats n + 2 bytes, from o + 1 bytes back
- * 111ooooo nnnnnnnn oooooooo    repeats n + 9 bytes
+ *     000nnnnn                      n + 1 literal bytes follow
+ *     nnnooooo oooooooo             repeats n + 2 bytes, from o + 1 bytes back
+ *     111ooooo nnnnnnnn oooooooo    repeats n + 9 bytes
  */
 
 /** Three bytes can represent 264. */

@@ -4,7 +4,7 @@
  *     00nnnnnn                    a length of 6 bits
  *     01nnnnnn nnnnnnnn           of 14 bits
  *     10000000 u32, 10000001 u64  longer ones, highest byte first
- * 11000000 i8, 11000001 i16, 11000010 i32                 a string that is an integer, lowest byte first
+ *     11000000 i8, 11000001 i16, 11000010 i32                 a string that is an integer, lowest byte first
  *     11000011 length compressed, length, LZF                 a compressed string
  *
  * A string is a length and its bytes. Nothing is trusted: declared bytes must

@@ -229,7 +229,7 @@ const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: Command
   ["another checksum", Buffer.from("00c0070a0074cd48a283abce93", "hex"), dumpChecksumWrong],
   ["a version to come", sealed("00c007", 13), dumpChecksumWrong],
   ["no type", sealed(""), badDataFormat],
-  ["a type that is none", sealed("08"), badDataFormat],
+  ["an unknown type", sealed("08"), badDataFormat],
   ["a module", sealed("0700"), badDataFormat],
   ["a string that is longer than the dump", sealed("008101000000000000ff"), badDataFormat],
   ["more elements than bytes", sealed("018080000000"), badDataFormat],

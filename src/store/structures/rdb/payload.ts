@@ -13,8 +13,8 @@
  *          14 list of ziplists    18 list of listpacks and single elements
  *          15, 19, 21 stream (see stream-payload.ts)
  *          16 hash, 17 sorted set, 20 set as a listpack
- * 24 hash with expiries: the first time u64, then per field its distance from it plus one (0 for none)
- * 25 the same as a listpack of (field, value, time or 0)
+ *          24 hash with expiries: the first time u64, then per field its distance from it plus one (0 for none)
+ *          25 the same as a listpack of (field, value, time or 0)
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";

@@ -5,10 +5,10 @@
  *     stream     | listpacks: count, (first id raw16, listpack) … | length | last id |
  *                | first id | greatest deleted id | entries added |                         from type 19 on
  *                | groups: count, group … |
- * group      | name | last id | entries read (from type 19 on) | pending: count, (id raw16, time, deliveries) … |
+ *     group      | name | last id | entries read (from type 19 on) | pending: count, (id raw16, time, deliveries) … |
  *                | consumers: count, (name, seen, active (from type 21 on), pending: count, id raw16 …) … |
  *     id         | ms length | seq length |          raw16: both in 8 bytes, highest first
- * time       | ms, 8 bytes, lowest first |
+ *     time       | ms, 8 bytes, lowest first |
  *
  *     listpack   | count | deleted | names: count, name … | 0 | entry … |
  *     entry      | flags | ms - first's | seq - first's | [count of pairs, (name, value) …] or value … | elements before |
