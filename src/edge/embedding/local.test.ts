@@ -46,7 +46,7 @@ function setUp(change: { dimension?: number } = {}) {
     threads,
     endedCount: () => endedCount,
     /** Resolves at the next start or message of the thread. */
-    asked: () => called.promise,
+    untilCalled: () => called.promise,
     say: (message: FromModelThread) => threads.at(-1)?.message(message),
     crash: (reason: string) => threads.at(-1)?.ended(reason),
   };
@@ -67,17 +67,17 @@ async function failureOf(call: Promise<unknown>): Promise<string> {
 }
 
 test("the first call starts the thread, and calls run one at a time", async () => {
-  const { embedder, posted, threads, asked, say } = setUp();
+  const { embedder, posted, threads, untilCalled, say } = setUp();
   const first = embedder.embed(["1", "2"], "document");
   const second = embedder.embed(["3"], "query");
   assert.equal(threads.length, 0);
-  await asked();
+  await untilCalled();
 
-  let next = asked();
+  let next = untilCalled();
   say(ready);
   await next;
   assert.deepEqual(posted, [["passage: 1", "passage: 2"]]);
-  next = asked();
+  next = untilCalled();
   say(vectors(1, 2));
   assert.deepEqual(await first, [Float32Array.of(1, 0), Float32Array.of(2, 0)]);
   await next;
@@ -89,9 +89,9 @@ test("the first call starts the thread, and calls run one at a time", async () =
 });
 
 test("names a model that cannot be loaded, and logs the reason", async () => {
-  const { embedder, reasons, asked, say, endedCount } = setUp();
+  const { embedder, reasons, untilCalled, say, endedCount } = setUp();
   const opening = failureOf(embedder.open());
-  await asked();
+  await untilCalled();
   say({ kind: "failed", text: "no file /m/onnx/model.onnx" });
 
   assert.equal(await opening, "unavailable: The local model BGE_M3 could not be loaded; the log has the reason");
@@ -100,20 +100,20 @@ test("names a model that cannot be loaded, and logs the reason", async () => {
 });
 
 test("starts another thread after a crash", async () => {
-  const { embedder, reasons, threads, asked, say, crash } = setUp();
+  const { embedder, reasons, threads, untilCalled, say, crash } = setUp();
   const opened = embedder.open();
-  await asked();
+  await untilCalled();
   say(ready);
   await opened;
   const failing = failureOf(embedder.embed(["1"], "query"));
-  await asked();
+  await untilCalled();
   crash("its heap is full");
   assert.equal(await failing, "unavailable: The local model BGE_M3 could not embed; the log has the reason");
   assert.deepEqual(reasons, ["its heap is full"]);
 
   const again = embedder.embed(["1"], "query");
-  await asked();
-  const next = asked();
+  await untilCalled();
+  const next = untilCalled();
   say(ready);
   await next;
   say(vectors(1));
@@ -122,32 +122,32 @@ test("starts another thread after a crash", async () => {
 });
 
 test("refuses vectors of another dimension, or too few", async () => {
-  const { embedder, asked, say } = setUp({ dimension: 3 });
+  const { embedder, untilCalled, say } = setUp({ dimension: 3 });
   const opened = embedder.open();
-  await asked();
+  await untilCalled();
   say(ready);
   await opened;
 
   let call = failureOf(embedder.embed(["1"], "query"));
-  await asked();
+  await untilCalled();
   say(vectors(1));
   assert.equal(await call, "unavailable: The local model BGE_M3 returned 2 dimensions, but the index has 3");
 
   call = failureOf(embedder.embed(["1", "2"], "query"));
-  await asked();
+  await untilCalled();
   say(vectors(1));
   assert.equal(await call, "unavailable: The local model BGE_M3 returned 1 vectors for 2 texts");
 });
 
 test("close ends the thread and waiting calls", async () => {
-  const { embedder, asked, say, endedCount } = setUp();
+  const { embedder, untilCalled, say, endedCount } = setUp();
   const opened = embedder.open();
-  await asked();
+  await untilCalled();
   say(ready);
   await opened;
   const first = failureOf(embedder.embed(["1"], "query"));
   const second = failureOf(embedder.embed(["2"], "query"));
-  await asked();
+  await untilCalled();
 
   await embedder.close();
 

@@ -24,8 +24,8 @@ test("a preflight is OPTIONS with an origin and a requested method", () => {
 });
 
 test("S-15: a preflight allows only headers that we know", () => {
-  const asked = "Authorization, upstash-sync-token,service-encoding, x-other, cookie, upstash-a b";
-  const { status, headers } = preflightReply(head("OPTIONS", { "access-control-request-headers": asked }));
+  const requested = "Authorization, upstash-sync-token,service-encoding, x-other, cookie, upstash-a b";
+  const { status, headers } = preflightReply(head("OPTIONS", { "access-control-request-headers": requested }));
 
   assert.equal(status, 204);
   const allowed = headers[headers.indexOf("Access-Control-Allow-Headers") + 1];

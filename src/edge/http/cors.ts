@@ -29,8 +29,8 @@ export function isPreflight(request: RequestHead): boolean {
 
 /** Allows those of the requested headers that we know. `methods` are those of the area. */
 export function preflightReply(request: RequestHead, methods = "GET, HEAD, POST, PUT"): HttpReply {
-  const asked = (request.header("access-control-request-headers") ?? "").split(",");
-  const allowed = asked.map((name) => name.trim().toLowerCase()).filter(isAllowedHeader);
+  const requested = (request.header("access-control-request-headers") ?? "").split(",");
+  const allowed = requested.map((name) => name.trim().toLowerCase()).filter(isAllowedHeader);
   return {
     status: 204,
     headers: [

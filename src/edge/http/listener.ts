@@ -113,9 +113,9 @@ export interface Listener {
 }
 
 /** Bodies above this size, and those of unknown length, are read only if the area accepts the head. */
-const UNASKED_BYTES_MAX = 64 * 1024;
+const UNCHECKED_BODY_BYTES_MAX = 64 * 1024;
 /** Replies of at least this size need room in the budget, or the caller gets 503. Smaller ones count if they wait. */
-const ASKED_REPLY_BYTES_MIN = 64 * 1024;
+const BUDGETED_REPLY_BYTES_MIN = 64 * 1024;
 /** Timeout of a TLS handshake, and the oldest TLS version. */
 const HANDSHAKE_MS_MAX = 10_000;
 const TLS_MIN = "TLSv1.2";
@@ -564,7 +564,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       return;
     }
     // While many bytes are held, bodies of callers without a token must not take the room of others.
-    if (announcedBytes === undefined || announcedBytes > UNASKED_BYTES_MAX || !budget.isQuiet) {
+    if (announcedBytes === undefined || announcedBytes > UNCHECKED_BODY_BYTES_MAX || !budget.isQuiet) {
       const refusal = area.refuseEarly?.(this);
       if (refusal !== undefined) {
         this.refuse(refusal);
@@ -695,7 +695,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const byteCount = bodyBytes(reply);
     // Bytes that waited for the journal are counted again: those that the system does not take.
     this.#held.releaseReply();
-    if (byteCount >= ASKED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
+    if (byteCount >= BUDGETED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
       const worded = this.#listener.worded(busy, this.target);
       this.#send({ ...worded, ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
       return;

@@ -187,7 +187,7 @@ test("tries the next address of a name after a refused connection", async (conte
 
 test("C-04: an idle connection stays on its checked address, and every new connection is checked", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
-  const { call, names, asked, clock } = open(context, { policy: parseDestinations("public", ["127.0.0.1"]) });
+  const { call, names, lookedUp, clock } = open(context, { policy: parseDestinations("public", ["127.0.0.1"]) });
   const url = `http://a.test:${server.port}/`;
   names.set("a.test", loopback);
   assert.equal(textOf(await call({ url })), "ok");
@@ -195,12 +195,12 @@ test("C-04: an idle connection stays on its checked address, and every new conne
   names.set("a.test", [{ address: "10.0.0.1", family: 4 }]);
   assert.equal(textOf(await call({ url })), "ok");
   assert.equal(server.connectionCount, 1);
-  assert.deepEqual(asked, ["a.test"]);
+  assert.deepEqual(lookedUp, ["a.test"]);
 
   clock.advance(60_001);
   assert.equal(textOf(await call({ url })), "ok");
   assert.match(textOf(await call({ url })), /^The destination a.test \(10.0.0.1\) is a private address/);
-  assert.deepEqual(asked, ["a.test", "a.test"]);
+  assert.deepEqual(lookedUp, ["a.test", "a.test"]);
 });
 
 test("reports names without an address, unknown names and closed ports", async (context) => {
@@ -215,7 +215,7 @@ test("reports names without an address, unknown names and closed ports", async (
 
 test("C.delivery.address: calls a mapped host over plain http with its own Host, unchecked and without a look-up", async (context) => {
   const server = await listen(context, (request, response) => response.end(request.headers.host));
-  const { call, asked, client } = open(context, {
+  const { call, lookedUp, client } = open(context, {
     policy: parseDestinations("public", []),
     map: [
       { host: "*.a.test", address: "127.0.0.1", port: server.port },
@@ -232,7 +232,7 @@ test("C.delivery.address: calls a mapped host over plain http with its own Host,
     assert.equal(textOf(await call({ url })), host);
     assert.equal(client.refusalOf(new URL(url)), undefined);
   }
-  assert.deepEqual(asked, []);
+  assert.deepEqual(lookedUp, []);
   assert.match(client.refusalOf(new URL("http://127.0.0.1/")) ?? "", /--destinations public/);
 });
 
@@ -574,11 +574,11 @@ type Names = Map<string, readonly Address[] | Promise<readonly Address[]>>;
 
 function open(context: TestContext, options: Partial<OutboundOptions> = {}, names: Names = new Map()) {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const lookedUp: string[] = [];
   const client = new OutboundClient({
     resolver: {
       async resolve(name) {
-        asked.push(name);
+        lookedUp.push(name);
         const found = name === "a.test" && !names.has(name) ? loopback : names.get(name);
         if (found === undefined) throw Object.assign(new Error("not found"), { code: "ENOTFOUND" });
         return found;
@@ -593,7 +593,7 @@ function open(context: TestContext, options: Partial<OutboundOptions> = {}, name
   context.after(() => client.close());
   const call = (some: Partial<OutboundCall>): Promise<OutboundResult> =>
     new Promise((resolve) => client.send(someCall(some), resolve));
-  return { client, clock, call, names, asked };
+  return { client, clock, call, names, lookedUp };
 }
 
 function someCall(some: Partial<OutboundCall>): OutboundCall {

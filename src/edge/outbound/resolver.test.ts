@@ -9,33 +9,33 @@ const loopback: readonly Address[] = [{ address: "127.0.0.1", family: 4 }];
 function open() {
   const clock = new VirtualClock();
   const running = new Map<string, PromiseWithResolvers<readonly Address[]>>();
-  const asked: string[] = [];
+  const lookedUp: string[] = [];
   const resolver = new Resolver({
     clock,
     lookup(name) {
-      asked.push(name);
+      lookedUp.push(name);
       const answer = Promise.withResolvers<readonly Address[]>();
       running.set(name, answer);
       return answer.promise;
     },
   });
-  return { clock, resolver, asked, running };
+  return { clock, resolver, lookedUp, running };
 }
 
 test("S-16: six look-ups run at a time; the seventh starts when one of them has ended", async () => {
-  const { resolver, asked, running } = open();
+  const { resolver, lookedUp, running } = open();
   const names = ["a", "b", "c", "d", "e", "f", "g"];
   const answers = names.map((name) => resolver.resolve(name));
-  assert.deepEqual(asked, ["a", "b", "c", "d", "e", "f"]);
+  assert.deepEqual(lookedUp, ["a", "b", "c", "d", "e", "f"]);
 
   running.get("c")?.resolve(loopback);
   assert.deepEqual(await answers[2], loopback);
 
-  assert.deepEqual(asked, names);
+  assert.deepEqual(lookedUp, names);
 });
 
 test("S-16: a caller gets an error after five seconds, and its slot stays taken until the system answers", async () => {
-  const { clock, resolver, asked, running } = open();
+  const { clock, resolver, lookedUp, running } = open();
   const answers = ["a", "b", "c", "d", "e", "f"].map((name) => resolver.resolve(name));
   const refused = Promise.allSettled(answers);
 
@@ -46,7 +46,7 @@ test("S-16: a caller gets an error after five seconds, and its slot stays taken 
   }
 
   const late = resolver.resolve("g");
-  assert.equal(asked.length, 6);
+  assert.equal(lookedUp.length, 6);
   running.get("a")?.resolve(loopback);
   await new Promise((resolve) => setImmediate(resolve));
   running.get("g")?.resolve(loopback);
@@ -54,17 +54,17 @@ test("S-16: a caller gets an error after five seconds, and its slot stays taken 
 });
 
 test("callers of one name share one look-up and its failure", async () => {
-  const { resolver, asked, running } = open();
+  const { resolver, lookedUp, running } = open();
   const answers = [resolver.resolve("a"), resolver.resolve("a")];
 
   running.get("a")?.reject(new Error("ENOTFOUND"));
 
   for (const answer of answers) await assert.rejects(answer, /ENOTFOUND/);
-  assert.deepEqual(asked, ["a"]);
+  assert.deepEqual(lookedUp, ["a"]);
 });
 
 test("does not look up a name without waiting callers", async () => {
-  const { clock, resolver, asked, running } = open();
+  const { clock, resolver, lookedUp, running } = open();
   const answers = ["a", "b", "c", "d", "e", "f", "unwanted"].map((name) => resolver.resolve(name));
   const refused = Promise.allSettled(answers);
   clock.advance(5_000);
@@ -73,5 +73,5 @@ test("does not look up a name without waiting callers", async () => {
   for (const answer of running.values()) answer.resolve(loopback);
   await new Promise((resolve) => setImmediate(resolve));
 
-  assert.ok(!asked.includes("unwanted"));
+  assert.ok(!lookedUp.includes("unwanted"));
 });

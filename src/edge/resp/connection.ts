@@ -110,7 +110,7 @@ const COMMANDS_PER_TURN_MAX = 1_000;
 /** How much is read of a peer whose commands cannot run now. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 /** Incomplete requests of at least this size need room in the budget; smaller ones are only counted. */
-const ASKED_BYTES_MIN = 64 * 1024;
+const BUDGETED_BYTES_MIN = 64 * 1024;
 /** The most bytes that may wait for a subscriber while its database holds too many. */
 const OVER_BUDGET_LISTENER_BYTES_MAX = 1024 * 1024;
 /** CPU time of a byte that is read or written, outside the measured time. */
@@ -383,7 +383,7 @@ export class RespConnection implements SessionPeer {
     const bytes = unreadBytes - this.#countedBytes;
     this.#claim();
     if (bytes <= 0) budget.release(-bytes, this.#owner);
-    else if (unreadBytes < ASKED_BYTES_MIN) budget.add(bytes, this.#owner);
+    else if (unreadBytes < BUDGETED_BYTES_MIN) budget.add(bytes, this.#owner);
     else if (!budget.take(bytes, this.#owner)) {
       this.#cut("no memory");
       return;
@@ -425,7 +425,7 @@ export class RespConnection implements SessionPeer {
     const { budget } = this.#options;
     this.#claim();
     // Connections before the login share one owner, and have small requests.
-    const mayWait = this.#owner !== NOBODY || this.#countedReplyBytes >= ASKED_BYTES_MIN;
+    const mayWait = this.#owner !== NOBODY || this.#countedReplyBytes >= BUDGETED_BYTES_MIN;
     this.#isOverBudget = mayWait && !budget.hasRoom(this.#owner);
     if (!this.#isOverBudget || this.#isClosed) return;
     this.#cancelRoom?.();

@@ -155,9 +155,9 @@ test("B-03: decodes a namespace and checks its length before any call", async ()
     ["/random/random", "random"],
     ["/random//", "/"],
   ] as const) {
-    const asked = vectorEdge({ random: () => undefined });
-    assert.equal((await asked.send(`GET ${path}`)).status, 200, path);
-    assert.deepEqual(asked.calls, [["random", namespace]], path);
+    const edge = vectorEdge({ random: () => undefined });
+    assert.equal((await edge.send(`GET ${path}`)).status, 200, path);
+    assert.deepEqual(edge.calls, [["random", namespace]], path);
   }
   for (const [path, status, error] of [
     ["/random/%", 400, "Invalid namespace in the path: it must be percent-encoded UTF-8"],
@@ -346,23 +346,23 @@ test("H.durable: prints an answer when the index answers, and sends it when ever
 test("a late answer waits for the state at its time, not at the time of the request", async () => {
   const found = Promise.withResolvers<[]>();
   const safe = Promise.withResolvers<void>();
-  let asked = 0;
+  let safeCallCount = 0;
   const edge = vectorEdge({
     query: () => found.promise,
     whenSafe: () => {
-      asked += 1;
+      safeCallCount += 1;
       return safe.promise;
     },
   });
   const answer = edge.send("POST /query", { body: { vector: [1] } });
-  assert.equal(asked, 0);
+  assert.equal(safeCallCount, 0);
 
   found.resolve([]);
   await found.promise;
   safe.resolve();
 
   assert.equal((await answer).text, '{"result":[]}');
-  assert.equal(asked, 1);
+  assert.equal(safeCallCount, 1);
 });
 
 test("a refusal that reveals the state of the index waits too; unavailability is sent at once", async () => {

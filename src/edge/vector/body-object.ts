@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 import { parseSpelled } from "../../kernel/json/spelling.ts";
 import { METADATA_DEPTH_MAX, type SparseVector, type VectorLimits } from "../../vector/mod.ts";
-import { type Found, type FoundObject, type FoundText, scanBody } from "./body-scanner.ts";
+import { type ScannedObject, type ScannedText, type ScannedValue, scanBody } from "./body-scanner.ts";
 import {
   bodyNotUtf8,
   fieldMissing,
@@ -32,12 +32,12 @@ interface Source {
 }
 
 export class BodyObject {
-  readonly #members: ReadonlyMap<string, Found>;
+  readonly #members: ReadonlyMap<string, ScannedValue>;
   readonly #where: string;
   readonly #source: Source;
 
   /** `where` precedes the names of members in error texts: `vectors[3].`, or empty. */
-  constructor(object: FoundObject, where: string, source: Source) {
+  constructor(object: ScannedObject, where: string, source: Source) {
     this.#members = object.members;
     this.#where = where;
     this.#source = source;
@@ -155,7 +155,7 @@ export class BodyObject {
     return found.kind === "text" ? scalarOf(found, this.#source.body) : null;
   }
 
-  #found(member: string): Found | undefined {
+  #found(member: string): ScannedValue | undefined {
     const found = this.#members.get(member);
     if (found?.kind === "text" && this.#source.body[found.start] === SMALL_N) return undefined;
     return found;
@@ -214,7 +214,7 @@ const SMALL_T = 0x74;
 const ARRAY_START = 0x5b;
 const OBJECT_START = 0x7b;
 
-function scan({ body, limits }: Source): Found {
+function scan({ body, limits }: Source): ScannedValue {
   return scanBody(body, {
     elementsMax: Math.max(limits.readsPerRequestMax, limits.writesPerRequestMax),
     sparseValuesMax: limits.sparseValuesMax,
@@ -235,7 +235,7 @@ function readBareId({ body, limits }: Source): string | undefined {
 }
 
 function readIds(
-  { elements, isWhole }: Extract<Found, { kind: "list" }>,
+  { elements, isWhole }: Extract<ScannedValue, { kind: "list" }>,
   { name, countMax }: { readonly name: string; readonly countMax: number },
   source: Source,
 ): string[] {
@@ -244,7 +244,7 @@ function readIds(
 }
 
 /** The spelling of a number is its id: two numbers that are equal as float64 are two ids. */
-function readId(found: Found, name: string, { body, limits }: Source): string {
+function readId(found: ScannedValue, name: string, { body, limits }: Source): string {
   if (found.kind !== "text") throw wrongType(name, "a string or a number");
   const value = scalarOf(found, body);
   if (typeof value === "string") return within(wellFormed(value, name), name, limits.idBytesMax);
@@ -252,7 +252,7 @@ function readId(found: Found, name: string, { body, limits }: Source): string {
   return within(body.latin1Slice(found.start, found.end), name, limits.idBytesMax);
 }
 
-function readMetadata(found: Found, name: string, { body, limits }: Source): string {
+function readMetadata(found: ScannedValue, name: string, { body, limits }: Source): string {
   if (found.kind !== "text" || body[found.start] !== OBJECT_START) throw wrongType(name, "an object");
   const { start, end, facts } = found;
   const bytesMax = limits.metadataBytesMax;
@@ -285,7 +285,7 @@ function hasLoneSurrogate(value: unknown): boolean {
 }
 
 /** The value; null for null, an object or a list. */
-function scalarOf({ start, end, facts }: FoundText, body: Buffer): Scalar {
+function scalarOf({ start, end, facts }: ScannedText, body: Buffer): Scalar {
   switch (body[start]) {
     case QUOTE:
       return facts.hasEscape ? JSON.parse(body.utf8Slice(start, end)) : body.utf8Slice(start + 1, end - 1);

@@ -17,27 +17,27 @@ import { bodyNotUtf8, emptyBody, malformedJson, nestedTooDeep } from "./failures
 export const DEPTH_MAX = 128;
 
 /** A value of the scan. */
-export type Found =
-  | FoundText
+export type ScannedValue =
+  | ScannedText
   | { readonly kind: "floats"; readonly values: Float32Array }
   | { readonly kind: "whole numbers"; readonly values: Int32Array }
   /** JSON, but not a list of the right type. */
   | { readonly kind: "faulty list"; readonly fault: ListFault; readonly index: number }
   /** `isWhole` is false for more than `elementsMax` elements. */
-  | { readonly kind: "list"; readonly elements: readonly Found[]; readonly isWhole: boolean }
-  | FoundObject;
+  | { readonly kind: "list"; readonly elements: readonly ScannedValue[]; readonly isWhole: boolean }
+  | ScannedObject;
 
 /** A checked value at these bytes of the body. */
-export interface FoundText {
+export interface ScannedText {
   readonly kind: "text";
   readonly start: number;
   readonly end: number;
   readonly facts: ValueFacts;
 }
 
-export interface FoundObject {
+export interface ScannedObject {
   readonly kind: "object";
-  readonly members: ReadonlyMap<string, Found>;
+  readonly members: ReadonlyMap<string, ScannedValue>;
 }
 
 /** How a list, or an object for `sparse`, is stored. */
@@ -90,7 +90,7 @@ const OBJECT_END = 0x7d;
 const FIRST_PRINTABLE = 0x20;
 
 /** The whole body: an object, a list, or a scalar as text. Throws a RequestFailure. */
-export function scanBody(body: Buffer, bounds: ScanBounds): Found {
+export function scanBody(body: Buffer, bounds: ScanBounds): ScannedValue {
   if (body.length === 0) throw emptyBody;
   if (!isUtf8(body)) throw bodyNotUtf8;
   return new BodyScanner(body, bounds).scan();
@@ -115,7 +115,7 @@ class BodyScanner {
     this.#bounds = bounds;
   }
 
-  scan(): Found {
+  scan(): ScannedValue {
     const byte = this.#next();
     const found =
       byte === OBJECT_START ? this.#object(bodyMembers, 1) : byte === ARRAY_START ? this.#list(1) : this.#text(1);
@@ -124,8 +124,8 @@ class BodyScanner {
   }
 
   /** The object at `#at`, which opens level `depth`. */
-  #object(known: ReadonlyMap<string, Reading>, depth: number): FoundObject {
-    const members = new Map<string, Found>();
+  #object(known: ReadonlyMap<string, Reading>, depth: number): ScannedObject {
+    const members = new Map<string, ScannedValue>();
     this.#at += 1;
     if (this.#next() === OBJECT_END) {
       this.#at += 1;
@@ -144,9 +144,9 @@ class BodyScanner {
   }
 
   /** The list at `#at`, which opens level `depth`. */
-  #list(depth: number): Found {
+  #list(depth: number): ScannedValue {
     const start = this.#at;
-    const elements: Found[] = [];
+    const elements: ScannedValue[] = [];
     this.#at += 1;
     if (this.#next() === ARRAY_END) {
       this.#at += 1;
@@ -166,7 +166,7 @@ class BodyScanner {
     return { kind: "list", elements, isWhole: true };
   }
 
-  #member(reading: Reading, depth: number): Found {
+  #member(reading: Reading, depth: number): ScannedValue {
     const byte = this.#next();
     if (byte === OBJECT_START && reading === "sparse") return this.#object(sparseMembers, depth);
     if (byte !== ARRAY_START) return this.#text(depth);
@@ -184,14 +184,14 @@ class BodyScanner {
     }
   }
 
-  #floats(countMax: number, depth: number): Found {
+  #floats(countMax: number, depth: number): ScannedValue {
     const values = this.#document.readFloats(this.#at, countMax);
     if (typeof values === "string") return this.#faultyList(values, depth);
     this.#at = this.#document.end;
     return { kind: "floats", values };
   }
 
-  #wholeNumbers(countMax: number, depth: number): Found {
+  #wholeNumbers(countMax: number, depth: number): ScannedValue {
     const values = this.#document.readWholeNumbers(this.#at, countMax);
     if (typeof values === "string") return this.#faultyList(values, depth);
     this.#at = this.#document.end;
@@ -199,13 +199,13 @@ class BodyScanner {
   }
 
   // keeps (3)
-  #faultyList(fault: ListFault, depth: number): Found {
+  #faultyList(fault: ListFault, depth: number): ScannedValue {
     const index = this.#document.faultIndex;
     this.#check(depth);
     return { kind: "faulty list", fault, index };
   }
 
-  #text(depth: number): FoundText {
+  #text(depth: number): ScannedText {
     this.#next();
     const start = this.#at;
     this.#check(depth);

@@ -35,9 +35,9 @@ const tight: VectorLimits = {
 type Read = (body: Buffer, limits: VectorLimits) => unknown;
 
 /** Kind and text of the thrown failure. */
-function refusal(read: Read, text: string | Buffer, given: VectorLimits = limits): string {
+function refusal(read: Read, text: string | Buffer, bodyLimits: VectorLimits = limits): string {
   try {
-    read(typeof text === "string" ? Buffer.from(text) : text, given);
+    read(typeof text === "string" ? Buffer.from(text) : text, bodyLimits);
   } catch (thrown) {
     assert.ok(thrown instanceof RequestFailure, String(thrown));
     return `${thrown.kind}: ${thrown.text}`;
@@ -45,8 +45,8 @@ function refusal(read: Read, text: string | Buffer, given: VectorLimits = limits
   return "accepted";
 }
 
-function read<Value>(reader: (body: Buffer, limits: VectorLimits) => Value, text: string, given = limits): Value {
-  return reader(Buffer.from(text), given);
+function read<Value>(reader: (body: Buffer, limits: VectorLimits) => Value, text: string, bodyLimits = limits): Value {
+  return reader(Buffer.from(text), bodyLimits);
 }
 
 const nothing = { vector: undefined, sparseVector: undefined, metadata: undefined, data: undefined };
@@ -141,7 +141,7 @@ test("B-01: refuses a record with a text that names the field", () => {
     ["5", "unprocessable: The body must be an object or a list of objects"],
     ["null", "unprocessable: The body must be an object or a list of objects"],
   ];
-  for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, text);
+  for (const [text, expected] of rows) assert.equal(refusal(readUpsert, text), expected, text);
 });
 
 test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.limits: refuses only values beyond each limit of a record", () => {
@@ -166,7 +166,7 @@ test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.l
     ['[{"id":1},{"id":2},{"id":3}]', "accepted"],
     ['[{"id":1},{"id":2},{"id":3},{"id":4}]', "unprocessable: The body has more than 3 elements"],
   ];
-  for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text, tight), wanted, text);
+  for (const [text, expected] of rows) assert.equal(refusal(readUpsert, text, tight), expected, text);
   const vector = `[${"1,".repeat(65_536)}1]`;
   assert.equal(
     refusal(readUpsert, `{"id":"a","vector":${vector}}`),
@@ -194,7 +194,7 @@ test("B.errors.400: invalid JSON is a bad request, before any other error", () =
     [`[{"x":${'{"":'.repeat(1_000_000)}`, "bad request: The body is nested deeper than 128 levels"],
     [Buffer.from([0x22, 0xff, 0x22]), "bad request: The body is not UTF-8"],
   ];
-  for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, String(text).slice(0, 60));
+  for (const [text, expected] of rows) assert.equal(refusal(readUpsert, text), expected, String(text).slice(0, 60));
   assert.equal(refusal(readDelete, "[1,2,3,4,5,]", tight), "bad request: The body is not JSON: error at byte 11");
   assert.equal(
     refusal(readFetch, '{"ids":[1,2,3,4,tru]}', tight),
@@ -311,7 +311,7 @@ test("B.fetch: a fetch has ids or a prefix", () => {
       { selection: { kind: "prefix", prefix: "" }, include: { ...none, data: true } },
     ],
   ];
-  for (const [text, wanted] of rows) assert.deepEqual(read(readFetch, text), wanted, text);
+  for (const [text, expected] of rows) assert.deepEqual(read(readFetch, text), expected, text);
   const refused: [string, string][] = [
     ["{}", "unprocessable: Only one of ids or prefix must be provided."],
     ['{"ids":[],"prefix":"a"}', "unprocessable: Only one of ids or prefix must be provided."],
@@ -322,7 +322,7 @@ test("B.fetch: a fetch has ids or a prefix", () => {
     ['{"prefix":5}', "unprocessable: prefix must be a string"],
     ['{"prefix":"a","includeVectors":1}', "unprocessable: includeVectors must be true or false"],
   ];
-  for (const [text, wanted] of refused) assert.equal(refusal(readFetch, text, tight), wanted, text);
+  for (const [text, expected] of refused) assert.equal(refusal(readFetch, text, tight), expected, text);
 });
 
 test("B.delete: a delete has exactly one of ids, prefix and filter", () => {
@@ -345,7 +345,7 @@ test("B.delete: a delete has exactly one of ids, prefix and filter", () => {
     ['{"prefix":"a-"}', { kind: "prefix", prefix: "a-" }],
     ['{"filter":"x > 1","ids":null}', { kind: "filter", filter: "x > 1" }],
   ];
-  for (const [text, wanted] of rows) assert.deepEqual(read(readDelete, text), wanted, text);
+  for (const [text, expected] of rows) assert.deepEqual(read(readDelete, text), expected, text);
   const one = "unprocessable: Only and only one of the ids, prefix, or filter must be provided.";
   const refused: [string, string][] = [
     ["{}", one],
@@ -365,7 +365,7 @@ test("B.delete: a delete has exactly one of ids, prefix and filter", () => {
     ["[a]", "bad request: The body is not JSON: error at byte 1"],
     ['{"namespace":"x"}', "unprocessable: namespace is not allowed here: put it into the path, after the command"],
   ];
-  for (const [text, wanted] of refused) assert.equal(refusal(readDelete, text, tight), wanted, text);
+  for (const [text, expected] of refused) assert.equal(refusal(readDelete, text, tight), expected, text);
 });
 
 test("B1: a range has a limit and may have a cursor", () => {
@@ -383,7 +383,7 @@ test("B1: a range has a limit and may have a cursor", () => {
       { ...page, cursor: 7, include: { ...page.include, vectors: true } },
     ],
   ];
-  for (const [text, wanted] of rows) assert.deepEqual(read(readRange, text), wanted, text);
+  for (const [text, expected] of rows) assert.deepEqual(read(readRange, text), expected, text);
   const cursor = 'unprocessable: cursor must be "0" for the start, or the nextCursor of the page before';
   const refused: [string, string][] = [
     ['{"cursor":"0"}', "unprocessable: limit is missing"],
@@ -399,7 +399,7 @@ test("B1: a range has a limit and may have a cursor", () => {
     ['{"cursor":"0","limit":1.5}', "unprocessable: limit must be a whole number from 1 to 5"],
     ['{"cursor":"0","limit":"2"}', "unprocessable: limit must be a whole number from 1 to 5"],
   ];
-  for (const [text, wanted] of refused) assert.equal(refusal(readRange, text, tight), wanted, text);
+  for (const [text, expected] of refused) assert.equal(refusal(readRange, text, tight), expected, text);
 });
 
 const options = {
@@ -451,7 +451,7 @@ test("B2: refuses a query with a text that names the field", () => {
     ["[{},{},{}]", "unprocessable: The body has more than 2 elements"],
     ['{"namespace":"ns"}', "unprocessable: namespace is not allowed here: put it into the path, after the command"],
   ];
-  for (const [text, wanted] of rows) assert.equal(refusal(readQueries, text, tight), wanted, text);
+  for (const [text, expected] of rows) assert.equal(refusal(readQueries, text, tight), expected, text);
 });
 
 test("topK is ten by default, or the limit if that is lower", () => {

@@ -84,13 +84,13 @@ test("long answers of all kinds are complete", () => {
 
   const { result } = JSON.parse(printScores([records]).toString());
 
-  const wanted = records.map((record) => ({
+  const expected = records.map((record) => ({
     ...record,
     ...("vector" in record ? { vector: Array.from(record.vector ?? []) } : {}),
     ...("metadata" in record ? { metadata: JSON.parse(record.metadata ?? "") } : {}),
   }));
   // deepEqual would print a difference of megabytes.
-  assert.ok(isDeepStrictEqual(result, wanted));
+  assert.ok(isDeepStrictEqual(result, expected));
 });
 
 test("an answer belongs to its caller: the next one does not change it", () => {
