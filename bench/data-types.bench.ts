@@ -1,25 +1,25 @@
 /**
- * Question: what does the engine take for commands on large values, and what
- * does an element of each type weigh, beside redis-server?
+ * Question: how long do commands on large values take in the engine, and how
+ * much memory does an element of each type take, compared with redis-server?
  *
- * Method: in process, without HTTP and with a journal that keeps nothing, one
+ * Method: in process, without HTTP and with a journal that stores nothing, one
  * process for each row (`store/data-type-rows.ts`). A row fills a value with N
  * elements and then runs one command many times, after 0.4 s of each that are
- * not measured. Ours is the time of the engine's thread on the processor from
- * the door to the reply: finding and checking the command and recording its
- * outcome are in it. redis-server's is its own count of time inside the command
- * (`INFO commandstats`, usec), which leaves all that out, and its network. It
- * counts waiting for the processor too; so the lower quartile of twenty parts is
- * taken, but where filling is what is timed. Both get the same words. Bytes per
- * element: of the heap and buffers after a collection; `used_memory`.
+ * not measured. Ours is the processor time of the engine's thread from
+ * the call to the reply: it includes finding and checking the command and recording its
+ * outcome. redis-server's is its own count of time inside the command
+ * (`INFO commandstats`, usec), which excludes all that, and its network. It
+ * includes waiting for the processor; so the lower quartile of twenty parts is
+ * taken, except where filling is timed. Both get the same words. Bytes per
+ * element: heap and buffers after a collection; `used_memory` for redis-server.
  *
  * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below
- * 15 % a difference is noise, and where the load is above the number of cores,
- * caches are cold and redis-server's times hold some waiting.
+ * 15 % a difference is noise, and if the load is above the number of cores,
+ * caches are cold and redis-server's times include some waiting.
  *
  * Run: npm run bench -- data-types [N] [row]     (1,000,000 elements by default)
- *      All rows with all elements go into results.md, in place of what it says of the data types.
+ *      All rows with all elements replace the part of the data types in results.md.
  */
 import { machineFacts } from "./harness/machine.ts";
 import { readPart, writePart } from "./harness/results-page.ts";

@@ -1,16 +1,16 @@
 /**
- * Question: what does our own hash table cost beside a `Map`, and how long is
+ * Question: what does our hash table cost compared with a `Map`, and how long is
  * its longest operation?
  *
- * Method: each table lives in a process of its own, so that neither pays for
+ * Method: each table has its own process, so that neither pays for
  * the other's garbage. N keys of 16 bytes, cut from a buffer as the edge cuts
- * them, go in; then each is looked up with a fresh string in random order, as
+ * them, are inserted; then each is looked up with a new string in random order, as
  * a request would; then each is removed in random order. Single insertions are
- * timed one by one in a second round; collections are kept out of it by asking
- * for them every few thousand insertions, outside the clock.
+ * timed one by one in a second round; collections are excluded by requesting
+ * them every few thousand insertions, outside the clock.
  *
  * Read: `insert`, `find`, `miss` and `delete` in nanoseconds per key, `longest`
- * single insertion in microseconds, `bytes` resident per key, keys included. A
+ * single insertion in microseconds, `bytes` resident per key, including keys. A
  * Map's longest insertion is the copy of the whole table. A change is worth
  * keeping if `longest` stays below 1 ms and `find` stays below twice the Map's.
  *
@@ -37,7 +37,7 @@ const tables: Record<string, () => Table> = {
 };
 
 const KEY_BYTES = 16;
-/** Insertions between two collections that the longest-insertion round asks for. */
+/** Insertions between two collections in the longest-insertion round. */
 const COLLECT_EVERY = 20_000;
 
 const scratch = Buffer.alloc(KEY_BYTES);
@@ -94,7 +94,7 @@ function measure(name: string, count: number): Record<string, string | number> {
 
   const table = make();
   const emptyBytes = residentBytes();
-  // Making a key costs the same for each table; it is measured once and taken off.
+  // Making a key costs the same for each table; it is measured once and subtracted.
   const keyNs = nanosecondsEach(count, (i) => void keyOf("user", order[i] as number));
   const insertNs = nanosecondsEach(count, (i) => table.set(keyOf("user", i), i)) - keyNs;
   const bytes = Math.round((residentBytes() - emptyBytes) / count);

@@ -1,17 +1,17 @@
 /**
  * Question: what does a store request cost between the socket and the engine,
- * and is each shortcut of the edge still worth having?
+ * and is each shortcut of the edge still worthwhile?
  *
  * Method: no sockets. Each variant of one piece of work runs over the same
- * inputs, in rounds that take turns so that a noisy neighbour hits all of them;
+ * inputs, in alternating rounds so that a noisy neighbour affects all of them;
  * the median round counts. Requests carry the headers that the official client
  * sends through fetch. `whole` rows run the real `StoreArea` on an engine that
- * answers OK at once, so they hold all of the edge but the HTTP parser.
+ * answers OK at once, so they include all of the edge except the HTTP parser.
  *
- * Read: microseconds per call, in groups; the first row of a group is what the
- * edge does, the others are what it might do instead. A shortcut earns its
- * place if its row is clearly below the plain one. For `pipeline` rows divide by
- * 100 for a command: one core spends about 43 us on the rest of such a request.
+ * Read: microseconds per call, in groups; the first row of a group is the
+ * implementation of the edge, the others are alternatives. A shortcut is
+ * worthwhile if its row is clearly below the plain one. For `pipeline` rows divide by
+ * 100 for a command: a core spends about 43 us on the rest of such a request.
  *
  * Run: npm run bench -- edge
  */
@@ -88,7 +88,7 @@ const parseGroups: Group[] = Object.entries(bodies).map(([name, body]) => ({
   },
 }));
 
-/** Fresh strings, as the engine hands them out: not the constants of this file. */
+/** Fresh strings, as the engine returns them: not the constants of this file. */
 function fresh(text: string): string {
   return Buffer.from(text, "utf8").latin1Slice();
 }
@@ -150,7 +150,7 @@ const headGroup: Group = {
     "framing in one pass (ours)": () => readFraming(officialHeaders),
     "node's object of all headers": () => {
       const message = new IncomingMessage(idleSocket);
-      // What the parser of node:http calls; there is no other way to the object that it would build.
+      // The calls of the parser of node:http; the object that it builds cannot be made otherwise.
       (message as unknown as { _addHeaderLines(raw: string[], count: number): void })._addHeaderLines(
         officialHeaders,
         officialHeaders.length,

@@ -1,17 +1,17 @@
 /**
- * Question: how many messages does one publisher get to a thousand subscribers,
- * over the event streams of the store, beside redis-server?
+ * Question: how many messages does one publisher send to a thousand subscribers,
+ * over the event streams of the store, compared with redis-server?
  *
- * Method: the store behind its HTTP edge in a process of its own, with a journal
- * that keeps nothing, and redis-server, each pinned to core 0; this process has
+ * Method: the store behind its HTTP edge in a separate process, with a journal
+ * that stores nothing, and redis-server, each pinned to core 0; this process has
  * the sockets. 1,000 subscribers of one channel, `/subscribe/…` here and
  * SUBSCRIBE there; one publisher, `/pipeline` of 100 PUBLISH commands at a time
  * here and as many at once over TCP there; payloads of 64 bytes. A round is the
- * time from the first message to the moment when the last subscriber has the
- * last one. Three rounds each, one server after the other; medians [min to max].
+ * time from the first message until the last subscriber has the
+ * last one. Three rounds each, in turn; medians [min to max].
  *
- * Read: `deliveries a second` is messages times subscribers by the time;
- * `of redis-server` is the ratio of the medians. What comes is only looked at for
+ * Read: `deliveries a second` is messages times subscribers divided by the time;
+ * `of redis-server` is the ratio of the medians. Received data is only checked for
  * its end, yet a thousand sockets keep this process as busy as the servers.
  *
  * Run: npm run bench -- fan-out [--quick]     (--quick: one round; writes no results)
@@ -42,19 +42,19 @@ const LAST = "the-last-message-of-the-round";
 const { values } = parseArgs({ options: { quick: { type: "boolean" } } });
 const { rounds, batches } = values.quick === true ? { rounds: 1, batches: 5 } : { rounds: 3, batches: 20 };
 
-/** One of the two servers, as its clients see it. */
+/** One of the two servers, from the point of view of its clients. */
 interface Subject {
   readonly name: string;
   readonly port: number;
-  /** What a subscriber says, and what it hears when it listens. */
+  /** The request of a subscriber, and the answer when it is subscribed. */
   readonly subscribe: string;
   readonly subscribed: string;
-  /** What publishes these payloads, and what is heard when that is done. */
+  /** The request that publishes these payloads, and its answer. */
   readonly publish: (payloads: readonly string[]) => string;
   readonly isPublished: (text: string, count: number) => boolean;
 }
 
-/** A connection that hears until a text has come. */
+/** A connection that reads until a text has arrived. */
 class Listener {
   readonly socket: Socket;
   byteCount = 0;
@@ -68,7 +68,7 @@ class Listener {
     this.socket.on("data", (chunk: Buffer) => {
       this.byteCount += chunk.length;
       if (this.#wanted === "") return;
-      // It is the last that comes, so the end of what came is enough.
+      // It arrives last, so checking the end of the data is enough.
       this.#tail = (this.#tail + chunk.latin1Slice(Math.max(0, chunk.length - 256))).slice(-256);
       if (this.#tail.includes(this.#wanted)) this.#end();
     });

@@ -1,21 +1,21 @@
 /**
- * Question: what do the knobs of the approximate graph buy? How much of what is
- * nearest is found, and what does it cost, by the effort of a search, by what a
- * filter lets pass, by how much of the graph is dead, and by the effort of
- * building. (Beside other indexes: `npm run bench -- vector`.)
+ * Question: what is the effect of the parameters of the approximate graph? Recall
+ * and cost by the effort of a search, by the selectivity of a
+ * filter, by the dead share of the graph, and by the effort of
+ * building. (Comparison with other indexes: `npm run bench -- vector`.)
  *
  * Method: N clustered rows of a dimension (test/harness/clustered-rows.ts: noise of 0.4
  * of the distance between centres, 50 rows for each), and 100 queries from the
- * same clusters, by cosine, in this thread alone. Recall is how many of the 10
- * nearest rows, found by looking at all in float64, are among the hits, which
+ * same clusters, by cosine, in this thread alone. Recall is the share of the 10
+ * nearest rows, found by brute force in float64, among the hits, which
  * the engine scores again by their float32 rows. Times are processor time of the
- * thread, the best of three runs, so that a busy machine changes them little.
- * Filters let random records pass. For `dead`, random records are removed and
- * nothing is built anew. `file` is saving and loading.
+ * thread, the best of three runs, so that a busy machine has little influence.
+ * Filters match random records. For `dead`, random records are removed and
+ * nothing is rebuilt. `file` is saving and loading.
  *
  * Read: `visits` are distances computed, `us` microseconds per search. A change
- * is worth keeping if `us` falls where recall does not. Recall at effort 48 must
- * stay above 0.99 without a filter; `unreached` (rows that no walk can come to)
+ * is worthwhile if `us` falls and recall does not. Recall at effort 48 must
+ * stay above 0.99 without a filter; `unreached` (rows that no walk can reach)
  * must be 0.
  *
  * Run: npm run bench -- graph [--rows <n>] [--dimension <n>]
@@ -36,14 +36,14 @@ const ROWS = Number(options.rows);
 const DIMENSION = Number(options.dimension);
 const QUERIES = 100;
 const RUNS = 3;
-/** Processor time is counted in steps of some milliseconds, so a run lasts at least so long. */
+/** Processor time is counted in steps of some milliseconds, so a run lasts at least this long. */
 const RUN_MS = 60;
 const WANTED = 10;
 const EFFORTS = [16, 32, 48, 64, 96, 128];
 const SHARES = [0.5, 0.2, 0.1, 0.05, 0.01];
 const DEAD_SHARES = [0.2, 0.33, 0.5];
 const BUILD_EFFORTS = [64, 96, 128, 200];
-/** The graph's own: a level above has one in so many nodes. */
+/** The constant of the graph: each level has one in this many nodes of the level below. */
 const LEVEL_NODES = 16;
 
 const all = clusteredRows(seededRandom(7), {
@@ -85,7 +85,7 @@ function measure(graph: Searches, truth: readonly number[][], request: Omit<Grap
   return [(found / wanted).toFixed(4), figure(visits / QUERIES), figure((bestMs * 1_000) / QUERIES)];
 }
 
-/** Milliseconds that all queries take together. */
+/** Milliseconds for all queries together. */
 function runMs(graph: Searches, request: Omit<GraphRequest, "query">): number {
   let ms = 0;
   let passes = 0;
@@ -111,7 +111,7 @@ function bitsOf(records: readonly number[]): Uint32Array {
   return bits;
 }
 
-/** Rows that no links lead to from where searches begin. */
+/** Rows that cannot be reached from the start of searches. */
 function unreachedCount({ words, code, nodeCount, linksAt }: ReadGraph): number {
   const isSeen = new Uint8Array(nodeCount);
   const entry = (code.entry() >>> 0) - 1;

@@ -1,19 +1,20 @@
 /**
- * Question: how many log entries a second does the history take in, and how
- * long does a listing take that has five million of them to choose from?
+ * Question: how many log entries a second does the history accept, and how
+ * long does a listing of five million entries take?
  *
  * Method: batches as the history's thread writes them, of messages with an id,
- * an address of their own or one of 1,000, a host, one or two labels, and a detail of 600
+ * a unique address or one of 1,000, a host, one or two labels, and a detail of 600
  * or 2,400 bytes, each accepted, called and delivered; one in a hundred failed
- * once and was tried again, one in a hundred thousand failed for good. Ten
- * messages share a millisecond, one in twenty waits a minute for its call. Then the file is opened anew as the thread of listings does, and pages of 100
+ * once and was retried, one in a hundred thousand failed permanently. Ten
+ * messages share a millisecond, one in twenty waits a minute for its call. Then the file is
+ * reopened as the thread of listings does, and pages of 100
  * are read: by frequent, rare and absent values of label, address and state,
  * in both orders, with and without a time range, and by filters that match
- * much by themselves and nothing together. At last everything of the first
+ * much separately and nothing together. Finally everything of the first
  * quarter is removed, in the steps of the history's thread.
  *
  * Read: `entries/s` should stay above 60 k with details of 600 bytes; `by processor time` is
- * what it would be on a core of its own. In the table of listings `first`
+ * the rate on a dedicated core. In the table of listings `first`
  * is the very first time after opening, `median` of five; all should stay below 50 ms.
  * `longest` of the batches is how long a listing would wait if it shared their
  * thread, and of the removals how long a batch waits for them.
@@ -55,7 +56,7 @@ interface Work {
   entries: HistoryEntry[];
 }
 
-/** Messages one after the other, in the order of the journal: what waits a minute is called a minute later. */
+/** Messages one after the other, in the order of the journal: delayed ones are called a minute later. */
 class Traffic {
   readonly #random = seededRandom(1);
   readonly #detail: Buffer;
@@ -156,7 +157,7 @@ const directory = options.directory ?? mkdtempSync(join(tmpdir(), "larder-bench-
 
 function measureWriting(): string[][] {
   const rows: string[][] = [];
-  // A directory that was given may hold the file of an earlier run.
+  // A given directory may have the file of an earlier run.
   if (existsSync(join(directory, "history-600.sqlite"))) return rows;
   for (const detailBytes of [2_400, 600]) {
     const isKept = detailBytes === 600;

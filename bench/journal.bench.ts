@@ -1,9 +1,9 @@
 /**
- * Question: what does the journal cost beside the bare file operations it is
- * made of, and how long does a start read it?
+ * Question: what does the journal cost compared with the bare file operations it is
+ * made of, and how long does a start take to read it?
  *
  * Method: in each turn of the event loop K frames of 100 bytes are appended,
- * as K connections would, and the next turn begins when all are safe. The bare
+ * as K connections would, and the next turn begins when all are durable. The bare
  * rows do the same with one buffer and one write for each turn: on this thread,
  * through the pool, or through the pool and synced; the first two are synced
  * once a second, as `everysec` is. All write to one directory in one run. Then
@@ -12,9 +12,9 @@
  * the same frames as a history does.
  *
  * Read: thousands of frames a second; compare `everysec` with `this thread`,
- * `always` with `pool, synced`. With `always` the disk should be what counts:
- * nine tenths of the bare row. Beside `this thread` a frame costs its checksum
- * and its header more, some 250 ns. Heap bytes for each frame should stay below
+ * `always` with `pool, synced`. With `always` the disk should dominate:
+ * nine tenths of the bare row. Compared with `this thread`, a frame additionally costs its checksum
+ * and its header, some 250 ns. Heap bytes for each frame should stay below
  * those of one object, and recovery should take well below 1.5 s. `this thread` above `pool` is why a small batch
  * is not sent through the pool. A file system in memory (tmpfs) makes every
  * sync free: give another directory then.
@@ -41,7 +41,7 @@ const FRAME_BYTES = 100;
 const RUN_MS = 700;
 const FRAMES_OF_A_TURN = [1, 64, 1_000];
 
-/** Appends so many frames in one turn and resolves when all of them are safe. */
+/** Appends that many frames in one turn and resolves when all of them are durable. */
 type Turn = (frameCount: number) => Promise<void>;
 
 interface Subject {
@@ -86,7 +86,7 @@ async function journal(mode: FsyncMode): Promise<Subject> {
   return { turn, close: async () => void (await area.close()) };
 }
 
-/** One buffer, one write: what the frames of a turn cost without anything around them. */
+/** One buffer, one write: the bare cost of the frames of a turn. */
 async function bare(way: "this thread" | "pool" | "pool, synced"): Promise<Subject> {
   const file = await fileDisk.open(join(fresh(), "bare"), "create");
   const frame = Buffer.alloc(FRAME_BYTES, 65);

@@ -1,15 +1,15 @@
 /**
- * Question: what does our list cost beside a plain array, at the ends, in the
+ * Question: what does our list cost compared with a plain array, at the ends, in the
  * middle and in memory?
  *
  * Method: a million elements of 10 bytes, cut from a buffer as the edge cuts
- * them, are pushed to either end; then ranges of 100 in the middle, looks at
+ * them, are pushed to either end; then ranges of 100 in the middle, reads at
  * random places, changes and insertions there, and trims are timed. Memory is
- * what the process holds more after a collection. The list is compared with an
- * array, which is what it would be without thought.
+ * the growth of the process after a collection. The list is compared with an
+ * array, the simplest implementation.
  *
  * Read: nanoseconds per call, `trimUs` microseconds for dropping three quarters
- * of the list at once, `bytes` per element. A change is worth keeping if no row rises by a
+ * of the list at once, `bytes` per element. A change is worthwhile if no row rises by a
  * tenth and `bytes` stays near the elements' own.
  *
  * Run: npm run bench -- list   (or node --expose-gc bench/list.bench.ts)
@@ -95,7 +95,7 @@ function measure(name: string, make: () => Subject): Record<string, string | num
   const elementNs = nanosecondsEach(COUNT, (i) => void elementOf(i));
   const pushLast = nanosecondsEach(COUNT, (i) => subject.pushLast(elementOf(i))) - elementNs;
   const bytes = Math.round((residentBytes() - emptyBytes) / COUNT);
-  // What moves the whole array is sampled less often.
+  // Operations that move the whole array are sampled less often.
   const few = isArray ? 200 : SAMPLES;
   const range100 = nanosecondsEach(SAMPLES, () => subject.range(COUNT / 2 + random.below(1_000)));
   const at = nanosecondsEach(SAMPLES, () => subject.at(random.below(COUNT)));

@@ -1,40 +1,40 @@
 /**
  * Question: how many messages does messaging accept, deliver and forget on one
- * core, how soon do they arrive, and what do waiting ones cost, beside what
- * else people would use?
+ * core, how soon do they arrive, and what do waiting ones cost, compared with
+ * alternatives?
  *
- * Method: `dist/` as it is published (npm run build first), data directory on
+ * Method: the published `dist/` (npm run build first), data directory on
  * disk. A publish is answered when it is on the disk; then the message is
  * signed, delivered over HTTP, and its end is on the disk too. Servers are
  * pinned to core 0; publishers and destination are one process on core 1, so
- * that one clock tells publish and arrival. Bodies of 300 bytes; publishers
- * have one request on their way each and send the headers of a client that
+ * that one clock times publish and arrival. Bodies of 300 bytes; publishers
+ * have one request in flight each and send the headers of a client that
  * publishes through fetch. Warm-up 2 s, runs of 5 s, three rounds whose order
  * alternates, each run on a fresh data directory; medians [min to max].
- * The history of larder follows the journal on threads of its own: on core 1
- * (with the load), on core 0 (with everything), or taken out for the bench
+ * The history of larder follows the journal on separate threads: on core 1
+ * (with the load), on core 0 (with everything), or removed for the bench
  * (messaging/without-history.ts). Every 512th delivery has its signature
  * checked.
- * Peers run in the same rounds on the same cores and make the same promise
+ * Peers run in the same rounds on the same cores and give the same guarantee
  * about a power cut: BullMQ on a redis-server that syncs at each write, pg-boss
- * on PostgreSQL as it comes, each behind the same small gateway that signs and
- * calls with the code of larder (messaging/peer-gateway.ts). To have them:
+ * on PostgreSQL with its defaults, each behind the same small gateway that signs and
+ * calls with the code of larder (messaging/peer-gateway.ts). To install them:
  *     npm install --prefix /some/folder bullmq ioredis pg-boss
- *     apt-get install redis-server postgresql         (or what your system calls them)
+ *     apt-get install redis-server postgresql         (or their names on your system)
  *     BENCH_PEERS=/some/folder npm run bench -- messaging
  *
  * Read: `arrival` is from publish to arrival, `answer` from publish to its
- * answer. `backlog` is the most that was accepted and had not arrived; it grows
- * if the last third of a run holds clearly more than the one before. `core 0`
- * is the share of the core that the server's processes had: far below 100 % the
- * disk, the load or somebody else on the machine was the limit, and `delivered
- * per CPU s` is what compares. Lateness holds what the publish took.
- * Differences below 15 % are noise. A goal that is not reached says NO.
+ * answer. `backlog` is the maximum of accepted messages that had not arrived; it grows
+ * if the last third of a run has clearly more than the one before. `core 0`
+ * is the share of the core that the server's processes used: far below 100 % the
+ * disk, the load or another process on the machine was the limit, and `delivered
+ * per CPU s` is comparable. Lateness includes the time of the publish.
+ * Differences below 15 % are noise. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- messaging [--quick] [--only <text in "subject: load">] [--rounds <n>] [--program <bin/larder.cjs>]
  *      --quick: runs of 2 s, one round, 100,000 pending messages, 1,000 schedules; writes no results
  *      --only also takes "schedules" and "pending"; a part of a run writes no results
- *      --program: another build to be measured in place of this one
+ *      --program: another build to measure instead of this one
  */
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -82,12 +82,12 @@ const { only } = values;
 const log = (line: string): void => console.error(line);
 
 if (values.program === undefined && !existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
-  console.error("There is no dist/main.js: npm run build makes it");
+  console.error("dist/main.js does not exist: run npm run build");
   process.exit(1);
 }
 
 const parent = mkdtempSync(join(dataParent(), "larder-bench-"));
-// PostgreSQL runs as another user, and has to reach its own directory in here.
+// PostgreSQL runs as another user, and must have access to its own directory in here.
 chmodSync(parent, 0o711);
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
 process.once("SIGINT", () => process.exit(130));
@@ -134,7 +134,7 @@ function isWanted(name: string): boolean {
   return name.includes(only);
 }
 
-/** A directory on disk: the temporary one, unless that is memory. */
+/** A directory on disk: the temporary one, unless it is in memory. */
 function dataParent(): string {
   return statfsSync(tmpdir()).type === TMPFS ? process.cwd() : tmpdir();
 }

@@ -1,17 +1,17 @@
 /**
- * Question: how long does a simple request of a good tenant wait while others
+ * Question: how long does a simple request of a good tenant wait while other tenants
  * attack the same thread?
  *
- * Method: the program as it is, with a thread for each area, several databases
- * and users. A good tenant sends 50 requests a second for some seconds, each at
- * its moment, whether or not those before it were answered: PING over HTTP, and a
- * publish where messaging is attacked. Meanwhile an attack goes on; it has begun
- * a second before. The server is a new one for each attack, since debts and
- * expectations last.
+ * Method: the program by default, with a thread for each area, several databases
+ * and users. A good tenant sends 50 requests a second for some seconds, each on
+ * time, whether or not earlier ones were answered: PING over HTTP, and a
+ * publish if messaging is attacked. Meanwhile an attack runs, which began
+ * a second before. Each attack has a new server, since debts and
+ * estimates persist.
  *
- * Read: the time from the moment when a request was due to its whole answer.
- * Beside scripts that loop at the limit of a second p50 is to be at most 5 ms and
- * p99 at most that limit and 100 ms; beside everything else p99 at most 100 ms.
+ * Read: the time from the due time of a request to its complete answer.
+ * With scripts that loop at the limit of a second, p50 must be at most 5 ms and
+ * p99 at most that limit plus 100 ms; with any other attack p99 at most 100 ms.
  * The load generator shares the machine with the server.
  *
  * Run: npm run bench -- neighbours [--quick] [--only <part of a name>]     (--quick: 5 s each; writes no results)
@@ -40,7 +40,7 @@ import { type PingResult, ping } from "./neighbours/pings.ts";
 
 const PER_SECOND = 50;
 const P50_MS_MAX = 5;
-/** An attack has begun for so long when the measurement begins. */
+/** The time between the start of an attack and of the measurement. */
 const BEFORE_MS = 1_000;
 const GOOD = "good";
 const LARGE_BYTES = 512 * 1024 * 1024;
@@ -84,7 +84,7 @@ async function startServer(): Promise<{ readonly process: PinnedProcess; readonl
   return { process: started, ports };
 }
 
-/** What the attacks need: a long list, a large string, a text of 60 KB. */
+/** The data of the attacks: a long list, a large string, a text of 60 KB. */
 async function fill({ store }: Ports): Promise<void> {
   const run = async (commands: readonly (readonly string[])[]): Promise<void> => {
     const response = await fetch(`http://127.0.0.1:${store}/pipeline`, {
@@ -112,7 +112,7 @@ async function measure(attack: Attack): Promise<PingResult> {
     const stop = attack.start(ports);
     await new Promise((resolve) => setTimeout(resolve, BEFORE_MS));
     const isStore = attack.victim === "store";
-    // A destination that does not listen: the publish is what counts.
+    // A destination that does not listen: only the publish counts.
     const request = isStore
       ? post("/", tokenOf(GOOD), '["PING"]')
       : post("/v2/publish/https://destination.invalid/", userTokenOf(GOOD), "{}");

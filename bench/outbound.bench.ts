@@ -3,11 +3,11 @@
  * core?
  *
  * Method: `send` 300-byte POSTs with the dozen headers of a delivery to a sink
- * in a process of its own, N in flight, each answer starting the next call.
+ * in a separate process, N in flight, each answer starting the next call.
  *
- * Read: `calls/cpu s` is calls per second of this process' processor time: what
- * one core would do if the sink took nothing from it. `calls/s` is by the wall
- * clock, with whatever else ran. Warm-up is not counted.
+ * Read: `calls/cpu s` is calls per second of this process' processor time: the rate that
+ * one core would have if the sink used none of it. `calls/s` is by the wall
+ * clock, including other processes. Warm-up is not counted.
  *
  * Run: npm run bench -- outbound [--seconds 3]
  */

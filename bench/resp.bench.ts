@@ -1,18 +1,18 @@
 /**
  * Question: how many commands does the store answer over RESP on one core,
- * beside redis-server?
+ * compared with redis-server?
  *
- * Method: `dist/` as it is published (npm run build first) and redis-server,
+ * Method: the published `dist/` (npm run build first) and redis-server,
  * both with data on disk that is synced once a second, both started and pinned
- * to core 0; redis-benchmark with 50 connections on core 1 asks one and then
+ * to core 0; redis-benchmark with 50 connections on core 1 measures one and then
  * the other, in an order that alternates from round to round. Values of 3 bytes
  * under 10,000 keys; one request in flight for each connection (`-P 1`), and
  * sixteen (`-P 16`). Three rounds of 2 s; medians [min to max].
  *
  * Read: `of redis-server` is the ratio of the medians. With `-P 1` both spend
  * their time in the system, and redis-benchmark is often the limit. Goals: 0.8
- * with `-P 1`, and for SET and GET 0.3 with `-P 16`. One that is not reached
- * says NO.
+ * with `-P 1`, and for SET and GET 0.3 with `-P 16`. A missed goal
+ * is marked NO.
  *
  * Run: npm run build && npm run bench -- resp [--quick]
  *      --quick: one round of 1 s; writes no results
@@ -35,7 +35,7 @@ const tests = ["set", "get", "incr", "lpush"] as const;
 interface Row {
   readonly test: (typeof tests)[number];
   readonly pipelined: number;
-  /** Share of redis-server's rate that is wanted. */
+  /** The goal, as a share of redis-server's rate. */
   readonly goal: number | undefined;
 }
 

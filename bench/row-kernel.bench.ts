@@ -1,21 +1,21 @@
 /**
- * Question: how fast is an exact search over dense rows beside a plain
- * TypeScript loop, and from what share of matching records on is it better to
- * score whole blocks than the matching rows alone?
+ * Question: how fast is an exact search over dense rows compared with a plain
+ * TypeScript loop, and from which share of matching records on is it better to
+ * score whole blocks than only the matching rows?
  *
- * Method: N random rows of a dimension lie in a row store, and in one
- * Float32Array for the loop, which keeps its squared lengths too and sums in
+ * Method: N random rows of a dimension are in a row store, and in one
+ * Float32Array for the loop, which also stores squared lengths and sums in
  * four accumulators (the fastest of the plain forms). Both put their ranks into
- * the same heap. A search asks for the best ten by cosine, with an order that is
+ * the same heap. A search returns the best ten by cosine, with ties in the order of
  * the record's number; the best of several runs counts, since the machine may be
  * busy. For shares, random records match, and both ways are forced in turn.
  *
  * Read: milliseconds per search, and billions of multiplications with their
- * addition per second (GMAC/s). What lies beyond the cache is bound by memory:
- * 8 GMAC/s there are 32 GB/s. A change is worth keeping if no row falls by a
+ * addition per second (GMAC/s). Data beyond the cache is bound by memory:
+ * 8 GMAC/s there are 32 GB/s. A change is worthwhile if no row falls by a
  * tenth; the kernel must stay at 5 GMAC/s and four times the loop at 384 and 784
  * dimensions. `alone` and `whole` cross where GATHER_FACTOR in
- * `src/vector/rows/exact-scan.ts` says: at a share of one by that factor.
+ * `src/vector/rows/exact-scan.ts` predicts: at a share of one divided by that factor.
  *
  * Run: npm run bench -- row-kernel
  */
@@ -57,7 +57,7 @@ function randomVector(random: Random, dimension: number): Float32Array {
   return Float32Array.from({ length: dimension }, () => random.unit() - 0.5);
 }
 
-/** The rows one after the other, as a program without a kernel would keep them. */
+/** The rows one after the other, as a program without a kernel would store them. */
 class PlainRows {
   readonly values: Float32Array;
   readonly #dimension: number;

@@ -1,6 +1,6 @@
 /**
  * Runs one bench by its name: `npm run bench -- store --quick` runs
- * `bench/store.bench.ts --quick`. Without a name it lists what there is. Long
+ * `bench/store.bench.ts --quick`. Without a name it lists the benches. Long
  * runs of the random suites (`npm run long`) stop for it.
  */
 import { spawn } from "node:child_process";
@@ -26,7 +26,7 @@ if (!names.includes(name)) {
 const unmark = mark("bench");
 if (isBusyWith("batch")) console.error("Waiting until a long run has ended its batch");
 while (isBusyWith("batch")) await new Promise<void>((resolve) => systemClock.after(LOOK_MS, resolve));
-// Benches that count bytes ask for collections themselves.
+// Benches that count bytes request collections themselves.
 const child = spawn(process.execPath, ["--expose-gc", `${folder}${name}${SUFFIX}`, ...options], { stdio: "inherit" });
 child.once("exit", (code) => {
   unmark();

@@ -1,16 +1,16 @@
 /**
- * Question: which structure keeps the order of a large sorted set, and what
+ * Question: which structure suits the order of a large sorted set, and what
  * does a whole sorted set cost?
  *
- * Method: each structure lives in a process of its own. N members of 16 bytes
- * with random scores go in; then ranks of random members are asked for, ranges
- * of ten at random ranks, scores are changed, and half of the members are taken
+ * Method: each structure has its own process. N members of 16 bytes
+ * with random scores are inserted; then ranks of random members are read, ranges
+ * of ten at random ranks, scores are changed, and half of the members are removed
  * from the low end, one by one. `skip list` is the pointer structure of Redis
  * with spans, for comparison; `tree` is `structures/score-tree.ts`, `sorted set`
  * is the tree with its dictionary, as ZADD, ZRANK, ZRANGE and ZPOPMIN use it.
  *
- * Read: nanoseconds per call, and resident bytes per member beside the member's
- * own text. The tree is worth keeping while it is faster than the skip list at
+ * Read: nanoseconds per call, and resident bytes per member in addition to the member's
+ * own text. The tree is worthwhile while it is faster than the skip list at
  * each of them and takes fewer bytes.
  *
  * Run: npm run bench -- sorted-set   (or node --expose-gc bench/sorted-set.bench.ts [N])
@@ -26,7 +26,7 @@ interface Order {
   add(member: string, score: number): void;
   change(member: string, from: number, to: number): void;
   rank(member: string, score: number): number | undefined;
-  /** Reads ten members from a rank on. */
+  /** Reads ten members, starting at a rank. */
   read(rank: number): number;
   popLowest(): void;
 }
@@ -183,7 +183,7 @@ const orders: Record<string, () => Order> = {
   "sorted set": sortedSetOrder,
 };
 
-/** Calls of each kind beside insertions. */
+/** Calls of each kind in addition to insertions. */
 const CALLS = 200_000;
 
 function nanosecondsEach(count: number, call: (i: number) => void): number {

@@ -1,22 +1,22 @@
 /**
  * Question: how many commands does the store answer on one core, how fast, and
- * what do its keys and its starts cost, beside what else people would use?
+ * what do its keys and its starts cost, compared with alternatives?
  *
- * Method: `dist/` as it is published (npm run build first), data directory on
+ * Method: the published `dist/` (npm run build first), data directory on
  * disk, everysec. All processes of a server are pinned to core 0, the load
  * generator (wrk, 64 connections, one request each) to core 1. Warm-up 1 s,
  * runs of 3 s, three rounds whose order alternates; medians [min to max]. The
  * requests carry the headers that the official client sends through fetch.
- * Peers run in the same rounds on the same cores and make the same promise:
+ * Peers run in the same rounds on the same cores and give the same guarantee:
  * redis-server with an append-only file that is synced once a second, alone
  * (redis-benchmark over TCP), behind webdis, and behind a plain Node gateway
  * with ioredis. Keys are 10,000 in turn; resident keyspaces are measured in a
- * process of their own. The data types are measured as in
+ * separate process. The data types are measured as in
  * `data-types.bench.ts`.
  *
- * Read: `core 0` is the share of the core that the server's processes had; far
- * below 100 % the load generator or somebody else on the machine was the limit.
- * Differences below 15 % are noise. A goal that is not reached says NO.
+ * Read: `core 0` is the share of the core that the server's processes used; far
+ * below 100 % the load generator or another process on the machine was the limit.
+ * Differences below 15 % are noise. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- store [--quick] [--only <text in "subject: workload">]
  *      --quick: runs of 1 s, one round, 200,000 keys; writes no results
@@ -56,7 +56,7 @@ const { only } = values;
 const log = (line: string): void => console.error(line);
 
 if (!existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
-  console.error("There is no dist/main.js: npm run build makes it");
+  console.error("dist/main.js does not exist: run npm run build");
   process.exit(1);
 }
 
@@ -94,7 +94,7 @@ function isWanted(name: string): boolean {
   return name.includes(only);
 }
 
-/** A directory on disk: the temporary one, unless that is memory. */
+/** A directory on disk: the temporary one, unless it is in memory. */
 function dataParent(): string {
   return statfsSync(tmpdir()).type === TMPFS ? process.cwd() : tmpdir();
 }

@@ -1,50 +1,50 @@
 /**
- * Question: how much of what is nearest does the vector index find, how fast,
- * and what do its rows cost, beside what else people would use?
+ * Question: what is the recall of the vector index, how fast is it,
+ * and what do its rows cost, compared with alternatives?
  *
  * Method: sets with clusters, made from a seed (vector/data-set.ts), and any
  * file of vectors. Recall@10 is against a plain exact search in float64
  * (vector/truth.ts). Parts:
  *   dense     100,000 x 384 (and 10,000 x 784, once by cosine, once Euclidean):
- *             every subject has an index in a process of its own, with one
- *             caller and one search at a time. larder `as it comes` is what an
- *             index does; its graph is asked with other efforts too, past the
- *             engine. `no graph` looks at every row.
+ *             every subject has an index in its own process, with one
+ *             caller and one search at a time. larder `as it comes` is the default of an
+ *             index; its graph is also searched with other efforts, bypassing the
+ *             engine. `no graph` scans every row.
  *   filtered  the same indexes; then each record has one integer field for each
  *             selectivity
- *   million   1,000,000 x 128; without those that look at every row
+ *   million   1,000,000 x 128; without those that scan every row
  *   http      the program: upserts of 1,000 over 2 connections with everysec,
- *             beside one caller who queries, while the graph is built: as many
- *             as it takes, and 12,000 vectors a second; then queries alone over
+ *             with one querying caller, while the graph is built: as many
+ *             as it accepts, and 12,000 vectors a second; then queries alone over
  *             1, 16 and 64 connections. Clients are processes on core 1, which
  *             they share with the thread that builds.
- *   start     starts with what `http` put in
- *   sparse    100,000 documents of 60 values, and hybrid ones, beside plain
+ *   start     starts with the data of `http`
+ *   sparse    100,000 documents of 60 values, and hybrid ones, compared with plain
  *             inverted lists in TypeScript, which also check the answers
  * Searches are warmed up and run for 1 s, in three rounds whose order
  * alternates, all subjects in the same rounds; medians [min to max]. Peers are
- * built and asked as their own documentation has it, with 16 neighbours, 128
- * candidates while building, and one thread where that can be said (LanceDB
- * takes all cores to build). To have them:
+ * built and queried as their own documentation recommends, with 16 neighbours, 128
+ * candidates while building, and one thread where that can be set (LanceDB
+ * builds on all cores). To install them:
  *     npm install --prefix /some/folder hnswlib-node usearch @lancedb/lancedb sqlite-vec
  *     BENCH_PEERS=/some/folder npm run bench -- vector
- * One that is missing is left out. `--data <path>` measures the vectors of an
+ * Missing ones are skipped. `--data <path>` measures the vectors of an
  * .fvecs or idx file (unsigned bytes or float32, also .gz: MNIST's images, for
  * example) in the part `dense` and `filtered` in place of the sets made; its
  * last vectors are the queries.
  *
- * Read: `effort` is how many candidates a walk over a graph holds on to (ef);
- * compare rates at the same recall only. Resident bytes are what the process
- * grew by, with all that its runtime keeps. The machine should do nothing else;
+ * Read: `effort` is the number of candidates of a walk over a graph (ef);
+ * compare rates at the same recall only. Resident bytes are the growth of the
+ * process, including its runtime. The machine should be idle otherwise;
  * differences below 15 % are noise, and ratios within one run say more than
- * rates. A goal that is not reached says NO.
+ * rates. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million]
  *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
  *      --part, --only and --data make a part of a run, which writes no results; without --part, all but `million`
  *          need about 15 minutes, and `million` as long again
- *      --program: another build to be measured in place of this one
+ *      --program: another build to measure instead of this one
  */
 import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -123,7 +123,7 @@ for (const part of values.part) {
   process.exit(2);
 }
 if (values.program === undefined && !existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
-  console.error("There is no dist/main.js: npm run build makes it");
+  console.error("dist/main.js does not exist: run npm run build");
   process.exit(1);
 }
 
@@ -206,7 +206,7 @@ function newFolder(): string {
   return mkdtempSync(join(parent, "set-"));
 }
 
-/** A directory on disk: the temporary one, unless that is memory. */
+/** A directory on disk: the temporary one, unless it is in memory. */
 function dataParent(): string {
   return statfsSync(tmpdir()).type === TMPFS ? process.cwd() : tmpdir();
 }

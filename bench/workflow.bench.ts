@@ -1,24 +1,24 @@
 /**
- * Question: how many steps of workflows does larder take per second, what does
- * a step cost at low load, and what do ten thousand runs cost that sleep until
- * one moment, or wait for one event?
+ * Question: how many workflow steps does larder process per second, what does
+ * a step cost at low load, and what do ten thousand runs cost that sleep until the
+ * same time, or wait for one event?
  *
  * Method: larder on core 0 with its data directory on disk, every step on the
  * disk before it is answered; the application is this process, on the other
- * core. "raw" is an application that knows nothing but what a delivery carries
- * and answers with one request; "serve()" is the official client's. So many
- * runs are under way at a time, each started when another has ended, behind a
+ * core. "raw" is an application that uses only the content of a delivery
+ * and answers with one request; "serve()" is the official client's. Several
+ * runs are active at a time, each started when another has ended, after a
  * warm-up. A step is one result: a fork of 20 has 20 of them and 41 deliveries.
- * The history has the application's core for raw, and larder's for serve(),
- * where the application is what the other core is needed for.
+ * The history is on the application's core for raw, and on larder's for serve(),
+ * where the application needs the other core.
  *
  * Read: `alone` is the time of one run alone, divided by its steps; `larder's
- * part` is of one step alone, from the request that brings its result to the
- * delivery that carries it: two requests over loopback and one fdatasync, whose
- * mean is beside it. Of what waits, `p50` to `max` are from the moment at which
- * all were to wake to the delivery. Of lists, what the engine does before it
+ * part` is that of one step alone, from the request with its result to the
+ * delivery of it: two requests over loopback and one fdatasync, whose
+ * mean is beside it. For waiting runs, `p50` to `max` are from the time at which
+ * all were to wake to the delivery. For lists, the time of the engine before it
  * writes to the socket, for entries of 1 KiB: it should not grow with the run
- * where the text is kept. Differences below 15 % are noise.
+ * if the text is cached. Differences below 15 % are noise.
  *
  * Run: npm run build && npm run bench -- workflow [--quick] [--only <part of a name>] [--program <bin/larder.cjs>]
  *      --quick: runs of 2 s and 1,000 waiting runs; writes no results, as with --only

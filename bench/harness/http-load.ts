@@ -1,7 +1,7 @@
 /**
- * Load over HTTP: 64 connections, each with one request on its way, from core
- * 1. wrk generates it where it is installed; otherwise a small generator of
- * our own does, which costs more per request and so measures lower.
+ * Load over HTTP: 64 connections, each with one request in flight, from core
+ * 1. wrk generates it if it is installed; otherwise our own small generator,
+ * which costs more per request and so measures lower rates.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export const CONNECTIONS = 64;
 
 export interface Load {
   readonly port: number;
-  /** Whole requests, head and body, sent in a circle. */
+  /** Whole requests, head and body, sent cyclically. */
   readonly requests: readonly Buffer[];
   readonly seconds: number;
 }

@@ -1,4 +1,4 @@
-/** What a result has to be read with: machine, versions, commit. */
+/** The context of a result: machine, versions, commit. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
@@ -36,7 +36,7 @@ function git(...args: readonly string[]): string {
   return execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 }
 
-/** Programs that tell their version; webdis does not. */
+/** Programs that report their version; webdis does not. */
 const VERSION_ARGUMENT: Readonly<Record<string, string>> = { "redis-server": "--version", wrk: "-v" };
 
 function versionOf(program: string): string {

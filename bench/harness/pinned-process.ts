@@ -1,5 +1,5 @@
 /**
- * Processes on a core of their own. All servers of a subject share core 0 and
+ * Processes pinned to a core. All servers of a subject share core 0 and
  * the load generator has core 1, so a figure is "per core, everything
  * included", and a gateway pays for the server behind it.
  *
@@ -21,10 +21,10 @@ export interface PinnedProcess {
   readonly pid: number;
   /** stdout and stderr so far. */
   readonly output: () => string;
-  /** Processor time of the process and its threads so far, in ms; undefined where the system does not tell. */
+  /** Processor time of the process and its threads so far, in ms; undefined if the system does not report it. */
   cpuMs(): number | undefined;
   residentBytes(): number | undefined;
-  /** Asks it to end (SIGTERM) and resolves with its code. */
+  /** Stops it with SIGTERM and resolves with its exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -34,13 +34,13 @@ export interface PinnedOptions {
   readonly core?: number | "any";
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The process has started when its output contains this. */
+  /** The process is ready when its output contains this. */
   readonly until: RegExp;
 }
 
 const START_MS_MAX = 120_000;
 
-/** The command with what pins it to a core. */
+/** The command with the prefix that pins it to a core. */
 export function pinned(core: number, command: readonly string[]): readonly string[] {
   return isPinning ? ["taskset", "-c", `${core}`, ...command] : command;
 }
@@ -49,7 +49,7 @@ export function pinned(core: number, command: readonly string[]): readonly strin
 export async function startPinned(options: PinnedOptions): Promise<PinnedProcess> {
   const { core = SERVER_CORE } = options;
   const [program = "", ...args] = core === "any" ? options.command : pinned(core, options.command);
-  // Node settings of this process are not meant for its subjects.
+  // Node settings of this process do not apply to its subjects.
   const { NODE_OPTIONS: _, ...inherited } = process.env;
   const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
@@ -75,7 +75,7 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   };
 }
 
-/** A port that was free a moment ago. */
+/** A port that was recently free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -130,7 +130,7 @@ function cpuMsIn(path: string): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Processor time of the processes that this one started and that still run: a snapshot, for example. */
+/** Processor time of the processes that this one started and that are still running: a snapshot, for example. */
 export function childCpuMsOf(pid: number): number {
   const path = `/proc/${pid}/task`;
   if (!existsSync(path)) return 0;
@@ -142,7 +142,7 @@ export function childCpuMsOf(pid: number): number {
   return sumMs;
 }
 
-/** Threads of a process whose names match; the system cuts names off behind 15 characters. */
+/** Threads of a process whose names match; the system truncates names to 15 characters. */
 export function threadsOf(pid: number, name: RegExp): readonly string[] {
   return readdirSync(`/proc/${pid}/task`).filter((thread) =>
     name.test(readFileSync(`/proc/${pid}/task/${thread}/comm`, "latin1")),

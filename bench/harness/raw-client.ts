@@ -1,17 +1,17 @@
 /**
- * Requests over some connections, each with one on its way. Raw sockets, and of
- * an answer only what is needed: where it ends and whether it is a success.
+ * Requests over some connections, each with one in flight. Raw sockets; of
+ * an answer only the end and the success are read.
  */
 import { connect, type Socket } from "node:net";
 
 export interface RawLoad {
   readonly port: number;
   readonly connections: number;
-  /** Whole requests, head and body, sent in a circle. */
+  /** Whole requests, head and body, sent cyclically. */
   readonly requests: readonly Buffer[];
-  /** Ends when each request was answered once, instead of when it is stopped. */
+  /** Ends when each request was answered once, not when it is stopped. */
   readonly isOnce?: boolean;
-  /** A request is not sent before it would be its turn at this rate, all connections together; absent: at once. */
+  /** The maximum rate of requests, all connections together; absent: unlimited. */
   readonly perSecondMax?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface RawResult {
   readonly maxMs: number;
   /** Connections that broke, and answers that are not 2xx or 3xx. */
   readonly failed: number;
-  /** The beginning of the first answer that was none; absent: there was none. */
+  /** The start of the first invalid answer; absent: none occurred. */
   readonly failure?: string;
 }
 
@@ -50,7 +50,7 @@ export class RawClient {
     return this.#done.promise;
   }
 
-  /** What is on its way is still waited for. */
+  /** Requests in flight are still awaited. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -117,7 +117,7 @@ export class RawClient {
   }
 }
 
-/** Bytes of the answer, or undefined while its head is not all there. */
+/** Bytes of the answer, or undefined while its head is incomplete. */
 function wholeLength(answer: Buffer): number | undefined {
   const headEnd = answer.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;

@@ -1,15 +1,15 @@
-/** `results.md`: one part for each bench that keeps its results, each under a heading of the first level. */
+/** `results.md`: one part for each bench with stored results, each under a heading of the first level. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const RESULTS = fileURLToPath(new URL("../results.md", import.meta.url));
 
-/** The part under `# …`, undefined if there is none. */
+/** The part under `# …`, undefined if it does not exist. */
 export function readPart(heading: string): string | undefined {
   return parts().find((part) => part.startsWith(`${heading}\n`));
 }
 
-/** Puts a part, which begins with its heading, in the place of the last one, or at the end. */
+/** Replaces the last part with this heading, or appends the part. */
 export function writePart(text: string): void {
   const [heading = ""] = text.split("\n", 1);
   const all = parts();

@@ -10,7 +10,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), rule, ...rows.map(line)].join("\n");
 }
 
-/** 1234567 as 1.23 M, 45678 as 45.7 k, 12.34 as 12.3; `unknown` for what could not be measured. */
+/** 1234567 as 1.23 M, 45678 as 45.7 k, 12.34 as 12.3; `unknown` for values that could not be measured. */
 export function figure(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return "unknown";
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)} M`;

@@ -1,4 +1,4 @@
-/** A history that takes everything and keeps nothing. See without-history.ts. */
+/** A history that accepts everything and stores nothing. See without-history.ts. */
 import type { HistoryStore } from "../../src/program/history/history-store.ts";
 
 export async function openHistory(): Promise<HistoryStore> {

@@ -1,6 +1,6 @@
-/** Messages that were accepted and have not arrived, looked at again and again. */
+/** Messages that were accepted and have not arrived, sampled repeatedly. */
 
-/** A third with so many more than the one before, and so many times as many, is one that grows. */
+/** A backlog grows if a third has at least this many more, and this many times as many, as the one before. */
 const GROWTH_MIN = 200;
 const GROWTH_FACTOR = 1.1;
 
@@ -15,7 +15,7 @@ export class Backlog {
     return this.#samples.reduce((most, sample) => Math.max(most, sample), 0);
   }
 
-  /** True if the last third holds clearly more than the middle one: the first is warm-up. */
+  /** True if the last third has clearly more than the middle one: the first is warm-up. */
   get isGrowing(): boolean {
     const third = Math.floor(this.#samples.length / 3);
     const middle = mean(this.#samples.slice(third, 2 * third));

@@ -18,7 +18,7 @@ interface BullMq {
 }
 
 const QUEUE = "deliveries";
-/** Four attempts, as a message of larder has by default; nothing is kept of what is done. */
+/** Four attempts, the default of larder's messages; finished jobs are not stored. */
 const JOB_OPTIONS = {
   attempts: 4,
   backoff: { type: "exponential", delay: 1_000 },
@@ -33,7 +33,7 @@ const queue = new Queue(QUEUE, { connection });
 const worker = new Worker(QUEUE, ({ data }) => deliver(data), { connection, concurrency: CALLS_MAX });
 worker.on("error", stop);
 
-/** A figure of a queue with faults is none. */
+/** A measurement of a queue with errors is invalid. */
 function stop(error: Error): void {
   console.error(error);
   process.exit(1);

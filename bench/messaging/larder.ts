@@ -1,6 +1,6 @@
 /**
- * larder as it is published, on the servers' core, with its history where the
- * measurement wants it: on the same core, on the load's core (its threads are
+ * The published larder, on the servers' core, with its history where the
+ * measurement requires it: on the same core, on the load's core (its threads are
  * moved there), or absent (without-history.ts).
  */
 import { spawnSync } from "node:child_process";
@@ -24,7 +24,7 @@ const ADMIN_TOKEN = "bench-admin-token-that-nobody-else-knows";
 
 export type HistoryPlace = "second core" | "same core" | "off";
 
-/** What the publisher sends, as the official client does through fetch. */
+/** The headers of the publisher, as the official client sends them through fetch. */
 export const publishHeaders: readonly (readonly [string, string])[] = [
   ["authorization", `Bearer ${TOKEN}`],
   ["content-type", "application/json"],
@@ -38,16 +38,16 @@ export const publishHeaders: readonly (readonly [string, string])[] = [
 export interface LarderServer {
   readonly process: PinnedProcess;
   readonly port: number;
-  /** A figure of the messaging area by its name in the metrics. */
+  /** A metric of the messaging area by its name in the metrics. */
   metric(name: string): Promise<number>;
   call(method: string, path: string, body?: string): Promise<string>;
 }
 
 const WITHOUT_HISTORY = pathToFileURL(fileURLToPath(new URL("without-history.ts", import.meta.url))).href;
-/** How the system names the threads of the history: names are cut off behind 15 characters. */
+/** The names of the threads of the history in the system: names are truncated to 15 characters. */
 const HISTORY_THREAD = /^history /;
 
-/** Options of Node for the program that is measured: `BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"` for a profile. */
+/** Options of Node for the measured program: `BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"` for a profile. */
 const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter((option) => option !== "");
 
 /** Starts the program on free ports with this data directory. */
@@ -119,7 +119,7 @@ async function start({ parent, program }: Place, history: HistoryPlace): Promise
   return {
     port: server.port,
     signingKey: SIGNING_KEY,
-    // What runs on the other core is not the servers' core's.
+    // Time on the other core does not count for the servers' core.
     cpuMs: () =>
       (server.process.cpuMs() ?? Number.NaN) +
       childCpuMsOf(server.process.pid) -

@@ -1,10 +1,10 @@
 /**
  * Publishers and the destination in one process, so that publish and arrival
- * are told by one clock. Raw sockets on both sides: of what comes in, only what
- * is needed is read, so that this side takes little of its core.
+ * are timed by one clock. Raw sockets on both sides: of the input, only the
+ * necessary parts are read, so that this side uses little of its core.
  *
- * Publishers have one request on their way each. The number of a message is the
- * start of its body, in digits, and by it the arrival finds the publish.
+ * Publishers have one request in flight each. The number of a message is the
+ * start of its body, in digits, which links the arrival to the publish.
  *
  * node bench/messaging/load-process.ts '<JSON of LoadOrder>'    prints one line: the JSON of a LoadResult
  */
@@ -17,7 +17,7 @@ import { Times } from "./times.ts";
 
 const order = JSON.parse(process.argv[2] ?? "{}") as LoadOrder;
 const SAMPLE_EVERY_MS = 100;
-/** Every so many-th delivery has its signature checked. */
+/** The signature of every 512th delivery is checked. */
 const VERIFY_EVERY = 512;
 /** How long after the end deliveries may still come. */
 const DRAIN_MS_MAX = 60_000;
@@ -34,7 +34,7 @@ let duplicates = 0;
 let arrivedCount = 0;
 let verified = 0;
 let isOver = false;
-/** Who waits for the arrival of its last message before the next one. */
+/** Publishers that wait for the arrival of their last message before the next one. */
 const waiters = new Map<number, () => void>();
 
 const destination = await startSink(arrive);
@@ -101,7 +101,7 @@ function newPublisher(headers: readonly (readonly [string, string])[]): Publishe
   return new Publisher(order.port, request);
 }
 
-/** One message behind the other until the end. */
+/** One message after the other until the end. */
 async function drive(publisher: Publisher): Promise<void> {
   while (!isOver) {
     const number = load.published(performance.now());

@@ -1,4 +1,4 @@
-/** Load on one server: what is asked of the load process, what it tells, and its start on the load's core. */
+/** Load on one server: the order and the result of the load process, and its start on the load's core. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -7,17 +7,17 @@ import type { TimeSpread } from "./times.ts";
 
 export interface LoadOrder {
   readonly port: number;
-  /** In front of the destination's URL. */
+  /** The prefix of the destination's URL. */
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly signingKey: string;
   readonly bodyBytes: number;
   readonly publishers: number;
-  /** Each publisher waits for the arrival of its message, and then so long before the next; absent: for the answer. */
+  /** Each publisher waits for the arrival of its message, then this long before the next; absent: for the answer. */
   readonly gapMs?: number;
   readonly warmUpMs: number;
   readonly durationMs: number;
-  /** Beside the load, a message with a delay every so often. */
+  /** In addition to the load, delayed messages at an interval. */
   readonly delayed?: {
     readonly everyMs: number;
     readonly delayMs: number;
@@ -38,17 +38,17 @@ export interface LoadResult {
   readonly isBacklogGrowing: boolean;
   /** From the end to the last arrival. */
   readonly drainMs: number;
-  /** Accepted and not arrived when the wait for them was given up. */
+  /** Accepted and not arrived at the end of the wait for them. */
   readonly lost: number;
   /** Publishes that were not accepted. */
   readonly failed: number;
-  /** Arrivals of what had arrived. */
+  /** Repeated arrivals. */
   readonly duplicates: number;
   /** Signatures that were checked. */
   readonly verified: number;
-  /** Share of its core that the load process took. */
+  /** The share of its core that the load process used. */
   readonly loadCore: number;
-  /** How much later than their moment messages with a delay arrived. */
+  /** The lateness of delayed messages. */
   readonly delayed: TimeSpread | undefined;
 }
 

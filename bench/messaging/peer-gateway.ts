@@ -1,12 +1,12 @@
 /**
- * What a team writes around a job queue to get what messaging does: a plain
+ * The code that a team writes around a job queue instead of messaging: a plain
  * HTTP server that makes a job of each message and answers when the queue has
- * it, and a worker that signs the message, calls its destination and lets the
- * queue know. Nothing else: no limits, no logs, no redaction. So it is a lower
+ * it, and a worker that signs the message, calls its destination and acknowledges it to the
+ * queue. Nothing else: no limits, no logs, no redaction. So it is a lower
  * bound of what such a service costs.
  *
  * One process does both, as is usual on one core: a second one would only add
- * switches between them. Signing and calling are what larder does them with.
+ * switches between them. Signing and calling use the code of larder.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -29,14 +29,14 @@ export interface JobQueue {
 }
 
 export const PEER_KEY = "sig_bench-key-of-the-peers";
-/** Calls under way at once, as many as larder makes to one destination. */
+/** Concurrent calls, as many as larder makes to one destination. */
 export const CALLS_MAX = 50;
 const TIMEOUT_MS = 30_000;
 const PATH = "/v2/publish/";
 
 const agent = new Agent({ connections: CALLS_MAX, pipelining: 1, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
 
-/** A module of `BENCH_PEERS`, the folder with the `node_modules` that has it. */
+/** A module of `BENCH_PEERS`, the folder whose `node_modules` has it. */
 export async function importPeer(name: string): Promise<Record<string, unknown>> {
   const require = createRequire(join(process.env["BENCH_PEERS"] ?? process.cwd(), "package.json"));
   return (await import(pathToFileURL(require.resolve(name)).href)) as Record<string, unknown>;

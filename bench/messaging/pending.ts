@@ -1,4 +1,4 @@
-/** What messages cost that wait for their time: memory, and the next start. */
+/** The cost of delayed messages: memory, and the next start. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type LarderServer, startMessaging } from "./larder.ts";
@@ -7,7 +7,7 @@ import type { Place } from "./subjects.ts";
 export interface PendingResult {
   readonly count: number;
   readonly acceptedPerSecond: number;
-  /** Resident memory of the process when all are there. */
+  /** Resident memory of the process when all are accepted. */
   readonly residentBytes: number | undefined;
   readonly emptyBytes: number | undefined;
   /** Of the area: journal, snapshots, history. */
@@ -21,7 +21,7 @@ export interface PendingResult {
 const BODY_BYTES = 1_024;
 const MESSAGES_PER_REQUEST = 500;
 const CONNECTIONS = 4;
-/** Of memory, after the last message: a collection may be due. */
+/** The wait before reading memory, after the last message: a collection may be due. */
 const SETTLE_MS = 5_000;
 const DELAY = "1d";
 

@@ -10,7 +10,7 @@ interface Boss {
 }
 
 const QUEUE = "deliveries";
-/** It asks for jobs at most twice a second, so that workers take them by the hundred. */
+/** It polls for jobs at most twice a second, so workers fetch them by the hundred. */
 const WORKERS = 8;
 const WORK_OPTIONS = { batchSize: 250, pollingIntervalSeconds: 0.5 };
 const JOB_OPTIONS = { retryLimit: 3, retryBackoff: true };
@@ -19,7 +19,7 @@ const module = await importPeer("pg-boss");
 const PgBoss = (module["PgBoss"] ?? module["default"]) as new (options: object) => Boss;
 
 const boss = new PgBoss({ connectionString: process.argv[2], max: 20 });
-// A figure of a queue with faults is none.
+// A measurement of a queue with errors is invalid.
 boss.on("error", (error) => {
   console.error(error);
   process.exit(1);

@@ -1,12 +1,12 @@
 /** A connection that publishes one message at a time, as a client with keep-alive does. */
 import { connect, type Socket } from "node:net";
 
-/** A body begins with the number of its message, in so many digits. */
+/** A body begins with the number of its message, in this many digits. */
 export const NUMBER_DIGITS = 10;
 
 export interface PublishRequest {
   readonly bytes: Buffer;
-  /** Where the body begins: there the number of the message is written. */
+  /** The start of the body, where the number of the message is written. */
   readonly bodyStart: number;
 }
 
@@ -43,7 +43,7 @@ export class Publisher {
     return this.#done !== undefined;
   }
 
-  /** Resolves with whether it was accepted. */
+  /** Resolves with true if it was accepted. */
   publish(number: number): Promise<boolean> {
     this.#request.latin1Write(String(number).padStart(NUMBER_DIGITS, "0"), this.#bodyStart);
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** The measurements as a page: goals with what was reached, ratios to the peers, every row. */
+/** The measurements as a page: goals with results, ratios to the peers, every row. */
 import { figure, spreadText, table } from "../harness/table.ts";
 import type { PendingResult } from "./pending.ts";
 import type { ScheduleResult } from "./schedules.ts";
@@ -14,7 +14,7 @@ export interface Results {
   readonly pending: PendingResult | undefined;
 }
 
-/** Names that goals look for. */
+/** Names that goals refer to. */
 export const names = {
   secondCore: "larder, history on the second core",
   bullMq: "BullMQ + redis-server",
@@ -106,7 +106,7 @@ export function report(results: Results): string {
   const { facts, rows, schedules, pending } = results;
   const parts = [
     HEADING,
-    "How it was measured stands at the top of `bench/messaging.bench.ts`. Made by `npm run bench -- messaging`.",
+    "The head of `bench/messaging.bench.ts` describes the method. Made by `npm run bench -- messaging`.",
     facts.map((fact) => `- ${fact}`).join("\n"),
     "## Goals of messaging",
     goalTable(results),

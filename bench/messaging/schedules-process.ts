@@ -1,6 +1,6 @@
 /**
- * Creates schedules for each minute, and receives what they publish. The first
- * minute that begins when all are there counts.
+ * Creates schedules for each minute, and receives their messages. The first
+ * minute after all are created counts.
  *
  * node bench/messaging/schedules-process.ts '<JSON of ScheduleOrder>'    prints one line: the JSON of a ScheduleResult
  */
@@ -10,7 +10,7 @@ import { startSink } from "./sink.ts";
 import { spreadOf } from "./times.ts";
 
 const MINUTE_MS = 60_000;
-/** The last ones have to be there before the minute begins. */
+/** The last ones must be created before the minute begins. */
 const AHEAD_MS = 1_000;
 const BODY_BYTES = 100;
 const CONNECTIONS = 16;

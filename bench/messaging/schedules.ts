@@ -16,7 +16,7 @@ export interface ScheduleOrder {
 export interface ScheduleResult {
   readonly count: number;
   readonly createdPerSecond: number;
-  /** Of those, how many arrived within the minute in which they were to fire. */
+  /** The number of those that arrived within the minute of their firing. */
   readonly arrivedCount: number;
   /** From the beginning of the minute to the arrival. */
   readonly lateness: TimeSpread;

@@ -1,4 +1,4 @@
-/** Checks that what arrives is signed, so that no subject is quick by leaving it out. */
+/** Checks that deliveries are signed, so that no subject is fast by omitting it. */
 import { createHash, createHmac } from "node:crypto";
 
 /** Throws unless the head has a signature of this body, for this URL, by this key. */

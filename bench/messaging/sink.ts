@@ -1,8 +1,8 @@
-/** The destination: answers each request as soon as it is whole. Of the request, only what the measurement needs is read. */
+/** The destination: answers each request as soon as it is complete, and reads only the parts that are measured. */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 
-/** Told of each request: the bytes that hold it from their start, and where its body lies in them. */
+/** Called for each request: bytes that begin with it, and the position of its body in them. */
 export type OnArrival = (bytes: Buffer, bodyStart: number, bodyEnd: number) => void;
 
 const ANSWER = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
@@ -19,7 +19,7 @@ export async function startSink(onArrival: OnArrival): Promise<string> {
 
 function serve(socket: Socket, onArrival: OnArrival): void {
   let rest: Buffer = Buffer.alloc(0);
-  // A server that is stopped while it calls breaks the connection.
+  // A server that is stopped during a call breaks the connection.
   socket.on("error", () => socket.destroy());
   socket.on("data", (chunk: Buffer) => {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

@@ -1,19 +1,19 @@
-/** What is measured: servers that take a message over HTTP and deliver it, signed, over HTTP. */
+/** The subjects: servers that accept a message over HTTP and deliver it, signed, over HTTP. */
 
 export interface Subject {
   readonly name: string;
-  /** What it needs and this machine does not have; undefined: it can run. */
+  /** A missing requirement on this machine; undefined: it can run. */
   readonly missing: string | undefined;
-  /** In front of the destination's URL. */
+  /** The prefix of the destination's URL. */
   readonly publishPath: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** What delays a message. */
+  /** The headers that delay a message. */
   readonly delayHeaders: (seconds: number) => readonly (readonly [string, string])[];
   start(place: Place): Promise<RunningSubject>;
 }
 
 export interface Place {
-  /** Where data directories are made: on disk. */
+  /** The parent of data directories: on disk. */
   readonly parent: string;
   /** The published program's `bin/larder.cjs`. */
   readonly program: string;

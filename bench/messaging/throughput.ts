@@ -1,4 +1,4 @@
-/** One kind of load on one subject, from a fresh start. Rounds take turns, so that a noisy neighbour hits all. */
+/** One kind of load on one subject, from a fresh start. Rounds alternate, so that a noisy neighbour affects all. */
 import { type Spread, spreadOf as spread } from "../harness/statistics.ts";
 import { type LoadOrder, type LoadResult, runLoad } from "./load.ts";
 import type { Place, Subject } from "./subjects.ts";
@@ -7,7 +7,7 @@ export interface Workload {
   readonly name: string;
   readonly publishers: number;
   readonly gapMs?: number;
-  /** A message with a delay every so often. */
+  /** Delayed messages at an interval. */
   readonly delayedEveryMs?: number;
 }
 
@@ -20,7 +20,7 @@ export interface Row {
   readonly arrivalP99: Spread;
   readonly answerP50: Spread;
   readonly answerP99: Spread;
-  /** How many rounds ended with a backlog that grew. */
+  /** The number of rounds that ended with a growing backlog. */
   readonly growingRounds: number;
   readonly outstandingMax: number;
   /** Share of the servers' core, in percent. */
@@ -94,7 +94,7 @@ async function runOnce(subject: Subject, workload: Workload, plan: Plan): Promis
   }
 }
 
-/** Of the servers' core, while the load counts. */
+/** The use of the servers' core, during the measured load. */
 async function shareOfCore(server: { cpuMs(): number }, { warmUpSeconds, seconds }: Plan): Promise<number> {
   await new Promise((done) => setTimeout(done, warmUpSeconds * 1_000));
   const cpuMs = server.cpuMs();

@@ -1,4 +1,4 @@
-/** When each of many messages was published, answered and had arrived, in ms of one clock, by number. */
+/** The times when messages were published, answered and arrived, in ms of one clock, by number. */
 
 export interface TimeSpread {
   readonly p50Ms: number;
@@ -18,7 +18,7 @@ export class Times {
   #count = 0;
   #countedFrom = 0;
 
-  /** Messages up to here are warm-up and in no spread. */
+  /** Messages up to here are warm-up and excluded from results. */
   restart(): void {
     this.#countedFrom = this.#count;
   }
@@ -61,7 +61,7 @@ export class Times {
     return this.#spread((number) => (this.#answered[number] as number) - (this.#published[number] as number));
   }
 
-  /** From the moment that is `delayMs` behind the publish: what the publish took is in it. */
+  /** From `delayMs` after the publish: includes the time of the publish. */
   latenessSpread(delayMs: number): TimeSpread {
     return this.#spread((number) => (this.#arrived[number] as number) - (this.#published[number] as number) - delayMs);
   }

@@ -1,7 +1,7 @@
 /**
- * Loaded in front of the program (`node --import`), in all its threads: where
- * it would open a history, it gets one that takes everything and keeps nothing.
- * For measuring what the history costs; the program has no such setting.
+ * Loaded before the program (`node --import`), in all its threads: instead
+ * of opening a history, it gets one that accepts everything and stores nothing.
+ * For measuring the cost of the history; the program has no such setting.
  */
 import { registerHooks } from "node:module";
 

@@ -1,4 +1,4 @@
-/** What bad tenants do beside a good one. Each goes on until it is stopped. */
+/** The attacks of bad tenants. Each runs until it is stopped. */
 import { connect, type Socket } from "node:net";
 
 export interface Ports {
@@ -9,14 +9,14 @@ export interface Ports {
 
 export interface Attack {
   readonly name: string;
-  /** Whose request is measured: PING of the store, or a publish. */
+  /** The measured request: PING of the store, or a publish. */
   readonly victim: "store" | "messaging";
-  /** What the goal says of its p99. */
+  /** The goal for its p99. */
   readonly p99MsMax: number;
   start(ports: Ports): () => void;
 }
 
-/** The limit of a script, as the server is started. */
+/** The limit of a script, as the server is configured. */
 export const SCRIPT_MS = 1_000;
 const LOOP = ["EVAL", "while true do end", "0"];
 const BESIDE_SCRIPTS_MS = SCRIPT_MS + 100;
@@ -126,7 +126,7 @@ function all(stops: readonly (() => void)[]): () => void {
   };
 }
 
-/** Connections that send a request again whenever it is answered, or its connection closed. */
+/** Connections that repeat a request after each answer, or after a disconnect. */
 function repeat(port: number, connections: number, request: string): () => void {
   const bytes = Buffer.from(request);
   return keepOpen(port, connections, (socket) => {
@@ -143,7 +143,7 @@ function repeat(port: number, connections: number, request: string): () => void 
   });
 }
 
-/** Connections that send a text and read what comes. */
+/** Connections that send a text and read the output. */
 function flood(port: number, connections: number, text: string): () => void {
   return keepOpen(port, connections, (socket) => {
     socket.on("data", () => {});

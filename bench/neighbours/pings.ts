@@ -1,6 +1,6 @@
 /**
- * A good tenant: requests that are due at fixed moments, whatever became of those
- * before, so that a wait is not hidden by fewer requests. Each takes a resting
+ * A good tenant: requests that are due at fixed times, whatever the state of those
+ * before, so that fewer requests do not hide a wait. Each takes an idle
  * connection or opens one.
  */
 import { connect, type Socket } from "node:net";
@@ -15,15 +15,15 @@ export interface PingOptions {
 }
 
 export interface PingResult {
-  /** From the moment when each was due to its whole answer, in ms, in order. */
+  /** From the due time of each to its complete answer, in ms, in order. */
   readonly waitsMs: readonly number[];
-  /** Answers other than 200 and 201, and connections that were closed instead. */
+  /** Answers other than 200 and 201, and closed connections. */
   readonly failedCount: number;
-  /** What the first of them said. */
+  /** The text of the first of them. */
   readonly firstFailure: string;
 }
 
-/** Those that have no answer by then count with that time. */
+/** Requests without an answer by then count with that time. */
 const LATE_MS = 60_000;
 
 export async function ping({ port, request, perSecond, seconds }: PingOptions): Promise<PingResult> {
@@ -37,7 +37,7 @@ export async function ping({ port, request, perSecond, seconds }: PingOptions): 
     const dueMs = startMs + (index * 1_000) / perSecond;
     await until(dueMs);
     const connection = resting.pop() ?? new Connection(port);
-    // A timer may be early by a part of a millisecond.
+    // A timer may be early by a fraction of a millisecond.
     const fromMs = Math.min(dueMs, performance.now());
     const answered = connection.ask(request).then((failure) => {
       waitsMs.push(performance.now() - fromMs);
@@ -60,7 +60,7 @@ function until(atMs: number): Promise<void> {
   return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
-/** A connection with one request under way at most. */
+/** A connection with at most one request in flight. */
 class Connection {
   readonly #socket: Socket;
   #text = "";
@@ -74,7 +74,7 @@ class Connection {
     this.#socket.on("close", () => this.#done("the connection was closed"));
   }
 
-  /** Resolves with what went wrong, if something did. */
+  /** Resolves with the error, if any. */
   ask(request: Buffer): Promise<string | undefined> {
     this.#text = "";
     return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * A destination that does as little as a destination can: it reads requests by
+ * A minimal destination: it reads requests by
  * their Content-Length and answers each with the same bytes. Prints its port.
  */
 import { createServer } from "node:net";

@@ -1,10 +1,10 @@
 /**
  * The obvious gateway, for comparison: node:http in front of a redis-server,
- * with ioredis between them. It speaks the same POST / and POST /pipeline as
+ * with ioredis between them. It has the same POST / and POST /pipeline as
  * the store and does nothing else: no base64, no limits, no sync token. So it
  * is a lower bound of what such a gateway costs.
  *
- * node bench/peers/gateway.ts <redis port>    (TOKEN is the token it asks for)
+ * node bench/peers/gateway.ts <redis port>    (TOKEN is the token that it requires)
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { Redis } from "ioredis";

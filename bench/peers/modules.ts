@@ -1,4 +1,4 @@
-/** Modules of peers, from a folder that holds nothing of this project: `BENCH_PEERS`. */
+/** Modules of peers, from a folder outside this project: `BENCH_PEERS`. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -6,12 +6,12 @@ export const peersFolder = process.env["BENCH_PEERS"] ?? process.cwd();
 
 const require = createRequire(join(peersFolder, "package.json"));
 
-/** The module. What it has is described by whoever asks for it, in its own words. */
+/** The module. Its callers declare the types that they use. */
 export function loadPeer<Module>(name: string): Module {
   return require(name) as Module;
 }
 
-/** Undefined: it is not installed, or it does not load here. */
+/** Undefined if it is not installed or does not load here. */
 export function peerVersion(name: string): string | undefined {
   try {
     let path = require.resolve(name);

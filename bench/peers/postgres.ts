@@ -1,5 +1,5 @@
 /**
- * PostgreSQL as it comes, in a directory of its own: every commit is synced
+ * PostgreSQL with its defaults, in its own directory: every commit is synced
  * before it is answered, which is its default. It does not run as root, so for
  * root it runs as `nobody`.
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { isInstalled } from "../harness/machine.ts";
 import { freePort, type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
 
-/** Where Debian keeps the programs of each version; elsewhere they are in the path. */
+/** The programs of each version on Debian; elsewhere they are in the PATH. */
 const DEBIAN = "/usr/lib/postgresql";
 
 const folder = findFolder();
@@ -23,7 +23,7 @@ export interface PostgresPeer {
   stop(): Promise<void>;
 }
 
-/** @param parent where its own directory is made */
+/** @param parent parent of its own directory */
 export async function startPostgres(parent: string): Promise<PostgresPeer> {
   const directory = mkdtempSync(join(parent, "postgres-"));
   const data = join(directory, "data");
@@ -70,7 +70,7 @@ function nobody(): { uid: number; gid: number } {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Each connection is a process, which may have ended: what it took is then in the server's own figures. */
+/** Each connection is a process; if it has ended, its time is included in that of the server. */
 function cpuMsOfFamily(pid: number): number {
   const ticksOf = (text: string, indexes: readonly number[]): number => {
     const fields = text.replace(/^.*\) /s, "").split(" ");

@@ -1,6 +1,6 @@
 /**
- * redis-server with an append-only file that is synced once a second, which is
- * the promise of the store, or at each write, which is that of messaging.
+ * redis-server with an append-only file that is synced once a second, the
+ * guarantee of the store, or at each write, the guarantee of messaging.
  * Everything else is its default.
  */
 
@@ -19,7 +19,7 @@ export interface RedisPeer {
   stop(): Promise<void>;
 }
 
-/** @param parent where its own directory is made */
+/** @param parent parent of its own directory */
 export async function startRedis(parent: string, fsync: "everysec" | "always" = "everysec"): Promise<RedisPeer> {
   const directory = mkdtempSync(join(parent, "redis-"));
   const port = await freePort();
@@ -44,11 +44,11 @@ export interface BenchmarkResult {
   readonly p99Ms: number;
 }
 
-/** One test of redis-benchmark, for about so many seconds. Null when it prints no result. */
+/** One test of redis-benchmark, for about this many seconds. Null if it prints no result. */
 export function runRedisBenchmark(options: {
   port: number;
   test: "set" | "get" | "incr" | "lpush";
-  /** Of the server, if it wants one. */
+  /** The password of the server, if it requires one. */
   password?: string;
   pipelined: number;
   connections: number;
@@ -56,7 +56,7 @@ export function runRedisBenchmark(options: {
   seconds: number;
 }): BenchmarkResult | null {
   const { seconds } = options;
-  // It runs for a count, not for a time, so a short run says how many make up the time.
+  // It runs for a count, not for a time, so a short run determines the count.
   const trial = benchmarkOnce({ ...options, requests: 20_000 * options.pipelined });
   if (trial === null) return null;
   return benchmarkOnce({ ...options, requests: Math.ceil(trial.perSecond * seconds) });

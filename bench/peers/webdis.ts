@@ -22,7 +22,7 @@ export async function startWebdis(parent: string): Promise<WebdisPeer> {
     redis_port: redis.port,
     http_host: "127.0.0.1",
     http_port: port,
-    // Its best on one core: 24 µs of processor time for a SET, where 20 connections took 29 and four threads 36.
+    // The best on one core: 24 µs of processor time for a SET; 20 connections took 29, four threads 36.
     threads: 1,
     pool_size: 1,
     daemonize: false,

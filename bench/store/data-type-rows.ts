@@ -1,6 +1,6 @@
 /**
- * What is measured of the data types: for each row how a value is filled, and
- * the command that is timed. Redis gets the same words, so chance is seeded.
+ * The rows of the data types: for each, how a value is filled, and
+ * the timed command. Redis gets the same words, so randomness is seeded.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
 import { sha1 } from "../../src/kernel/sha1.ts";
@@ -13,16 +13,16 @@ export interface DataTypeRow {
   readonly share?: number;
   /** The `i`th of `count` commands that fill the value. */
   readonly fill: (i: number, count: number) => Words;
-  /** True where each of these adds one element, whose weight is told. */
+  /** True if each of these adds one element, whose size is reported. */
   readonly weighs?: boolean;
-  /** The command that is timed, and how often; absent: filling is. */
+  /** The timed command, and its count; absent: filling is timed. */
   readonly command?: (i: number, count: number) => Words;
   readonly times?: number;
-  /** True for what redis-server has not: only ours is measured. */
+  /** True if redis-server lacks it: only ours is measured. */
   readonly isOursAlone?: boolean;
 }
 
-/** redis-server's commands are timed in so many parts. */
+/** The number of parts in which redis-server's commands are timed. */
 export const PARTS = 20;
 
 /** Where a part of `times` commands begins and ends. */
@@ -48,7 +48,7 @@ const document = (i: number): string =>
 const jsonSet = (i: number): Words => ["JSON.SET", `json:${pad(i)}`, "$", document(i)];
 /** Two bitmaps of ten bits for each command, every tenth of them set. */
 const setbit = (i: number, n: number): Words => ["SETBIT", i % 2 === 0 ? "bits" : "more", `${any(n * 10)}`, "1"];
-/** A sliding window of requests, as limiters keep it: five commands in a script. */
+/** A sliding window of requests, as limiters store it: five commands in a script. */
 const LIMITER = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 local count = redis.call('ZCARD', KEYS[1])

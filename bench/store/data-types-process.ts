@@ -1,6 +1,6 @@
 /**
- * One row of `data-type-rows.ts` in a process of its own, so that neither the
- * garbage nor the compiled code of another row is in it. Prints one line of
+ * One row of `data-type-rows.ts` in a separate process, so that neither the
+ * garbage nor the compiled code of another row affects it. Prints one line of
  * JSON.
  *
  * node --expose-gc bench/store/data-types-process.ts <N> <name of the row>
@@ -16,14 +16,14 @@ import { type Caller, type Database, Store } from "../../src/store/mod.ts";
 import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
 
 export interface OwnResult {
-  /** From the door to the reply, per command. */
+  /** From the call to the reply, per command. */
   readonly microseconds: number;
   readonly bytesPerElement: number | null;
 }
 
 /** Commands are made in groups before the clock starts, so that making them is not measured. */
 const GROUP = 1_000;
-/** So long both kinds of commands run first, on elements of their own: a server that has just started is not the question. */
+/** Both kinds of commands run this long first, on separate elements: a newly started server is not measured. */
 const WARM_UP_MS = 400;
 const WARM_UP_ELEMENTS = 50_000;
 
@@ -65,7 +65,7 @@ function openDatabase(): Database {
 }
 
 /**
- * What commands took of the processor, in ms: what others take of it meanwhile is not in it. The system counts it in
+ * The processor time of commands, in ms, without that of other processes. The system counts it in
  * ticks of some ms, so it is right on average over some hundred ms, not for a few commands.
  */
 function run(database: Database, { from, to }: { from: number; to: number }, command: (i: number) => Words): number {
@@ -84,13 +84,13 @@ function processorMs(): number {
   return (user + system) / 1_000;
 }
 
-/** Words as the edge makes them: whole strings of their own. */
+/** Words as the edge makes them: separate flat strings. */
 function fresh(words: Words): Words {
   return words.map((word) => Buffer.from(word, "latin1").latin1Slice());
 }
 
 function memory(): number {
-  // Buffers are given back by the second one.
+  // The second one frees buffers.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

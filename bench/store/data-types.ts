@@ -1,4 +1,4 @@
-/** Runs the rows of `data-type-rows.ts` beside redis-server, and shows them as a part of a page. */
+/** Runs the rows of `data-type-rows.ts` and of redis-server, and formats them as a part of a page. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -26,7 +26,7 @@ export const WEIGHT_MAX = 3;
 
 const PROCESS = fileURLToPath(new URL("data-types-process.ts", import.meta.url));
 const HEAP_MB = 4_096;
-/** Commands that redis-server is sent at a time. */
+/** Commands sent to redis-server at a time. */
 const GROUP = 10_000;
 
 /** @param only rows whose name contains this */
@@ -48,7 +48,7 @@ export async function measureDataTypes(options: {
   return results;
 }
 
-/** redis-server's time divided by ours; undefined where one of them is not known. */
+/** redis-server's time divided by ours; undefined if one of them is unknown. */
 export function rateOf({ ours, theirs }: DataTypeResult): number | undefined {
   return ours && theirs && theirs.microseconds / ours.microseconds;
 }
@@ -104,7 +104,7 @@ async function quartileOf(redis: RedisProcess, times: number, command: (i: numbe
   return lowerQuartile(parts);
 }
 
-/** What the commands took inside redis-server, in µs each. */
+/** The time of the commands inside redis-server, in µs each. */
 async function timeOf(
   redis: RedisProcess,
   { from, to }: { from: number; to: number },

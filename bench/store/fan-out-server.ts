@@ -1,4 +1,4 @@
-/** The store behind its HTTP edge with a journal that keeps nothing, as a process of its own, for `fan-out.bench.ts`. */
+/** The store behind its HTTP edge with a journal that stores nothing, as a separate process, for `fan-out.bench.ts`. */
 import { startServer, TOKEN } from "../../test/harness/server.ts";
 
 const server = await startServer();

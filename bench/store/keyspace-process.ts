@@ -1,7 +1,7 @@
 /**
- * A store with N small keys in a process of its own, without HTTP and without a
- * journal, so that what is measured is the engine: bytes per key, the longest
- * command while the keyspace grows, and the longest collection while so much is
+ * A store with N small keys in a separate process, without HTTP and without a
+ * journal, so that only the engine is measured: bytes per key, the longest
+ * command while the keyspace grows, and the longest collection while all keys are
  * resident. Prints one line of JSON.
  *
  * node --expose-gc bench/store/keyspace-process.ts <count>
@@ -16,7 +16,7 @@ import { type Caller, Store } from "../../src/store/mod.ts";
 
 export interface KeyspaceResult {
   readonly count: number;
-  /** Heap and external memory after a full collection, less what an empty store has. */
+  /** Heap and external memory after a full collection, minus that of an empty store. */
   readonly bytesPerKey: number;
   readonly residentBytesPerKey: number;
   readonly longestInsertMs: number;
@@ -26,7 +26,7 @@ export interface KeyspaceResult {
   readonly insertsPerSecond: number;
 }
 
-/** Commands between two turns of the event loop, in which the observer of collections is told. */
+/** Commands between two turns of the event loop, in which the observer of collections is notified. */
 const COMMANDS_PER_TURN = 5_000;
 const CHURN_COMMANDS = 2_000_000;
 
@@ -59,7 +59,7 @@ const store = new Store({
   hashSeed: Uint8Array.of(3, 1, 4, 1, 5, 9, 2, 6),
 });
 const database = store.database("main");
-// Words as the edge makes them: each cut from the bytes of its request.
+// Words as the edge makes them: each sliced from the bytes of its request.
 const scratch = Buffer.alloc(64);
 const word = (text: string): string => scratch.latin1Slice(0, scratch.write(text, "latin1"));
 const keyOf = (i: number): string => word(`user:${String(i).padStart(11, "0")}`);

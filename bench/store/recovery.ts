@@ -1,6 +1,6 @@
 /**
- * How long starts take: with nothing, with N keys in the journal, and with N
- * keys in a snapshot; and what the process costs that writes the snapshot.
+ * The time of starts: without data, with N keys in the journal, and with N
+ * keys in a snapshot; and the cost of the process that writes the snapshot.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -24,7 +24,7 @@ export interface RecoveryResult {
   readonly snapshotMs: number;
   readonly snapshotBytes: number;
   readonly loadMs: number;
-  /** Resident memory of the serving process per key, after the keys came in through /pipeline. */
+  /** Resident memory of the serving process per key, after the keys were written through /pipeline. */
   readonly residentBytesPerKey: number | undefined;
   readonly pipelinedPerSecond: number;
 }
@@ -59,7 +59,7 @@ export async function measureRecovery(place: Place, count: number): Promise<Reco
 
     const { server: second, runningMs: replayMs } = await timedStart(place, directory);
     await expectCount(second.port, count);
-    // Stopping closes the segment of this start too, so everything is in closed segments.
+    // Stopping also closes the segment of this start, so everything is in closed segments.
     await second.process.stop();
 
     const beganMs = performance.now();

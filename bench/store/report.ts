@@ -1,6 +1,6 @@
 /**
  * The measurements as a page: every row, the ratios between subjects, and the
- * goals with what was reached.
+ * goals with results.
  */
 import { figure, percentText, spreadText, table } from "../harness/table.ts";
 import { type DataTypeResult, dataTypeTable, RATE_MIN, rateOf, WEIGHT_MAX, weightOf } from "./data-types.ts";
@@ -19,7 +19,7 @@ export interface Results {
   readonly recovery: RecoveryResult | undefined;
 }
 
-/** One goal: what was wanted and what was measured. Undefined: not measured in this run. */
+/** One goal: the target and the measurement. Undefined: not measured in this run. */
 interface Goal {
   readonly what: string;
   readonly wanted: string;
@@ -83,7 +83,7 @@ export function report(results: Results): string {
   const { facts, throughput, starts, keyspaces, recovery } = results;
   const parts = [
     STORE_HEADING,
-    "How it was measured stands at the top of `bench/store.bench.ts`. Made by `npm run bench -- store`.",
+    "The head of `bench/store.bench.ts` describes the method. Made by `npm run bench -- store`.",
     facts.map((fact) => `- ${fact}`).join("\n"),
     "## Goals",
     goalTable(results),
@@ -98,7 +98,7 @@ export function report(results: Results): string {
 const DATA_TYPES_HEADING = "## Data types";
 
 /**
- * The page with these results of the data types in place of what it says of them. They are its last part and say when
+ * The page with its results of the data types replaced. They are its last part and state when
  * they were measured, since that may be at another time than the rest.
  */
 export function withDataTypes(
@@ -117,7 +117,7 @@ export function withDataTypes(
   const parts = [
     before.trimEnd(),
     DATA_TYPES_HEADING,
-    "How it was measured stands at the top of `bench/data-types.bench.ts`. This part is measured by itself:",
+    "The head of `bench/data-types.bench.ts` describes the method. This part is measured separately:",
     facts
       .filter((fact) => /^(?:date|commit|node|redis-server|load):/.test(fact))
       .map((fact) => `- ${fact}`)
@@ -134,7 +134,7 @@ export function withDataTypes(
   return `${parts.join("\n\n")}\n`;
 }
 
-/** Which rows reach a goal: all, or all but those that are named. */
+/** The rows that reach a goal: all, or all except the named ones. */
 function goalOfRows(
   what: string,
   wanted: string,
@@ -206,7 +206,7 @@ function startTable(starts: StartResult | undefined, recovery: RecoveryResult | 
   }
   if (recovery !== undefined) {
     const { count, journalBytes, replayMs, snapshotMs, snapshotBytes, loadMs } = recovery;
-    // What a start takes anyway is no work on keys.
+    // The time of an empty start is not work on keys.
     const emptyMs = starts?.runningMs.median ?? 0;
     const perSecond = (ms: number): string => `${figure((count / Math.max(1, ms - emptyMs)) * 1_000)} keys/s`;
     rows.push([`${figure(count)} keys through /pipeline of 1,000`, `${figure(recovery.pipelinedPerSecond)} keys/s`]);
@@ -215,7 +215,7 @@ function startTable(starts: StartResult | undefined, recovery: RecoveryResult | 
     rows.push([`process that writes the snapshot`, `${figure(snapshotMs)} ms, ${perSecond(snapshotMs)}`]);
     rows.push([`start from the snapshot (${figure(snapshotBytes)}B)`, `${figure(loadMs)} ms, ${perSecond(loadMs)}`]);
   }
-  return `${table(["start", "measured"], rows)}\n\nKeys per second are without what an empty start takes.`;
+  return `${table(["start", "measured"], rows)}\n\nKeys per second exclude the time of an empty start.`;
 }
 
 function ratioGoal(

@@ -1,7 +1,7 @@
 /**
  * The servers that are measured over HTTP: the store in both thread layouts,
- * and its peers as far as they are installed. Each starts fresh, with a data
- * directory of its own on disk, and shares core 0 with whatever it needs.
+ * and its peers if they are installed. Each starts fresh, with its own data
+ * directory on disk, and shares core 0 with its helper processes.
  */
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -15,14 +15,14 @@ export const TOKEN = "bench-token-that-nobody-else-knows";
 
 export interface Subject {
   readonly name: string;
-  /** What it needs and this machine does not have; undefined: it can run. */
+  /** A missing requirement on this machine; undefined: it can run. */
   readonly missing: string | undefined;
   readonly dialect: Dialect;
   start(place: Place): Promise<RunningSubject>;
 }
 
 export interface Place {
-  /** Where data directories are made: on disk. */
+  /** The parent of data directories: on disk. */
   readonly parent: string;
   /** The published program's `bin/larder.cjs`. */
   readonly program: string;
@@ -58,8 +58,8 @@ export const subjects: readonly Subject[] = [
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * The program as it is published: `bin/` and `dist/` without the sources beside them, in which `bin/larder.cjs` would
- * run those. Returns the path of `bin/larder.cjs`.
+ * The published program: `bin/` and `dist/` without the sources, which `bin/larder.cjs` would otherwise
+ * run. Returns the path of `bin/larder.cjs`.
  */
 export function publishedProgram(parent: string): string {
   const folder = mkdtempSync(join(parent, "published-"));

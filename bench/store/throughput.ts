@@ -1,7 +1,7 @@
 /**
  * Requests per second and their latency: every subject under every workload,
- * several rounds in alternating order, so that whatever else the machine does
- * falls on all of them alike.
+ * several rounds in alternating order, so that other load of the machine
+ * affects all of them equally.
  */
 import { connect } from "node:net";
 import { CONNECTIONS, runLoad } from "../harness/http-load.ts";
@@ -26,7 +26,7 @@ export interface ThroughputRow {
   readonly commandsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Share of core 0 that the subject's processes had; undefined where the system does not tell. */
+  /** Share of core 0 that the subject's processes used; undefined if the system does not report it. */
   readonly serverShare: number | undefined;
   readonly failed: number;
 }
@@ -51,7 +51,7 @@ export async function measureThroughput(plan: Plan): Promise<readonly Throughput
     plan.log(`${name}: ${Math.round(sample.perSecond)} requests/s, p99 ${sample.p99Ms.toFixed(1)} ms`);
   };
   for (let round = 0; round < plan.rounds; round += 1) {
-    // Every other round backwards, so that nobody always runs first or last.
+    // Every other round backwards, so that no subject always runs first or last.
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
       if (subject.missing !== undefined) {
         if (round === 0) plan.log(`${subject.name} left out: ${subject.missing}`);
@@ -114,7 +114,7 @@ async function measureOne(
   };
 }
 
-/** A load of refusals would be fast and worth nothing. */
+/** A load of refusals would be fast but meaningless. */
 async function expectSuccess(port: number, request: Buffer): Promise<void> {
   const answer = await new Promise<string>((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(request));

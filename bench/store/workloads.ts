@@ -1,5 +1,5 @@
 /**
- * What is sent: one row per workload, each with its requests in the dialect
+ * The workloads: one row each, each with its requests in the dialect
  * of the server. Headers are those that the official client sends through fetch,
  * the same for every subject.
  */
@@ -15,7 +15,7 @@ export type Dialect = "store" | "gateway" | "webdis";
 export interface Workload {
   readonly name: string;
   readonly commandsPerRequest: number;
-  /** Requests that make the keys which this workload reads. */
+  /** Requests that create the keys that this workload reads. */
   readonly prepares?: Workload;
   /** Undefined: the dialect has no such request. */
   requests(dialect: Dialect): readonly Buffer[] | undefined;
@@ -25,7 +25,7 @@ const KEY_COUNT = 10_000;
 const PIPELINE_COMMANDS = 100;
 const PIPELINE_COUNT = 200;
 const LARGE_KEY_COUNT = 1_000;
-/** Longer values go to webdis as a body. */
+/** Longer values are sent to webdis as a body. */
 const PATH_VALUE_MAX = 1_000;
 
 const headers: readonly (readonly [string, string])[] = [

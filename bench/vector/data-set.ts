@@ -1,10 +1,10 @@
 /**
- * The vectors of a measurement: made from a seed, or read from a file. A made
+ * The vectors of a measurement: generated from a seed, or read from a file. A generated
  * set is as hard as embeddings are: a vector is a mixture of LATENT directions,
  * in which centres have a deviation of 1 and the vectors about them one of
  * NOISE, so that clusters touch and a walk has to find its way between them.
- * (Noise in every dimension by itself would be easy: with 384 dimensions all of
- * a cluster is nearer than anything else, and who finds one finds all.) Queries
+ * (Independent noise in every dimension would be easy: with 384 dimensions all of
+ * a cluster is nearer than anything else, so finding one finds all.) Queries
  * are drawn like rows and are not among them.
  *
  * Processes share a set as two files of float32: `rows` and `queries`.
@@ -15,7 +15,7 @@ import { gunzipSync } from "node:zlib";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import type { Similarity } from "../../src/vector/index/definition.ts";
 
-/** Where a set lies and what it is; travels to other processes. */
+/** The path and properties of a set; sent to other processes. */
 export interface DataSet {
   readonly name: string;
   readonly folder: string;
@@ -32,7 +32,7 @@ export interface Recipe {
   readonly queryCount: number;
 }
 
-/** Directions in which vectors of a made set differ, the deviation about a centre, and what a value has of its own. */
+/** Directions in which vectors of a generated set differ, the deviation about a centre, and the noise of a value. */
 const LATENT = 64;
 const NOISE = 1;
 const GRAIN = 0.3;
@@ -40,7 +40,7 @@ const SEED = 7;
 const CHUNK_ROWS = 4_096;
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Makes a set in this folder, which must be there. */
+/** Generates a set in this folder, which must exist. */
 export function makeSet(folder: string, recipe: Recipe): DataSet {
   const { rowCount, dimension, clusterCount, queryCount } = recipe;
   const gaussian = gaussianOf(seededRandom(SEED));
@@ -135,7 +135,7 @@ function readFvecs(bytes: Buffer): { values: Float32Array; dimension: number } {
   return { values, dimension };
 }
 
-/** Two zero bytes, the kind of the values, how many sizes, the sizes as uint32 with the high byte first, the values. */
+/** Two zero bytes, the kind of the values, the count of sizes, the sizes as uint32 with the high byte first, the values. */
 function readIdx(bytes: Buffer): { values: Float32Array; dimension: number } {
   const [, , kind, sizeCount = 0] = bytes;
   const sizes = Array.from({ length: sizeCount }, (_, i) => bytes.readUInt32BE(4 + 4 * i));

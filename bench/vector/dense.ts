@@ -6,7 +6,7 @@ import { missingPeer, type RunningSubject, type Subject, startSubject } from "./
 import type { Truth } from "./truth.ts";
 
 export interface DenseSize {
-  /** Those of the subjects' efforts that are measured. */
+  /** The measured efforts of the subjects. */
   readonly efforts: readonly number[];
   readonly rounds: number;
   /** Of one measurement. */
@@ -35,7 +35,7 @@ export interface DenseOptions {
   readonly set: DataSet;
   readonly truth: Truth;
   readonly subjects: readonly Subject[];
-  /** What passes in turn: 1 for everything, others as in `truth.ts`. All of them are asked of the same index. */
+  /** The filters in turn: 1 for everything, others as in `truth.ts`. All of them query the same index. */
   readonly moduli: readonly number[];
   readonly size: DenseSize;
   readonly log: (line: string) => void;

@@ -1,4 +1,4 @@
-/** One index over HTTP: upserts while its graph is built and somebody queries, then queries alone. */
+/** One index over HTTP: upserts while its graph is built and a client queries, then queries alone. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { RawResult } from "../harness/raw-client.ts";
@@ -17,14 +17,14 @@ export interface HttpSize {
 
 export interface UpsertRow {
   readonly digits: Digits;
-  /** Undefined: as many as it takes. */
+  /** Undefined: as many as it accepts. */
   readonly vectorsPerSecondMax: number | undefined;
   readonly vectorsPerSecond: number;
   readonly answer: Pick<RawResult, "p50Ms" | "p99Ms" | "maxMs">;
-  /** Of one caller beside it. */
+  /** For one concurrent caller. */
   readonly query: Pick<RawResult, "p50Ms" | "p99Ms" | "maxMs">;
   readonly loopDelayMs: number;
-  /** Not in the graph when the last upsert was answered. */
+  /** Records not in the graph when the last upsert was answered. */
   readonly pendingCount: number;
   /** From the first upsert until all are in the graph. */
   readonly builtMs: number;
@@ -45,14 +45,14 @@ export interface HttpResult {
   readonly queries: readonly QueryRow[];
   readonly recall: number;
   readonly memory: {
-    /** Of the process, more than when it was empty. */
+    /** The growth of the process since it was empty. */
     readonly residentBytes: number | undefined;
     readonly rowBytes: number;
     readonly graphBytes: number;
   };
 }
 
-/** Upserts that a querying caller should hardly notice. */
+/** The rate of upserts that should hardly affect a querying caller. */
 export const GOAL_PER_SECOND = 12_000;
 
 export interface UpsertWay {
@@ -60,7 +60,7 @@ export interface UpsertWay {
   readonly vectorsPerSecondMax?: number;
 }
 
-/** Beside the one whose index is queried afterwards. */
+/** In addition to the one whose index is queried afterwards. */
 const ways: readonly UpsertWay[] = [
   { digits: "7 decimals", vectorsPerSecondMax: GOAL_PER_SECOND },
   { digits: "all digits" },

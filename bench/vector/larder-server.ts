@@ -1,12 +1,12 @@
 /**
- * larder as it is published, with one dense index. It has all cores, since it
- * builds graphs on a thread of its own; its clients share the last one with it.
+ * The published larder, with one dense index. It has all cores, since it
+ * builds graphs on a separate thread; its clients share the last one with it.
  */
 import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
 import { TOKEN } from "./requests.ts";
 
 export interface Place {
-  /** Where data directories are made: on disk. */
+  /** The parent of data directories: on disk. */
   readonly parent: string;
   /** The published program's `bin/larder.cjs`. */
   readonly program: string;
@@ -15,7 +15,7 @@ export interface Place {
 export interface VectorServer {
   readonly process: PinnedProcess;
   readonly port: number;
-  /** A figure by its name in the metrics: the largest, where several threads have one. */
+  /** A metric by its name: the largest, if several threads have one. */
   metric(name: string): Promise<number>;
   call<Result>(path: string, body: string): Promise<Result>;
 }

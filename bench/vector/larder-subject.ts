@@ -1,4 +1,4 @@
-/** The engine in this process, without a journal and without HTTP, and its graph asked past it with other efforts. */
+/** The engine in this process, without a journal or HTTP, and its graph searched directly with other efforts. */
 import { assert } from "../../src/kernel/assert.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
@@ -35,7 +35,7 @@ export function openLarder(set: OpenSet): OpenSubject {
   return new LarderSubject(set, threadGraphBuilder({ log }));
 }
 
-/** Without a graph: every search looks at all rows that pass. */
+/** Without a graph: every search scans all rows that pass. */
 export function openLarderExact(set: OpenSet): OpenSubject {
   return new LarderSubject(set, undefined);
 }
@@ -53,7 +53,7 @@ export async function openEngine(graphs: GraphBuilder | undefined): Promise<Vect
   return engine;
 }
 
-/** One integer for each selectivity: a filter finds a remainder. */
+/** One integer for each selectivity: a filter selects a remainder. */
 export function metadataOf(row: number): string {
   return JSON.stringify(Object.fromEntries(FILTERED_MODULI.map((modulus) => [`m${modulus}`, row % modulus])));
 }
@@ -109,11 +109,11 @@ class LarderSubject implements OpenSubject {
     return (this.#engine?.memory.usedBytes ?? 0) + (this.#graph?.byteCount ?? 0);
   }
 
-  /** As `DenseSearch` asks a graph that nothing is missing in. */
+  /** As `DenseSearch` queries a complete graph. */
   #walk(query: Float32Array, count: number, effort: number): Hits {
     const namespace = this.#index?.state.find("");
     const { graph, rows } = namespace ?? {};
-    assert(namespace !== undefined && graph !== undefined && rows !== undefined, "there is a graph to be asked");
+    assert(namespace !== undefined && graph !== undefined && rows !== undefined, "the graph exists");
     const top = new TopHits(count, (record) => record);
     const prepared = rows.memory.prepare(query);
     const hits = graph.search({ query, count: effort, effort });

@@ -1,7 +1,7 @@
 /**
  * The peers as subjects, each as its own documentation recommends it, with the
- * same numbers where they have the same knobs: 16 neighbours, 128 candidates
- * while building, one thread where that can be said.
+ * same numbers where they have the same parameters: 16 neighbours, 128 candidates
+ * while building, one thread where that can be set.
  */
 import { DatabaseSync } from "node:sqlite";
 import { loadPeer } from "../peers/modules.ts";
@@ -11,9 +11,9 @@ import { FILTERED_MODULI } from "./truth.ts";
 const NEIGHBOURS = 16;
 const BUILD_EFFORT = 128;
 const EFFORT = 64;
-/** Hits by codes of one byte that are scored again by their float32 rows. */
+/** Hits by codes of one byte that are scored again with their float32 rows. */
 const RESCORED = 30;
-/** LanceDB fetches so many times as many by its codes, and scores them again. */
+/** LanceDB fetches this many times as many by its codes, and scores them again. */
 const LANCE_REFINE = 4;
 
 interface Hnswlib {
@@ -70,7 +70,7 @@ export function openUsearchF16(set: OpenSet): OpenSubject {
   return openUsearch(set, "f16");
 }
 
-/** Codes of one byte; the best are scored again by float32 rows, which are kept beside it. */
+/** Codes of one byte; the best are scored again with float32 rows, which are stored beside it. */
 export function openUsearchI8(set: OpenSet): OpenSubject {
   return openUsearch(set, "i8");
 }
@@ -83,7 +83,7 @@ function openUsearch({ dimension, similarity, rowCount }: OpenSet, quantization:
     quantization,
     connectivity: NEIGHBOURS,
     expansion_add: BUILD_EFFORT,
-    // It takes the larger of this and the hits wanted, so an effort is asked for as so many hits.
+    // It uses the larger of this and the number of hits, so an effort is requested as that many hits.
     expansion_search: 1,
   });
   const kept = quantization === "i8" ? new Float32Array(rowCount * dimension) : undefined;
@@ -146,7 +146,7 @@ interface Lance {
   };
 }
 
-/** On disk; an HNSW over codes of one byte, a tree for each field that is filtered by. */
+/** On disk; an HNSW over codes of one byte, a tree for each filtered field. */
 export async function openLanceDb({ dimension, similarity, scratch, isFiltered }: OpenSet): Promise<OpenSubject> {
   const { connect, Index } = loadPeer<Lance>("@lancedb/lancedb");
   const connection = await connect(scratch);
@@ -188,7 +188,7 @@ interface SqliteVec {
   load(database: DatabaseSync): void;
 }
 
-/** In memory, float32; looks at every row that passes. */
+/** In memory, float32; scans every row that passes. */
 export function openSqliteVec({ dimension, similarity }: OpenSet): OpenSubject {
   const database = new DatabaseSync(":memory:", { allowExtension: true });
   loadPeer<SqliteVec>("sqlite-vec").load(database);

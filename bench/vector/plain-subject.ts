@@ -1,5 +1,5 @@
 /**
- * What a program does that has no index: a plain loop over one Float32Array, with squared lengths kept, four sums, and a
+ * A program without an index: a plain loop over one Float32Array, with stored squared lengths, four sums, and a
  * short sorted list of the best.
  */
 import type { Hits, OpenSet, OpenSubject, Search } from "./subject.ts";
@@ -8,7 +8,7 @@ const FRACTIONS = Float32Array.of(0.3, 0.7, 1.1, 1.9, 2.3);
 const WARM_UPS = 1_000;
 
 export function openPlain({ dimension, rowCount, similarity }: OpenSet): OpenSubject {
-  // Rows of whole numbers alone would make the compiler expect small integers, and take four times as long.
+  // Rows of only whole numbers would make the compiler expect small integers, and take four times as long.
   for (let i = 0; i < WARM_UPS; i += 1) dotAt(FRACTIONS, FRACTIONS, 0);
   const values = new Float32Array(rowCount * dimension);
   const lengths = new Float64Array(rowCount);

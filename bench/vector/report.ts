@@ -1,4 +1,4 @@
-/** The measurements as a page: the goals with what was reached, and every row. */
+/** The measurements as a page: the goals with results, and every row. */
 import { figure, spreadText, table } from "../harness/table.ts";
 import type { DataSet } from "./data-set.ts";
 import type { DenseResult, DenseRow } from "./dense.ts";
@@ -10,7 +10,7 @@ import { names } from "./subjects.ts";
 export interface Results {
   /** Machine, versions, commit, and how it was measured; one line each. */
   readonly facts: readonly string[];
-  /** Goals are about searches in this one. */
+  /** Goals refer to searches in this one. */
   readonly goalSet: DataSet;
   readonly dense: readonly DenseResult[];
   readonly http: HttpResult | undefined;
@@ -18,7 +18,7 @@ export interface Results {
   readonly sparse: SparseResult | undefined;
 }
 
-/** One goal: what was wanted and what was measured. Undefined: not measured in this run. */
+/** One goal: the target and the measurement. Undefined: not measured in this run. */
 interface Goal {
   readonly what: string;
   readonly wanted: string;
@@ -107,7 +107,7 @@ export function report(results: Results): string {
   const { facts, dense, http, starts, sparse } = results;
   const parts = [
     "# Results of the vector bench",
-    "How it was measured stands at the top of `bench/vector.bench.ts`. Made by `npm run bench -- vector`.",
+    "The head of `bench/vector.bench.ts` describes the method. Made by `npm run bench -- vector`.",
     facts.map((fact) => `- ${fact}`).join("\n"),
     "## Goals of the vector index",
     goalTable(results),
@@ -283,7 +283,7 @@ function asItComes(result: DenseResult | undefined, subject: string): DenseRow |
   return result?.rows.find((row) => row.subject === subject && row.point.effort === undefined && isUnfiltered(row));
 }
 
-/** What larder does as it comes, over what hnswlib-node would do at its recall, drawn between its nearest efforts. */
+/** The default rate of larder divided by that of hnswlib-node at its recall, interpolated between its nearest efforts. */
 function timesAtSameRecall(result: DenseResult | undefined): { text: string; times: number } | undefined {
   const ours = asItComes(result, names.larder);
   const theirs = result?.rows.filter((row) => row.subject === names.hnswlib && isUnfiltered(row)) ?? [];

@@ -1,7 +1,7 @@
 /**
- * A client in a process of its own: reads its requests, says that it is ready,
- * and begins when it is told. It ends when each request was answered, or when it
- * is told to.
+ * A client in a separate process: reads its requests, reports that it is ready,
+ * and begins on a message. It ends when each request was answered, or on
+ * a message.
  *
  * node bench/vector/request-process.ts <file of requests> <order as JSON>
  */

@@ -13,7 +13,7 @@ import { HIT_COUNT } from "./truth.ts";
 export interface RequestOrder {
   readonly port: number;
   readonly connections: number;
-  /** Each request once; otherwise in a circle until it is stopped. */
+  /** Each request once; otherwise cyclically until it is stopped. */
   readonly isOnce: boolean;
   readonly perSecondMax?: number | undefined;
 }
@@ -24,7 +24,7 @@ export interface Client {
   readonly done: Promise<RawResult>;
 }
 
-/** How values are written: with the digits that embedding services send, or all that a float32 has as a double. */
+/** The format of values: with the digits that embedding services send, or all digits of a float32 as a double. */
 export type Digits = "7 decimals" | "all digits";
 
 export const BATCH_ROWS = 1_000;
@@ -84,7 +84,7 @@ function vectorText(values: Float32Array, digits: Digits): string {
   return `[${Array.from(values, (value) => Math.round(value * DECIMALS) / DECIMALS).join()}]`;
 }
 
-/** What the official client sends through fetch. */
+/** The headers of the official client through fetch. */
 function post(path: string, body: string): Buffer {
   return httpRequest({
     method: "POST",

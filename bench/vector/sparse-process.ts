@@ -1,11 +1,11 @@
 /**
- * Sparse and hybrid searches in the engine, beside plain inverted lists in
- * TypeScript, in a process of its own. Prints its result as JSON.
+ * Sparse and hybrid searches in the engine, compared with plain inverted lists in
+ * TypeScript, in a separate process. Prints its result as JSON.
  *
  * Words are drawn so that the first are common: the number of one of VOCABULARY
  * words is proportional to the square of a uniform draw. Queries have 10 words,
- * as a question has, or 60, as a document has. The dense half of a hybrid index
- * has clusters as other sets have.
+ * like a question, or 60, like a document. The dense half of a hybrid index
+ * has clusters like other sets.
  *
  * node --expose-gc bench/vector/sparse-process.ts <documents> <queries> <seconds>
  */
@@ -28,7 +28,7 @@ export interface SparseRow {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of plain inverted lists; undefined: they do not have that. */
+  /** For plain inverted lists; undefined: not supported. */
   readonly plainPerSecond: number | undefined;
 }
 
@@ -153,7 +153,7 @@ async function fill(index: VectorIndex, vectors: Float32Array | undefined): Prom
   }
 }
 
-/** What the engine finds has to be what the plain lists find. */
+/** The hits of the engine must equal those of the plain lists. */
 async function compare(query: SparseVector): Promise<void> {
   const [hits = []] = await sparse.query("", [{ ...plainQuery, topK: HIT_COUNT, sparseVector: query }]);
   for (const [place, score] of plainSearch(query).entries()) {

@@ -1,7 +1,7 @@
 /**
- * What a start takes: from the journal or a snapshot, with the graph's file or
- * without one. The parts of one data directory are taken away in turn. What is
- * on disk is in the system's cache, as after a restart of the program alone.
+ * The time of a start: from the journal or a snapshot, with or without the graph's
+ * file. The parts of one data directory are removed in turn. Files
+ * are in the system's cache, as after a restart of only the program.
  */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -93,7 +93,7 @@ async function startsOf({ place, set, directory, what, hasGraph, rounds }: Start
   let residentBytes: number | undefined;
   const [query = new Float32Array(0)] = readQueries(set);
   for (let round = 0; round < rounds; round += 1) {
-    // A start changes its directory.
+    // A start modifies its directory.
     const copy = mkdtempSync(join(place.parent, "start-"));
     cpSync(directory, copy, { recursive: true });
     if (!hasGraph) removeGraphFiles(copy);

@@ -1,6 +1,6 @@
 /**
- * One subject with its index, in a process of its own, so that its memory can
- * be told. It does what it is told by messages, and waits in between.
+ * One subject with its index, in a separate process, so that its memory can
+ * be measured. It is controlled by messages.
  *
  * node bench/vector/subject-process.ts <module> <export> <set as JSON>
  */
@@ -68,12 +68,12 @@ async function time(point: Point, seconds: number): Promise<Times> {
   let atMs = startMs;
   for (let number = 0; atMs < endMs; number = (number + 1) % queries.length) {
     const hits = search(number, point);
-    // Waiting for what is there already would only add a turn to it.
+    // Waiting for an available result would only add a turn.
     if (hits instanceof Promise) await hits;
     const nowMs = performance.now();
     takenMs.push(nowMs - atMs);
     atMs = nowMs;
-    // Others get their turn: timers, and messages of the thread that builds.
+    // Let timers, and messages of the building thread, run.
     if (takenMs.length % 100 === 0) {
       await new Promise((resolve) => setImmediate(resolve));
       atMs = performance.now();

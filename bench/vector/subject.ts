@@ -1,10 +1,10 @@
-/** What the processes of subjects and the bench say to each other, and what a subject has to be able to do. */
+/** The messages between the processes of subjects and the bench, and the interface of a subject. */
 import type { DataSet } from "./data-set.ts";
 
 export interface Search {
   readonly query: Float32Array;
   readonly count: number;
-  /** Candidates that a walk over the graph holds on to; undefined: as it comes. */
+  /** Candidates of a walk over the graph; undefined: the default. */
   readonly effort: number | undefined;
   /** Only rows with this remainder pass. */
   readonly passing?: { readonly modulus: number; readonly remainder: number };
@@ -17,12 +17,12 @@ export type Hits = readonly number[];
 export interface OpenSubject {
   /** The rows are overwritten afterwards. */
   add(first: number, rows: Float32Array): void | Promise<void>;
-  /** Resolves when searches are as fast as they get. */
+  /** Resolves when searches have reached their full speed. */
   finish(): Promise<void>;
   search(search: Search): Hits | Promise<Hits>;
   /** False: another effort would change nothing. Known once it is built. */
   readonly isAdjustable: boolean;
-  /** What it says that it holds. */
+  /** The bytes that it reports. */
   ownBytes(): number | undefined;
 }
 
@@ -37,12 +37,12 @@ export type Open = (set: OpenSet) => OpenSubject | Promise<OpenSubject>;
 
 export type Order =
   | { readonly kind: "build" }
-  /** The hits of the first so many queries. */
+  /** The hits of the first `queryCount` queries. */
   | { readonly kind: "hits"; readonly point: Point; readonly queryCount: number }
-  /** One search after the other, as many as there is time for. */
+  /** One search after the other, for this time. */
   | { readonly kind: "time"; readonly point: Point; readonly seconds: number };
 
-/** How a subject is asked. */
+/** The parameters of a search. */
 export interface Point {
   readonly effort: number | undefined;
   /** 1: everything passes. */
@@ -50,9 +50,9 @@ export interface Point {
 }
 
 export interface BuildFacts {
-  /** From the first row until searches are as fast as they get. */
+  /** From the first row until searches have reached their full speed. */
   readonly buildMs: number;
-  /** More resident memory than before, for each row. */
+  /** The growth of resident memory, for each row. */
   readonly residentBytes: number;
   readonly ownBytes: number | undefined;
   readonly isAdjustable: boolean;

@@ -1,4 +1,4 @@
-/** All that is measured in a process of its own, and how it is asked. */
+/** All subjects that are measured in separate processes, and their parameters. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,16 +8,16 @@ import type { Answers, Order } from "./subject.ts";
 
 export interface Subject {
   readonly name: string;
-  /** Where its `Open` is. */
+  /** The module of its `Open`. */
   readonly module: string;
   readonly opens: string;
-  /** Of npm; undefined: none is needed. */
+  /** The npm package; undefined: none is needed. */
   readonly peer: string | undefined;
-  /** Candidates of a walk, one measurement each; undefined: as it comes. */
+  /** Candidates of a walk, one measurement each; undefined: the default. */
   readonly efforts: readonly (number | undefined)[];
   /** The effort of filtered searches; null: it does not filter. */
   readonly filteredEffort: number | undefined | null;
-  /** Looks at every row, so it is asked less, and not at all where there are very many. */
+  /** Scans every row, so it gets fewer queries, and none for very large sets. */
   readonly isExact: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface RunningSubject {
 }
 
 const PROCESS = fileURLToPath(new URL("subject-process.ts", import.meta.url));
-/** Bodies of rows live outside the heap; LanceDB's rows pass through it. */
+/** Row data is outside the heap; LanceDB's rows pass through it. */
 const HEAP_MB = 4_096;
 /** `BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"` for a profile of every subject. */
 const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter((option) => option !== "");

@@ -1,16 +1,16 @@
 /**
- * Which rows are nearest, by looking at all of them in float64, and how many of
- * those a subject found. Written for this alone: it shares nothing with what is
- * measured.
+ * The nearest rows, by a full scan in float64, and the share of
+ * those that a subject found. Written only for this: it shares no code with the
+ * subjects.
  *
- * A hit counts if it is as near as the last of the true ones, give or take what
- * float32 can tell apart: of equally near rows any may be named.
+ * A hit counts if it is as near as the last of the true ones, within the
+ * precision of float32: any of several equally near rows counts.
  */
 import { type DataSet, readQueries, readRows } from "./data-set.ts";
 
 export const HIT_COUNT = 10;
 
-/** One row in so many passes: those whose number has the same remainder as the number of the query. 1: all. */
+/** One row in this many passes: those whose number has the same remainder as the number of the query. 1: all. */
 export const FILTERED_MODULI = [2, 10, 100, 1_000] as const;
 export const MODULI = [1, ...FILTERED_MODULI] as const;
 
@@ -23,7 +23,7 @@ export class Truth {
   readonly #queries: readonly Float32Array[];
   readonly #isCosine: boolean;
   readonly #dimension: number;
-  /** Of each row, what its dot product is multiplied by, and what is added after that. */
+  /** For each row, the factor of its dot product, and the addend after that. */
   readonly #factors: Float64Array;
   readonly #offsets: Float64Array;
   /** By modulus and query: the scores of the best, best first. */
@@ -45,7 +45,7 @@ export class Truth {
     for (let first = 0; first < this.#queries.length; first += BLOCK) this.#lookUp(first);
   }
 
-  /** The mean share of the true best that is among the hits, of the first queries. */
+  /** The mean share of the true best among the hits, for the first queries. */
   recallOf(hits: readonly (readonly number[])[], modulus: number): number {
     let found = 0;
     let wanted = 0;
@@ -70,7 +70,7 @@ export class Truth {
     let squared = 0;
     for (let i = row * this.#dimension; i < (row + 1) * this.#dimension; i += 1)
       squared += (this.#rows[i] as number) ** 2;
-    // Less far is 2 q·r - |r|² larger: the rest of |q - r|² is the same for all rows.
+    // Nearer means a larger 2 q·r - |r|²: the rest of |q - r|² is the same for all rows.
     this.#factors[row] = this.#isCosine ? 1 / Math.sqrt(squared) : 2;
     this.#offsets[row] = this.#isCosine ? 0 : -squared;
   }

@@ -1,9 +1,9 @@
 /**
- * An application with one workflow, whose function is given: the HTTP server that
- * larder calls, and the client that it answers with.
+ * An application with one workflow and a given function: the HTTP server that
+ * larder calls, and the client for its answers.
  *
- * A work that is "raw" knows nothing but what a delivery carries and answers
- * with one request; one that is "served" is the official client's `serve()`.
+ * "raw" work uses only the content of a delivery and answers
+ * with one request; "served" work is the official client's `serve()`.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
@@ -29,9 +29,9 @@ export interface Shape {
 }
 
 export class Application {
-  /** What is done with a delivery. */
+  /** The handling of a delivery. */
   work: Work = async () => undefined;
-  /** Told of each run that ends. */
+  /** Called for each run that ends. */
   ended = (_runId: string): void => {};
   readonly #port: number;
   readonly #pool: Pool;
@@ -90,7 +90,7 @@ export class Application {
     };
   }
 
-  /** Puts entries at the end of a run. */
+  /** Appends entries to a run. */
   send(runId: string, bodies: readonly object[], more: Record<string, string> = {}): Promise<void> {
     const headers = { ...this.stepHeaders(runId), ...more };
     const messages = bodies.map((body) => ({ destination: this.#url, headers, body: JSON.stringify(body) }));
@@ -159,7 +159,7 @@ export class Application {
     return async ({ body, runId, request }) => {
       const given = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const answer = await handler(new Request(this.#url, { method: "POST", headers: given, body }));
-      // The list of a run that is about to end is whole.
+      // The list of a run that is about to end is complete.
       if (entriesOf(body).length === entriesMax) setImmediate(() => this.ended(runId));
       return answer;
     };

@@ -1,4 +1,4 @@
-/** What the list of a delivery costs the engine, by the length of its run: with what was written before it, and from nothing. */
+/** The cost of the list of a delivery, by the length of its run: with the cached text, and without it. */
 import { Body } from "../../src/messaging/bodies/body.ts";
 import { defaultLimits } from "../../src/messaging/limits.ts";
 import { MessagingState } from "../../src/messaging/state/messaging-state.ts";
@@ -9,9 +9,9 @@ import { median } from "../harness/statistics.ts";
 export interface ListResult {
   readonly entries: number;
   readonly bytes: number;
-  /** The run has one entry more than the delivery before it had. */
+  /** The run has one more entry than at the previous delivery. */
   readonly grownUs: number;
-  /** The text was not kept. */
+  /** The text was not cached. */
   readonly anewUs: number;
 }
 

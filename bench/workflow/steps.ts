@@ -1,4 +1,4 @@
-/** How many steps of one shape larder takes per second, and what one takes when there is nothing else to do. */
+/** The number of steps of one shape per second, and the time of one without other load. */
 
 import type { LarderServer } from "../messaging/larder.ts";
 import { spreadOf } from "../messaging/times.ts";
@@ -18,7 +18,7 @@ export interface ShapeResult {
   readonly core: number;
   /** Of one run alone, divided by its steps: median. */
   readonly aloneMs: number;
-  /** Of a step alone, from the request that brings its result to the delivery that carries it: larder's part. Of raw steps. */
+  /** For a single step, from the request with its result to the delivery of it: larder's part. For raw steps. */
   readonly overhead: { readonly p50Ms: number; readonly p99Ms: number } | undefined;
   /** One fdatasync of the journal, while runs were alone: mean. */
   readonly syncMs: number;
@@ -31,7 +31,7 @@ export interface Times {
 
 /** Steps that are timed alone. */
 const ALONE_STEPS = 200;
-/** Between runs that are alone, so that none meets what the one before it left to do. */
+/** The pause between single runs, so that none meets unfinished work of the one before. */
 const PAUSE_MS = 3;
 
 export async function measureShape(
@@ -48,7 +48,7 @@ export async function measureShape(
   return { shape, runsPerSecond, core, ...(await alone(larder, application, { shape, work })) };
 }
 
-/** Keeps so many runs under way for so long, and lets them end. */
+/** Runs that many runs concurrently for that long, and lets them end. */
 async function load(
   application: Application,
   underWay: number,
@@ -86,7 +86,7 @@ async function alone(
   application.work = (delivery) => {
     const nowMs = performance.now();
     if (sentAtMs !== undefined) overheads.push(nowMs - sentAtMs);
-    // Raw work sends at once.
+    // Raw work sends immediately.
     sentAtMs = nowMs;
     return work(delivery);
   };

@@ -1,4 +1,4 @@
-/** Runs that do nothing for a while: many that sleep until the same moment, many that wait for one event. */
+/** Idle runs: many that sleep until the same time, many that wait for one event. */
 import type { LarderServer } from "../messaging/larder.ts";
 import { spreadOf } from "../messaging/times.ts";
 import type { Application } from "./application.ts";
@@ -11,7 +11,7 @@ export interface WaitingResult {
   readonly emptyBytes: number;
   readonly waitingBytes: number;
   readonly wokenBytes: number;
-  /** From the moment at which they were to wake to the delivery. */
+  /** From their wake-up time to the delivery. */
   readonly wake: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number };
   /** Until all had ended. */
   readonly endedMs: number;
@@ -61,7 +61,7 @@ interface Wait {
   readonly name: string;
   readonly count: number;
   begin(runId: string): Promise<void>;
-  /** Resolves with the moment (of `performance.now`) at which they were to wake. */
+  /** Resolves with their wake-up time (of `performance.now`). */
   wake(): Promise<number>;
 }
 
