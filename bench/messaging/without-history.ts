@@ -5,13 +5,13 @@
  */
 import { registerHooks } from "node:module";
 
-const DOOR = /\/history-door\.[jt]s$/;
+const HISTORY = /\/program\/history\/history-store\.[jt]s$/;
 const ABSENT = new URL("absent-history.ts", import.meta.url).href;
 
 registerHooks({
   resolve: (specifier, context, nextResolve) => {
     const resolved = nextResolve(specifier, context);
-    return DOOR.test(resolved.url)
+    return HISTORY.test(resolved.url)
       ? { ...resolved, url: ABSENT, format: "module-typescript", shortCircuit: true }
       : resolved;
   },
