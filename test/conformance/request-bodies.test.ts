@@ -1,6 +1,6 @@
 /**
- * Readers of JSON bodies and the schemas of the OpenAPI documents agree. Bodies have readers of their own, for speed and
- * for errors that name the field; here each of them and its schema judge the same examples.
+ * Readers of JSON bodies agree with the schemas of the OpenAPI documents. The readers are separate code, for speed and
+ * for errors that name the field, so both are tested with the same examples.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ interface Examples {
 const dense = [1, 2, 3];
 const sparse = { indices: [1, 7], values: [0.5, 2] };
 const both = { vector: dense, sparseVector: sparse };
-/** What no body that is an object may be. */
+/** Refused where the body must be an object. */
 const noObjects: readonly unknown[] = [1, "x", [], null, true];
 const options = { topK: 2, filter: "a = 1", includeMetadata: true, includeVectors: false, includeData: null };
 const badOptions: readonly object[] = [

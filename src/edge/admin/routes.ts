@@ -1,11 +1,10 @@
 /**
  * The admin port: health, version, metrics and the administration of
- * databases, indexes and users. It listens on an address of its own, loopback
- * unless configured, and everything that tells or changes anything needs the
- * admin token in a header, so that a page in the operator's browser cannot use
- * it (threats S-14).
+ * databases, indexes and users. It listens on an address of its own, by default
+ * loopback. Every route that returns or changes data needs the admin token in a
+ * header, so that a page in the operator's browser cannot use it (threats S-14).
  *
- * A route reads what was sent and makes one call on `Administration`.
+ * A route reads the request and makes one call on `Administration`.
  */
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import type { TokenTable } from "../auth.ts";
@@ -25,11 +24,11 @@ import { failureReply } from "../respond.ts";
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** Every area has served once: what keeps it from being ready now is no long start. */
+  /** Every area has served once, so a server that is not ready is not just starting. */
   readonly hasStarted: boolean;
-  /** Area to its state, such as `serving` or `replaying`. */
+  /** The state of each area, such as `serving` or `replaying`. */
   readonly areas: Readonly<Record<string, string>>;
-  /** Why not, a short sentence each. */
+  /** The reasons why it is not ready, a short sentence each. */
   readonly reasons: readonly string[];
 }
 
@@ -40,22 +39,29 @@ export interface VersionFacts {
   readonly formats: Readonly<Record<string, number>>;
 }
 
-/** What is administered at run time, as its paths call it. */
+/** The kinds of tenants that are administered at run time, as in paths. */
 export const tenantKinds = ["databases", "indexes", "users"] as const;
 
 export type TenantKind = (typeof tenantKinds)[number];
 
-/** `databases` to what one of them is called. */
+/** The name of one tenant of a kind in ids of operations. */
 const oneOf = { databases: "Database", indexes: "Index", users: "User" } as const satisfies Record<TenantKind, string>;
 
-/** Whether more than a name may be said of a new one. */
+/** The name of one tenant of a kind in summaries. */
+const articleAndNoun: Readonly<Record<TenantKind, string>> = {
+  databases: "a database",
+  indexes: "an index",
+  users: "a user",
+};
+
+/** Whether a new tenant may have fields besides its name. */
 export const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: false, indexes: true, users: false };
 
 export interface TenantFacts {
   readonly name: string;
-  /** Who decides that it exists: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted`: nobody does. */
+  /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted` if it has none. */
   readonly source: string;
-  /** What it is, where it was described. */
+  /** Its description, if it has one. */
   readonly [fact: string]: unknown;
 }
 
@@ -69,49 +75,49 @@ export interface TenantTokens {
 export interface BackupMade {
   /** Its name there. */
   readonly directory: string;
-  /** Each with the position up to which it has everything. */
+  /** Each area with the position up to which the backup is complete. */
   readonly areas: readonly { readonly name: string; readonly position: number }[];
 }
 
-/** What was asked to be changed, for whoever keeps account of it. Never holds a token. */
+/** A requested change, for the audit log. It never contains a token. */
 export interface AdminChange {
   /** Such as `databases.create`. */
   readonly action: string;
-  /** The name that was sent, as it was. */
+  /** The name as it was sent. */
   readonly subject: string | undefined;
-  /** The address that asked. */
+  /** The address of the client. */
   readonly caller: string;
   readonly outcome: "done" | "refused" | "failed";
   /** The kind of the refusal. */
   readonly reason?: string;
 }
 
-/** What the admin port may ask of the program. Refusals are thrown as `RequestFailure`. */
+/** The calls of the admin port on the program. Refusals are thrown as `RequestFailure`. */
 export interface Administration {
   readiness(): Readiness;
   readonly version: VersionFacts;
   /** Prometheus text. */
   metrics(): Promise<string>;
-  /** What the server has and does, as JSON. */
+  /** The state of the server as JSON. */
   stats(): Promise<object>;
-  /** Begins a snapshot of each area. False where nothing is kept. */
+  /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
-  /** `description`: what was sent besides the name; nothing of it is checked yet. */
+  /** `description`: the fields besides the name, not checked yet. */
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<void>;
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
-  /** Makes a backup of everything that was acknowledged before. Absent where nothing is kept. */
+  /** Makes a backup of everything acknowledged before. Absent if data is not persisted. */
   backUp?(): Promise<BackupMade>;
-  /** Empties all areas. Absent outside dev. */
+  /** Empties all areas. Absent outside `larder dev`. */
   reset?(): Promise<void>;
-  /** Told of each change, and of each that was refused, before it is answered. Not of callers without the token. */
+  /** Called for each change, also refused ones, before the answer. Not called for clients without the token. */
   onChange?(change: AdminChange): void;
-  /** A fault of ours while answering request `id`. */
+  /** Called for a bug of larder in the handling of request `id`. */
   onFault(fault: unknown, id: string): void;
 }
 
-/** Bodies are names and descriptions; there is nothing large to send. */
+/** Bodies are names and short descriptions. */
 const ADMIN_BODY_BYTES_MAX = 16 * 1_024;
 
 export interface AdminRoute<Id extends string = string> {
@@ -121,22 +127,22 @@ export interface AdminRoute<Id extends string = string> {
   /** A segment in angle brackets is a parameter. */
   readonly path: string;
   readonly summary: string;
-  /** Open routes tell nothing that a stranger may not know. */
+  /** Open routes return nothing confidential. */
   readonly access: "open" | "admin";
-  /** What it changes, as the audit log calls it. */
+  /** The action in the audit log, if the route changes something. */
   readonly changes?: string;
   /** The status of success; 200 if absent. */
   readonly status?: 201 | 202;
-  /** The status if the answer is no. */
+  /** The status of a negative answer. */
   readonly negativeStatus?: 503;
-  /** The type of the answer, whose value is then a string; JSON if absent. */
+  /** The content type of an answer that is a string; JSON if absent. */
   readonly contentType?: string;
   handle(call: { administration: Administration; name: string; body: unknown }): Promise<Answer> | Answer;
 }
 
 interface Answer {
   readonly value: unknown;
-  /** The answer is no. */
+  /** A check failed: `negativeStatus`. */
   readonly isNegative?: boolean;
 }
 
@@ -151,7 +157,7 @@ export const adminRoutes = [
       id: "isLive",
       method: "GET",
       path: "/health/live",
-      summary: "whether the process answers",
+      summary: "reports whether the process answers",
       access: "open",
       handle: () => ({ value: { status: "live" } }),
     },
@@ -159,7 +165,7 @@ export const adminRoutes = [
       id: "isReady",
       method: "GET",
       path: "/health/ready",
-      summary: "whether every area serves",
+      summary: "reports whether every area serves",
       access: "open",
       negativeStatus: 503,
       handle({ administration }) {
@@ -171,7 +177,7 @@ export const adminRoutes = [
       id: "hasStarted",
       method: "GET",
       path: "/health/startup",
-      summary: "whether every area has served since the start",
+      summary: "reports whether every area has served since the start",
       access: "open",
       negativeStatus: 503,
       handle({ administration }) {
@@ -183,7 +189,7 @@ export const adminRoutes = [
       id: "getVersion",
       method: "GET",
       path: "/version",
-      summary: "what runs",
+      summary: "returns the version of larder, of Node.js and of the file formats",
       access: "open",
       handle: ({ administration }) => ({ value: administration.version }),
     },
@@ -191,7 +197,7 @@ export const adminRoutes = [
       id: "getMetrics",
       method: "GET",
       path: "/metrics",
-      summary: "all figures, for Prometheus",
+      summary: "returns the metrics for Prometheus",
       access: "open",
       contentType: "text/plain; version=0.0.4; charset=utf-8",
       handle: async ({ administration }) => ({ value: await administration.metrics() }),
@@ -203,7 +209,7 @@ export const adminRoutes = [
       id: "getStats",
       method: "GET",
       path: "/v1/stats",
-      summary: "what the server has and does: the figures that somebody asks for first",
+      summary: "returns the most important metrics of the server as JSON",
       access: "admin",
       handle: async ({ administration }) => ({ value: await administration.stats() }),
     },
@@ -211,7 +217,7 @@ export const adminRoutes = [
       id: "makeSnapshot",
       method: "POST",
       path: "/v1/snapshot",
-      summary: "begins a snapshot of each area, which shortens the next start",
+      summary: "starts a snapshot of each area, which shortens the next start",
       access: "admin",
       changes: "snapshot",
       status: 202,
@@ -224,7 +230,7 @@ export const adminRoutes = [
       id: "makeBackup",
       method: "POST",
       path: "/v1/backup",
-      summary: "makes a directory of links inside the data directory, from which larder backup makes its file",
+      summary: "creates a directory of links in the data directory, from which `larder backup` writes its file",
       access: "admin",
       changes: "backup",
       async handle({ administration }) {
@@ -236,7 +242,7 @@ export const adminRoutes = [
       id: "reset",
       method: "POST",
       path: "/reset",
-      summary: "empties every area; of a development server alone",
+      summary: "empties every area; only on a development server",
       access: "admin",
       changes: "reset",
       async handle({ administration }) {
@@ -265,7 +271,7 @@ function tenantRoutes(kind: TenantKind) {
       id: `create${one}` as const,
       method: "POST",
       path: `/v1/${kind}`,
-      summary: `creates one of the ${kind}`,
+      summary: `creates ${articleAndNoun[kind]}`,
       access: "admin",
       changes: `${kind}.create`,
       status: 201,
@@ -278,7 +284,7 @@ function tenantRoutes(kind: TenantKind) {
       id: `delete${one}` as const,
       method: "DELETE",
       path: `/v1/${kind}/<name>`,
-      summary: `deletes one of the ${kind} and all its data`,
+      summary: `deletes ${articleAndNoun[kind]} and its data`,
       access: "admin",
       changes: `${kind}.delete`,
       async handle({ administration, name }) {
@@ -290,7 +296,7 @@ function tenantRoutes(kind: TenantKind) {
       id: `reset${one}Password` as const,
       method: "POST",
       path: `/v1/${kind}/<name>/reset-password`,
-      summary: "gives it new tokens and refuses the old ones",
+      summary: `replaces the tokens of ${articleAndNoun[kind]}`,
       access: "admin",
       changes: `${kind}.reset-password`,
       handle: async ({ administration, name }) => ({ value: await administration.resetPassword(kind, name) }),
@@ -323,14 +329,14 @@ export function adminArea(administration: Administration, tokens: TokenTable): H
   };
 }
 
-/** Handles a request that may be handled, and tells what it changed. */
+/** Handles an admitted request and reports the change. */
 async function handleRoute(
   { route, name }: { route: AdminRoute; name: string },
   request: HttpRequest,
   administration: Administration,
 ): Promise<Answer> {
   let body: unknown;
-  const tell = (outcome: AdminChange["outcome"], reason?: string): void => {
+  const report = (outcome: AdminChange["outcome"], reason?: string): void => {
     if (route.changes === undefined) return;
     const subject = name === "" ? nameIn(body) : name;
     const change = { action: route.changes, subject, caller: request.remoteAddress, outcome };
@@ -339,11 +345,11 @@ async function handleRoute(
   try {
     body = readBody(request);
     const answer = await route.handle({ administration, name, body });
-    tell("done");
+    report("done");
     return answer;
   } catch (failure) {
-    if (failure instanceof RequestFailure) tell("refused", failure.kind);
-    else tell("failed");
+    if (failure instanceof RequestFailure) report("refused", failure.kind);
+    else report("failed");
     throw failure;
   }
 }
@@ -353,7 +359,7 @@ function nameIn(body: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** For a browser that got here by mistake or by malice: nothing to guess, nothing to run, nothing to keep. */
+/** For a browser that requests the port by mistake or by malice: no sniffing, no scripts, no caching. */
 export const guardHeaders: readonly string[] = [
   "X-Content-Type-Options",
   "nosniff",
@@ -386,7 +392,7 @@ function findRoute(request: HttpRequest): { route: AdminRoute; name: string } {
   throw allowed.length > 0 ? adminMethodNotAllowed(request.method, allowed) : noSuchAdminPath;
 }
 
-/** The parameter of a matching path, empty for a route without one; undefined: it does not match. */
+/** The parameter of a matching path, empty if the route has none; undefined if the path does not match. */
 function match(template: string, path: string): string | undefined {
   const given = path.split("/");
   const wanted = template.split("/");

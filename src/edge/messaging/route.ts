@@ -1,9 +1,9 @@
 /**
- * A route of messaging as a row, and the way from a request to its row.
+ * A route of messaging as a row, and the search for the row of a request.
  *
- * Path templates have `:name` for a segment of the caller's and end in `*` when
- * everything behind belongs to the route as it was written. A template with
- * more fixed segments is listed before one that would take its requests.
+ * Path templates have `:name` for a variable segment, and end in `*` if the route
+ * takes the rest of the path as written. A template with more fixed segments is
+ * listed before one that would match its requests.
  */
 import { isIdentifier, type MessagingApi, type MessagingLimits } from "../../messaging/mod.ts";
 import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
@@ -18,21 +18,21 @@ export interface MessagingCall {
   readonly door: MessagingApi;
   readonly limits: MessagingLimits;
   readonly nowMs: number;
-  /** Whether the token reads alone. */
+  /** Whether the token is read-only. */
   readonly isReadOnly: boolean;
-  /** Whether the Authorization header is what let the request in. */
+  /** Whether the token came in the Authorization header. */
   readonly isAuthorizationOurs: boolean;
-  /** Why a URL may not be called, or undefined. */
+  /** The reason why a URL may not be called, or undefined. */
   readonly refusalOf: (url: URL) => string | undefined;
   /** Awaited before a message is accepted. */
   readonly acceptBrake: (() => Promise<void> | undefined) | undefined;
-  /** The segments that the template names, decoded, in their order. */
+  /** The segments that the template names, decoded, in order. */
   readonly names: readonly string[];
-  /** What stands in the place of `*`, as written. */
+  /** The part of the path in the place of `*`, as written. */
   readonly rest: string;
   /** As written, without the `?`. */
   readonly query: string;
-  /** The query taken apart, for routes with a destination. */
+  /** The query split for routes with a destination. */
   readonly ownQuery: OwnQuery;
 }
 
@@ -59,17 +59,17 @@ export type MessagingRoute<Id extends string = string> = Route<
   readonly isForReadOnlyToken?: true;
   /** Counted by the limit on requests per second. */
   readonly isRateLimited: boolean;
-  /** A token in the query counts. */
+  /** Accepts a token in the query. */
   readonly takesQueryToken?: true;
-  /** Needs no token: the first name of the path says whose it is, and the rest of it is hard to guess. */
+  /** Needs no token: the first name of the path is the user, and the rest is hard to guess. */
   readonly isOpen?: true;
-  /** Only for paths whose names are identifiers; others go on to the rows behind. */
+  /** Matches only paths whose names are identifiers; later rows may match other paths. */
   readonly isForIdentifiersOnly?: true;
-  /** Its body holds whole messages: a batch, or one. Others hold a few fields. */
+  /** The body is one message or a batch of messages. Other bodies have a few fields. */
   readonly body?: "message" | "batch";
 };
 
-/** `ANY`: all of them. */
+/** `ANY`: all methods. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ANY";
 
 export const ok: MessagingAnswer = { value: {} };
@@ -82,9 +82,9 @@ export function messagingRows<Id extends string>(rows: readonly MessagingRoute<I
 interface CompiledRoute {
   readonly route: MessagingRoute;
   readonly name: string;
-  /** Empty for a segment of the caller's. */
+  /** Empty for a variable segment. */
   readonly segments: readonly string[];
-  /** Of the segments of the caller's. */
+  /** The names of the variable segments. */
   readonly parameters: readonly string[];
   readonly hasRest: boolean;
 }
@@ -111,7 +111,7 @@ export class MessagingRoutes {
     }
   }
 
-  /** Finds the row of a path, which has no query. Throws a RequestFailure. */
+  /** Finds the row of a path without query. Throws a RequestFailure. */
   find(method: string, path: string): FoundRoute {
     const wanted = method === "HEAD" ? "GET" : method;
     const allowed: string[] = [];
@@ -131,7 +131,7 @@ export class MessagingRoutes {
     throw allowed.length > 0 ? messagingMethodNotAllowed(method, allowed) : noSuchMessagingPath(method);
   }
 
-  /** The row of a path that needs no token, if it is one. */
+  /** The row of a path if that needs no token. */
   findOpen(path: string): FoundRoute | undefined {
     for (const compiled of this.#rowsOf(path)) {
       if (compiled.route.isOpen !== true) continue;
@@ -142,12 +142,12 @@ export class MessagingRoutes {
     return undefined;
   }
 
-  /** What the bodies of requests to this path hold at most. */
+  /** The kind of the largest body that a request to this path may have. */
   bodyKindOf(path: string): MessagingRoute["body"] {
     return this.#rowsOf(path).find(({ route }) => route.body !== undefined)?.route.body;
   }
 
-  /** Whether a token in the query of this path may count. */
+  /** Whether a route of this path accepts a token in the query. */
   takesQueryToken(path: string): boolean {
     return this.#rowsOf(path).some(({ route }) => route.takesQueryToken);
   }

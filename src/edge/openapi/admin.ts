@@ -1,6 +1,6 @@
 /**
- * What the routes of the admin port take and answer, for its OpenAPI document:
- * an entry for each row of `adminRoutes`, by its id.
+ * The bodies and answers of the routes of the admin port, for its OpenAPI
+ * document: an entry for each row of `adminRoutes`, by its id.
  */
 import { type AdminOperationId, type AdminRoute, adminRoutes, isDescribed, type TenantKind } from "../admin/routes.ts";
 import {
@@ -23,9 +23,9 @@ interface Described {
   readonly body?: RequestBody;
   /** The answer of success. */
   readonly done: Schema;
-  /** What success means; "Done" if absent. */
+  /** The meaning of success; "Done" if absent. */
   readonly meaning?: string;
-  /** What the answer means if it is no. */
+  /** The meaning of a negative answer. */
   readonly negativeMeaning?: string;
   readonly refusals?: readonly (400 | 404 | 409)[];
 }
@@ -48,7 +48,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   isReady: { done: named("Readiness"), meaning: "Ready", negativeMeaning: "Not ready" },
   hasStarted: { done: named("Startup"), meaning: "Started", negativeMeaning: "Still starting" },
   getVersion: { done: object({ version: text, node: text, formats: mapOf(number) }) },
-  getMetrics: { done: text, meaning: "The figures" },
+  getMetrics: { done: text, meaning: "The metrics" },
   listDatabases: listTenants("databases"),
   createDatabase: createTenant("databases"),
   deleteDatabase: deleteTenant,
@@ -70,7 +70,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   },
   makeSnapshot: {
     done: object({ status: words("started") }),
-    meaning: "The snapshots are written one behind the other",
+    meaning: "The snapshots are written one after the other",
     refusals: [409],
   },
   makeBackup: {
@@ -83,7 +83,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
 export function describeAdmin(): AreaDescription {
   return {
     title: "larder: the admin port",
-    description: `What asks for a token wants the admin token. HEAD is answered like GET.\n\n${TRANSPORT}`,
+    description: `Operations that need a token need the admin token. HEAD is answered like GET.\n\n${TRANSPORT}`,
     operations: adminRoutes.map(operationOf),
     schemas: {
       Error: object({ error: text }),
@@ -97,9 +97,9 @@ export function describeAdmin(): AreaDescription {
 
 const methods: Readonly<Record<AdminRoute["method"], OperationMethod>> = { GET: "get", POST: "post", DELETE: "delete" };
 const meanings: Readonly<Record<400 | 404 | 409, string>> = {
-  400: "A field does not say what it should",
-  404: "There is no such thing",
-  409: "What there is already stands against it",
+  400: "A field is invalid",
+  404: "It does not exist",
+  409: "It conflicts with the current state",
 };
 
 function operationOf(route: AdminRoute<AdminOperationId>): Operation {
@@ -118,8 +118,8 @@ function operationOf(route: AdminRoute<AdminOperationId>): Operation {
       ...answersOf(route, described),
       ...(described.refusals ?? []).map((status) => refusal(status, meanings[status])),
       ...(route.access === "admin" ? [refusal(401, "The token is missing or is not the admin token")] : []),
-      refusal(500, "A fault of the server; its log has the cause"),
-      ...(route.negativeStatus === 503 ? [] : [refusal(503, "An area does not serve now")]),
+      refusal(500, "Internal error; the log of the server has the cause"),
+      ...(route.negativeStatus === 503 ? [] : [refusal(503, "An area is not serving")]),
     ],
     token: route.access === "admin" ? "standard" : "open",
   };

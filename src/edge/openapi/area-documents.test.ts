@@ -1,4 +1,4 @@
-/** OpenAPI documents hold together. The type checker sees to it that every route is in them. */
+/** OpenAPI documents are consistent. The type checker requires a description of every route. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commands } from "../../store/commands/table.ts";
@@ -8,7 +8,7 @@ import { namesIn } from "./operation.ts";
 for (const area of ["store", "vector", "messaging", "admin"] as const) {
   const { operations } = describedAreas[area]();
 
-  test(`${area}: operations have ids, paths and answers of their own`, () => {
+  test(`${area}: operations have unique ids, paths and answers`, () => {
     const ids = operations.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     const places = operations.map(({ method, path }) => `${method} ${path}`);
@@ -19,7 +19,7 @@ for (const area of ["store", "vector", "messaging", "admin"] as const) {
     }
   });
 
-  test(`${area}: the names of a path are its path parameters, and a name is there once`, () => {
+  test(`${area}: the names of a path are its path parameters, and each name appears once`, () => {
     for (const { id, path, parameters } of operations) {
       const inPath = parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name);
       assert.deepEqual(inPath, namesIn(path), id);
@@ -31,7 +31,7 @@ for (const area of ["store", "vector", "messaging", "admin"] as const) {
     }
   });
 
-  test(`${area}: only what is open to everybody has no 401`, () => {
+  test(`${area}: only open operations have no 401`, () => {
     for (const { id, answers, token } of operations)
       assert.equal(
         answers.some(({ status }) => status === 401),
@@ -40,7 +40,7 @@ for (const area of ["store", "vector", "messaging", "admin"] as const) {
       );
   });
 
-  test(`${area}: every reference in the document leads somewhere`, () => {
+  test(`${area}: every reference in the document resolves`, () => {
     const text = areaDocument(area, "1.2.3");
     const document: unknown = JSON.parse(text);
     for (const [, reference = ""] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
@@ -50,14 +50,14 @@ for (const area of ["store", "vector", "messaging", "admin"] as const) {
   });
 }
 
-test("the document is OpenAPI 3.1, of this version, and its addresses are relative to it", () => {
+test("the document is OpenAPI 3.1, has this version, and its server is relative", () => {
   const document = JSON.parse(areaDocument("vector", "1.2.3"));
   assert.equal(document.openapi, "3.1.0");
   assert.deepEqual([document.info.title, document.info.version], ["larder: the vector index", "1.2.3"]);
   assert.deepEqual(document.servers, [{ url: "." }]);
   assert.deepEqual(document.paths["/info"].get, {
     operationId: "getInfo",
-    summary: "What the index is and how much it and its namespaces hold",
+    summary: "Returns the definition of the index and the size of its namespaces",
     "x-rule": "B3",
     "x-token": "read-only",
     responses: document.paths["/info"].post.responses,
@@ -69,7 +69,7 @@ test("the document is OpenAPI 3.1, of this version, and its addresses are relati
   });
 });
 
-test("what a delivery header says of itself is in the document of messaging", () => {
+test("the document of messaging has the meaning of a delivery header", () => {
   const document = JSON.parse(areaDocument("messaging", "1.2.3"));
   assert.deepEqual(document.components.parameters["Service-Delay"], {
     name: "Service-Delay",
@@ -81,7 +81,7 @@ test("what a delivery header says of itself is in the document of messaging", ()
   });
 });
 
-test("no command of the store is called like the document", () => {
+test("no command of the store has the name of the document", () => {
   assert.equal(
     commands.some(({ name }) => name.toLowerCase() === "openapi.json"),
     false,

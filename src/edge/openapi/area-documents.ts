@@ -1,4 +1,4 @@
-/** The OpenAPI documents that are served, by what serves them. Loaded when somebody asks for one. */
+/** The OpenAPI documents of the areas. Loaded on the first request for one. */
 import { describeAdmin } from "./admin.ts";
 import { openApiText } from "./document.ts";
 import { describeMessaging } from "./messaging.ts";

@@ -1,13 +1,13 @@
 /**
  * `GET /openapi.json`: the document of an area, on its own port or below its
- * prefix. It needs no token, because it holds nothing but what the manual says.
+ * prefix. It needs no token, because it contains only facts of the manual.
  *
- * Of the store's paths this takes none: the first segment of those is a command
- * or a word such as `pipeline`, and no command of Redis is called
- * `openapi.json`. Other methods are left to the area.
+ * This hides no path of the store: the first segment of those is a command or a
+ * word such as `pipeline`, and no command of Redis has the name `openapi.json`.
+ * The area handles other methods.
  *
- * The document is printed when it is first asked for, and kept; until then a
- * request costs one comparison more.
+ * The document is printed on the first request for it and cached. Other requests
+ * cost one comparison more.
  */
 
 import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
@@ -16,11 +16,11 @@ import { corsHeaders } from "../http/cors.ts";
 export const OPENAPI_PATH = "/openapi.json";
 
 export interface OpenApiOptions {
-  /** Called once, when somebody asks. */
+  /** Called once, on the first request for the document. */
   readonly print: () => Promise<string>;
-  /** Whether pages of other origins may ask. */
+  /** Whether pages of other origins may send requests. */
   readonly cors: boolean;
-  /** Of the answer, besides its type: name, value, … */
+  /** Headers of the answer besides its type: name, value, … */
   readonly headers?: readonly string[];
 }
 
@@ -35,14 +35,14 @@ export function withOpenApi(area: HttpService, { print, cors, headers = [] }: Op
   };
   return {
     ...area,
-    handle: (request) => (asksForDocument(request) ? document(request) : area.handle(request)),
-    // Nobody needs a body to ask, and no token tells who sends one.
+    handle: (request) => (isForDocument(request) ? document(request) : area.handle(request)),
+    // A request for the document needs no body, and has no token that would allow one.
     bodyBytesMax: (target) => (isDocument(target) ? 0 : area.bodyBytesMax(target)),
-    refuseEarly: (head) => (asksForDocument(head) ? undefined : area.refuseEarly?.(head)),
+    refuseEarly: (head) => (isForDocument(head) ? undefined : area.refuseEarly?.(head)),
   };
 }
 
-function asksForDocument({ method, target }: RequestHead): boolean {
+function isForDocument({ method, target }: RequestHead): boolean {
   return isDocument(target) && (method === "GET" || method === "HEAD");
 }
 

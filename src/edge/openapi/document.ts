@@ -1,8 +1,8 @@
 /**
  * The OpenAPI 3.1 document of an area, printed from its operations.
  *
- * Extensions: `x-rule` is the rule of docs/interface that an operation fulfils,
- * `x-token` the weakest token that may ask for it.
+ * Extensions: `x-rule` is the rule of docs/interface that an operation implements,
+ * `x-token` the weakest token that it accepts.
  */
 import type { Answer, AreaDescription, Operation, Parameter } from "./operation.ts";
 
@@ -25,7 +25,7 @@ export function openApiDocument(area: AreaDescription, version: string): object 
   return {
     openapi: "3.1.0",
     info: { title: area.title, version, description: area.description },
-    // Relative to where the document itself was found, so that it holds below a prefix and behind a proxy.
+    // Relative to the URL of the document, so that it is valid below a prefix and behind a proxy.
     servers: [{ url: "." }],
     security: [{ [BEARER]: [] }],
     paths,
@@ -37,7 +37,7 @@ export function openApiDocument(area: AreaDescription, version: string): object 
   };
 }
 
-/** Parameters that several operations have, each with a name of its own. */
+/** The parameters of several operations, each with a unique name. */
 function sharedParameters(operations: readonly Operation[]): ReadonlyMap<Parameter, string> {
   const seen = new Set<Parameter>();
   const shared = new Map<Parameter, string>();
@@ -100,7 +100,7 @@ function parameterObject({ name, in: place, schema, description, isRequired }: P
     required: place === "path" || isRequired === true,
     ...(description !== undefined && { description }),
     schema,
-    // `a=1&a=2`; commas do as well.
+    // `a=1&a=2`; commas work too.
     ...(place === "query" && schema.type === "array" && { style: "form", explode: true }),
   };
 }

@@ -1,4 +1,4 @@
-/** Headers and query parameters of messaging, made from the tables that read them. */
+/** Headers and query parameters of messaging, from the tables that read them. */
 
 import { canonicalName } from "../../kernel/header-name.ts";
 import { headerFamilies, headerRows } from "../../messaging/mod.ts";
@@ -14,19 +14,19 @@ const messageRows = headerRows.filter(({ onlyOnSchedules }) => onlyOnSchedules !
 const scheduleRows = headerRows.filter(({ notOnSchedules }) => notOnSchedules !== true);
 const callbackRows = headerRows.filter(({ onCallbacks }) => onCallbacks);
 
-/** With the prefix `Service-` (H.prefixes); how else they may be spelled stands at the head of the document. */
+/** With the prefix `Service-` (H.prefixes); the description of the document has the other spellings. */
 function headerParameter({ name, value, meaning, examples }: HeaderRow, prefix = ""): Parameter {
   return {
     name: `Service-${canonicalName(prefix + name)}`,
     in: "header",
     schema: { ...text, examples },
-    description: `${prefix === "" ? "" : "Of the callback: "}${meaning} (${value})`,
+    description: `${prefix === "" ? "" : "Callback: "}${meaning} (${value})`,
   };
 }
 
 const callbackHeaders: readonly Parameter[] = ["callback-", "failure-callback-"].flatMap((prefix) =>
   callbackRows
-    // A failure callback of a failure callback is none.
+    // A failure callback has no failure callback.
     .filter(({ name }) => prefix === "callback-" || name !== "failure-callback")
     .map((row) => headerParameter(row, prefix)),
 );
@@ -35,14 +35,14 @@ const contentType: Parameter = {
   name: "Content-Type",
   in: "header",
   schema: { ...text, examples: ["application/json", "text/plain"] },
-  description: "Sent on with the body",
+  description: "Forwarded with the body",
 };
 
 const plain = new Map(headerRows.map((row) => [row, headerParameter(row)]));
 const plainOf = (rows: readonly HeaderRow[]): readonly Parameter[] => rows.flatMap((row) => plain.get(row) ?? []);
 
-/** Headers that begin in a way that means something; OpenAPI has no names with a star. */
-export const HEADER_FAMILIES = `Headers that begin so mean something too: ${headerFamilies
+/** Headers that are known by a prefix; OpenAPI has no wildcards in names. */
+export const HEADER_FAMILIES = `Headers with a known prefix: ${headerFamilies
   .map(({ prefix, meaning }) => `\`Service-${canonicalName(prefix)}…\` ${meaning}`)
   .join("; ")}.`;
 
@@ -52,14 +52,14 @@ export const scheduleHeaders: readonly Parameter[] = [
   ...plainOf(scheduleRows).map((row) => (row.name === "Service-Cron" ? { ...row, isRequired: true } : row)),
   ...callbackHeaders,
 ];
-/** What changes dead letters that are sent again. */
+/** Headers that change dead letters that are published again. */
 export const overrideHeaders: readonly Parameter[] = [...plainOf(messageRows), ...callbackHeaders];
 
 export const runIdHeader: Parameter = {
   name: "Service-Workflow-RunId",
   in: "header",
   schema: text,
-  description: "The run",
+  description: "The id of the run",
 };
 
 function valueSchema(values: "whole numbers" | readonly string[] | undefined): Schema {
@@ -77,7 +77,7 @@ function queryList(
 
 const filtersByTarget = new Map<FilterTarget, readonly Parameter[]>();
 
-/** The filters of a kind of call. */
+/** The filters for a kind of target. */
 export function filters(target: FilterTarget): readonly Parameter[] {
   let found = filtersByTarget.get(target);
   if (found === undefined) {
@@ -95,11 +95,16 @@ export const runFilters: readonly Parameter[] = [
     name: EXACT_URL,
     in: "query",
     schema: words("true", "false"),
-    description: "`workflowUrl` is the whole URL",
+    description: "Whether `workflowUrl` is the whole URL",
   },
 ];
 
-export const cursor: Parameter = { name: "cursor", in: "query", schema: text, description: "Of the page before" };
+export const cursor: Parameter = {
+  name: "cursor",
+  in: "query",
+  schema: text,
+  description: "The cursor of the previous page",
+};
 export const order: Parameter = { name: "order", in: "query", schema: words(...orderNames) };
 
 export const trimBody: Parameter = {
@@ -109,12 +114,12 @@ export const trimBody: Parameter = {
   description: trimBodyRow.meaning,
 };
 
-/** How many at most; a larger number means the largest. */
+/** The most results; a larger number means `countMax`. */
 export function count(countMax: number): Parameter {
   return {
     name: "count",
     in: "query",
     schema: { type: "integer", minimum: 1, maximum: countMax },
-    description: "How many at most",
+    description: "Maximum number of results",
   };
 }

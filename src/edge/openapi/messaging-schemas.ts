@@ -1,4 +1,4 @@
-/** The shapes that messaging answers with, by name (the tables of docs/interface/messaging.md). */
+/** The schemas of the answers of messaging, by name (the tables of docs/interface/messaging.md). */
 import { runStateNames } from "../../messaging/mod.ts";
 import {
   anyObject,
@@ -17,14 +17,14 @@ import {
 
 const unixMs = described(integer, "Unix milliseconds");
 const unixSeconds = described(integer, "Unix seconds");
-const headers = described(mapOf(list(text)), "By name, each with its values");
+const headers = described(mapOf(list(text)), "Lists of values by name");
 const base64 = described(text, "Base64");
-const damaged = described(text, "In place of a body that is damaged on the disk of the server");
+const damaged = described(text, "Replaces a body that is damaged on disk");
 const callbackState = words("CALLBACK_INPROGRESS", "CALLBACK_SUCCESS", "CALLBACK_FAIL", "CALLBACK_CANCELED");
 
-/** What a message may have, wherever it is shown. */
+/** Optional fields of a message in every view. */
 const flow = { flowControlKey: text, parallelism: count, rate: count, period: described(count, "Seconds") };
-const labels = { label: described(text, "Old name of the first of `labels`"), labels: list(text) };
+const labels = { label: described(text, "Old name for the first of `labels`"), labels: list(text) };
 
 const messageParts = {
   topicName: text,
@@ -104,10 +104,13 @@ const logParts = {
 const startedRun = { workflowRunId: text, workflowCreatedAt: unixMs };
 
 export const messagingSchemas: Readonly<Record<string, Schema>> = {
-  Error: object({ error: described(text, "Names the field that is at fault") }),
+  Error: object({ error: described(text, "Names the invalid field") }),
   Empty: object({}),
   Published: object({ messageId: text, url: text }, { deduplicated: flag, ...startedRun }),
-  Message: object(messageFacts, { ...messageParts, waitsFor: described(text, "Why it has not been called yet") }),
+  Message: object(messageFacts, {
+    ...messageParts,
+    waitsFor: described(text, "The reason why it is not delivered yet"),
+  }),
   DeadLetter: object(
     { dlqId: text, ...messageFacts, ...response },
     {
@@ -149,11 +152,11 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
       timeout: described(count, "Milliseconds"),
       callback: text,
       callbackHeader: headers,
-      callbackSettings: described(headers, "What was said of the callback beside its headers, such as Retries"),
+      callbackSettings: described(headers, "Settings of the callback besides its headers, such as Retries"),
       failureCallback: text,
       failureCallbackHeader: headers,
-      failureCallbackSettings: described(headers, "The same of the failure callback"),
-      redactFields: described(text, "What is shown as REDACTED, as it was asked for"),
+      failureCallbackSettings: described(headers, "Settings of the failure callback"),
+      redactFields: described(text, "The fields shown as REDACTED, as requested"),
       queueName: text,
       lastScheduleTime: unixMs,
       nextScheduleTime: unixMs,
@@ -247,6 +250,6 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
       ...labels,
     },
   ),
-  Runs: object({ cursor: described(text, "Empty at the end"), runs: list(named("Run")) }),
+  Runs: object({ cursor: described(text, "Empty on the last page"), runs: list(named("Run")) }),
   RunEvents: object({ events: list(named("RunEvent")) }, { cursor: text }),
 };

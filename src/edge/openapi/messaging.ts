@@ -1,7 +1,7 @@
 /**
- * What the routes of messaging take and answer, for its OpenAPI document: an
- * entry for each row of `messagingRoutes`, by its id. What a row says (path,
- * method, token, statuses of success) is read from the row.
+ * The parameters, bodies and answers of the routes of messaging, for its OpenAPI
+ * document: an entry for each row of `messagingRoutes`, by its id. Path, method,
+ * token and statuses of success come from the row.
  */
 import { PERIOD_MS_MAX } from "../../messaging/mod.ts";
 import type { MessagingRoute, Method } from "../messaging/route.ts";
@@ -62,14 +62,14 @@ interface Described {
   readonly body?: RequestBody;
   /** The answer of success; undefined if the route never succeeds. */
   readonly done: Schema | undefined;
-  /** Statuses of refusals besides those that every route may have. */
+  /** Statuses of refusals besides those of every route. */
   readonly refusals?: readonly (404 | 412 | 501)[];
-  /** The name of what stands in the place of `*`; a destination if absent. */
+  /** The name of the part of the path in the place of `*`; `destination` if absent. */
   readonly rest?: string;
 }
 
 const empty = named("Empty");
-const message = bytesBody("The body of the message, as it is");
+const message = bytesBody("The body of the message");
 const publishedOrList = either(named("Published"), list(named("Published")));
 const headerMap = mapOf(either(text, list(text)));
 const batchElement = object(
@@ -86,14 +86,14 @@ const query = (name: string, schema: Schema, description?: string): Parameter =>
 const letterPage = [...filters("dead letters"), count(LETTER_LIST_MAX), cursor, order, trimBody];
 const letterBulk = [...filters("dead letters"), count(LETTER_BULK_MAX), cursor];
 const logPage = [...filters("logs"), count(LOG_LIST_MAX), cursor, order, trimBody];
-/** The same in a JSON body, where both count. */
+/** Parameters in a JSON body; those in the query count too. */
 const parametersBody = jsonBody(anyObject, {
   isOptional: true,
-  description: "The parameters of the query may stand here instead, a list for several values",
+  description: "The parameters of the query may be here instead; several values are a list",
 });
 const runLogs = (): Described => ({
   parameters: [
-    query("groupBy", words("workflowRunId"), "Runs with their steps, instead of what happened to their messages"),
+    query("groupBy", words("workflowRunId"), "Lists runs with their steps instead of log entries of their messages"),
     ...new Map([...filters("logs"), ...runFilters].map((parameter) => [parameter.name, parameter])).values(),
     count(RUN_EVENT_LIST_MAX),
     cursor,
@@ -198,7 +198,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     refusals: [404, 412],
   },
   listFlowControlKeys: {
-    parameters: [query("search", text, "What the name contains")],
+    parameters: [query("search", text, "A part of the name")],
     done: list(named("FlowControlKey")),
   },
   getFlowControlKey: { done: named("FlowControlKey"), refusals: [404] },
@@ -208,7 +208,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: [
       query("parallelism", { type: "integer", minimum: 1 }),
       query("rate", { type: "integer", minimum: 1 }),
-      query("period", { type: "integer", minimum: 1, maximum: PERIOD_MS_MAX / 1_000 }, "Seconds, of the rate"),
+      query("period", { type: "integer", minimum: 1, maximum: PERIOD_MS_MAX / 1_000 }, "Period of the rate in seconds"),
     ],
     done: empty,
   },
@@ -258,7 +258,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: [
       ...runFilters,
       count(RUN_CANCEL_MAX),
-      query("all", words("true"), "Means nothing: without filters all are meant"),
+      query("all", words("true"), "Has no effect: without filters all runs match"),
     ],
     body: parametersBody,
     done: object({ cancelled: wholeNumber }),
@@ -280,11 +280,11 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     refusals: [412],
   },
   notifyEvent: {
-    body: bytesBody("What the runs are told"),
+    body: bytesBody("The data of the event"),
     done: list(named("Notified")),
     refusals: [412],
   },
-  notifyRun: { body: bytesBody("What the run is told"), done: named("Notified"), refusals: [412] },
+  notifyRun: { body: bytesBody("The data of the event"), done: named("Notified"), refusals: [412] },
   listWaiters: { done: list(named("Waiter")) },
   callWebhook: { body: bytesBody("Anything"), done: named("Notified"), refusals: [404, 412] },
   deleteFailedRuns: {
@@ -316,10 +316,10 @@ export function describeMessaging(): AreaDescription {
   return {
     title: "larder: messaging",
     description: [
-      "Every header that begins with `Service-` may begin with `Upstash-` instead; where both are there, `Service-` counts. Where a path ends in a destination, such a header may also stand in the query under its whole name in lower case (`service-retries=2`); a header wins.",
+      "Every header with the prefix `Service-` may have the prefix `Upstash-` instead; if both are present, `Service-` counts. If the path ends in a destination, such a header may also be in the query under its whole name in lower case (`service-retries=2`); the header takes precedence.",
       HEADER_FAMILIES,
-      "A destination is a URL or the name of a URL group: as it is, with its own query behind it, or percent-encoded. Filters with several values may have commas between them or be repeated.",
-      "The token of a publish may stand in the query as `service_token`, `upstash_token` or `qstash_token`, unless the server is told to take none from there. HEAD is answered like GET.",
+      "A destination is a URL or the name of a URL group, either verbatim, followed by its own query, or percent-encoded. Several values of a filter are separated by commas, or the filter is repeated.",
+      "The token of a publish may be in the query as `service_token`, `upstash_token` or `qstash_token`, unless the server is configured to refuse it. HEAD is answered like GET.",
       TRANSPORT,
     ].join("\n\n"),
     operations: messagingRoutes.flatMap(operationsOf),
@@ -358,7 +358,7 @@ function operationsOf(route: Row): readonly Operation[] {
 }
 
 function answersOf({ status, repeatStatus }: MessagingRoute, done: Schema): readonly Answer[] {
-  const repeat = "All of it was accepted before: nothing new";
+  const repeat = "Everything was accepted before";
   return [
     answer(status ?? 200, "Done", done),
     ...(repeatStatus === undefined ? [] : [answer(repeatStatus, repeat, done)]),
@@ -368,16 +368,16 @@ function answersOf({ status, repeatStatus }: MessagingRoute, done: Schema): read
 function refusalsOf(route: MessagingRoute, more: readonly number[]): readonly Answer[] {
   const refusal = (status: number, meaning: string): Answer => answer(status, meaning, named("Error"));
   return [
-    refusal(400, "A field does not say what it should"),
-    ...(route.isOpen ? [] : [refusal(401, "The token is missing or opens nothing")]),
-    ...(route.isOpen || route.isForReadOnlyToken ? [] : [refusal(403, "A read-only token may only read")]),
-    ...(more.includes(404) ? [refusal(404, "There is no such thing")] : []),
-    ...(more.includes(412) ? [refusal(412, "More than the limits allow")] : []),
+    refusal(400, "A field is invalid"),
+    ...(route.isOpen ? [] : [refusal(401, "The token is missing or invalid")]),
+    ...(route.isOpen || route.isForReadOnlyToken ? [] : [refusal(403, "A read-only token may not change anything")]),
+    ...(more.includes(404) ? [refusal(404, "It does not exist")] : []),
+    ...(more.includes(412) ? [refusal(412, "A limit is exceeded")] : []),
     ...(route.isRateLimited || route.body !== undefined
-      ? [refusal(429, "More than in a second or a day is allowed")]
+      ? [refusal(429, "The limit of requests per second or messages per day is exceeded")]
       : []),
-    refusal(500, "A fault of the server; its log has the cause"),
+    refusal(500, "Internal error; the log of the server has the cause"),
     ...(more.includes(501) ? [refusal(501, "Not available")] : []),
-    refusal(503, "The area starts or stops, or writes are refused for a while"),
+    refusal(503, "The area is starting or stopping, or temporarily refuses writes"),
   ];
 }

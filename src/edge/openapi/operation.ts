@@ -1,7 +1,7 @@
 /**
- * One operation of an OpenAPI document: a path with a method, what it takes and
- * every answer that it may have. The tables of the areas say these of their
- * routes; `document.ts` prints them.
+ * One operation of an OpenAPI document: a path with a method, its parameters and
+ * its answers. The files of the areas make operations from their routes;
+ * `document.ts` prints them.
  */
 import type { Schema } from "./schema.ts";
 
@@ -20,20 +20,20 @@ export interface RequestBody {
   readonly schema: Schema;
   readonly isRequired: boolean;
   readonly description?: string;
-  /** Other forms that say the same, of which no more is said. */
+  /** Other content types of the same body, which have no schema. */
   readonly otherTypes?: readonly string[];
 }
 
 export interface Answer {
   readonly status: number;
   readonly meaning: string;
-  /** By content type. Empty: it has no body. */
+  /** By content type; empty if it has no body. */
   readonly content: Readonly<Record<string, Schema>>;
 }
 
 export interface Operation {
   readonly id: string;
-  /** The rule of docs/interface, such as `C15`; a letter alone where it has none. */
+  /** The rule of docs/interface, such as `C15`; only the letter if it has none. */
   readonly rule: string;
   readonly method: OperationMethod;
   /** `/v2/queues/{queueName}` */
@@ -43,18 +43,18 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   readonly body?: RequestBody;
   readonly answers: readonly Answer[];
-  /** The weakest token that may ask for it; `open`: none is needed. */
+  /** The weakest token that it accepts; `open` if it needs none. */
   readonly token: "open" | "read-only" | "standard";
-  /** The token may stand in the query instead. */
+  /** The token may be in the query instead. */
   readonly isQueryTokenTaken?: boolean;
 }
 
-/** All that a document says of an area. */
+/** The content of the document of an area. */
 export interface AreaDescription {
   readonly title: string;
   readonly description: string;
   readonly operations: readonly Operation[];
-  /** What `named` shapes mean. */
+  /** The schemas that `named` refers to. */
   readonly schemas: Readonly<Record<string, Schema>>;
   /** The query parameter that may hold the token, if there is one. */
   readonly tokenParameter?: string;
@@ -70,7 +70,7 @@ export function jsonBody(
   return { contentType: JSON_TYPE, schema, isRequired: !isOptional, ...(description !== undefined && { description }) };
 }
 
-/** Bytes that nobody looks at. */
+/** Bytes that larder does not parse. */
 export function bytesBody(description: string): RequestBody {
   return { contentType: "application/octet-stream", schema: {}, isRequired: false, description };
 }
@@ -79,12 +79,12 @@ export function answer(status: number, meaning: string, schema: Schema): Answer 
   return { status, meaning, content: { [JSON_TYPE]: schema } };
 }
 
-/** `/v2/queues/:queueName` as OpenAPI writes it; `rest` is what stands in the place of `*`. */
+/** `/v2/queues/:queueName` in the syntax of OpenAPI; `rest` is the name of the part in the place of `*`. */
 export function openApiPath(template: string, rest = "rest"): string {
   return template.replace(/:(\w+)/g, "{$1}").replace(/\*$/, `{${rest}}`);
 }
 
-/** The names in braces, in their order. */
+/** The names in braces, in order. */
 export function namesIn(path: string): readonly string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
 }
@@ -94,6 +94,6 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What any request to any area may be answered before it is looked at. */
+/** The answers that any request to any area may get before it is handled. */
 export const TRANSPORT =
-  "Before a request is looked at, it may be answered 400 (no HTTP, or a body that is too large), 405 (a method that the area does not know), 408 (not complete in time), 415 (a compressed body), 417, 431 (headers that are too large) or 503 (the area starts or stops).";
+  "Before a request is handled, the answer may be 400 (not HTTP, or the body is too large), 405 (method not known to the area), 408 (not complete in time), 415 (compressed body), 417, 431 (headers too large) or 503 (the area is starting or stopping).";

@@ -1,10 +1,10 @@
 /**
- * JSON Schema as far as our OpenAPI documents use it, and short ways to write
- * it. A shape is what a value must look like; what a text says beyond that
- * stands in its description.
+ * The part of JSON Schema that the OpenAPI documents use, and short ways to
+ * write it. A schema has the types of a value; other rules are in its
+ * description.
  *
- * Shapes of answers name every field that there is, but do not forbid others:
- * a later version may add some.
+ * Schemas of answers name every field but allow others, because a later version
+ * may add some.
  */
 
 export type SchemaType = "object" | "array" | "string" | "integer" | "number" | "boolean" | "null";
@@ -15,7 +15,7 @@ export interface Schema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  /** What fields may hold that `properties` does not name. */
+  /** The schema of fields that `properties` does not name. */
   readonly additionalProperties?: Schema;
   readonly items?: Schema;
   readonly minItems?: number;
@@ -37,10 +37,10 @@ export const number: Schema = { type: "number" };
 export const flag: Schema = { type: "boolean" };
 /** Any JSON. */
 export const anything: Schema = {};
-/** An object of whatever its sender likes. */
+/** Any object. */
 export const anyObject: Schema = { type: "object", additionalProperties: anything };
 
-/** An object: the fields that are always there, and those that may be. */
+/** An object with its required and its optional fields. */
 export function object(
   required: Readonly<Record<string, Schema>>,
   optional: Readonly<Record<string, Schema>> = {},
@@ -53,7 +53,7 @@ export function list(items: Schema, facts: Pick<Schema, "minItems" | "descriptio
   return { type: "array", items, ...facts };
 }
 
-/** Names of somebody's choice, each with a value of one shape. */
+/** An object with any names, whose values have one schema. */
 export function mapOf(values: Schema): Schema {
   return { type: "object", additionalProperties: values };
 }
@@ -74,7 +74,7 @@ export function described(shape: Schema, description: string): Schema {
   return { ...shape, description };
 }
 
-/** A shape that the document describes once, under a name. */
+/** A schema that the document has once, under a name. */
 export function named(name: string): Schema {
   return { $ref: `${SCHEMAS}${name}` };
 }

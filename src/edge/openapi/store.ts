@@ -1,6 +1,6 @@
 /**
- * What the routes of the store take and answer, for its OpenAPI document: an
- * entry for each row of `storeRoutes`, by its id.
+ * The parameters, bodies and answers of the routes of the store, for its OpenAPI
+ * document: an entry for each row of `storeRoutes`, by its id.
  */
 import { commands, findCommand } from "../../store/mod.ts";
 import { type StoreOperationId, type StoreRoute, segmentOf, storeRoutes } from "../store/routes.ts";
@@ -42,21 +42,21 @@ type Described = Omit<Operation, "rule" | "summary" | "answers" | "token" | "isQ
 const RESP2 = "application/octet-stream";
 const EVENTS = "text/event-stream";
 
-/** How an answer should be written. */
+/** Headers that select the format of the answer. */
 export const storeHeaders: readonly Parameter[] = [
   {
     name: "Service-Encoding",
     in: "header",
     schema: words("base64"),
     description:
-      "`base64`: every string of the answer is in base64, except an `OK` that is the whole reply. Any other value means nothing. Alias: `Upstash-Encoding`",
+      "`base64`: every string of the answer is in base64, except an `OK` that is the whole reply. Other values are ignored. Alias: `Upstash-Encoding`",
   },
   {
     name: "Service-Response-Format",
     in: "header",
     schema: words("json", "resp2"),
     description:
-      "`resp2`: the bytes of RESP2, not together with base64; a transaction is answered in JSON all the same. Alias: `Upstash-Response-Format`",
+      "`resp2`: the bytes of RESP2, not combined with base64; a transaction is always answered in JSON. Alias: `Upstash-Response-Format`",
   },
 ];
 
@@ -74,36 +74,36 @@ const firstArguments: Parameter = {
   in: "path",
   schema: text,
   description:
-    "The first argument, percent-encoded; further ones follow as segments of their own. Behind them come the body, and the query: `NAME=value` is two arguments, `NAME` one",
+    "The first argument, percent-encoded; further arguments are further segments. The body and then the query are appended: `NAME=value` is two arguments, `NAME` one",
 };
 const channel: Parameter = {
   name: "channel",
   in: "path",
   schema: text,
-  description: "A channel; further ones follow as segments of their own",
+  description: "A channel; further channels are further segments",
 };
 const accept: Parameter = { name: "Accept", in: "header", schema: words(EVENTS), isRequired: true };
 
 const word = either(text, number, flag);
-const oneCommand = list(word, { minItems: 1, description: "The name of a command, then its arguments" });
+const oneCommand = list(word, { minItems: 1, description: "The name of a command and its arguments" });
 const result: Answer = {
   status: 200,
-  meaning: "What the command replied",
+  meaning: "The reply of the command",
   content: { [JSON_TYPE]: named("Result"), [RESP2]: anything },
 };
 const results: Answer = {
   status: 200,
-  meaning: "One reply or error for each command, in their order",
+  meaning: "A reply or error for each command, in order",
   content: { [JSON_TYPE]: list(either(named("Result"), named("Error")), { minItems: 1 }), [RESP2]: anything },
 };
 const stream: Answer = {
   status: 200,
-  meaning: "A stream of events, until one side ends it",
+  meaning: "A stream of events until one side closes it",
   content: { [EVENTS]: anything },
 };
 const refused: Answer = {
   status: 400,
-  meaning: "The request or the command is refused; in the form that was asked for",
+  meaning: "The request or the command is refused; in the requested format",
   content: { [JSON_TYPE]: named("Error"), [RESP2]: anything },
 };
 
@@ -120,7 +120,7 @@ function pathCommand(template: string, id: string, parameters: readonly Paramete
     path: openApiPath(template, firstArguments.name),
     parameters: [...parameters, ...storeHeaders],
     ...((method === "post" || method === "put") && {
-      body: bytesBody("Becomes one argument more, as it is, behind those of the path"),
+      body: bytesBody("One argument more, after those of the path"),
     }),
     answers:
       method === "head"
@@ -143,7 +143,7 @@ const batch = bodyCommands(
   {
     ...jsonBody(list(oneCommand, { minItems: 1 })),
     otherTypes: ["application/x-resp2"],
-    description: "Commands in JSON, or as they are sent over TCP",
+    description: "Commands in JSON or in RESP",
   },
   results,
 );
@@ -173,11 +173,11 @@ const descriptions: Readonly<Record<StoreOperationId, Describe>> = {
   subscribeToPatterns: events({
     ...channel,
     name: "pattern",
-    description: "A pattern; further ones follow as segments of their own",
+    description: "A pattern; further patterns are further segments",
   }),
 };
 
-/** PUBLISH has a rule of its own (A7), but is a path command like any other. */
+/** PUBLISH is a path command like any other, but has a rule of its own (A7). */
 const publish: Operation = {
   id: "publishToChannel",
   rule: "A7",
@@ -194,7 +194,7 @@ const publish: Operation = {
   isQueryTokenTaken: true,
 };
 
-/** The weakest token that may run what a path names. Of a path for any command that is a question of the command. */
+/** The weakest token that a path with this command accepts. Paths for any command depend on the command. */
 function tokenOf(name: string | undefined): Operation["token"] {
   const command = name === undefined ? undefined : findCommand(name);
   return command === undefined || command.isForReadOnlyToken ? "read-only" : "standard";
@@ -207,7 +207,7 @@ function operationsOf(row: StoreRoute<StoreOperationId>): readonly Operation[] {
     rule: row.rule,
     summary: capitalized(row.summary),
     answers: [...described.answers, ...refusals(described.method === "head")],
-    // A stream is the command of its name; a segment such as `pipeline` names none.
+    // A stream is the command of its name; a segment such as `pipeline` is no command.
     token: tokenOf(segmentOf(row)),
     isQueryTokenTaken: true,
   }));
@@ -217,8 +217,8 @@ export function describeStore(): AreaDescription {
   return {
     title: "larder: the store",
     description: [
-      "Commands of Redis over HTTP. Every header that begins with `Service-` may begin with `Upstash-` instead.",
-      "PUT is the same as POST everywhere.",
+      "Commands of Redis over HTTP. Every header with the prefix `Service-` may have the prefix `Upstash-` instead.",
+      "PUT does the same as POST on every path.",
       TRANSPORT,
     ].join("\n\n"),
     operations: [...storeRoutes.flatMap(operationsOf), publish],
@@ -227,20 +227,20 @@ export function describeStore(): AreaDescription {
   };
 }
 
-/** Maps and sets are flat lists, doubles are texts: what a client knows from RESP2. */
+/** As in RESP2: maps and sets are flat lists, doubles are strings. */
 const reply: Schema = described(
   orNull(either(text, integer, list(named("Reply")))),
-  "Integers beyond 2^53 and doubles are texts; maps are flat lists",
+  "Integers beyond 2^53 and doubles are strings; maps are flat lists",
 );
 const resultShape = object({ result: named("Reply") });
-const errorShape = object({ error: described(text, "Begins with a code word, such as ERR, WRONGTYPE or NOPERM") });
+const errorShape = object({ error: described(text, "Starts with a code such as ERR, WRONGTYPE or NOPERM") });
 
 function refusals(isHead = false): readonly Answer[] {
   const all = [
-    answer(401, "The token is missing or opens nothing", named("Error")),
-    answer(429, "More requests in a second than the token may make", named("Error")),
-    answer(500, "A fault of the server; its log has the cause", named("Error")),
-    answer(503, "The area starts or stops, or writes are refused for a while", named("Error")),
+    answer(401, "The token is missing or invalid", named("Error")),
+    answer(429, "The limit of requests per second is exceeded", named("Error")),
+    answer(500, "Internal error; the log of the server has the cause", named("Error")),
+    answer(503, "The area is starting or stopping, or temporarily refuses writes", named("Error")),
   ];
   return isHead ? all.map((each) => ({ ...each, content: {} })) : all;
 }

@@ -1,5 +1,5 @@
 /**
- * What the routes of the vector index take and answer, for its OpenAPI
+ * The bodies and answers of the routes of the vector index, for its OpenAPI
  * document: an entry for each row of `vectorRoutes`, by its command.
  */
 import {
@@ -44,17 +44,17 @@ import {
 } from "./schema.ts";
 
 interface Described {
-  /** Absent: a body means nothing. */
+  /** If absent, a body is ignored. */
   readonly body?: RequestBody;
   readonly parameters?: readonly Parameter[];
   readonly result: Schema;
-  /** Refusals besides those that every route may have. */
+  /** Refusals besides those of every route. */
   readonly refusals?: readonly Answer[];
-  /** Its namespace cannot be the default one, so there is no path without. */
+  /** The namespace cannot be the default one, so a path without it does not exist. */
   readonly needsNamespace?: true;
 }
 
-const id = described(either(text, integer), "A number is the text that spells it");
+const id = described(either(text, integer), "A number is the same as its text");
 const ids = either(list(id), id);
 const floats = list(number);
 const sparse = object({ indices: list(integer), values: floats });
@@ -65,18 +65,18 @@ function wordsWithDefault(all: readonly string[]): Schema {
   return { ...words(...all), default: all[0] };
 }
 
-/** What null says as well: that it is not there. */
+/** Optional fields, which may be null instead of absent. */
 function optional(shapes: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, orNull(shape)]));
 }
 
 const include = optional({ includeMetadata: flag, includeVectors: flag, includeData: flag });
-const metadata = described(anyObject, `Nested ${METADATA_DEPTH_MAX} levels at most`);
+const metadata = described(anyObject, `Nested at most ${METADATA_DEPTH_MAX} levels deep`);
 const options = {
   ...include,
   ...optional({
     topK: { ...positive, default: TOP_K },
-    filter: described(text, "A metadata filter; an empty one is none"),
+    filter: described(text, "A metadata filter; empty for no filter"),
     weightingStrategy: words(...weightings),
     fusionAlgorithm: wordsWithDefault(fusions),
   }),
@@ -97,7 +97,11 @@ const scores = either(list(named("Scored")), list(list(named("Scored"))));
 
 const conflict = (meaning: string): Answer => answer(409, meaning, named("Error"));
 const missing = (meaning: string): Answer => answer(404, meaning, named("Error"));
-const tooMany = answer(429, "More than an index may have at a time, or in a day or second", named("Error"));
+const tooMany = answer(
+  429,
+  "A limit of concurrent queries, or of requests per second or day, is exceeded",
+  named("Error"),
+);
 
 /** A route without a description does not compile, nor does a description without a route. */
 const descriptions: Readonly<Record<VectorCommand, Described>> = {
@@ -138,20 +142,23 @@ const descriptions: Readonly<Record<VectorCommand, Described>> = {
           ...optional({
             cursor: described(
               either(text, count),
-              "`nextCursor` of the page before; a number is an offset, and none is the start",
+              "`nextCursor` of the previous page, or a number as an offset; absent for the first page",
             ),
             prefix: text,
           }),
         },
       ),
     ),
-    result: object({ nextCursor: described(text, "Empty at the end"), vectors: list(named("Record")) }),
+    result: object({ nextCursor: described(text, "Empty on the last page"), vectors: list(named("Record")) }),
   },
   random: { result: orNull(named("Record")) },
-  query: { body: oneOrMore(query), result: described(scores, "A list for each query; a single one stands alone") },
+  query: {
+    body: oneOrMore(query),
+    result: described(scores, "A list of lists for a list of queries, otherwise one list"),
+  },
   "query-data": {
     body: oneOrMore(textQuery),
-    result: described(scores, "A list for each query; a single one stands alone"),
+    result: described(scores, "A list of lists for a list of queries, otherwise one list"),
   },
   "resumable-query": {
     body: jsonBody(object({}, { ...vectors, ...options, ...idle })),
@@ -164,12 +171,12 @@ const descriptions: Readonly<Record<VectorCommand, Described>> = {
   "resumable-query-next": {
     body: jsonBody(object({ uuid: text, additionalK: positive })),
     result: list(named("Scored")),
-    refusals: [missing("There is no such query any more")],
+    refusals: [missing("The query does not exist or has expired")],
   },
   "resumable-query-end": {
     body: jsonBody(object({ uuid: text })),
     result: done,
-    refusals: [missing("There is no such query any more")],
+    refusals: [missing("The query does not exist or has expired")],
   },
   info: { result: named("Info") },
   reset: {
@@ -179,16 +186,16 @@ const descriptions: Readonly<Record<VectorCommand, Described>> = {
         name: resetAll.name,
         in: "query",
         schema: words(...resetAll.values),
-        description: "Without a value or `true`: every namespace is emptied, and the path names none",
+        description: "Without a value or `true`: empties every namespace; the path must not name one",
       },
     ],
   },
   "list-namespaces": { result: list(text) },
-  "delete-namespace": { result: done, refusals: [missing("There is no such namespace")], needsNamespace: true },
+  "delete-namespace": { result: done, refusals: [missing("The namespace does not exist")], needsNamespace: true },
   "rename-namespace": {
     body: jsonBody(object({ namespace: text, newNamespace: text }, optional({ deleteExisting: flag }))),
     result: object({ renamed: flag }),
-    refusals: [conflict("There is a namespace of the new name")],
+    refusals: [conflict("A namespace with the new name exists")],
   },
 };
 
@@ -196,15 +203,15 @@ const namespace: Parameter = {
   name: "namespace",
   in: "path",
   schema: text,
-  description: "The namespace, percent-encoded; it may hold slashes",
+  description: "The namespace, percent-encoded; it may contain slashes",
 };
 
 export function describeVector(): AreaDescription {
   return {
     title: "larder: the vector index",
     description: [
-      "The token names the index; paths may also stand behind its name, `/<index>/query`.",
-      "GET, HEAD, POST, PUT and DELETE are the same on every path: a method that reads a body is shown here once, as POST. Fields that are null count as absent, and unknown ones are passed over.",
+      "The token selects the index; paths may also start with its name, `/<index>/query`.",
+      "GET, HEAD, POST, PUT and DELETE do the same on every path; operations with a body are listed once, as POST. Fields that are null count as absent, and unknown fields are ignored.",
       TRANSPORT,
     ].join("\n\n"),
     operations: vectorRoutes.flatMap(operationsOf),
@@ -242,15 +249,15 @@ function operationsOf(route: VectorRoute<VectorCommand>): readonly Operation[] {
 
 function common({ access }: VectorRoute): readonly Answer[] {
   return [
-    answer(400, "The body is no JSON, or the namespace is no text", named("Error")),
-    answer(401, "The token is missing or opens nothing", named("Error")),
-    ...(access === "write" ? [answer(403, "A read-only token may only read", named("Error"))] : []),
+    answer(400, "The body is not JSON, or the namespace is malformed", named("Error")),
+    answer(401, "The token is missing or invalid", named("Error")),
+    ...(access === "write" ? [answer(403, "A read-only token may not change anything", named("Error"))] : []),
     answer(413, "The body is larger than the limit", named("Error")),
-    answer(422, "A field does not say what it should", named("Error")),
+    answer(422, "A field is invalid", named("Error")),
     tooMany,
-    answer(500, "A fault of the server; its log has the cause", named("Error")),
-    answer(502, "What makes vectors of texts fails", named("Error")),
-    answer(503, "The area starts or stops, or writes are refused for a while", named("Error")),
+    answer(500, "Internal error; the log of the server has the cause", named("Error")),
+    answer(502, "The embedding model failed", named("Error")),
+    answer(503, "The area is starting or stopping, or temporarily refuses writes", named("Error")),
   ];
 }
 

@@ -1,11 +1,11 @@
 /**
  * Area A, the store, over HTTP (docs/interface/store.md).
  *
- * In order: method, token, rate, form of the answer, route. What fails before a
- * command has run is answered in JSON whatever form was asked for.
+ * Order of checks: method, token, rate, format of the answer, route. Failures
+ * before a command runs are answered in JSON, whatever format was requested.
  *
  * A route turns a request into one call on `Database` and prints the replies.
- * When the replies are there at once, so is the answer: nothing awaits.
+ * If the replies are available at once, so is the answer, without an await.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -48,26 +48,26 @@ import {
 import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./streams.ts";
 import { type SyncTokens, syncTokenHeader } from "./sync-token.ts";
 
-/** 10 MB, as the plans of the original (A.limits.request). */
+/** 10 MB, as in the plans of the original (A.limits.request). */
 export const REQUEST_BYTES_MAX = 10 * 1024 * 1024;
-/** Room for a value of 100 MB in base64, with some left; far below V8's longest string. */
+/** Enough for a value of 100 MB in base64; far below the longest string of V8. */
 export const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface StoreAreaOptions {
   readonly store: { database(name: string): Database };
   readonly tokens: TokenTable;
   readonly syncTokens: SyncTokens;
-  /** Absent: requests per second are not limited. */
+  /** If absent, requests per second are not limited. */
   readonly limiter?: RateLimiter;
-  /** Whether pages of other origins may ask. */
+  /** Whether pages of other origins may send requests. */
   readonly cors: boolean;
-  /** Whether `_token` in the query counts. URLs end up in other people's logs, so it can be turned off. */
+  /** Whether `_token` in the query is accepted. URLs appear in logs of others, so it can be disabled. */
   readonly queryToken: boolean;
   readonly requestBytesMax: number;
   readonly replyBytesMax: number;
   /** Times heartbeats and slow readers of event streams. */
   readonly clock: Clock;
-  /** What is absent is as in `defaultStreamLimits`. */
+  /** Missing limits are those of `defaultStreamLimits`. */
   readonly streams?: Partial<StreamLimits>;
 }
 
@@ -103,14 +103,14 @@ const commandRoute = storeRoute({
   id: "command",
   rule: "A1",
   template: "/:command/*",
-  summary: "runs a command that the path spells",
+  summary: "runs the command in the path",
   run: runPathCommand,
 });
 const bodyRoute = storeRoute({
   id: "runCommand",
   rule: "A2",
   template: "/",
-  summary: "runs a command that the body spells",
+  summary: "runs the command in the body",
   run: runBodyCommand,
 });
 
@@ -121,35 +121,35 @@ export const storeRoutes = [
     id: "runPipeline",
     rule: "A3",
     template: "/pipeline",
-    summary: "runs commands in their order; others may come in between",
+    summary: "runs commands in order; other commands may run in between",
     run: runPipeline,
   }),
   storeRoute({
     id: "runTransaction",
     rule: "A4",
     template: "/multi-exec",
-    summary: "runs commands as one; one that could not run refuses all",
+    summary: "runs commands as a transaction; a command that cannot run refuses all",
     run: runTransaction,
   }),
   storeRoute({
     id: "monitor",
     rule: "A5",
     template: "/monitor",
-    summary: "tells of every command that is run on the database",
+    summary: "streams the commands that run on the database",
     run: monitorStream,
   }),
   storeRoute({
     id: "subscribe",
     rule: "A6",
     template: "/subscribe/*",
-    summary: "tells of every message of channels",
+    summary: "streams the messages of channels",
     run: subscribeStream,
   }),
   storeRoute({
     id: "subscribeToPatterns",
     rule: "A6",
     template: "/psubscribe/*",
-    summary: "tells of every message of the channels that match patterns",
+    summary: "streams the messages of channels that match patterns",
     run: patternStream,
   }),
 ];
@@ -167,7 +167,7 @@ const REFUSED = "A refused";
 
 const methods: readonly string[] = ["POST", "GET", "PUT", "HEAD"];
 
-/** The last keeps nginx, and proxies that do as it does, from holding events back. */
+/** The last header prevents nginx and similar proxies from buffering events. */
 const streamHeaders: readonly string[] = [
   "Content-Type",
   "text/event-stream",
@@ -225,7 +225,7 @@ export class StoreArea implements HttpService {
     }
   };
 
-  /** What has waited for its turn: the token may be good no more, and the database another one. */
+  /** A request that waited for its turn: its token may be revoked, and the database may be another one. */
   #runLate(request: HttpRequest, head: StoreHead, target: Target): ReturnType<Handler> {
     try {
       const grant = this.#authenticate(head, target);
@@ -241,7 +241,7 @@ export class StoreArea implements HttpService {
     { head, target, grant, database }: { head: StoreHead; target: Target; grant: Grant; database: Database },
   ): HttpReply | HttpStream | Promise<HttpReply> {
     const user = userOf(grant, database);
-    // The token outlives its user by nothing but the command that is deleting it.
+    // A token outlives its user only during the command that deletes the user.
     if (user === undefined) throw unauthorized;
     const format = chooseFormat(head);
     const words = pathWords(target);
@@ -264,7 +264,7 @@ export class StoreArea implements HttpService {
     );
   }
 
-  /** A header decides if there is one; `_token` only counts without it. */
+  /** `_token` is used only if there is no Authorization header. */
   #authenticate({ authorization }: StoreHead, target: Target): Grant {
     const { tokens, queryToken } = this.#options;
     let grant: Grant | undefined;
@@ -287,7 +287,7 @@ export class StoreArea implements HttpService {
     return this.streams.reply({ grant, headers, route, open });
   }
 
-  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  /** A failure of the request as a reply. Rethrows anything else, which is a bug of larder. */
   #refusal(thrown: unknown, head: StoreHead): HttpReply {
     const failure =
       thrown instanceof TransactionDiscarded ? new RequestFailure("bad request", thrown.error.text) : thrown;
@@ -321,7 +321,7 @@ function runCommand(call: StoreCall, words: readonly Bytes[]): Answer | Promise<
   return holding(call, (print) => call.database.command(call.caller, words, print), commandAnswer);
 }
 
-/** Runs something and prints what it answers. An answer that is printed and has to wait, for the journal, counts meanwhile. */
+/** Runs something and prints its answer. A printed answer that waits for the journal is counted while it waits. */
 function holding<Made>(
   call: StoreCall,
   run: (print: (made: Made) => Answer) => Answer | Promise<Answer>,
@@ -392,13 +392,13 @@ function isRunnable(command: BatchCommand): command is readonly Bytes[] {
   return !(command instanceof SpoiltCommand) && command.length > 0;
 }
 
-/** Of a command that has no words, or one that is null. */
+/** The refusal of a command without words, or with a word that is null. */
 function pipelineRefusalOf(command: BatchCommand): Reply {
   if (!(command instanceof SpoiltCommand)) return emptyPipelineCommand;
   return errorReply(new CommandError(wordOfWrongType(malformedCommand, command.wordIndex).text));
 }
 
-/** A4: always JSON (A.response-format). A refused command refuses all, with its own error alone. */
+/** A4: always JSON (A.response-format). A refused command refuses the transaction with its error. */
 function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
   if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
@@ -411,7 +411,7 @@ function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   return holding(call, (printed) => call.database.transaction(call.caller, commands, printed), print);
 }
 
-/** Why a transaction does not run in which some commands could not: the first of them says it. */
+/** The refusal of a transaction with commands that cannot run: that of the first such command. */
 function transactionRefusalOf(commands: readonly BatchCommand[]): RequestFailure {
   const first = commands.find((command) => !isRunnable(command));
   return first instanceof SpoiltCommand
@@ -433,7 +433,7 @@ function readBatch(
 /** So much text is finished at a time, so that the end of a large answer is not one long unit of work. */
 const FINISHED_BYTES = 64 * 1024;
 
-/** Prints replies in their order. One that does not fit in what is left of the budget is an error there (threats A-15). */
+/** Prints replies in order. A reply that exceeds the rest of the budget becomes an error (threats A-15). */
 class BatchPrinter {
   readonly #format: ReplyFormat;
   readonly #bytesMax: number;

@@ -27,7 +27,10 @@ export interface VectorRoute<Command extends string = string> extends Route<Vect
   readonly access: "read" | "write";
 }
 
-/** `run` returns the whole body of the answer. The command is a type, so that a row without a description does not compile. */
+/**
+ * `run` returns the whole body of the answer. The command is a type, so that a row without a description does not
+ * compile.
+ */
 export function vectorRoute<Command extends string>(row: Omit<VectorRoute<Command>, "template">): VectorRoute<Command> {
   return { ...row, template: row.takesNamespace ? `/${row.command}/*` : `/${row.command}` };
 }

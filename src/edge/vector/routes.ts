@@ -1,6 +1,6 @@
 /**
  * All routes of area B, the vector index (docs/interface/vector.md).
- * The methods of a path are all the same: `area.ts` checks them.
+ * All methods of a path do the same; `area.ts` checks them.
  */
 import type { Eventually } from "../../vector/mod.ts";
 import { emptyQueryList, resetAllMalformed, resetOfAllAndOne } from "../errors.ts";
@@ -24,10 +24,10 @@ import { infoView } from "./info-view.ts";
 import { printRange, printRecord, printRecords, printResult, printResumable, printScores } from "./record-json.ts";
 import { type VectorCall, vectorRoute } from "./route.ts";
 
-/** What says no more than that it is done. */
+/** The answer of commands without a result. */
 const success = printResult("Success");
 
-/** The parameter of a reset. */
+/** The query parameter of a reset. */
 export const resetAll: { readonly name: string; readonly values: readonly string[] } = {
   name: "all",
   values: ["true", "false", ""],
@@ -37,7 +37,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "upsert",
-    summary: "stores a record, or a list of them; each replaces the one of its id",
+    summary: "stores a record or a list of records; a record replaces the one with its id",
     takesNamespace: true,
     access: "write",
     run: ({ index, namespace, body, limits }) => done(index.upsert(namespace, readUpsert(body, limits))),
@@ -45,7 +45,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "upsert-data",
-    summary: "the same for texts, which the models of the index turn into vectors",
+    summary: "stores texts, which the models of the index convert to vectors",
     takesNamespace: true,
     access: "write",
     run: ({ index, namespace, body, limits }) => done(index.upsertData(namespace, readUpsertData(body, limits))),
@@ -62,7 +62,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "fetch",
-    summary: "the records of `ids`, null for each that is not there, or those whose ids begin with `prefix`",
+    summary: "returns the records of `ids`, null for missing ones, or those whose ids start with `prefix`",
     takesNamespace: true,
     access: "read",
     run: fetchRecords,
@@ -71,7 +71,7 @@ export const vectorRoutes = [
     rule: "B",
     command: "delete",
     summary:
-      "deletes the records of `ids`, of a `prefix` or of a `filter`, and counts them; ids may also be the whole body",
+      "deletes the records of `ids`, a `prefix` or a `filter` and returns their number; ids may also be the whole body",
     takesNamespace: true,
     access: "write",
     run: ({ index, namespace, body, limits }) =>
@@ -80,7 +80,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B1",
     command: "range",
-    summary: "the records page by page, in the order they came, whatever is deleted between two pages",
+    summary: "lists the records page by page in insertion order, even if records are deleted between two pages",
     takesNamespace: true,
     access: "read",
     run: ({ index, namespace, body, limits }) => printRange(index.range(namespace, readRange(body, limits))),
@@ -88,7 +88,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "random",
-    summary: "any record, or null where there is none",
+    summary: "returns a random record, or null if the namespace is empty",
     takesNamespace: true,
     access: "read",
     run: ({ index, namespace }) => printRecord(index.random(namespace)),
@@ -96,7 +96,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B2",
     command: "query",
-    summary: "the `topK` records nearest to a vector, or a list of such lists for a list of queries",
+    summary: "returns the `topK` records nearest to a vector; for a list of queries, a list of such lists",
     takesNamespace: true,
     access: "read",
     run: ({ index, namespace, body, limits }) =>
@@ -105,7 +105,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "query-data",
-    summary: "the same for texts; `queryMode` names the parts of a HYBRID index that are asked",
+    summary: "returns the `topK` records nearest to a text; `queryMode` selects the parts of a HYBRID index",
     takesNamespace: true,
     access: "read",
     run: ({ index, namespace, body, limits }) =>
@@ -114,7 +114,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "resumable-query",
-    summary: "the first hits of a query, and the `uuid` by which it goes on; it ends after `maxIdle` seconds of rest",
+    summary: "returns the first hits of a query and the `uuid` to continue it; it expires after `maxIdle` idle seconds",
     takesNamespace: true,
     access: "read",
     run: startQuery,
@@ -122,7 +122,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "resumable-query-data",
-    summary: "the same for a text",
+    summary: "returns the first hits of a query by text and the `uuid` to continue it",
     takesNamespace: true,
     access: "read",
     run: startDataQuery,
@@ -130,7 +130,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "resumable-query-next",
-    summary: "the next `additionalK` hits of the query `uuid`",
+    summary: "returns the next `additionalK` hits of the query `uuid`",
     takesNamespace: false,
     access: "read",
     run: continueQuery,
@@ -146,7 +146,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B3",
     command: "info",
-    summary: "what the index is and how much it and its namespaces hold",
+    summary: "returns the definition of the index and the size of its namespaces",
     takesNamespace: false,
     access: "read",
     run: ({ index }) => printResult(infoView(index.info())),
@@ -154,7 +154,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "reset",
-    summary: "empties a namespace, or with `?all` all of them",
+    summary: "empties a namespace; with `?all` all namespaces",
     takesNamespace: true,
     access: "write",
     run: reset,
@@ -162,7 +162,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "list-namespaces",
-    summary: "the names of all namespaces; the default one is the empty name",
+    summary: "lists the names of the namespaces; the default namespace has the empty name",
     takesNamespace: false,
     access: "read",
     run: ({ index }) => printResult(index.namespaceNames()),
@@ -170,7 +170,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "delete-namespace",
-    summary: "deletes a namespace and all it holds",
+    summary: "deletes a namespace and its records",
     takesNamespace: true,
     access: "write",
     run: ({ index, namespace }) => done(index.deleteNamespace(namespace)),
@@ -178,7 +178,7 @@ export const vectorRoutes = [
   vectorRoute({
     rule: "B",
     command: "rename-namespace",
-    summary: "renames `namespace` to `newNamespace`, in place of another only with `deleteExisting`",
+    summary: "renames `namespace` to `newNamespace`; replaces an existing one only with `deleteExisting`",
     takesNamespace: false,
     access: "write",
     run: renameNamespace,
@@ -214,7 +214,7 @@ function reset({ index, namespace, query }: VectorCall): Buffer {
   return success;
 }
 
-/** `?all` has no value, an empty one, or says true or false. Anything else is not taken for either: it cannot be undone. */
+/** `?all` has no value, or is empty, true or false. Other values are refused, because a reset cannot be undone. */
 function asksForAll(query: string): boolean {
   const value = new URLSearchParams(query).get(resetAll.name) ?? "false";
   if (!resetAll.values.includes(value)) throw resetAllMalformed;
@@ -232,7 +232,7 @@ function queriesOf<Query>({ queries }: QueryBatch<Query>): readonly Query[] {
   return queries;
 }
 
-/** Prints an answer at once when it comes. */
+/** Prints an answer as soon as it is there. */
 function printed<Answer>(answer: Eventually<Answer>, print: (answer: Answer) => Buffer): Eventually<Buffer> {
   return answer instanceof Promise ? answer.then(print) : print(answer);
 }

@@ -26,7 +26,7 @@ export const eventRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/wait/:eventId",
-    summary: "a run waits for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
+    summary: "makes a run wait for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
     isRateLimited: false,
     body: "message",
     run: takingSteps(wait),
@@ -36,7 +36,7 @@ export const eventRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/notify/:eventId",
-    summary: "tells all runs that wait for an event; the body is what they are told",
+    summary: "notifies all runs that wait for an event; the body is the data of the event",
     status: 201,
     isRateLimited: true,
     body: "message",
@@ -47,7 +47,7 @@ export const eventRoutes = messagingRows([
     rule: "C3",
     method: "POST",
     template: "/v2/notify/:workflowRunId/:eventId",
-    summary: "tells one run of an event, now or when it waits for it",
+    summary: "notifies one run of an event, now or when the run waits for it",
     status: 201,
     isRateLimited: true,
     body: "message",
@@ -58,7 +58,7 @@ export const eventRoutes = messagingRows([
     rule: "C9",
     method: "GET",
     template: "/v2/waiters/:eventId",
-    summary: "the runs that wait for an event",
+    summary: "lists the runs that wait for an event",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: ({ door, names: [eventId = ""] }) => ({ value: waitersView(door, eventId) }),
@@ -68,7 +68,7 @@ export const eventRoutes = messagingRows([
     rule: "C",
     method: "ANY",
     template: "/v2/workflows/hooks/:userId/:workflowRunId/:eventId",
-    summary: "the same as a notify of one run, for others: it needs no token, and the whole request is what it tells",
+    summary: "notifies one run of an event without a token, as a webhook; the whole request is the data of the event",
     isRateLimited: false,
     isOpen: true,
     body: "message",
@@ -103,19 +103,19 @@ async function notifyRun({ door, names, request }: MessagingCall): Promise<Messa
 async function hook({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [, runId = "", eventId = ""] = names;
   if (door.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
-  const told = Buffer.from(JSON.stringify(requestView(request)));
-  const notified = await door.workflows.notifyRun(runId, eventId, told);
+  const data = Buffer.from(JSON.stringify(requestView(request)));
+  const notified = await door.workflows.notifyRun(runId, eventId, data);
   return { value: notifiedView(notified) };
 }
 
-/** What a run is told of a call of its webhook: enough to build the request again. */
+/** The data of an event from a webhook: the whole request. */
 function requestView({ method, rawHeaders, body, target }: MessagingCall["request"]): object {
   const header = headerLists(rawHeaders);
   return {
     method,
     header,
     ...(body.length === 0 ? {} : { body: body.toString("base64") }),
-    // Who is in front of us says how it was asked.
+    // A proxy in front knows the protocol of the client.
     proto: header["X-Forwarded-Proto"]?.[0] === "https" ? "https" : "http",
     host: header["Host"]?.[0] ?? "localhost",
     url: target,
@@ -135,7 +135,7 @@ function waitersView({ workflows }: MessagingApi, eventId: string): readonly obj
   return workflows.waiters(eventId).map((waiter) => waiterView(waiter, workflows.find(waiter.runId)));
 }
 
-/** C9.waiter. What the run or the wait itself hides is hidden here too. */
+/** C9.waiter. Fields that the run or the wait redacts are redacted here too. */
 function waiterView(waiter: Waiter, run: Run | undefined): object {
   const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
   const redact = joinedRedaction(run?.record.config.redact, hiddenOfWait(waiter)) ?? {};
@@ -149,7 +149,7 @@ function waiterView(waiter: Waiter, run: Run | undefined): object {
   };
 }
 
-/** What is sent on, to the endpoint or with a callback: other names are settings. */
+/** Headers that are forwarded to the endpoint or with a callback; other names are settings. */
 const SENT_ON = /^(?:(?:failure-|callback-)*forward-(.+)|(content-type)|header:(.+))$/;
 
 function headersView(own: readonly string[], redact: Redaction): Record<string, string[]> {

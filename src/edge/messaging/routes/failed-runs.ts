@@ -19,10 +19,10 @@ import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "./dead-letters.ts";
 import { headersOf } from "./publish.ts";
 
 const DELETE_COUNT_DEFAULT = 100;
-/** Runs that one call starts again. */
+/** The most runs that one call starts. */
 export const FAILED_RUN_START_MAX = 50;
-/** By their ids: a page of the list. */
-const AGAIN_IDS_MAX = LETTER_LIST_MAX;
+/** The most runs that one call starts by their ids: a page of the list. */
+const IDS_MAX = LETTER_LIST_MAX;
 
 export const workflowLetterRoutes = messagingRows([
   {
@@ -30,7 +30,7 @@ export const workflowLetterRoutes = messagingRows([
     rule: "C4",
     method: "DELETE",
     template: "/v2/workflows/dlq",
-    summary: `deletes failed workflow runs that the filters mean, ${DELETE_COUNT_DEFAULT} unless \`count\` says otherwise`,
+    summary: `deletes the failed workflow runs that match the filters; \`count\` is ${DELETE_COUNT_DEFAULT} by default`,
     isRateLimited: true,
     run: deleteMany,
   },
@@ -39,7 +39,7 @@ export const workflowLetterRoutes = messagingRows([
     rule: "C5",
     method: "GET",
     template: "/v2/workflows/dlq",
-    summary: "failed workflow runs that the filters mean, page by page",
+    summary: "lists the failed workflow runs that match the filters, page by page",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: list,
@@ -49,7 +49,7 @@ export const workflowLetterRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/workflows/dlq/:dlqId",
-    summary: "a failed workflow run",
+    summary: "returns a failed workflow run",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: async ({ door, names: [id = ""] }) => ({
@@ -72,18 +72,18 @@ export const workflowLetterRoutes = messagingRows([
         rule: "C",
         method: "POST",
         template: `/v2/workflows/dlq/${how}`,
-        summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, ${FAILED_RUN_START_MAX} at most, or ${AGAIN_IDS_MAX} by their ids; headers change their settings`,
+        summary: `starts failed runs as new runs, ${how === "resume" ? "at the step that failed" : "from the first step"}: at most ${FAILED_RUN_START_MAX}, or ${IDS_MAX} if \`dlqIds\` names them; headers change their settings`,
         isRateLimited: true,
-        run: (call) => againMany(call, how),
+        run: (call) => startMany(call, how),
       },
       {
         id: `${how}Run` as const,
         rule: "C",
         method: "POST",
         template: `/v2/workflows/dlq/${how}/:dlqId`,
-        summary: "the same with one",
+        summary: `starts one failed run as a new run, ${how === "resume" ? "at the step that failed" : "from the first step"}; headers change its settings`,
         isRateLimited: true,
-        run: (call) => againOne(call, how),
+        run: (call) => startOne(call, how),
       },
     ]),
   ),
@@ -92,7 +92,7 @@ export const workflowLetterRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/workflows/dlq/callback/:dlqId",
-    summary: "tells of a failure once more, when that has failed",
+    summary: "repeats the call of a failure callback or failure function that failed",
     isRateLimited: true,
     run: async ({ door, names: [id = ""] }) => ({
       value: startedView(await door.workflows.repeatFailureCall(id)),
@@ -103,7 +103,7 @@ export const workflowLetterRoutes = messagingRows([
     rule: "C",
     method: "DELETE",
     template: "/v2/workflows/dlq/callback/:dlqId",
-    summary: "tells nobody of a failure any more",
+    summary: "cancels the calls of a failure callback or failure function",
     status: 302,
     isRateLimited: true,
     async run({ door, names: [id = ""] }) {
@@ -146,13 +146,13 @@ async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswe
   return ok;
 }
 
-async function againMany(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
+async function startMany(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, FAILED_RUN_START_MAX);
   const { door } = call;
   const overrides = readOverrides(headersOf(call), call);
   const idCount = new Set(filter.ids).size;
-  if (idCount > AGAIN_IDS_MAX) {
-    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${AGAIN_IDS_MAX} at most`);
+  if (idCount > IDS_MAX) {
+    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${IDS_MAX} at most`);
   }
   const count = page.countMax ?? FAILED_RUN_START_MAX;
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
@@ -165,7 +165,7 @@ async function againMany(call: MessagingCall, how: "resume" | "restart"): Promis
   return { value: { cursor: found.cursor, workflowRuns } };
 }
 
-async function againOne(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
+async function startOne(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
   const { door, names } = call;
   const [id = ""] = names;
   letterOf(door, id);
@@ -182,7 +182,7 @@ function readBulk(
   return { filter: ofRuns(filter), page: readBulkPage(parameters, countMax) };
 }
 
-/** Other dead letters are none of these. */
+/** Restricts a filter to the dead letters of runs. */
 function ofRuns(filter: Filter): Filter {
   return { ...filter, runs: filter.runs ?? {} };
 }

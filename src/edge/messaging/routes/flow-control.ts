@@ -11,7 +11,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C17",
     method: "GET",
     template: "/v2/flowControl",
-    summary: "all flow-control keys, or with `search` those whose name contains it",
+    summary: "lists the flow-control keys; with `search` those whose names contain it",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: list,
@@ -21,7 +21,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/flowControl/:flowControlKey",
-    summary: "a flow-control key",
+    summary: "returns a flow-control key",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: get,
@@ -31,7 +31,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C13",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/pause",
-    summary: "holds the messages of a key",
+    summary: "pauses a key: its messages wait",
     isRateLimited: true,
     run: change((call, key) => call.door.pauseFlowKey(key, true)),
   },
@@ -40,7 +40,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/resume",
-    summary: "lets them go on",
+    summary: "resumes a key",
     isRateLimited: true,
     run: change((call, key) => call.door.pauseFlowKey(key, false)),
   },
@@ -49,7 +49,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C12",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/pin",
-    summary: "sets `parallelism`, or `rate` and `period` in seconds, against what messages say",
+    summary: "pins `parallelism`, or `rate` and `period` in seconds, whatever messages set",
     isRateLimited: true,
     run: change(pin),
   },
@@ -58,7 +58,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/unpin",
-    summary: "lets messages say again: `parallelism=true`, `rate=true`",
+    summary: "lets messages set the limits again: `parallelism=true`, `rate=true`",
     isRateLimited: true,
     run: change(unpin),
   },
@@ -67,7 +67,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C10",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/resetRate",
-    summary: "begins a new window of the rate",
+    summary: "starts a new period of the rate",
     isRateLimited: true,
     run: change((call, key) => call.door.resetFlowKey(key, false)),
   },
@@ -76,7 +76,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C18",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/reset",
-    summary: "the same, and forgets the calls under way",
+    summary: "starts a new period of the rate and no longer counts the calls in progress",
     isRateLimited: true,
     run: change((call, key) => call.door.resetFlowKey(key, true)),
   },
@@ -85,7 +85,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C19",
     method: "GET",
     template: "/v2/globalParallelism",
-    summary: "how many deliveries may be under way, and how many are",
+    summary: "returns the limit of concurrent deliveries and their number",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: getParallelism,
@@ -95,7 +95,7 @@ export const flowControlRoutes = messagingRows([
     rule: "C7",
     method: "GET",
     template: "/v2/keys/rotate",
-    summary: "how many messages wait because of the key `flowControlKey`",
+    summary: "returns the number of messages that wait for the key `flowControlKey`",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: getWaitlist,
@@ -114,7 +114,7 @@ function get({ door, names }: MessagingCall): MessagingAnswer {
   return { value: flowKeyView(key) };
 }
 
-/** C7: its path has no place for the key, so it stands in the query. */
+/** C7: the path has no place for the key, so the key is in the query. */
 function getWaitlist({ door, query }: MessagingCall): MessagingAnswer {
   const name = new Parameters(query).text("flowControlKey");
   if (name === undefined) throw badRequest("flowControlKey is missing in the query");

@@ -21,7 +21,7 @@ export const groupRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/topics",
-    summary: "all URL groups",
+    summary: "lists the URL groups",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: ({ door }) => ({ value: door.groups.map(groupView) }),
@@ -31,7 +31,7 @@ export const groupRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/topics/:urlGroupName",
-    summary: "a URL group",
+    summary: "returns a URL group",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: getGroup,
@@ -41,7 +41,7 @@ export const groupRoutes = messagingRows([
     rule: "C16",
     method: "PATCH",
     template: "/v2/topics/:urlGroupName",
-    summary: "sets the headers that every message to the group has: `{headers: {name: value or list}}`",
+    summary: "sets the headers of every message to the group: `{headers: {name: value or list}}`",
     isRateLimited: true,
     run: setHeaders,
   },
@@ -60,7 +60,7 @@ export const groupRoutes = messagingRows([
     method: "POST",
     template: "/v2/topics/:urlGroupName/endpoints",
     summary:
-      "adds endpoints, `{endpoints: [{url, name}]}`, or changes those with the same url or name; creates the group",
+      "adds endpoints, `{endpoints: [{url, name}]}`, or replaces those with the same url or name; creates the group if needed",
     isRateLimited: true,
     run: addEndpoints,
   },
@@ -69,7 +69,7 @@ export const groupRoutes = messagingRows([
     rule: "C",
     method: "DELETE",
     template: "/v2/topics/:urlGroupName/endpoints",
-    summary: "removes endpoints by url or by name; the group goes with the last",
+    summary: "removes endpoints by url or name; removing the last one deletes the group",
     isRateLimited: true,
     run: removeEndpoints,
   },
@@ -139,7 +139,7 @@ function getGroup({ door, names }: MessagingCall): MessagingAnswer {
   return { value: groupView(group) };
 }
 
-/** A group that does not exist is deleted already. */
+/** Succeeds if the group does not exist. */
 async function deleteGroup({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [name = ""] = names;
   await door.deleteGroup(name);
@@ -159,7 +159,7 @@ async function setHeaders({ door, names, request }: MessagingCall): Promise<Mess
 function readHeader([name, value]: [string, unknown]): readonly [string, string | readonly string[]] {
   checkHeaderName(name);
   const lowerName = name.toLowerCase();
-  // Every message has its own Content-Type; a group may well have one for those that have none.
+  // A message has its own Content-Type; that of the group is for messages without one.
   if (lowerName !== "content-type" && !isForwarded(lowerName)) {
     throw badRequest(`Invalid value for headers: ${canonicalName(name)} is set by the delivery itself`);
   }

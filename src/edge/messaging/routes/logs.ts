@@ -15,7 +15,7 @@ export const logRoutes = messagingRows([
     rule: "C6",
     method: "GET",
     template: "/v2/logs",
-    summary: "log entries that the filters mean, page by page, the latest first",
+    summary: "lists the log entries that match the filters, page by page, latest first",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: (call) => list(call, { field: "logs", countDefault: 100, cancelled: "CANCELLED" }),
@@ -25,14 +25,14 @@ export const logRoutes = messagingRows([
     rule: "C6",
     method: "GET",
     template: "/v2/events",
-    summary: "the same under its old name: the list is called `events`, and CANCELLED is spelled CANCELED",
+    summary: "lists log entries under the old name: the list is called `events`, and CANCELLED is spelled CANCELED",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: (call) => list(call, { field: "events", countDefault: LOG_LIST_MAX, cancelled: "CANCELED" }),
   },
 ]);
 
-/** In what the two lists differ. */
+/** The differences between the two lists. */
 interface Form {
   readonly field: "logs" | "events";
   readonly countDefault: number;
@@ -54,7 +54,7 @@ async function list(
   return { value: { cursor, [field]: views } };
 }
 
-/** A page whose bodies are too large together is asked for again, shorter. */
+/** Reads a page; if its bodies are too large together, reads a shorter one. */
 export async function readWithinBytes(door: MessagingApi, filter: Filter, page: Page): Promise<LogPage> {
   const found = await door.logs(filter, page);
   const count = fittingCount(found.entries);

@@ -5,7 +5,7 @@ import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 import { messageView } from "../views/messages.ts";
 
-/** What one call cancels when it says a count at all. */
+/** The most messages that one call with a count cancels. */
 export const MESSAGE_CANCEL_MAX = 500;
 
 export const messageRoutes = messagingRows([
@@ -14,7 +14,7 @@ export const messageRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/messages/:messageId",
-    summary: "a message, with what it waits for; a finished one for a minute",
+    summary: "returns a message and the reason that it waits; a finished message is found for a minute",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: getMessage,
@@ -33,7 +33,7 @@ export const messageRoutes = messagingRows([
     rule: "C",
     method: "DELETE",
     template: "/v2/messages",
-    summary: "cancels all messages that the filters mean; without filters all",
+    summary: "cancels the messages that match the filters; all of them without filters",
     isRateLimited: true,
     run: cancelMessages,
   },

@@ -17,7 +17,7 @@ import { type MessagingAnswer, type MessagingCall, messagingRows } from "../rout
 
 /** C.limits.batch-answer */
 const BATCH_ANSWER_BYTES_MAX = 100 * 1024 * 1024;
-/** What an entry of an answer has beside its URL: field names, an id, a flag. */
+/** The bytes of an entry of an answer without its URL: field names, an id, a flag. */
 const ENTRY_BYTES_MAX = 120;
 
 export const publishRoutes = messagingRows([
@@ -38,7 +38,7 @@ export const publishRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/enqueue/:queueName/*",
-    summary: "the same through a queue, which is created if there is none",
+    summary: "publishes the body through a queue, which is created if it does not exist",
     repeatStatus: 202,
     isRateLimited: false,
     body: "message",
@@ -49,7 +49,7 @@ export const publishRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/batch",
-    summary: "publishes a list of `{destination, headers, body, queue}`, all of them or none",
+    summary: "publishes a list of `{destination, headers, body, queue}`: all of them or none",
     isRateLimited: false,
     body: "batch",
     run: takingSteps(publishBatch),
@@ -71,7 +71,7 @@ function readOptionsOf(call: MessagingCall): PublishOptions {
   return readPublishOptions(headersOf(call), call);
 }
 
-/** What headers and query say, of which the headers win. */
+/** The settings of headers and query; headers take precedence. */
 export function headersOf({ head, request, ownQuery, isAuthorizationOurs }: MessagingCall): RequestHeaders {
   const own = withDefaults(head.own, ownQuery.own);
   const given = { own, contentType: head.contentType, trace: traceOfRequest(request, head) };
@@ -121,7 +121,7 @@ function entryOf({ messageId, url, isDeduplicated, run }: Published): unknown {
   };
 }
 
-/** Refuses a batch whose answer would be too large before anything of it is stored (threats C-22). */
+/** Refuses a batch whose answer would be too large, before any of it is stored (threats C-22). */
 function checkAnswerSize({ door }: MessagingCall, requests: readonly PublishRequest[]): void {
   let bytes = 0;
   const ofGroup = new Map<string, number>();

@@ -29,21 +29,21 @@ import { readWithinBytes } from "./logs.ts";
 const RUN_COUNT_MAX = 10;
 const EVENT_COUNT_DEFAULT = 100;
 export const RUN_EVENT_LIST_MAX = 1_000;
-/** Of so many runs the log is read for a page. */
+/** The most runs whose logs are read for a page. */
 const LOGS_MAX = 100;
-/** Entries of the log that are asked for at once. */
+/** The entries that one query of the log returns at most. */
 const LOG_PAGE = 1_000;
-/** Messages that one query names. */
+/** The most messages that one query names. */
 const MESSAGES_PER_QUERY = 500;
 
-const SAME = "the same under another name";
+const SAME = "same as `/v2/workflows/logs`";
 
 export const runLogRoutes = (
   [
     [
       "listRunLogs",
       "logs",
-      "with `groupBy=workflowRunId` runs with their steps, ten at most, the latest first; without it what happened to their messages",
+      `with \`groupBy=workflowRunId\`: lists runs with their steps, latest first, at most ${RUN_COUNT_MAX}; without it: lists the log entries of the messages of runs`,
     ],
     ["listRunEvents", "events", SAME],
     ["listRunMessageLogs", "messageLogs", SAME],
@@ -79,7 +79,7 @@ async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters):
   const runs: object[] = [];
   let cursor = parameters.text("cursor");
   let bytes = 0;
-  // One after the other: each may take many entries of the log. A page that took too much ends early.
+  // One at a time, because each may need many entries of the log. A page that becomes too large ends early.
   for (let reads = 0; reads < LOGS_MAX && runs.length < count && bytes < LIST_BYTES_MAX; reads += 1) {
     const page = door.workflows.list(filter.runs, { count: 1, ...(cursor === undefined ? {} : { cursor }) });
     cursor = page.cursor;
@@ -111,7 +111,7 @@ function bodyBytes(entries: readonly LogEntry[]): number {
   return bytes;
 }
 
-/** What runs that this one invoked began with, by their ids: they are gone from memory when those have ended. */
+/** The first messages of the runs that this run invoked, by run id. Memory has them only until those runs end. */
 async function invokedBy(door: MessagingApi, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
   const invoked = new Map<string, LoggedMessage>();
   const runs = [...children];

@@ -16,11 +16,11 @@ import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { headersOf } from "./publish.ts";
 
-/** What one call cancels when it does not say a count, and when it does. */
+/** The most runs that one call cancels, without a count and with one. */
 const CANCEL_COUNT_DEFAULT = 100;
 export const RUN_CANCEL_MAX = 500;
 
-/** What every start is read with: the first of a name counts. */
+/** Precedes the headers of every start: the first header of a name counts. */
 const INIT = ["workflow-init", "true"];
 
 export const runRoutes = messagingRows([
@@ -29,7 +29,7 @@ export const runRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/trigger/*",
-    summary: "starts a workflow run at a URL; the body is what it begins with",
+    summary: "starts a workflow run at a URL; the body is its initial payload",
     isRateLimited: false,
     takesQueryToken: true,
     body: "message",
@@ -40,7 +40,7 @@ export const runRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/batch/trigger",
-    summary: "starts workflow runs from a list of `{destination, headers, body}`, all of them or none",
+    summary: "starts workflow runs from a list of `{destination, headers, body}`: all of them or none",
     status: 201,
     isRateLimited: false,
     body: "batch",
@@ -51,7 +51,7 @@ export const runRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/workflows/runs/:workflowRunId",
-    summary: "all entries of a run that goes on, in their order",
+    summary: "lists the entries of an active run, in order",
     isForReadOnlyToken: true,
     isRateLimited: false,
     run: getEntries,
@@ -62,7 +62,7 @@ export const runRoutes = messagingRows([
     method: "DELETE",
     template: "/v2/workflows/runs/:workflowRunId",
     summary:
-      "cancels a run; with `cancel=false` its endpoint says that it has finished, and the body is what came of it",
+      "cancels a run; with `cancel=false` its endpoint reports that the run has finished, and the body is the result",
     isRateLimited: false,
     body: "message",
     run: endRun,
@@ -72,7 +72,7 @@ export const runRoutes = messagingRows([
     rule: "C",
     method: "DELETE",
     template: "/v2/workflows/runs",
-    summary: `cancels all runs that the filters mean, ${CANCEL_COUNT_DEFAULT} unless \`count\` says otherwise; without filters all`,
+    summary: `cancels the runs that match the filters, or any without filters; \`count\` is ${CANCEL_COUNT_DEFAULT} by default`,
     isRateLimited: true,
     run: cancelRuns,
   },
@@ -117,7 +117,7 @@ function startedView(outcome: PublishOutcome | undefined): object {
   };
 }
 
-/** Endpoints get their entries as they are; who only reads sees what is hidden as everywhere else. */
+/** Endpoints get their entries unchanged; a read-only token gets them redacted, as everywhere else. */
 async function getEntries({ door, names, isReadOnly }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   const entries = await door.workflows.entries(id, { isRedacted: isReadOnly });

@@ -6,7 +6,7 @@ import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../
 import { scheduleView } from "../views/management.ts";
 import { headersOf } from "./publish.ts";
 
-/** `POST /v2/schedules/https://a.b/pause` is a schedule for that URL: there the path is one identifier and the word. */
+/** `POST /v2/schedules/https://a.b/pause` creates a schedule for that URL, so a POST pauses only by an identifier. */
 const pausing = (
   [
     ["PATCH", ""],
@@ -19,7 +19,7 @@ const pausing = (
       rule: "C",
       method,
       template: "/v2/schedules/:scheduleId/pause",
-      summary: "stops a schedule from firing; what it misses is not made up for",
+      summary: "pauses a schedule; times that pass meanwhile are skipped",
       isRateLimited: true,
       ...(method === "POST" && { isForIdentifiersOnly: true }),
       run: (call) => setPaused(call, true),
@@ -29,7 +29,7 @@ const pausing = (
       rule: "C",
       method,
       template: "/v2/schedules/:scheduleId/resume",
-      summary: "lets it fire again",
+      summary: "resumes a schedule",
       isRateLimited: true,
       ...(method === "POST" && { isForIdentifiersOnly: true }),
       run: (call) => setPaused(call, false),
@@ -44,7 +44,7 @@ export const scheduleRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/schedules",
-    summary: "all schedules",
+    summary: "lists the schedules",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: ({ door }) => ({ value: door.schedules.map(scheduleView) }),
@@ -54,7 +54,7 @@ export const scheduleRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/schedules/:scheduleId",
-    summary: "a schedule",
+    summary: "returns a schedule",
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: getSchedule,
@@ -74,7 +74,7 @@ export const scheduleRoutes = messagingRows([
     method: "POST",
     template: "/v2/schedules/*",
     summary:
-      "publishes the body to a URL or a URL group whenever Cron says; replaces the schedule of the same Schedule-Id",
+      "publishes the body to a URL or a URL group at the times of Cron; replaces the schedule with the same Schedule-Id",
     isRateLimited: true,
     body: "message",
     run: putSchedule,

@@ -1,4 +1,4 @@
-/** Signing keys (C.signing-keys). A read-only token sees none (threats C-20). */
+/** Signing keys (C.signing-keys). A read-only token may not see them (threats C-20). */
 import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 
 export const signingKeyRoutes = messagingRows([
@@ -7,7 +7,7 @@ export const signingKeyRoutes = messagingRows([
     rule: "C",
     method: "GET",
     template: "/v2/keys",
-    summary: "the signing keys, `current` and `next`",
+    summary: "returns the signing keys, `current` and `next`",
     isRateLimited: true,
     run: ({ door }) => ({ value: keysView(door.signingKeys) }),
   },
@@ -16,7 +16,7 @@ export const signingKeyRoutes = messagingRows([
     rule: "C",
     method: "POST",
     template: "/v2/keys/rotate",
-    summary: "makes `next` the current one, and a fresh one next",
+    summary: "makes the `next` key the `current` one and creates a new `next` key",
     isRateLimited: true,
     run: rotate,
   },

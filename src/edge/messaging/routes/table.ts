@@ -1,6 +1,6 @@
 /**
  * All routes of area C, messaging (docs/interface/messaging.md, workflows.md). A
- * row carries the number of its route there, or `C` for one without a number.
+ * row has the number of its route there, or `C` if it has no number.
  */
 
 import { deadLetterRoutes } from "./dead-letters.ts";

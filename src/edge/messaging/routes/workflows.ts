@@ -1,4 +1,4 @@
-/** Routes of workflows, and the old chat proxy, which there is none of: 501. */
+/** Routes of workflows. The old chat proxy is not implemented (501). */
 import { chatNotAvailable } from "../../errors.ts";
 import { messagingRows } from "../route.ts";
 import { eventRoutes } from "./events.ts";
