@@ -164,7 +164,7 @@ export interface CommandFacts extends RowFacts {
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
   /** True if a client may send it over TCP before login. */
-  readonly isForStrangers: boolean;
+  readonly isAvailableBeforeLogin: boolean;
   /** True if it is not queued between MULTI and EXEC. */
   readonly isUnqueued: boolean;
   readonly isForTransactions: boolean;

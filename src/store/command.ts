@@ -88,7 +88,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     notifiesMisses: row.notifiesMisses ?? !has("write"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
-    isForStrangers: has("no_auth") || has("before-login"),
+    isAvailableBeforeLogin: has("no_auth") || has("before-login"),
     isUnqueued: has("unqueued"),
     isForTransactions: !has("no-transaction"),
     isForListeners: has("while-listening"),

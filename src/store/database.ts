@@ -215,7 +215,7 @@ export class Database implements SessionHost {
   }
 
   /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
-  inItsTurn(request: CommandRequest, task: () => void): void {
+  runInTurn(request: CommandRequest, task: () => void): void {
     const { turn } = this;
     const isHeavy = this.isHeavy(request);
     if (isHeavy || !turn.mayRun) {

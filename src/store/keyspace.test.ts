@@ -184,11 +184,12 @@ test("random programs leave the tables of a keyspace consistent, and so does the
     for (const command of drawProgram(hashFamily, { seed, extensions: true }).steps.flat()) session.call(...command);
     for (const store of [session.store, replayed(session.journal.frames), replayed(session.store.dump())]) {
       const { entries, expiries, fieldExpiryKeys } = store.database("main").keyspace;
-      for (const key of expiries.keys()) assert.ok(entries.has(key), `seed ${seed}: what expires is there: ${key}`);
+      for (const key of expiries.keys())
+        assert.ok(entries.has(key), `seed ${seed}: a key with an expiry exists: ${key}`);
       const expiring = new Set<string>();
       for (const [key, value] of entries.entries()) {
         if (!(value instanceof HashValue)) continue;
-        assert.ok(value.size > 0, `seed ${seed}: there is no empty hash: ${key}`);
+        assert.ok(value.size > 0, `seed ${seed}: a hash is not empty: ${key}`);
         if (value.hasExpiries) expiring.add(key);
       }
       assert.deepEqual(new Set(fieldExpiryKeys.keys()), expiring, `seed ${seed}`);

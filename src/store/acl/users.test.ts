@@ -121,7 +121,7 @@ test("A-06: users, tokens and logs of two databases are independent", () => {
   assert.equal((run(other, "ACL LOG") as readonly Reply[]).length, 0);
   const foreign = String(run(one, "ACL GENTOKEN ann"));
   run(other, `ACL SETUSER ann >${foreign}`);
-  assert.equal(other.users.tokenDigestsOf("ann").length, 2, "a token of another database is a password and no more");
+  assert.equal(other.users.tokenDigestsOf("ann").length, 2, "a token of another database is only a password");
 });
 
 test("a deleted user may do nothing, even in sessions that hold it", () => {

@@ -9,7 +9,7 @@ import { findCommand } from "./table.ts";
 export function answerBeforeLogin(session: Session, words: CommandRequest): Reply {
   const command = findCommand(words[0] ?? "");
   const { runInSession } = command ?? {};
-  if (command === undefined || !command.isForStrangers || runInSession === undefined)
+  if (command === undefined || !command.isAvailableBeforeLogin || runInSession === undefined)
     return errorReply(noAuthentication);
   const { arity } = command;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) return errorReply(wrongArity(command.fullName));

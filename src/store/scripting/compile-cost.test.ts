@@ -41,13 +41,13 @@ const jumps = (line: number): string =>
 
 const refused: readonly [name: string, source: string, fault: string][] = [
   ["one chain of and", filled("local a local x=a", " and a"), jumps(1)],
-  ["one chain of or, on lines of its own", filled("local a local x=a", "\nor a"), jumps(20_001)],
-  ["chains in brackets, one around the other", filled("local a local x=", "((a and a) or a) and ", "a"), jumps(1)],
+  ["one chain of or, one per line", filled("local a local x=a", "\nor a"), jumps(20_001)],
+  ["chains in nested brackets", filled("local a local x=", "((a and a) or a) and ", "a"), jumps(1)],
   ["an if of many branches", filled("local a if a then", " elseif a then", " end"), jumps(1)],
   ["a loop of many breaks", filled("local a while a do", " if a then break end", " end"), jumps(1)],
   ["nested ifs, each at the end of a branch", `local a ${branches(74)}`, jumps(1)],
   [
-    "names of nobody in functions in functions",
+    "unknown names in nested functions",
     filled(nested, "Q=Q ", "end ".repeat(150)),
     "line 1: too many names with too many locals in scope",
   ],
@@ -76,7 +76,7 @@ const fine: readonly [name: string, source: string][] = [
     `if a then ${"elseif a and b or c and d or e and f or g and h or i and j or k then b() ".repeat(2_000)} end`,
   ],
   ["a loop of 2,000 breaks", `while a do ${"if a then break end ".repeat(2_000)} end`],
-  ["what is no Lua", filled("end end ) ] } until ", "end ) else break elseif ")],
+  ["a source that is not Lua", filled("end end ) ] } until ", "end ) else break elseif ")],
 ];
 
 for (const [name, source] of fine)

@@ -80,7 +80,7 @@ redis.register_function('next', function() count = count + 1 return count end)`;
 test("A-06: state left by a function is visible to no other database and no other user", () => {
   const { store, database } = open();
   const other = store.database("other");
-  const somebody: User = { ...defaultUser, name: "somebody" };
+  const ann: User = { ...defaultUser, name: "ann" };
   const as = (user: User): Caller => ({ ...testCaller, user });
   for (const one of [database, other]) run(one, ["FUNCTION", "LOAD", COUNTING]);
   const next = (one: Database, user: User): Reply => run(one, ["FCALL", "next", "0"], as(user));
@@ -88,9 +88,9 @@ test("A-06: state left by a function is visible to no other database and no othe
   assert.equal(next(database, defaultUser), 1);
   assert.equal(next(database, defaultUser), 2);
   assert.equal(next(other, defaultUser), 1);
-  assert.equal(next(database, somebody), 1);
+  assert.equal(next(database, ann), 1);
   // A new user with the same name is another user.
-  assert.equal(next(database, { ...somebody }), 1);
+  assert.equal(next(database, { ...ann }), 1);
   assert.equal(next(database, defaultUser), 3);
 });
 

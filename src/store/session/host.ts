@@ -27,7 +27,7 @@ export interface SessionHost extends CommandHost {
   /** Whether a request must wait for its turn because its command is expected to take long. */
   mustWait(request: CommandRequest): boolean;
   /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
-  inItsTurn(request: CommandRequest, task: () => void): void;
+  runInTurn(request: CommandRequest, task: () => void): void;
   /** The command that a session may queue for a transaction, or why it may not. */
   admit(caller: Caller, request: CommandRequest): CommandFacts | CommandError;
   /** Why none of these commands may run now, as part of the running unit of work, which is that of EXEC. */

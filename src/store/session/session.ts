@@ -284,9 +284,9 @@ export class Session implements Caller, ReplyTaker {
   }
 
   /** The rights of the user changed, or it was deleted. */
-  userChanged({ isAsking }: { readonly isAsking: boolean }): void {
+  userChanged({ isOwnChange }: { readonly isOwnChange: boolean }): void {
     if (this.user.isDeleted !== true && !this.listening.isRefused) return;
-    if (isAsking) {
+    if (isOwnChange) {
       // A session that did this to itself still gets the reply.
       this.end();
       this.#soon(() => this.kill());
@@ -306,7 +306,7 @@ export class Session implements Caller, ReplyTaker {
       if (!this.#isWaiting && !this.#isClosed) this.peer.resume();
     };
     // Many sessions may have waited for the end of the pause.
-    this.#soon(() => this.database.inItsTurn(words, goOn));
+    this.#soon(() => this.database.runInTurn(words, goOn));
   }
 
   /** Computes `#isPlain` after a change: keeps (3). */

@@ -58,10 +58,10 @@ export class Sessions {
     for (const session of [...this.#byId.values()]) session.kill();
   }
 
-  /** The rights of these users changed, or they were deleted. `asking`: the session that did it. */
-  usersChanged(names: readonly Bytes[], asking: Session | undefined): void {
+  /** The rights of these users changed, or they were deleted. `changedBy`: the session that did it. */
+  usersChanged(names: readonly Bytes[], changedBy: Session | undefined): void {
     for (const session of [...this.#byId.values()])
-      if (names.includes(session.user.name)) session.userChanged({ isAsking: session === asking });
+      if (names.includes(session.user.name)) session.userChanged({ isOwnChange: session === changedBy });
   }
 
   get pauseKind(): PauseKind | undefined {

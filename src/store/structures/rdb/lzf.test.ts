@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { lzfDecompress } from "./lzf.ts";
 
 const rows: readonly (readonly [what: string, hex: string, length: number, text: string | undefined])[] = [
-  ["bytes as they are", "02616263", 3, "abc"],
+  ["literal bytes", "02616263", 3, "abc"],
   ["a repetition that overlaps itself", "0061e04800", 82, "a".repeat(82)],
   ["a short repetition", "02616263200200", 6, undefined],
   ["abc three times", "026162638002", 9, "abcabcabc"],
