@@ -1,17 +1,17 @@
 /**
- * Where rows become nodes: another thread (`graph-builder.ts`) or the caller's
- * own (`inline-graph-builder.ts`).
+ * The interface of what turns rows into nodes: another thread
+ * (`graph-builder.ts`) or the caller's thread (`inline-graph-builder.ts`).
  */
 import type { GraphKernel } from "./graph-kernel.ts";
 import type { RowBatch } from "./graph-writer.ts";
 
-/** What the owner of a graph is notified of. Never while it is calling the queue. */
+/** Events for the owner of a graph, never during its own call of the queue. */
 export interface BuildEvents {
-  /** A batch became nodes. Batches come back in the order in which they went, each once. */
+  /** A batch became nodes. Batches come back in the order in which they were sent, each once. */
   built(batch: RowBatch): void;
-  /** The queue is about to build and takes batches now. */
+  /** The queue is ready to build and takes batches now. */
   wanted(): void;
-  /** Whoever wrote is gone, perhaps in the middle of a node. Batches that are under way do not come back. */
+  /** The writer has ended, perhaps in the middle of a node. Batches in progress do not come back. */
   lost(): void;
 }
 
@@ -19,13 +19,13 @@ export interface BuildEvents {
 export interface BuildHandle {
   /** The batch belongs to the queue until it comes back. */
   build(batch: RowBatch): void;
-  /** Nothing is heard from it any more. */
+  /** No event follows. */
   close(): void;
 }
 
 export interface GraphBuildQueue {
-  /** From now on only the queue writes nodes. Undefined: the queue has given up, nothing is built any more. */
+  /** From now on only the queue writes nodes. Undefined if the queue has given up and builds nothing any more. */
   open(kernel: GraphKernel, events: BuildEvents): BuildHandle | undefined;
-  /** Somebody waits: a queue that builds only on demand builds everything now. */
+  /** A caller waits: a queue that builds only on demand builds everything now. */
   finish(): void;
 }

@@ -1,11 +1,10 @@
 /**
- * The graph of a namespace over its generations. Nodes of records that went or
- * changed stay in the memory as ways for the walk; when they are too many, the
- * graph is built anew beside the old one, which answers until the new one has
- * caught up. Meanwhile the old one gets no new nodes: what would have become one
- * is pending, and all of the builder's time goes into the new one. Otherwise
- * records that are written again and again would make the old one grow faster
- * than the new one comes.
+ * The graph of a namespace over its generations. Nodes of removed or changed
+ * records stay in memory as paths for the walk. When there are too many, a new
+ * graph is built next to the old one, which answers until the new one has caught
+ * up. Meanwhile the old one gets no new nodes: new records are pending, and the
+ * builder spends all its time on the new graph. Otherwise records that are
+ * written repeatedly would make the old one grow faster than the new one.
  */
 import { nextTurn } from "../../kernel/turn.ts";
 import type { GraphBuildQueue } from "./build-queue.ts";
@@ -15,12 +14,12 @@ import { GraphGeneration } from "./graph-generation.ts";
 import { GraphKernel } from "./graph-kernel.ts";
 import { grown } from "./record-set.ts";
 
-/** Dead nodes for each live one from which a graph is built anew. bench/graph.bench.ts */
+/** A graph is built again when it has this many dead nodes for each live one. bench/graph.bench.ts */
 const DEAD_SHARE_MAX = 0.5;
 const DEAD_MIN = 1_024;
-/** The new generation takes over when it has at most so many more pending records than the old one. */
+/** The new generation takes over when it has at most this many more pending records than the old one. */
 const LAG_MAX = 1_024;
-/** Nodes that are written to a file in one turn. */
+/** Nodes written to a file in one turn. */
 const SAVE_NODES = 2_048;
 
 export interface BuiltGraphParts {
@@ -37,11 +36,11 @@ export class BuiltGraph implements NamespaceGraph {
   readonly #options: GraphOptions;
   readonly #onClosed: (graph: BuiltGraph) => void;
   #current: GraphGeneration;
-  /** What is being built to replace it. */
+  /** The generation that is being built to replace it. */
   #next: GraphGeneration | undefined;
   #versions: Float64Array;
   #waiting: (() => void)[] = [];
-  /** False: there was no memory for a second generation, or nobody to write it. */
+  /** False if there was no memory for a second generation, or no writer. */
   #canReplace = true;
   #isClosed = false;
 
@@ -144,7 +143,7 @@ export class BuiltGraph implements NamespaceGraph {
     if (this.#next === undefined && this.#canReplace) this.#startNext();
   }
 
-  /** A node that was half written is in nobody's way, but who knows what stopped the writer: nothing is added to it. */
+  /** A half-written node does no harm, but nothing is added to this graph: the writer may have failed because of it. */
   #replaceLost(generation: GraphGeneration): void {
     if (this.#isClosed || (generation !== this.#current && generation !== this.#next)) return;
     this.#next?.close();
@@ -161,11 +160,11 @@ export class BuiltGraph implements NamespaceGraph {
     this.#current.copyTo(next);
   }
 
-  /** Lets the new generation take over when it can, and tells those who wait. */
+  /** Lets the new generation take over when it can, and resolves the waiters. */
   #settle(): void {
     const next = this.#next;
     if (next?.isStuck) {
-      // The old one goes on.
+      // The old one stays.
       next.close();
       this.#next = undefined;
       this.#canReplace = false;
@@ -181,7 +180,7 @@ export class BuiltGraph implements NamespaceGraph {
     for (const goOn of waiting) goOn();
   }
 
-  /** Whether what is pending can only stay so. */
+  /** Whether pending records can only stay pending. */
   get #isStuck(): boolean {
     return this.#current.isStuck && this.#next === undefined;
   }

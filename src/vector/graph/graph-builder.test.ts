@@ -12,8 +12,8 @@ const COUNT = 3_000;
 const all = clusteredRows(seededRandom(77), { count: COUNT, dimension: DIMENSION, clusters: 20, noise: 0.4 });
 const rowOf = (record: number): Float32Array => all.subarray(record * DIMENSION, (record + 1) * DIMENSION);
 
-/** A thread that does what it is told when the test says so. */
-class StillThread {
+/** A thread that handles its messages when the test says so. */
+class ManualThread {
   readonly events: GraphThreadEvents;
   readonly #worker: GraphWorker;
   readonly #messages: ToGraphWorker[] = [];
@@ -32,7 +32,7 @@ class StillThread {
     this.#messages.push(message);
   }
 
-  /** Hears up to `count` messages. */
+  /** Handles up to `count` messages. */
   hear(count = Number.POSITIVE_INFINITY): void {
     for (let i = 0; i < count; i += 1) {
       const message = this.#messages.shift();
@@ -47,11 +47,11 @@ class StillThread {
   }
 }
 
-function builderOnStillThreads(): { builder: ThreadGraphBuilder; threads: StillThread[] } {
-  const threads: StillThread[] = [];
+function builderOnManualThreads(): { builder: ThreadGraphBuilder; threads: ManualThread[] } {
+  const threads: ManualThread[] = [];
   const builder = new ThreadGraphBuilder({
     start: (events) => {
-      const thread = new StillThread(events);
+      const thread = new ManualThread(events);
       threads.push(thread);
       return thread;
     },
@@ -63,8 +63,8 @@ function fill(graph: NamespaceGraph, count: number): void {
   for (let record = 0; record < count; record += 1) graph.insert(record, record);
 }
 
-test("one thread is started for the first graph and serves all", async () => {
-  const { builder, threads } = builderOnStillThreads();
+test("starts one thread for the first graph, which serves all graphs", async () => {
+  const { builder, threads } = builderOnManualThreads();
   assert.equal(threads.length, 0);
 
   const graphs = [1, 2, 3].map(() => builder.open({ dimension: DIMENSION, similarity: "COSINE", read: rowOf }));
@@ -83,8 +83,8 @@ test("one thread is started for the first graph and serves all", async () => {
   assert.equal(threads[0]?.isClosed, true);
 });
 
-test("of a backlog only a few batches are under way", async () => {
-  const { builder, threads } = builderOnStillThreads();
+test("sends only a few batches of a backlog at a time", async () => {
+  const { builder, threads } = builderOnManualThreads();
   let readCount = 0;
   const read = (record: number): Float32Array => {
     readCount += 1;
@@ -102,8 +102,8 @@ test("of a backlog only a few batches are under way", async () => {
   assert.equal(graph.count, 256);
 });
 
-test("a closed graph hears nothing any more of what was under way", async () => {
-  const { builder, threads } = builderOnStillThreads();
+test("a closed graph gets no events of batches in progress", async () => {
+  const { builder, threads } = builderOnManualThreads();
   const graph = builder.open({ dimension: DIMENSION, similarity: "COSINE", read: rowOf });
   fill(graph, 500);
   await Promise.resolve();
@@ -114,8 +114,8 @@ test("a closed graph hears nothing any more of what was under way", async () => 
   assert.equal(graph.count, 0);
 });
 
-test("when the thread ends its graph is built anew by the next, and answers meanwhile", async () => {
-  const { builder, threads } = builderOnStillThreads();
+test("when the thread ends, the next one builds its graph again, which answers meanwhile", async () => {
+  const { builder, threads } = builderOnManualThreads();
   const graph = builder.open({ dimension: DIMENSION, similarity: "COSINE", read: rowOf });
   fill(graph, COUNT);
   await Promise.resolve();
@@ -138,8 +138,8 @@ test("when the thread ends its graph is built anew by the next, and answers mean
   assert.equal(graph.search({ query: rowOf(7), count: COUNT, effort: COUNT }).count, COUNT);
 });
 
-test("after the third end nothing is built, everything else is as before", async () => {
-  const { builder, threads } = builderOnStillThreads();
+test("after the third end of a thread nothing is built, and everything else works", async () => {
+  const { builder, threads } = builderOnManualThreads();
   const graph = builder.open({ dimension: DIMENSION, similarity: "COSINE", read: rowOf });
   fill(graph, COUNT);
   await Promise.resolve();

@@ -1,10 +1,10 @@
 /**
- * Builds graphs on a thread of its own (`graph-worker.ts`), which is started for
+ * Builds graphs on a separate thread (`graph-worker.ts`), which is started for
  * the first graph. The caller's thread searches and makes nodes live.
  *
- * A thread that ends takes the batches with it that were under way. Its graphs
- * are built anew by the next one while what they have is searched; after a few
- * ends nothing is built any more, and what is pending is found by scanning.
+ * When a thread ends, its batches in progress are lost. The next thread builds
+ * its graphs again, while the existing nodes are searched. After a few ends
+ * nothing is built any more, and pending records are found by scanning.
  */
 import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
@@ -13,7 +13,7 @@ import { buffersOf, type FromGraphWorker, type ToGraphWorker } from "./graph-wor
 import type { RowBatch } from "./graph-writer.ts";
 import { QueuedGraphs } from "./queued-graphs.ts";
 
-/** A running thread, as whoever starts it gives it. */
+/** A running thread. */
 export interface GraphThread {
   post(message: ToGraphWorker, transferred: readonly ArrayBuffer[]): void;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export interface GraphThread {
 
 export interface GraphThreadEvents {
   heard(message: FromGraphWorker): void;
-  /** It ended although nobody closed it. At most once, and nothing is heard afterwards. */
+  /** The thread ended without being closed. Called at most once, and no event follows. */
   ended(): void;
 }
 
@@ -29,14 +29,14 @@ export interface ThreadGraphBuilderOptions {
   start(events: GraphThreadEvents): GraphThread;
 }
 
-/** Threads that may end by themselves before no other is started. */
+/** Threads that may end unexpectedly before no other is started. */
 const ENDS_MAX = 3;
 
 export class ThreadGraphBuilder implements GraphBuilder {
   readonly #start: ThreadGraphBuilderOptions["start"];
   readonly #graphs: QueuedGraphs;
   #thread: GraphThread | undefined;
-  /** By graph number, who hears of it. */
+  /** The event handlers by graph number. */
   readonly #graphsByNumber = new Map<number, BuildEvents>();
   #graphCount = 0;
   #endCount = 0;
@@ -92,7 +92,7 @@ export class ThreadGraphBuilder implements GraphBuilder {
     this.#thread = undefined;
     this.#endCount += 1;
     const lost = [...this.#graphsByNumber.values()];
-    // Before anybody hears of it: their owners open them at the next thread.
+    // Before the events, because the owners then open their graphs in the next thread.
     this.#graphsByNumber.clear();
     for (const events of lost) events.lost();
   }

@@ -1,21 +1,21 @@
 /**
- * Graphs on disk. A graph file is a cache: it spares the building at the next
- * start and says nothing that the records do not. It is written now and then
- * and at a stop, read once, and checked before it is believed; what is missing
- * in it is inserted, and a damaged one is as good as none (threats B-06).
+ * Graphs on disk. A graph file is a cache that saves the building at the next
+ * start: all its contents follow from the records. It is written from time to
+ * time and at a stop, read once, and checked before use. Missing records are
+ * inserted, and a damaged file is ignored (threats B-06).
  *
- * A file is named by the numbers of its index and namespace, never by a name.
+ * A file's name has the numbers of its index and namespace, never their names.
  */
 import type { Log } from "../../kernel/log.ts";
 import { faultFields } from "../../kernel/log.ts";
 import type { Namespace } from "../index/namespace.ts";
 
-/** Where graph files are kept, in the engine's words. */
+/** The storage of graph files. */
 export interface GraphFiles {
   names(): Promise<readonly string[]>;
-  /** Undefined: there is no such file. */
+  /** Undefined if the file does not exist. */
   read(name: string): Promise<Uint8Array | undefined>;
-  /** Replaces the file: after a crash there is the old one, the new one, or one that its checksum gives away. */
+  /** Replaces the file: a crash leaves the old one, the new one, or one with a wrong checksum. */
   write(name: string, bytes: Uint8Array): Promise<void>;
   remove(name: string): Promise<void>;
 }
@@ -26,13 +26,13 @@ export interface PlacedNamespace {
   readonly namespace: Namespace;
 }
 
-/** A graph is written again when this share of its records is new in it. */
+/** A graph is written again when this share of its records is new. */
 const NEW_SHARE = 0.1;
 
 export class GraphCache {
   readonly #files: GraphFiles;
   readonly #log: Log;
-  /** By file name, how many records had come in when it was written or read. */
+  /** By file name, the number of rows passed to the graph when the file was written or read. */
   readonly #savedAt = new Map<string, number>();
 
   constructor(files: GraphFiles, log: Log) {
@@ -40,7 +40,7 @@ export class GraphCache {
     this.#log = log;
   }
 
-  /** Gives every large namespace its graph, from its file or anew, and removes files that belong to none. */
+  /** Gives every large namespace its graph, from its file or a new one, and removes files without a namespace. */
   async start(namespaces: readonly PlacedNamespace[]): Promise<void> {
     const wanted = new Map(
       namespaces.filter(({ namespace }) => namespace.isGraphWanted).map((placed) => [fileNameOf(placed), placed]),
@@ -49,14 +49,15 @@ export class GraphCache {
     for (const [name, { namespace }] of wanted) {
       const bytes = found.has(name) ? await this.#files.read(name) : undefined;
       const refusal = namespace.startGraph(bytes);
-      if (refusal !== undefined) this.#log.warn("a graph file cannot be used, and its graph is built again", { file: name, refusal });
+      if (refusal !== undefined)
+        this.#log.warn("a graph file cannot be used, and its graph is built again", { file: name, refusal });
       const isCurrent = bytes !== undefined && refusal === undefined && namespace.pendingCount === 0;
       if (isCurrent) this.#savedAt.set(name, namespace.graphInsertCount);
     }
     for (const name of found) if (!wanted.has(name)) await this.#remove(name);
   }
 
-  /** Writes the graphs that changed enough, or `all` that changed; removes files whose namespace has none any more. */
+  /** Writes the graphs that changed enough, or `all` that changed; removes files of namespaces without a graph. */
   async save(namespaces: readonly PlacedNamespace[], { all }: { readonly all: boolean }): Promise<void> {
     const kept = new Set<string>();
     for (const placed of namespaces) {
@@ -72,7 +73,7 @@ export class GraphCache {
         await this.#files.write(name, bytes);
         this.#savedAt.set(name, graphInsertCount);
       } catch (fault) {
-        // It is a cache: without it the next start builds for longer.
+        // The file is a cache: without it the next start only takes longer.
         this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
       }
     }

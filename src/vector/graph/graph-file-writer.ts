@@ -1,7 +1,7 @@
 /**
  * Writes a graph to the bytes of its file (`graph-file.ts`), some nodes at a
- * time, while another thread goes on building: nodes that come meanwhile are
- * left out, and so are links to them.
+ * time, while another thread continues to build: nodes added meanwhile, and links
+ * to them, are omitted.
  */
 import { similarityRows } from "../rows/similarity.ts";
 import type { GraphOptions } from "./graph.ts";
@@ -23,7 +23,7 @@ export class GraphFileWriter {
   #checksum = 0;
   #node = 0;
 
-  /** `versionOf`: the version of a node's row; undefined for one that is dead. */
+  /** `versionOf` returns the version of a node's row; undefined for a dead node. */
   constructor(
     kernel: GraphKernel,
     { dimension, similarity }: GraphOptions,
@@ -32,7 +32,7 @@ export class GraphFileWriter {
     this.#kernel = kernel;
     this.#versionOf = versionOf;
     const entry = kernel.code.entry() >>> 0;
-    // After the entry: then the entry is one of them.
+    // Read after the entry, so that the entry is one of them.
     this.#nodeCount = kernel.nodeCount;
     this.#words = new Uint32Array(HEADER_WORDS + dimension + this.#nodeCount * (NODE_WORDS + GROUND_LINKS));
     this.#words.set([MAGIC, FORMAT, dimension, similarityRows[similarity].code, this.#nodeCount, entry]);
@@ -44,7 +44,7 @@ export class GraphFileWriter {
     return this.#node === this.#nodeCount;
   }
 
-  /** Writes so many more nodes. */
+  /** Writes this many more nodes. */
   writeNodes(count: number): void {
     const end = Math.min(this.#nodeCount, this.#node + count);
     this.#reserve((end - this.#node) * NODE_WORDS_MAX);
@@ -52,7 +52,7 @@ export class GraphFileWriter {
     this.#sum();
   }
 
-  /** The whole file. Once, when all nodes are written. */
+  /** Returns the whole file. Called once, when all nodes are written. */
   bytes(): Uint8Array<ArrayBuffer> {
     this.#reserve(TRAILER_WORDS);
     this.#words[this.#length] = this.#length + TRAILER_WORDS;

@@ -39,7 +39,7 @@ function load(bytes: Uint8Array, now: Iterable<RecordVersion> = records): Loaded
   return new InlineGraphBuilder().load(options, bytes, now);
 }
 
-/** The share of the 10 most similar that are in 50 hits, of each 50th row. */
+/** The share of the 10 most similar records among 50 hits, for every 50th row. */
 function recallOf(graph: NamespaceGraph, among: readonly number[]): number {
   let found = 0;
   let wanted = 0;
@@ -56,7 +56,7 @@ function recallOf(graph: NamespaceGraph, among: readonly number[]): number {
 
 const everyRecord = records.map(({ record }) => record);
 
-test("a graph that is loaded finds what the saved one found, and nothing is pending", () => {
+test("a loaded graph finds what the saved one found, and no record is pending", () => {
   const { graph, lostCount } = loaded(load(file));
 
   assert.equal(lostCount, 0);
@@ -65,20 +65,20 @@ test("a graph that is loaded finds what the saved one found, and nothing is pend
   assert.ok(recallOf(graph, everyRecord) >= 0.99);
 });
 
-test("a graph that is loaded and saved again is the same file", async () => {
+test("saving a loaded graph gives the same file", async () => {
   const { graph } = loaded(load(file));
 
   assert.deepEqual(await graph.save(), file);
 });
 
-test("the file may lie anywhere in its buffer", () => {
+test("the file may begin anywhere in its buffer", () => {
   const shifted = new Uint8Array(file.length + 3).subarray(3);
   shifted.set(file);
 
   assert.equal(loaded(load(shifted)).graph.count, COUNT);
 });
 
-test("a record that has another number now is found by that", () => {
+test("a renumbered record is found by its new number", () => {
   const turned = records.map(({ record, version }) => ({ record: COUNT - 1 - record, version }));
   const builder = new InlineGraphBuilder();
   const read = (record: number): Float32Array => rowOf(COUNT - 1 - record);
@@ -88,7 +88,7 @@ test("a record that has another number now is found by that", () => {
   assert.equal(graph.search({ query: rowOf(0), count: 1, effort: 50 }).records[0], COUNT - 1);
 });
 
-test("records that the file does not have are pending until they are inserted", async () => {
+test("records that are not in the file are pending until they are inserted", async () => {
   const half = await fileOf(records.slice(0, 1_000));
 
   const { graph } = loaded(load(half));
@@ -102,8 +102,8 @@ test("records that the file does not have are pending until they are inserted", 
   assert.ok(recallOf(graph, everyRecord) >= 0.99);
 });
 
-describe("rows that are not what they were", () => {
-  test("a version that is gone is no node, and its neighbours are still found", () => {
+describe("changed rows", () => {
+  test("a missing version gives no node, and its neighbours are still found", () => {
     const now = records.filter(({ record }) => record % 3 !== 0);
 
     const { graph, lostCount } = loaded(load(file, now));
@@ -118,9 +118,9 @@ describe("rows that are not what they were", () => {
     );
   });
 
-  test("a row with the version of another one is inserted anew", async () => {
+  test("a row with the version of another one is inserted again", async () => {
     const builder = new InlineGraphBuilder();
-    // Somebody else's file with the same versions.
+    // A file of another index with the same versions.
     const read = (record: number): Float32Array => rowOf(record % 5 === 0 ? (record + 1) % COUNT : record);
 
     const { graph, lostCount } = loaded(builder.load({ ...options, read }, file, records));
@@ -131,14 +131,14 @@ describe("rows that are not what they were", () => {
     assert.equal(graph.count, COUNT);
   });
 
-  test("a file that has lost most of its rows is refused", () => {
+  test("refuses a file that has lost most of its rows", () => {
     const result = load(file, records.slice(0, 700));
 
     assert.deepEqual(result, { kind: "refused", reason: "too many of its rows have changed" });
   });
 });
 
-test("dead nodes are not in a graph that is loaded", async () => {
+test("a loaded graph has no dead nodes", async () => {
   const builder = new InlineGraphBuilder();
   const graph = builder.open(options);
   for (const { record, version } of records) graph.insert(record, version);
@@ -154,7 +154,7 @@ test("dead nodes are not in a graph that is loaded", async () => {
   assert.ok(recallOf(again.graph, everyRecord.slice(300)) >= 0.99);
 });
 
-describe("what does not verify is refused", () => {
+describe("refuses invalid files", () => {
   const refusals: readonly (readonly [string, Uint8Array, string])[] = [
     ["nothing", new Uint8Array(0), "its length is wrong"],
     ["a length that is no multiple of four", file.subarray(0, -1), "its length is wrong"],
@@ -188,7 +188,7 @@ describe("what does not verify is refused", () => {
   });
 });
 
-test("a file whose checksum is right for wrong contents never gives a wrong record, and never fails", () => {
+test("wrong contents with a valid checksum never give a wrong record, and never fail", () => {
   const seed = SEED + 2;
   const random = seededRandom(seed);
   let loadedCount = 0;
@@ -220,14 +220,14 @@ test("a file whose checksum is right for wrong contents never gives a wrong reco
   assert.ok(loadedCount > 10, `${loadedCount} were loaded`);
 });
 
-/** The file with another word. */
+/** The file with one word changed. */
 function changed(word: number, value: number): Uint8Array<ArrayBuffer> {
   const bytes = file.slice();
   new Uint32Array(bytes.buffer)[word] = value;
   return bytes;
 }
 
-/** The file with the right length and checksum for what it says. */
+/** The file with the correct length and checksum of its contents. */
 function resigned(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(bytes.buffer);
   words[words.length - 2] = words.length;

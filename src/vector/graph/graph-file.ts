@@ -1,17 +1,17 @@
 /**
- * The file of a graph, which spares building it again. Words are u32, in the
- * byte order of the machine that wrote it: another one refuses the first word.
+ * The file of a graph, which saves building it again. Words are u32, in the byte
+ * order of the machine that wrote it: other machines refuse the first word.
  *
  *     header   | magic | format | dimension | similarity | node count | entry | centre f32 per dimension |
  *     node     | version f64 (two words) | checksum of the row | level |
  *              | links of level 0, then 1 ...: node + 1 each, up to a 0 or as many as fit |
  *     trailer  | words in the file | CRC-32 of all before this word |
  *
- * (1) Nothing is believed before the length and the CRC are right.
- * (2) Nothing is used before every link names a node of the file that has the
- *     level of the list it is in: a walk cannot leave the graph.
- * (3) Codes are not in it. They are made again from the rows that are there
- *     now, so that a file that is old or somebody else's finds less at worst.
+ * (1) Nothing is read before the length and the CRC were checked.
+ * (2) Nothing is used before every link was checked: it names a node of the file
+ *     that has the level of the link's list, so a walk cannot leave the graph.
+ * (3) The file has no codes. They are made again from the current rows, so that
+ *     an old or foreign file only finds fewer records.
  */
 import { crc32 } from "node:zlib";
 import { similarityRows } from "../rows/similarity.ts";
@@ -28,14 +28,14 @@ export const TRAILER_WORDS = 2;
 export interface GraphFile {
   readonly words: Uint32Array;
   readonly nodeCount: number;
-  /** Node + 1 where searches begin. */
+  /** The node where searches begin, plus 1. */
   readonly entry: number;
   readonly centre: Float32Array;
-  /** By node, the index of its first word. */
+  /** The index of the first word of each node. */
   readonly starts: Uint32Array;
 }
 
-/** Links of a list on a level at most. */
+/** The most links of a list on a level. */
 export function capacityOf(level: number): number {
   return level === 0 ? GROUND_LINKS : UPPER_LINKS;
 }
@@ -45,7 +45,7 @@ export function checksumOf(words: Uint32Array, seed: number): number {
   return crc32(new Uint8Array(words.buffer, words.byteOffset, words.byteLength), seed);
 }
 
-/** What the file says, checked, or why it is refused. */
+/** The checked contents of the file, or the reason why it is refused. */
 export function readGraphFile(bytes: Uint8Array, { dimension, similarity }: GraphOptions): GraphFile | string {
   const centreEnd = HEADER_WORDS + dimension;
   if (bytes.length % 4 !== 0 || bytes.length / 4 < centreEnd + TRAILER_WORDS) return "its length is wrong";
@@ -69,15 +69,15 @@ export function readGraphFile(bytes: Uint8Array, { dimension, similarity }: Grap
   return areLinksRight(file) ? file : "a link leads nowhere";
 }
 
-/** The words of the file; copied when they do not lie where words may lie. */
+/** The words of the file; copied if the bytes are not aligned. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   const whole = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   return new Uint32Array(whole.buffer, whole.byteOffset, whole.length / 4);
 }
 
-/** Where each node begins; undefined if they are not exactly the words from `start` to the end. */
+/** The start of each node; undefined if the nodes do not fill exactly the words from `start` to the end. */
 function findNodes(words: Uint32Array, start: number, nodeCount: number): Uint32Array | undefined {
-  // A node has a list of a word or more.
+  // A node has a list of at least one word.
   if (nodeCount > (words.length - start) / (NODE_WORDS + 1)) return undefined;
   const starts = new Uint32Array(nodeCount);
   let at = start;
@@ -92,7 +92,7 @@ function findNodes(words: Uint32Array, start: number, nodeCount: number): Uint32
   return at === words.length ? starts : undefined;
 }
 
-/** The index after a list: it ends at a 0, or when it is full. */
+/** The index after a list, which ends at a 0 or when it is full. */
 export function listEnd(words: Uint32Array, start: number, level: number): number {
   const full = start + capacityOf(level);
   let at = start;

@@ -14,8 +14,8 @@ const all = clusteredRows(seededRandom(3), { count: COUNT, dimension: DIMENSION,
 const rowOf = (record: number): Float32Array => all.subarray(record * DIMENSION, (record + 1) * DIMENSION);
 const options = { dimension: DIMENSION, similarity: "COSINE", read: rowOf } as const;
 
-/** Builds what it is given at the end of the turn. */
-function promptSite(): GraphBuildQueue {
+/** A queue that builds its batches at the end of the turn. */
+function promptQueue(): GraphBuildQueue {
   return {
     open: (kernel: GraphKernel, events: BuildEvents) => {
       const writer = new GraphWriter(kernel, seededRandom(4));
@@ -37,15 +37,15 @@ function promptSite(): GraphBuildQueue {
   };
 }
 
-test("when the memory is full the rest stays pending, and what is in the graph is found", async () => {
-  // About 2 MiB beside the scratch: two blocks of nodes.
+test("when the memory is full, further records stay pending, and those in the graph are found", async () => {
+  // About 2 MiB besides the scratch: two blocks of nodes.
   const kernel = GraphKernel.create(DIMENSION, "COSINE", 48);
   const generation = new GraphGeneration(kernel, options);
   const isStuck = new Promise<void>((resolve) => {
     const onChange = (): void => {
       if (generation.isStuck) resolve();
     };
-    generation.open(promptSite(), { onChange, onLost: () => {} });
+    generation.open(promptQueue(), { onChange, onLost: () => {} });
   });
   for (let record = 0; record < COUNT; record += 1) generation.insert(record);
   await isStuck;
@@ -56,12 +56,12 @@ test("when the memory is full the rest stays pending, and what is in the graph i
   const { count, records } = generation.search({ query: rowOf(0), count: 20, effort: 64 });
   assert.equal(count, 20);
   assert.ok(records.subarray(0, count).every((record) => !generation.isPending(record)));
-  // A filter that is not there yet needs memory: without it nothing is found, and the caller is told.
+  // A new filter needs memory: without it nothing is found, and the result says so.
   const accepts = new Uint32Array(400_000);
   const filtered = generation.search({ query: rowOf(0), count: 20, effort: 64, accepts });
   assert.equal(filtered.count, 0);
   assert.equal(filtered.isComplete, false);
-  // Removing goes on, and what is inserted again waits.
+  // Records can still be removed, and those inserted again wait.
   const [record] = records;
   generation.remove(record as number);
   assert.equal(generation.search({ query: rowOf(0), count: 1, effort: 64 }).records[0] === record, false);
@@ -69,9 +69,9 @@ test("when the memory is full the rest stays pending, and what is in the graph i
   assert.equal(generation.isPending(record as number), true);
 });
 
-test("without any memory everything is pending, and a search says that it knows nothing", () => {
+test("without any memory all records are pending, and a search reports that it is incomplete", () => {
   const generation = new GraphGeneration(undefined, options);
-  generation.open(promptSite(), { onChange: () => {}, onLost: () => {} });
+  generation.open(promptQueue(), { onChange: () => {}, onLost: () => {} });
   generation.insert(5);
 
   assert.deepEqual([...generation.pending()], [5]);
@@ -81,13 +81,13 @@ test("without any memory everything is pending, and a search says that it knows 
   assert.equal(generation.pendingCount, 0);
 });
 
-test("a row of another dimension is refused before it is written", () => {
+test("refuses a row of another dimension before it is written", () => {
   const kernel = GraphKernel.create(DIMENSION, "COSINE");
 
   assert.throws(() => kernel?.putRow(new Float32Array(DIMENSION + 1)), /a row has the dimension of the graph/);
 });
 
-test("the numbers of links and levels are those of the code", () => {
+test("the constants of links and levels equal those of the WebAssembly code", () => {
   const code = GraphKernel.create(DIMENSION, "COSINE")?.code;
 
   assert.equal(code?.GROUND_LINKS.value, GROUND_LINKS);

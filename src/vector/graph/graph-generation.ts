@@ -1,13 +1,12 @@
 /**
- * One memory of a namespace's graph, and what its owner knows of it. When too
- * many of its nodes are dead it is replaced by another generation
- * (`built-graph.ts`).
+ * One memory of a namespace's graph, with its owner's state. When too many of its
+ * nodes are dead, another generation replaces it (`built-graph.ts`).
  *
- * (1) A record is in at most one of: the queues, the batches that are under way,
- *     the live nodes.
- * (2) A node is live only while its record's row is the one it was made of: a
- *     row that changes or goes on its way to becoming a node has another ticket
- *     or none when the batch comes back.
+ * (1) A record is in at most one of: the queues, the batches in progress, the
+ *     live nodes.
+ * (2) A node is live only while its record has the row it was made of: a row that
+ *     changes or is removed while its batch is in progress has another ticket, or
+ *     none, when the batch comes back.
  */
 import type { BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphHits, GraphOptions, GraphRequest } from "./graph.ts";
@@ -16,10 +15,10 @@ import { GraphSearcher } from "./graph-searcher.ts";
 import { isNode, type RowBatch } from "./graph-writer.ts";
 import { grown, RecordSet } from "./record-set.ts";
 
-/** Rows that are copied for one batch at most, by number and by bytes. */
+/** The most rows and bytes of one batch. */
 const BATCH_ROWS = 256;
 const BATCH_BYTES = 1_048_576;
-/** Batches under way: one that is built, the others so that the builder need not wait for this thread. */
+/** Batches in progress: one that is built, and others so that the builder need not wait for this thread. */
 const BATCHES_MAX = 4;
 
 const NO_HITS: GraphHits = {
@@ -31,27 +30,27 @@ const NO_HITS: GraphHits = {
 };
 
 interface SentBatch {
-  /** Of its first row; the others follow. */
+  /** The ticket of its first row; the others follow. */
   readonly ticket: number;
 }
 
 export class GraphGeneration {
-  /** Undefined: the machine had no memory for a graph, and everything stays pending. */
+  /** Undefined if there was no memory for a graph, so that everything stays pending. */
   readonly kernel: GraphKernel | undefined;
   readonly #options: GraphOptions;
   readonly #searcher: GraphSearcher | undefined;
   #handle: BuildHandle | undefined;
   readonly #queue = new RecordSet();
   /**
-   * Records that were under way or in the graph before, and were written again. They wait for the others: one that is
-   * written all the time would leave a dead node each time.
+   * Records that were in progress or in the graph before, and were written again. They wait for the others: a record
+   * that is written all the time would leave a dead node each time.
    */
   readonly #rewritten = new RecordSet();
-  /** Records under way, and their tickets. */
+  /** Records in progress, and their tickets. */
   readonly #sent = new Map<number, number>();
   readonly #batches: SentBatch[] = [];
   #nextTicket = 1;
-  /** By record, its live node plus one; 0: none. */
+  /** The live node plus one by record; 0 for none. */
   #nodes = new Uint32Array(64);
   #liveCount = 0;
   #deadCount = 0;
@@ -76,7 +75,7 @@ export class GraphGeneration {
     return this.#queuedCount + this.#sent.size;
   }
 
-  /** What is pending stays pending: there is no memory or nobody who writes. */
+  /** True if pending records stay pending: there is no memory or no writer. */
   get isStuck(): boolean {
     return this.#handle === undefined;
   }
@@ -85,7 +84,7 @@ export class GraphGeneration {
     return this.kernel?.code.usedBytes() ?? 0;
   }
 
-  /** `onChange` is called after batches have come back, `onLost` when nobody writes this graph any more. */
+  /** `onChange` is called after batches have come back, `onLost` when the writer of this graph has ended. */
   open(queue: GraphBuildQueue, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
     if (this.kernel === undefined) return;
     this.#handle = queue.open(this.kernel, {
@@ -102,7 +101,7 @@ export class GraphGeneration {
     });
   }
 
-  /** Hands no more rows over until `resume`; they stay pending. */
+  /** Sends no more rows until `resume`; they stay pending. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -127,7 +126,7 @@ export class GraphGeneration {
     yield* this.#sent.keys();
   }
 
-  /** Inserts all that is here into another one. */
+  /** Inserts all its records into another generation. */
   copyTo(other: GraphGeneration): void {
     for (let record = 0; record < this.#nodes.length; record += 1) if (this.#nodes[record] !== 0) other.insert(record);
     for (const record of this.pending()) other.insert(record);
@@ -139,7 +138,7 @@ export class GraphGeneration {
     this.remove(record);
     (isKnown ? this.#rewritten : this.#queue).add(record);
     if (this.#isFilling || this.#isPaused || this.#handle === undefined) return;
-    // At the end of the turn, so that the rows of a request travel together.
+    // At the end of the turn, so that the rows of a request are sent together.
     this.#isFilling = true;
     queueMicrotask(() => this.#fill());
   }
@@ -159,7 +158,7 @@ export class GraphGeneration {
     return this.#searcher?.search(request) ?? NO_HITS;
   }
 
-  /** Makes a node live that lies in the memory already: of a graph that is loaded. */
+  /** Makes an existing node live, for a loaded graph. */
   adopt(record: number, node: number): void {
     this.#nodes = grown(this.#nodes, record + 1);
     this.#nodes[record] = node + 1;
@@ -167,7 +166,7 @@ export class GraphGeneration {
     this.kernel?.code.setLive(node, 1);
   }
 
-  /** The record whose live node that is. */
+  /** The record of a live node. */
   recordOfNode(node: number): number | undefined {
     if (this.kernel === undefined) return undefined;
     const record = this.kernel.code.recordOf(node) >>> 0;
@@ -178,7 +177,7 @@ export class GraphGeneration {
     return this.#queue.count + this.#rewritten.count;
   }
 
-  /** Hands rows over while there are any and not too many are under way. */
+  /** Sends rows while there are any and not too many batches are in progress. */
   #fill(): void {
     this.#isFilling = false;
     if (this.#isPaused) return;
@@ -213,7 +212,7 @@ export class GraphGeneration {
       const isCurrent = this.#sent.get(record) === sent.ticket + i;
       if (isCurrent) this.#sent.delete(record);
       if (!isNode(node)) {
-        // The memory is full: what is not in it is found by scanning, as before.
+        // The memory is full: other records are found by scanning, as before.
         if (isCurrent) this.#queue.add(record);
         this.close();
       } else if (isCurrent) this.adopt(record, node);
@@ -221,7 +220,7 @@ export class GraphGeneration {
     }
   }
 
-  /** Whatever was under way is in the queue again. */
+  /** Puts all records in progress into the queue again. */
   #stop(): void {
     this.#handle = undefined;
     this.#batches.length = 0;

@@ -1,7 +1,6 @@
 /**
- * The code of a graph (`assembly/graph.ts`) over its memory, one for each
- * thread that works on it. What WebAssembly says as a signed number is unsigned
- * here.
+ * The code of a graph (`assembly/graph.ts`) over its memory, one for each thread
+ * that works on it. Signed numbers of WebAssembly are converted to unsigned ones.
  */
 
 import { assert } from "../../kernel/assert.ts";
@@ -52,15 +51,15 @@ interface GraphExports {
   countLinks(): void;
 }
 
-/** Links of a node on its levels, as the code has them: a test compares. */
+/** Links of a node on its levels, as in the WebAssembly code: a test compares them. */
 export const GROUND_LINKS = 32;
 export const UPPER_LINKS = 16;
 export const LEVEL_MAX = 24;
 
-/** No node: there was no memory for it. */
+/** There was no memory for the node. */
 export const NO_NODE = 0xffff_ffff;
 
-/** 4 GiB: what 32 bits address. Only what is written costs the machine anything. */
+/** 4 GiB, the range of 32-bit addresses. Only written pages take memory of the machine. */
 const PAGES_MAX = 65_536;
 
 let compiled: CompiledModule | undefined;
@@ -78,7 +77,7 @@ export class GraphKernel {
   #words: Uint32Array;
   #floats: Float32Array;
 
-  /** A new, empty graph; undefined when the machine has no memory for it. `pagesMax`: of 64 KiB, fewer in tests. */
+  /** A new, empty graph, or undefined if there is no memory for it. `pagesMax` counts 64 KiB; tests use fewer. */
   static create(dimension: number, similarity: Similarity, pagesMax = PAGES_MAX): GraphKernel | undefined {
     let memory: SharedMemory;
     try {
@@ -91,7 +90,7 @@ export class GraphKernel {
     return code.create(dimension, similarityRows[similarity].code) === 0 ? undefined : new GraphKernel(memory, code);
   }
 
-  /** A graph that another thread made; undefined when the machine has no memory for this one's scratch. */
+  /** A graph of another thread, or undefined if there is no memory for this thread's scratch. */
   static attach(memory: SharedMemory): GraphKernel | undefined {
     const code = exportsOver(memory);
     return code.attach() === 0 ? undefined : new GraphKernel(memory, code);
@@ -106,7 +105,7 @@ export class GraphKernel {
     this.#floats = new Float32Array(memory.buffer);
   }
 
-  /** The memory as u32. Another object after each growth. */
+  /** The memory as u32. Each growth replaces the array. */
   get words(): Uint32Array {
     const { buffer } = this.memory;
     if (this.#words.byteLength !== buffer.byteLength) this.#words = new Uint32Array(buffer);
@@ -119,10 +118,10 @@ export class GraphKernel {
     return this.#floats;
   }
 
-  /** Makes `row` what the next call of the code works with. */
+  /** Sets the row for the next call of the code. */
   putRow(row: Float32Array): void {
     assert(row.length === this.dimension, "a row has the dimension of the graph");
-    // The scratch lies in the part of the memory that the first view shows.
+    // The scratch is in the part of the memory that the first view covers.
     this.#floats.set(row, this.#row);
   }
 
@@ -130,12 +129,12 @@ export class GraphKernel {
     return this.code.nodeCount() >>> 0;
   }
 
-  /** The index in `words` of a node's links on one of its levels. */
+  /** The index in `words` of a node's links on a level. */
   linksAt(node: number, level: number): number {
     return this.code.linksOf(node, level) >>> 2;
   }
 
-  /** The index in `floats`. */
+  /** The index in `floats` of the centre. */
   get centreAt(): number {
     return this.code.centreAddress() >>> 2;
   }

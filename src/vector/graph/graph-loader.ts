@@ -1,9 +1,8 @@
 /**
- * Makes a graph of its file and of the rows that are there now.
+ * Makes a graph from its file and the current rows.
  *
- * A node whose row is gone or another has no code and is left out; its links
- * take its place in the lists that it was in, so that what it held together
- * stays together.
+ * A node whose row is missing or changed has no code and is omitted. In the lists
+ * that contained it, its links replace it, so that the graph stays connected.
  */
 import type { GraphOptions, RecordVersion } from "./graph.ts";
 import { capacityOf, type GraphFile, levelOf, listEnd, NODE_WORDS, readGraphFile } from "./graph-file.ts";
@@ -11,18 +10,18 @@ import { GraphGeneration } from "./graph-generation.ts";
 import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
 import { grown } from "./record-set.ts";
 
-/** A file that has lost more of its nodes is not worth keeping. */
+/** A file that has lost a larger share of its nodes is refused. */
 const LOST_SHARE_MAX = 0.5;
 
 export interface LoadedParts {
   readonly generation: GraphGeneration;
   readonly versions: Float64Array;
   readonly lostCount: number;
-  /** Records that the file does not have. */
+  /** Records that are not in the file. */
   readonly missing: readonly number[];
 }
 
-/** The graph, or why the file is refused. */
+/** The graph, or the reason why the file is refused. */
 export function loadGraph(
   options: GraphOptions,
   bytes: Uint8Array,
@@ -43,7 +42,7 @@ class GraphLoader {
   readonly #kernel: GraphKernel;
   readonly #options: GraphOptions;
   readonly #generation: GraphGeneration;
-  /** By node of the file, its node now plus one; 0: it is lost. */
+  /** The new node plus one by node of the file; 0 for a lost node. */
   readonly #nodes: Uint32Array;
   #lostCount = 0;
 
@@ -64,7 +63,7 @@ class GraphLoader {
       recordByVersion.set(version, record);
     }
     this.#kernel.floats.set(this.#file.centre, this.#kernel.centreAt);
-    // Its square; the centre itself is whole already.
+    // The square of the centre, which is already complete.
     this.#kernel.code.finishCentre(1);
     for (let node = 0; node < this.#file.nodeCount; node += 1) {
       if (!this.#append(node, recordByVersion)) return "there is no memory for it";
@@ -81,7 +80,7 @@ class GraphLoader {
     };
   }
 
-  /** Makes a node of the row, if it still is the row. False: there is no memory. */
+  /** Makes a node of the row if the row is unchanged. Returns false if there is no memory. */
   #append(node: number, recordByVersion: Map<number, number>): boolean {
     const { words, starts } = this.#file;
     const start = starts[node] as number;
@@ -100,7 +99,7 @@ class GraphLoader {
     }
     const made = this.#kernel.code.append(record, levelOf(this.#file, node)) >>> 0;
     if (made === NO_NODE) return false;
-    // A version that the file has twice is a record's once.
+    // Only one of two nodes with the same version gets the record.
     recordByVersion.delete(version);
     this.#nodes[node] = made + 1;
     this.#generation.adopt(record, made);
@@ -144,7 +143,7 @@ class GraphLoader {
     return words.subarray(at, listEnd(words, at, level));
   }
 
-  /** Node + 1: that of the file, or else one of the highest. */
+  /** The entry node plus 1: that of the file, or else one of the highest level. */
   #findEntry(): number {
     const entry = this.#nodes[this.#file.entry - 1] as number;
     if (entry !== 0) return entry;

@@ -1,20 +1,20 @@
 /**
- * Searches in a graph, of one thread. Any number of threads may have one over
+ * Searches a graph in one thread. Any number of threads may have a searcher over
  * the same memory while another thread writes.
  */
 import type { GraphHits, GraphRequest } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 
-/** Filters that are kept in the graph's memory. */
+/** The most filters in the graph's memory. */
 const KEPT_FILTERS = 4;
 const NO_LIMIT = 0xffff_ffff;
 
-interface KeptFilter {
+interface CachedFilter {
   accepts: Uint32Array | undefined;
   stamp: number | undefined;
   /** Bytes. */
   address: number;
-  /** Words that fit at the address. */
+  /** The number of words that fit at the address. */
   capacity: number;
 }
 
@@ -28,7 +28,7 @@ interface WritableHits extends GraphHits {
 
 export class GraphSearcher {
   readonly #kernel: GraphKernel;
-  readonly #filters: KeptFilter[] = [];
+  readonly #filters: CachedFilter[] = [];
   #nextFilter = 0;
   readonly #hits: WritableHits = {
     records: new Uint32Array(64),
@@ -42,15 +42,15 @@ export class GraphSearcher {
     this.#kernel = kernel;
   }
 
-  /** The hits hold until the next search of this searcher. */
+  /** The hits are valid until the next search of this searcher. */
   search({ query, count, effort, accepts, acceptsStamp, visitsMax = NO_LIMIT }: GraphRequest): GraphHits {
     const { code } = this.#kernel;
-    const filter = accepts === undefined ? undefined : this.#keep(accepts, acceptsStamp);
+    const filter = accepts === undefined ? undefined : this.#cache(accepts, acceptsStamp);
     const hits = this.#hits;
     hits.count = 0;
     hits.visits = 0;
     hits.isComplete = false;
-    // There is no memory for the filter: whoever asks searches without the graph.
+    // Without memory for the filter, the caller searches without the graph.
     if (accepts !== undefined && filter === undefined) return hits;
     this.#kernel.putRow(query);
     const recordEnd = accepts === undefined ? 0 : accepts.length * 32;
@@ -76,13 +76,13 @@ export class GraphSearcher {
     hits.count = count;
   }
 
-  /** The filter in the graph's memory; undefined when there is no room for it. */
-  #keep(accepts: Uint32Array, stamp: number | undefined): KeptFilter | undefined {
+  /** The filter in the graph's memory; undefined if there is no room for it. */
+  #cache(accepts: Uint32Array, stamp: number | undefined): CachedFilter | undefined {
     const known = stamp === undefined ? undefined : this.#find(accepts, stamp);
     if (known !== undefined) return known;
     const filter = this.#slot();
     if (filter.capacity < accepts.length) {
-      // Memory is never given back, so it grows by leaps.
+      // Memory is never freed, so it grows in large steps.
       const capacity = Math.max(accepts.length, filter.capacity * 2);
       const address = this.#kernel.code.allocate(capacity * 4) >>> 0;
       if (address === 0) return undefined;
@@ -95,12 +95,12 @@ export class GraphSearcher {
     return filter;
   }
 
-  #find(accepts: Uint32Array, stamp: number): KeptFilter | undefined {
+  #find(accepts: Uint32Array, stamp: number): CachedFilter | undefined {
     for (const filter of this.#filters) if (filter.accepts === accepts && filter.stamp === stamp) return filter;
     return undefined;
   }
 
-  #slot(): KeptFilter {
+  #slot(): CachedFilter {
     const slot = this.#nextFilter;
     this.#nextFilter = (slot + 1) % KEPT_FILTERS;
     const known = this.#filters[slot];

@@ -1,9 +1,9 @@
 /**
- * The thread that builds the graphs of an area: what it is told and what it
- * says. It is given its messages and creates no thread itself.
+ * The thread that builds the graphs of an area, and its messages. The caller
+ * passes it messages; this file creates no thread.
  *
- * It builds one batch for each message and takes messages as they come. A graph
- * has a few batches under way at most, so that no graph waits long for another.
+ * It builds one batch for each message, in the order of the messages. A graph has
+ * at most a few batches in progress, so that no graph waits long for another.
  */
 import { seededRandom } from "../../kernel/random.ts";
 import type { SharedMemory } from "../../kernel/web-assembly.ts";
@@ -15,20 +15,20 @@ export type ToGraphWorker =
   | { readonly kind: "build"; readonly graph: number; readonly batch: RowBatch }
   | { readonly kind: "close"; readonly graph: number };
 
-/** A batch of a graph with its nodes. Its arrays are handed over, and so are those that come. */
+/** A batch of a graph with its nodes. Arrays are transferred in both directions. */
 export interface FromGraphWorker {
   readonly graph: number;
   readonly batch: RowBatch;
 }
 
-/** The buffers of a batch, which go with it from thread to thread. */
+/** The buffers of a batch, which are transferred with it. */
 export function buffersOf({ records, rows, nodes }: RowBatch): ArrayBuffer[] {
   return [records.buffer, rows.buffer, nodes.buffer];
 }
 
 export class GraphWorker {
   readonly #post: (message: FromGraphWorker) => void;
-  /** By graph. */
+  /** The writers by graph. */
   readonly #writers = new Map<number, GraphWriter>();
 
   constructor(post: (message: FromGraphWorker) => void) {

@@ -1,6 +1,6 @@
 /**
- * Writes nodes into a graph: the one thread that does. It never makes a node
- * live; the graph's owner does, when it knows that the row is still the row.
+ * Writes nodes into a graph; only one thread does. It never makes a node live:
+ * the graph's owner does, after checking that the row is unchanged.
  */
 import type { Random } from "../../kernel/random.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
@@ -9,10 +9,10 @@ import { LEVEL_MAX, NO_NODE, UPPER_LINKS } from "./graph-kernel.ts";
 /** Candidates for the links of a new node (efConstruction). bench/graph.bench.ts */
 export const BUILD_EFFORT = 128;
 
-/** Fewer rows say too little about where the centre of all is. */
+/** Fewer rows are too few to estimate the centre of all rows. */
 const CENTRE_ROWS_MIN = 32;
 
-/** Each level has one in so many of the nodes of the level below. */
+/** Each level has one of this many nodes of the level below. */
 const LEVEL_FACTOR = 1 / Math.log(UPPER_LINKS);
 
 export class GraphWriter {
@@ -25,8 +25,8 @@ export class GraphWriter {
   }
 
   /**
-   * Inserts the rows `start` to `end` of a batch and writes their nodes, NO_NODE for those that there is no memory for.
-   * The first rows of a graph decide the centre that all codes are relative to.
+   * Inserts the rows `start` to `end` of a batch and writes their nodes, or NO_NODE without memory. The first rows of a
+   * graph determine the centre that all codes are relative to.
    */
   insert(batch: RowBatch, start: number, end: number): void {
     if (start === 0 && this.#kernel.nodeCount === 0) this.#findCentre(batch);
@@ -57,14 +57,14 @@ export class GraphWriter {
   }
 }
 
-/** Rows on their way into a graph; `nodes` is filled by the writer. */
+/** Rows to insert into a graph; the writer fills `nodes`. */
 export interface RowBatch {
   readonly records: Uint32Array<ArrayBuffer>;
   readonly rows: Float32Array<ArrayBuffer>;
   readonly nodes: Uint32Array<ArrayBuffer>;
 }
 
-/** Whether the row of a batch became a node. */
+/** Whether a row of a batch became a node. */
 export function isNode(node: number): boolean {
   return node !== NO_NODE;
 }

@@ -29,7 +29,7 @@ interface WorldOptions {
   readonly offset?: number;
 }
 
-/** A graph of clustered rows, built unless there are none; the queries are rows of the same clusters. */
+/** A built graph of clustered rows; the queries are rows of the same clusters. */
 async function world(options: WorldOptions): Promise<World> {
   const { count, dimension, similarity = "COSINE", clusters = 40, noise = 0.4, offset = 0 } = options;
   const all = clusteredRows(seededRandom(SEED), { count: count + QUERIES, dimension, clusters, noise, offset });
@@ -79,14 +79,14 @@ function recallOf(
   return found / wanted;
 }
 
-/** Bits of the records. */
+/** The bits of the records. */
 function bitsOf(records: readonly number[], count: number): Uint32Array {
   const bits = new Uint32Array(Math.ceil(count / 32));
   for (const record of records) bits[record >> 5] = (bits[record >> 5] ?? 0) | (1 << (record & 31));
   return bits;
 }
 
-describe("recall, 50 hits for 10 wanted", () => {
+describe("recall of 10 records in 50 hits", () => {
   for (const similarity of similarities) {
     test(`${similarity}: at least 99 % of 3,000 rows of 48 values`, async () => {
       const there = await world({ count: 3_000, dimension: 48, similarity });
@@ -115,7 +115,7 @@ describe("recall, 50 hits for 10 wanted", () => {
   }
 
   for (const similarity of ["COSINE", "EUCLIDEAN"] as const) {
-    test(`${similarity}: rows that all lie far away in one direction are told apart`, async () => {
+    test(`${similarity}: distinguishes rows that are all far away in one direction`, async () => {
       const there = await world({ count: 2_000, dimension: 32, similarity, offset: 10 });
 
       const recall = recallOf(there, allOf(there), { count: 50, effort: 64 });
@@ -135,7 +135,7 @@ test("a graph grows over many blocks of nodes", async () => {
   assert.ok(there.graph.byteCount > 4 * 1_048_576);
 });
 
-test("hits come best first, each once, as many as are asked for and there are", async () => {
+test("returns each hit once, best first, at most as many as requested", async () => {
   const { graph, queries } = await world({ count: 300, dimension: 8 });
   const [query] = queries as [Float32Array];
 
@@ -155,7 +155,7 @@ test("an empty graph has no hits", async () => {
   assert.equal(await graph.save(), undefined);
 });
 
-test("rows that are all the same are all found", async () => {
+test("finds all of many equal rows", async () => {
   const builder = new InlineGraphBuilder();
   const row = Float32Array.of(0.25, -1, 3);
   const graph = builder.open({ dimension: 3, similarity: "COSINE", read: () => row });
@@ -165,7 +165,7 @@ test("rows that are all the same are all found", async () => {
   assert.equal(graph.search({ query: row, count: 20, effort: 40 }).count, 20);
 });
 
-test("rows without a direction and rows beyond what float32 sums hold do no harm", async () => {
+test("rows without a direction and rows that overflow float32 sums do no harm", async () => {
   const rows = [Float32Array.of(0, 0), Float32Array.of(3e38, 3e38), Float32Array.of(1e-40, 0), Float32Array.of(1, 0)];
   for (const similarity of similarities) {
     const builder = new InlineGraphBuilder();
@@ -179,7 +179,7 @@ test("rows without a direction and rows beyond what float32 sums hold do no harm
   }
 });
 
-test("thousands of rows that are all the same hide nothing, each of them included", async () => {
+test("thousands of equal rows hide no other row, and each of them is found", async () => {
   const there = await world({ count: 1_500, dimension: 16 });
   const same = there.rowOf(0);
   for (let record = 1_500; record < 4_000; record += 1) {
@@ -203,7 +203,7 @@ test("thousands of rows that are all the same hide nothing, each of them include
 
 describe("filters", () => {
   for (const share of [0.5, 0.1, 0.02]) {
-    test(`of what passes (${share * 100} %) all hits come, and nothing else`, async () => {
+    test(`returns only records that pass (${share * 100} %), and all the hits among them`, async () => {
       const there = await world({ count: 3_000, dimension: 24 });
       const random = seededRandom(SEED + 1);
       const passing = allOf(there).filter(() => random.unit() < share);
@@ -235,7 +235,7 @@ describe("filters", () => {
     );
   });
 
-  test("bits with the stamp they had are not read again, with another stamp they are", async () => {
+  test("bits are read again only with another stamp", async () => {
     const { graph, queries } = await world({ count: 64, dimension: 8 });
     const [query] = queries as [Float32Array];
     const accepts = bitsOf([3], 64);
@@ -249,7 +249,7 @@ describe("filters", () => {
     assert.deepEqual(hitsOf(graph, request), [32]);
   });
 
-  test("many filters in turn each have their own bits", async () => {
+  test("many filters in turn use their own bits", async () => {
     const { graph, queries } = await world({ count: 640, dimension: 8 });
     const [query] = queries as [Float32Array];
     const filters = Array.from({ length: 20 }, (_, i) => bitsOf([i * 31], (i + 1) * 32));
@@ -260,7 +260,7 @@ describe("filters", () => {
     }
   });
 
-  test("a walk that may look at few nodes ends early and says so", async () => {
+  test("a walk with a low bound of nodes ends early and reports it", async () => {
     const { graph, queries } = await world({ count: 3_000, dimension: 8 });
     const [query] = queries as [Float32Array];
 
@@ -292,7 +292,7 @@ describe("changes", () => {
     }
   });
 
-  test("a record whose row changes is pending until it is found by its new row", async () => {
+  test("a record with a changed row is pending until it is found by its new row", async () => {
     const there = await world({ count: 500, dimension: 16 });
     const [query] = there.queries as [Float32Array];
     const far = there.rowOf(7);
@@ -309,7 +309,7 @@ describe("changes", () => {
     assert.equal(there.graph.count, 500);
   });
 
-  test("a number that is used again stands for its new row alone", async () => {
+  test("a reused number only means its new row", async () => {
     const there = await world({ count: 500, dimension: 16 });
     const [query] = there.queries as [Float32Array];
     for (let round = 0; round < 5; round += 1) {
@@ -328,10 +328,10 @@ describe("changes", () => {
     );
   });
 
-  test("what is removed or changed while it is on its way is not found by what it was", async () => {
+  test("a record removed or changed while in progress is not found by its old row", async () => {
     const there = await world({ count: 400, dimension: 16 });
     const [one, other] = there.queries as [Float32Array, Float32Array];
-    // The first 300 are on their way, one of them half done.
+    // The first 300 are in progress, one of them half done.
     for (const record of allOf(there)) there.graph.insert(record, record);
     there.builder.runOnce(100);
     const before = there.graph.count;
@@ -353,7 +353,7 @@ describe("changes", () => {
     assert.equal(hitsOf(there.graph, { query: other, count: 1, effort: 50 })[0], 397);
   });
 
-  test("runOnce inserts as many rows as it is told", async () => {
+  test("runOnce inserts the given number of rows", async () => {
     const there = await world({ count: 0, dimension: 4 });
     const row = Float32Array.of(1, 2, 3, 4);
     for (let record = 0; record < 600; record += 1) there.graph.insert(record, record);
@@ -367,7 +367,7 @@ describe("changes", () => {
     assert.equal(there.graph.pendingCount, 0);
   });
 
-  test("a graph that is mostly dead nodes is built anew, and answers meanwhile", async () => {
+  test("a graph of mostly dead nodes is built again, and answers meanwhile", async () => {
     const there = await world({ count: 4_000, dimension: 16 });
     const full = there.graph.byteCount;
     const kept = allOf(there).filter((record) => record < 2_500);
@@ -385,7 +385,7 @@ describe("changes", () => {
     assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
   });
 
-  test("changes while it is built anew are in the new generation", async () => {
+  test("changes during the rebuild are in the new generation", async () => {
     const there = await world({ count: 4_000, dimension: 16 });
     for (const record of allOf(there)) if (record >= 2_500) there.graph.remove(record);
     const [query] = there.queries as [Float32Array];
@@ -434,7 +434,7 @@ describe("changes", () => {
   });
 });
 
-test("records that are written again and again do not make the graph grow without end", async () => {
+test("records that are written repeatedly do not make the graph grow without end", async () => {
   const there = await world({ count: 8_000, dimension: 8 });
   const atFirst = there.graph.byteCount;
   let most = 0;
@@ -444,7 +444,7 @@ test("records that are written again and again do not make the graph grow withou
       version += 1;
       there.graph.insert(record, version);
     }
-    // What the batches under way hold comes back only when the turn ends.
+    // The batches in progress come back only when the turn ends.
     await nextTurn();
     there.builder.runOnce(600);
     most = Math.max(most, there.graph.byteCount);
@@ -454,7 +454,7 @@ test("records that are written again and again do not make the graph grow withou
   await there.builder.close();
 });
 
-test("a closed graph answers those who wait", async () => {
+test("closing a graph resolves its waiters", async () => {
   const there = await world({ count: 10, dimension: 4 });
   there.graph.close();
   there.graph.close();

@@ -1,6 +1,6 @@
 /**
- * Builds graphs on the caller's thread, when told: for tests and simulations,
- * which must find the same graph again.
+ * Builds graphs on the caller's thread, on request, for tests and simulations
+ * that need reproducible graphs.
  */
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
@@ -14,7 +14,7 @@ class InlineHandle implements BuildHandle {
   readonly #events: BuildEvents;
   readonly #onClosed: (handle: InlineHandle) => void;
   #batches: RowBatch[] = [];
-  /** Rows of the first batch that are done. */
+  /** The number of rows of the first batch that are done. */
   #done = 0;
 
   constructor(writer: GraphWriter, events: BuildEvents, onClosed: (handle: InlineHandle) => void) {
@@ -32,7 +32,7 @@ class InlineHandle implements BuildHandle {
     this.#onClosed(this);
   }
 
-  /** Inserts up to `count` rows: how many. */
+  /** Inserts up to `count` rows and returns how many. */
   run(count: number): number {
     this.#events.wanted();
     const [batch] = this.#batches;
@@ -74,7 +74,7 @@ export class InlineGraphBuilder implements GraphBuilder {
     return this.#graphs.load(options, bytes, records);
   }
 
-  /** Inserts up to `count` rows, of each graph in turn: how many. */
+  /** Inserts up to `count` rows, of each graph in turn, and returns how many. */
   runOnce(count: number): number {
     let left = count;
     for (let isIdle = false; left > 0 && !isIdle; ) {

@@ -1,4 +1,4 @@
-/** The graphs of one build queue: opening, loading, closing. Each builder is this and a queue. */
+/** The graphs of one build queue: opening, loading, closing. Each builder consists of this and a queue. */
 import type { GraphBuildQueue } from "./build-queue.ts";
 import { BuiltGraph } from "./built-graph.ts";
 import type { GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";

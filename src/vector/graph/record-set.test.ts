@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { RecordSet } from "./record-set.ts";
 
-test("a set of records does what a Set of numbers does", () => {
+test("a set of records behaves like a Set of numbers", () => {
   const seed = 11;
   const random = seededRandom(seed);
   const records = new RecordSet();
@@ -23,7 +23,7 @@ test("a set of records does what a Set of numbers does", () => {
   );
 });
 
-test("a record that is taken out is no member any more", () => {
+test("a taken record is no longer a member", () => {
   const records = new RecordSet();
   records.add(7);
   records.add(1_000_000);

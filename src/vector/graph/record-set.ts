@@ -1,10 +1,10 @@
 /**
  * A set of record numbers that costs eight bytes for each number up to the
- * highest: a backlog of a million records is no burden.
+ * highest, so that it can hold a backlog of a million records.
  */
 export class RecordSet implements Iterable<number> {
   #members = new Uint32Array(64);
-  /** By record, its place among the members plus one; 0: it is none. */
+  /** The index among the members plus one by record; 0 for other records. */
   #places = new Uint32Array(64);
   #count = 0;
 
@@ -25,7 +25,7 @@ export class RecordSet implements Iterable<number> {
     this.#places[record] = this.#count;
   }
 
-  /** False: it was none. */
+  /** Returns false if the record was not a member. */
   delete(record: number): boolean {
     if (!this.has(record)) return false;
     const place = this.#places[record] as number;
@@ -37,7 +37,7 @@ export class RecordSet implements Iterable<number> {
     return true;
   }
 
-  /** Takes any member out. */
+  /** Removes any member and returns it. */
   take(): number | undefined {
     if (this.#count === 0) return undefined;
     const record = this.#members[this.#count - 1] as number;

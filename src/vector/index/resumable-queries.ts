@@ -22,7 +22,7 @@ export interface ResumableQuery {
   running: Promise<void> | undefined;
 }
 
-interface Kept {
+interface StoredQuery {
   readonly query: ResumableQuery;
   expiresAtMs: number;
 }
@@ -34,7 +34,7 @@ export class ResumableQueries {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #newHandle: () => string;
   readonly #countMax: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #stored = new Map<string, StoredQuery>();
 
   constructor(options: { clock: Pick<Clock, "monotonicMs">; newHandle: () => string; countMax: number }) {
     this.#clock = options.clock;
@@ -45,7 +45,7 @@ export class ResumableQueries {
   /** Throws a `VectorFailure` if there are too many: keeps (2). Call it before the first search. */
   checkRoom(): void {
     this.#dropIdle();
-    if (this.#kept.size >= this.#countMax)
+    if (this.#stored.size >= this.#countMax)
       throw new VectorFailure(
         "too many requests",
         `Too many resumable queries: end one first, or wait until one expires. Limit: ${this.#countMax}`,
@@ -55,31 +55,31 @@ export class ResumableQueries {
   /** Stores a query and returns its handle. */
   add(query: ResumableQuery): string {
     const handle = this.#newHandle();
-    this.#kept.set(handle, { query, expiresAtMs: this.#clock.monotonicMs() + query.maxIdleMs });
+    this.#stored.set(handle, { query, expiresAtMs: this.#clock.monotonicMs() + query.maxIdleMs });
     return handle;
   }
 
   /** The query of a handle, which counts as used now. Throws a `VectorFailure` if it does not exist. */
   use(handle: string): ResumableQuery {
     this.#dropIdle();
-    const kept = this.#kept.get(handle);
-    if (kept === undefined) throw unknown;
-    kept.expiresAtMs = this.#clock.monotonicMs() + kept.query.maxIdleMs;
-    if (kept.query.answered.size > ANSWERED_MAX)
+    const stored = this.#stored.get(handle);
+    if (stored === undefined) throw unknown;
+    stored.expiresAtMs = this.#clock.monotonicMs() + stored.query.maxIdleMs;
+    if (stored.query.answered.size > ANSWERED_MAX)
       throw new VectorFailure("too many requests", `A resumable query answers at most ${ANSWERED_MAX} vectors`);
-    return kept.query;
+    return stored.query;
   }
 
   /** Ends a query. Throws a `VectorFailure` if it does not exist. */
   end(handle: string): void {
     this.#dropIdle();
-    if (!this.#kept.delete(handle)) throw unknown;
+    if (!this.#stored.delete(handle)) throw unknown;
   }
 
   #dropIdle(): void {
     const nowMs = this.#clock.monotonicMs();
     // Their idle times differ, so all are examined; there are few.
-    for (const [handle, { expiresAtMs }] of this.#kept) if (expiresAtMs <= nowMs) this.#kept.delete(handle);
+    for (const [handle, { expiresAtMs }] of this.#stored) if (expiresAtMs <= nowMs) this.#stored.delete(handle);
   }
 }
 

@@ -3,18 +3,18 @@ import { test } from "node:test";
 import { VectorFailure } from "../failure.ts";
 import { AnswerBudget } from "./answer-budget.ts";
 
-test("B-05: an answer takes records up to its bytes and not beyond", () => {
+test("B-05: an answer takes records up to its bound in bytes", () => {
   const budget = new AnswerBudget(1_000);
 
   assert.equal(budget.take({ id: "a", data: "x".repeat(500) }), true);
   assert.equal(budget.take({ id: "b", data: "x".repeat(500) }), false);
 });
 
-test("a single record is answered however large it is", () => {
+test("a single record of any size is returned", () => {
   assert.equal(new AnswerBudget(10).take({ id: "a", data: "x".repeat(500) }), true);
 });
 
-test("vectors count by what their numbers take as text", () => {
+test("vectors count by the length of their numbers as text", () => {
   const budget = new AnswerBudget(1_000);
   budget.spend({ id: "a", vector: new Float32Array(50) });
 

@@ -1,14 +1,14 @@
 /**
- * How large one answer may become (threats B-05): a thousand hits with a
- * megabyte of data each would fill the heap. Counted while the answer is made,
- * by about what its JSON will take.
+ * Bounds the size of one answer (threats B-05): a thousand hits with a megabyte
+ * of data each would fill the heap. The size is counted while the answer is made,
+ * and approximates that of its JSON.
  */
 import { unprocessable, type VectorFailure } from "../failure.ts";
 import type { RecordView } from "../index/record.ts";
 
-/** Of a record besides its parts. */
+/** The size of a record without its parts. */
 const RECORD_BYTES = 64;
-/** A float32 or an int32 and a comma, at most. */
+/** The most characters of a float32 or an int32 and a comma. */
 const NUMBER_BYTES = 12;
 
 export class AnswerBudget {
@@ -19,14 +19,14 @@ export class AnswerBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether a record still has room; it is counted if so. The first always has. */
+  /** Returns true and counts the record if there is room for it. There is always room for the first one. */
   take(view: RecordView): boolean {
     const isFirst = this.#bytes === 0;
     this.#bytes += sizeOf(view);
     return isFirst || this.#bytes <= this.#bytesMax;
   }
 
-  /** Counts a record of an answer that is whole or not at all. Throws a `VectorFailure`. */
+  /** Counts a record of an answer that cannot be shortened. Throws a `VectorFailure` if there is no room. */
   spend(view: RecordView): void {
     if (!this.take(view)) throw this.#failure();
   }

@@ -8,7 +8,7 @@ export function wordCountOf(recordCount: number): number {
 }
 
 export function hasBit(words: Uint32Array, record: number): boolean {
-  // Beyond the end is undefined, which shifts as 0.
+  // A word beyond the end is undefined, which shifts as 0.
   return (((words[record >>> 5] as number) >>> (record & 31)) & 1) === 1;
 }
 
@@ -22,7 +22,7 @@ export function clearBit(words: Uint32Array, record: number): void {
   words[at] = (words[at] as number) & ~(1 << (record & 31));
 }
 
-/** How many bits of a word are set. */
+/** The number of set bits of a word. */
 export function bitCount(word: number): number {
   let sums = word - ((word >>> 1) & 0x5555_5555);
   sums = (sums & 0x3333_3333) + ((sums >>> 2) & 0x3333_3333);
@@ -35,12 +35,12 @@ export function countBits(words: Uint32Array): number {
   return count;
 }
 
-/** The number of the lowest bit that is set; some is. */
+/** The number of the lowest set bit; the word must not be 0. */
 export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** The same set with room for as many words, or `words` itself if it has the room. */
+/** The same set with room for `wordCount` words, or `words` itself if it has the room. */
 export function widened(words: Uint32Array, wordCount: number): Uint32Array {
   if (words.length >= wordCount) return words;
   const wider = new Uint32Array(wordCount);

@@ -1,14 +1,13 @@
 /**
- * Candidates by a dense vector, the cheapest way that misses nothing it should
- * find:
+ * Finds candidates by a dense vector in the cheaper of two ways:
  *
- *     exact     every row that passes is scored: small namespaces, few matches,
- *               and a graph that is far behind
- *     graph     the graph names candidates by its rough distances, and they are
- *               scored exactly; so are all rows that are not in it yet
+ *     exact     scores every row that passes: for small namespaces, few matches,
+ *               and a graph that lacks many records
+ *     graph     scores the graph's candidates exactly, and all rows that are not
+ *               in the graph yet
  *
- * If the graph names too few (a filter may cut all its paths to them), every row
- * that passes is scored after all: a search never returns fewer than there are.
+ * If the graph finds too few (a filter may cut all its paths to them), every row
+ * that passes is scored: a search never returns fewer hits than exist.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { NamespaceGraph } from "../graph/graph.ts";
@@ -25,19 +24,18 @@ import { TopHits } from "./top-hits.ts";
 
 /** About a millisecond, in multiplications. bench/vector.bench.ts */
 const SCAN_WORK = 4_000_000;
-/** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
+/** Candidates that a walk holds: at least this many, and this many for each hit. bench/graph.bench.ts */
 const EFFORT_MIN = 160;
 const EFFORT_PER_HIT = 1.5;
 /**
- * What a walk looks at for each of them, if every record passes; a filter makes it look at so many more as it lets fewer
- * pass. One that lets pass what lies together far away is given up at some times that. bench/graph.bench.ts
+ * Nodes that a walk visits for each of them if every record passes; with a filter, the fewer records pass, the more it
+ * visits. If the passing records are far away, the walk ends at a multiple of that. bench/graph.bench.ts
  */
 const VISITS_PER_EFFORT = 11;
 const VISITS_FACTOR_MAX = 4;
 /**
- * What a visit costs, one of a walk with a filter, and a row that is scored alone, in rows of a whole scan; then a row
- * that is scored with the others or alone where codes leave most of them out. bench/graph.bench.ts,
- * bench/row-kernel.bench.ts
+ * The costs of a visit, of a visit with a filter, and of a row scored alone, in rows of a whole scan; then of a row
+ * scored with the others, or alone, if codes skip most rows. bench/graph.bench.ts, bench/row-kernel.bench.ts
  */
 const ROWS_PER_VISIT = 2;
 const ROWS_PER_FILTERED_VISIT = 3;
@@ -52,11 +50,11 @@ export class DenseSearch implements CandidateSearch {
   readonly #query: PreparedQuery;
   readonly #request: CandidateRequest;
   readonly #top: TopHits;
-  /** Rows that pass. */
+  /** The number of rows that pass. */
   readonly #passCount: number;
-  /** Undefined: the graph is asked. */
+  /** Undefined while the graph is used. */
   #scan: ExactScan | undefined;
-  /** Of the rows that were not in the graph when it was asked; undefined: it was not asked yet. */
+  /** Scans the rows that were not in the graph at its search; undefined before that. */
   #pendingScan: ExactScan | undefined;
   #isWalkComplete = true;
 
@@ -77,7 +75,7 @@ export class DenseSearch implements CandidateSearch {
   step(): boolean {
     if (this.#scan !== undefined) return this.#scan.step(SCAN_WORK);
     const { graph } = this.#namespace;
-    // A graph goes when its namespace has become small.
+    // A graph is removed when its namespace has become small.
     if (graph === undefined) return this.#scanAll();
     this.#pendingScan ??= this.#askGraph(graph);
     if (!this.#pendingScan.step(SCAN_WORK)) return false;
@@ -120,7 +118,7 @@ export class DenseSearch implements CandidateSearch {
     return Math.max(EFFORT_MIN, Math.ceil((count + excluded.size) * EFFORT_PER_HIT));
   }
 
-  /** Nodes that a walk is expected to look at. */
+  /** The expected number of nodes that a walk visits. */
   get #visits(): number {
     return (this.#effort * VISITS_PER_EFFORT * this.#rows.count) / Math.max(1, this.#passCount);
   }
@@ -134,7 +132,7 @@ export class DenseSearch implements CandidateSearch {
     return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * rowsPerGather;
   }
 
-  /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */
+  /** Offers the graph's candidates. Returns the scan of the rows that are not in it; both have the same state. */
   #askGraph(graph: NamespaceGraph): ExactScan {
     const { match } = this.#request;
     const pending = this.#pendingMatches(graph);
@@ -148,7 +146,7 @@ export class DenseSearch implements CandidateSearch {
     this.#isWalkComplete = isComplete;
     for (let i = 0; i < count; i += 1) {
       const record = records[i] as number;
-      // It may be in the graph already while it still counts as pending.
+      // A record may already be in the graph while it still counts as pending.
       if (!graph.isPending(record)) this.#offer(record);
     }
     return this.#newScan(pending);

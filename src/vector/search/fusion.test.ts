@@ -11,7 +11,7 @@ function listOf(list: List): ScoredRecord[] {
   return list.map(([record, score]) => ({ record, score: Math.fround(score) }));
 }
 
-/** Scores in as few digits as tell a float32 from its neighbours, as they are answered. */
+/** Scores with the fewest digits that identify a float32, as in answers. */
 function fused(name: "RRF" | "DBSF", dense: List, sparse: List, count = 10): [number, number][] {
   return fuse(name, listOf(dense), listOf(sparse), { count, order: byRecord }).map(({ record, score }) => {
     for (let digits = 1; digits <= 9; digits += 1)
@@ -122,7 +122,7 @@ for (const [name, algorithm, dense, sparse, wanted] of table)
     assert.deepEqual(fused(algorithm, dense, sparse), wanted);
   });
 
-test("of equal sums the record earlier in insertion order comes first, and the count cuts after it", () => {
+test("equal sums are in insertion order, and the count cuts after that", () => {
   const dense: List = [
     [9, 0.9],
     [4, 0.8],

@@ -1,7 +1,6 @@
 /**
- * Two ranked lists become one (B2.rrf, B2.dbsf). Each algorithm
- * is a row: what a hit of one list is worth. A record that is in both lists gets
- * the sum.
+ * Fuses two ranked lists (B2.rrf, B2.dbsf). Each algorithm is a row, which gives
+ * the worth of each hit of a list. A record in both lists gets the sum.
  *
  * All arithmetic is float32, step by step: clients compare scores exactly.
  */
@@ -11,15 +10,15 @@ import type { ScoredRecord } from "./scored.ts";
 interface FusionAlgorithm {
   readonly name: Fusion;
   readonly summary: string;
-  /** What each hit of a list, best first, adds to its record: as many as there are hits. */
+  /** The worth of each hit of a list, best first. */
   readonly worths: (scores: Float32Array) => Float32Array;
 }
 
-/** What the first hit of a list is worth is one of this. */
+/** The first hit of a list is worth one divided by this. */
 const RRF_RANK_OFFSET = 60;
 /** Standard deviations on either side of the mean that DBSF maps to 0 and 1. */
 const DBSF_DEVIATIONS = 3;
-/** DBSF's worth of a score that cannot be compared with others. */
+/** The worth in DBSF of scores without a deviation. */
 const DBSF_MIDDLE = 0.5;
 
 export const fusionAlgorithms: readonly FusionAlgorithm[] = [
@@ -58,10 +57,10 @@ function reciprocalRanks(scores: Float32Array): Float32Array {
   return scores.map((_, rank) => 1 / (RRF_RANK_OFFSET + rank));
 }
 
-/** Distribution-based score fusion, with the deviation of a sample (n − 1). Not clamped: far from the rest is beyond 0 or 1. */
+/** Distribution-based score fusion, with the deviation of a sample (n − 1). Outliers are not clamped to 0 and 1. */
 function distributedScores(scores: Float32Array): Float32Array {
   const { length } = scores;
-  // One score, or best first all the same: their mean may be rounded to something else.
+  // All scores are equal: their mean may be rounded to another value.
   if (scores[0] === scores[length - 1]) return new Float32Array(length).fill(DBSF_MIDDLE);
   const { fround } = Math;
   let sum = 0;
@@ -76,7 +75,7 @@ function distributedScores(scores: Float32Array): Float32Array {
   const reach = fround(DBSF_DEVIATIONS * deviation);
   const low = fround(mean - reach);
   const width = fround(fround(mean + reach) - low);
-  // Scores so close that float32 cannot tell them apart here, or so large that their squares are none.
+  // The scores are too close for float32, or so large that their squares overflow.
   if (!(width > 0 && width < Number.POSITIVE_INFINITY)) return new Float32Array(length).fill(DBSF_MIDDLE);
   return scores.map((score) => fround(score - low) / width);
 }

@@ -1,15 +1,15 @@
 /**
  * One search of one namespace, in bounded steps:
  *
- *     match        which records pass the filter (none: all)
+ *     match        finds the records that pass the filter (all without a filter)
  *     candidates   by the dense vector, by the sparse vector, or both
- *     finish       what changed meanwhile is scored again; two lists are fused
+ *     finish       scores changed records again; fuses two lists
  *
- * The answer is the state at the moment of `finish`, which is one step:
- * (1) A candidate that changed since the search began counts only as what it is
- *     now, and any record that changed may become one.
- * (2) So many more candidates are collected than asked for that those which drop
- *     out leave enough; if even that is too few, the search starts again.
+ * The answer is the state at the time of `finish`, which is one step:
+ * (1) A candidate that changed since the search began counts only with its
+ *     current score, and any changed record may become a candidate.
+ * (2) The search collects spare candidates for those that drop out; if they are
+ *     too few, it starts again.
  */
 
 import type { Fusion, Weighting } from "../api.ts";
@@ -24,42 +24,42 @@ import type { CandidateSearch, RankedRecord, ScoredRecord } from "./scored.ts";
 import { SparseSearch } from "./sparse.ts";
 
 export interface SearchRequest {
-  /** One of the two, or both: then their lists are fused. */
+  /** One of the two, or both; then their lists are fused. */
   readonly vector: Float32Array | undefined;
   readonly sparseVector: SparseVector | undefined;
-  /** Most hits. */
+  /** The most hits. */
   readonly count: number;
-  /** Candidates of each of the two lists that are fused. */
+  /** The candidates of each of the two lists that are fused. */
   readonly fusionDepth: number;
   readonly filter: Filter;
   readonly weighting: Weighting;
   readonly fusion: Fusion;
-  /** Ids that are not to be found again. */
+  /** Ids that are excluded. */
   readonly excludedIds: ReadonlySet<string>;
 }
 
-/** What a search by one vector needs to know. */
+/** The request of a search by one vector. */
 export interface CandidateRequest {
-  /** Candidates that are wanted; `spareCount` more take the place of those that drop out while the search takes its time. */
+  /** The number of candidates; `spareCount` more replace those that drop out during the search. */
   readonly count: number;
   readonly spareCount: number;
-  /** Undefined: every record passes. */
+  /** Every record passes if undefined. */
   readonly match: FilterMatch | undefined;
   readonly excluded: ReadonlySet<number>;
 }
 
-/** Candidates beyond those asked for, so many and so many for each: keeps (2). All are scored, so they are few. */
+/** Spare candidates, a fixed number and a share: keeps (2). All are scored, so they are few. */
 const SPARE_MIN = 16;
 const SPARE_SHARE = 0.1;
 const STARTS_MAX = 3;
-/** Of one step, in nanoseconds. */
+/** The time of one step, in nanoseconds. */
 const MATCH_WORK = 1_000_000;
 
 export class NamespaceSearch implements SearchJob {
   readonly #namespace: Namespace;
   readonly #request: SearchRequest;
   readonly #depth: number;
-  /** Where in the log of changes this search began. */
+  /** The mark of this search in the log of changes. */
   #mark: number | undefined;
   #startCount = 0;
   #match: FilterMatch | undefined;
@@ -74,12 +74,12 @@ export class NamespaceSearch implements SearchJob {
     this.#depth = isFused ? request.fusionDepth : request.count;
   }
 
-  /** The best, best first; as of the step that returned true. */
+  /** The hits, best first, as of the step that returned true. */
   get hits(): readonly ScoredRecord[] {
     return this.#hits;
   }
 
-  /** Ends a search that is not wanted any more. Not stepped after that. */
+  /** Ends a search that is no longer needed. Not stepped after that. */
   abandon(): void {
     if (this.#mark !== undefined) this.#namespace.changes.end();
   }
@@ -150,12 +150,12 @@ export class NamespaceSearch implements SearchJob {
     return true;
   }
 
-  /** The candidates as they are now; undefined: too many of them changed. keeps (1) */
+  /** The candidates with their current scores; undefined if too many of them changed. keeps (1) */
   #settle(search: CandidateSearch, changed: ReadonlySet<number>): RankedRecord[] | undefined {
     const found = search.hits();
     if (changed.size === 0) return found.slice(0, this.#depth);
     const settled = found.filter(({ record }) => !changed.has(record));
-    // What did not get in among the found may be better than what is left.
+    // Records that were not found may be better than the remaining candidates.
     const isTooFew = settled.length < this.#depth && found.length >= this.#depth;
     if (isTooFew && this.#startCount < STARTS_MAX) return undefined;
     for (const record of changed) {
@@ -189,5 +189,5 @@ export class NamespaceSearch implements SearchJob {
   }
 }
 
-/** A namespace that never had a dense vector. */
+/** The search of a namespace that never had a dense vector. */
 const nothing: CandidateSearch = { step: () => true, hits: () => [], scoreNow: () => undefined };

@@ -6,7 +6,7 @@ import { type SearchJob, SearchQueue } from "./queue.ts";
 
 const tenant = (name = "main"): Tenant => new Turns({ clock: new VirtualClock() }).tenant("vector", name);
 
-/** A clock that moves when a job says so. */
+/** A clock that only jobs move. */
 function stoppedClock(): { monotonicMs(): number; passMs(ms: number): void } {
   let now = 0;
   return {
@@ -29,13 +29,13 @@ function jobOf(clock: { passMs(ms: number): void }, steps: number, log: string[]
   };
 }
 
-test("a job that is done in this turn's time is done at once", () => {
+test("a job that fits into this turn's time is done at once", () => {
   const clock = stoppedClock();
 
   assert.equal(new SearchQueue(clock).run(jobOf(clock, 8), tenant()), undefined);
 });
 
-test("a longer job goes on in later turns", async () => {
+test("a longer job continues in later turns", async () => {
   const clock = stoppedClock();
   const queue = new SearchQueue(clock);
   const main = tenant();
@@ -47,7 +47,7 @@ test("a longer job goes on in later turns", async () => {
   assert.equal(queue.waitingCount, 0);
 });
 
-test("what a turn has is shared: a job that comes when it is used up waits for the next", () => {
+test("jobs share the time of a turn: a job that comes when it is used up waits for the next turn", () => {
   const clock = stoppedClock();
   const queue = new SearchQueue(clock);
   const main = tenant();
@@ -56,7 +56,7 @@ test("what a turn has is shared: a job that comes when it is used up waits for t
   assert.ok(queue.run(jobOf(clock, 1), main) instanceof Promise);
 });
 
-test("jobs that wait take steps in rotation, and the short one is done first", async () => {
+test("waiting jobs take steps in rotation, and the shorter one is done first", async () => {
   const clock = stoppedClock();
   const queue = new SearchQueue(clock);
   const main = tenant();
@@ -70,7 +70,7 @@ test("jobs that wait take steps in rotation, and the short one is done first", a
   assert.deepEqual(ends, ["short", "long"]);
 });
 
-test("a job that fails rejects its own promise and no other", async () => {
+test("a failing job rejects only its own promise", async () => {
   const clock = stoppedClock();
   const queue = new SearchQueue(clock);
   const main = tenant();
@@ -88,7 +88,7 @@ test("a job that fails rejects its own promise and no other", async () => {
   await good;
 });
 
-test("at most sixteen jobs are under way, and the others begin when one of them ends", async () => {
+test("at most sixteen jobs run, and the others begin when one of them ends", async () => {
   const clock = stoppedClock();
   const queue = new SearchQueue(clock);
   const main = tenant();
@@ -116,7 +116,7 @@ test("at most sixteen jobs are under way, and the others begin when one of them 
   assert.equal(queue.waitingCount, 0);
 });
 
-test("a search of one tenant begins although another has sixteen under way, and is done first", async () => {
+test("a search of a tenant begins although another tenant has sixteen running, and is done first", async () => {
   const clock = new VirtualClock();
   const queue = new SearchQueue(clock);
   const turns = new Turns({ clock });

@@ -1,62 +1,63 @@
 /**
- * Searches run in the thread of the listener, so they may not hold it. In one
- * turn of the event loop all searches together get TURN_MS where they are asked
- * for, so that one that is done by then never waits. Another goes on in steps of
- * about a millisecond, each when its tenant has the thread (kernel/turns.ts), so
- * those of a tenant rotate and tenants share the time.
+ * Searches run in the thread of the listener, so they must not block it. In one
+ * turn of the event loop, all searches together run for TURN_MS when they are
+ * called, so a search that ends by then never waits. Longer searches continue in
+ * steps of about a millisecond, each when its tenant has the thread
+ * (kernel/turns.ts), so the searches of a tenant rotate and tenants share the
+ * time.
  *
- * A search under way holds memory, so only UNDER_WAY_MAX are, besides one for
- * each tenant that has none. The others have not begun, and the next to begin is
- * of the tenant that has the fewest under way.
+ * A running search holds memory, so at most RUNNING_MAX run, in addition to one
+ * for each tenant that has none. The others have not begun; the next to begin is
+ * of the tenant with the fewest running searches.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Eventually } from "../api.ts";
 
-/** Work that is done in bounded steps. */
+/** Work in bounded steps. */
 export interface SearchJob {
-  /** Does about a millisecond of work; true when all is done. Not called again after that, or after it threw. */
+  /** Does about a millisecond of work. Returns true when done; it is not called after that, or after it threw. */
   step(): boolean;
 }
 
-/** What all searches together may take of a turn; new requests are read in between. bench/vector.bench.ts */
+/** The time of all searches in a turn; new requests are read in between. bench/vector.bench.ts */
 const TURN_MS = 8;
 
-/** Searches that are under way at the same time. */
-const UNDER_WAY_MAX = 16;
+/** The most searches that run at the same time. */
+const RUNNING_MAX = 16;
 
 /** The searches of a tenant. */
 interface Searches {
-  underWayCount: number;
-  /** Those that have not begun. */
+  runningCount: number;
+  /** Searches that have not begun. */
   readonly waiting: (() => void)[];
 }
 
 export class SearchQueue {
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Of tenants that have any. */
+  /** By tenant, if it has any. */
   readonly #searches = new Map<Tenant, Searches>();
-  #underWayCount = 0;
+  #runningCount = 0;
   #waitingCount = 0;
-  /** When this turn's time is used up; undefined: nobody has searched in this turn. */
+  /** When this turn's time is used up; undefined if there was no search in this turn. */
   #turnEndMs: number | undefined;
 
   constructor(clock: Pick<Clock, "monotonicMs">) {
     this.#clock = clock;
   }
 
-  /** Searches that were not done at once. */
+  /** The number of searches that wait or run in later turns. */
   get waitingCount(): number {
     return this.#waitingCount;
   }
 
-  /** Runs a job, at once as far as this turn has time. Throws or rejects with what its step throws. */
+  /** Runs a job, at once while this turn has time. Throws or rejects with the error of its step. */
   run(job: SearchJob, tenant: Tenant): Eventually<void> {
     this.#openTurn();
-    // Those that wait go first, or a stream of short searches would keep a long one waiting for ever.
+    // Waiting searches go first, or a stream of short searches would block a long one forever.
     const isFirst = this.#searches.get(tenant) === undefined;
-    if (isFirst && this.#underWayCount < UNDER_WAY_MAX) {
+    if (isFirst && this.#runningCount < RUNNING_MAX) {
       while (this.#hasTime()) if (job.step()) return undefined;
     }
     return this.#runLater(job, tenant);
@@ -74,14 +75,14 @@ export class SearchQueue {
     }
   }
 
-  /** Returns undefined when the next search of a tenant may begin, and else when it may. */
+  /** Returns undefined if the next search of a tenant may begin, otherwise a promise that resolves when it may. */
   #begin(tenant: Tenant): Promise<void> | undefined {
     let searches = this.#searches.get(tenant);
     if (searches === undefined) {
-      searches = { underWayCount: 0, waiting: [] };
+      searches = { runningCount: 0, waiting: [] };
       this.#searches.set(tenant, searches);
     }
-    if (searches.underWayCount > 0 && this.#underWayCount >= UNDER_WAY_MAX) {
+    if (searches.runningCount > 0 && this.#runningCount >= RUNNING_MAX) {
       const { waiting } = searches;
       return new Promise((resolve) => waiting.push(resolve));
     }
@@ -90,21 +91,21 @@ export class SearchQueue {
   }
 
   #count(searches: Searches): void {
-    searches.underWayCount += 1;
-    this.#underWayCount += 1;
+    searches.runningCount += 1;
+    this.#runningCount += 1;
   }
 
   #end(tenant: Tenant): void {
     const ended = this.#searches.get(tenant);
     if (ended === undefined) return;
-    ended.underWayCount -= 1;
-    this.#underWayCount -= 1;
-    if (ended.underWayCount === 0 && ended.waiting.length === 0) this.#searches.delete(tenant);
-    if (this.#underWayCount >= UNDER_WAY_MAX) return;
+    ended.runningCount -= 1;
+    this.#runningCount -= 1;
+    if (ended.runningCount === 0 && ended.waiting.length === 0) this.#searches.delete(tenant);
+    if (this.#runningCount >= RUNNING_MAX) return;
     let next: Searches | undefined;
     for (const searches of this.#searches.values()) {
       if (searches.waiting.length === 0) continue;
-      if (next === undefined || searches.underWayCount < next.underWayCount) next = searches;
+      if (next === undefined || searches.runningCount < next.runningCount) next = searches;
     }
     const begin = next?.waiting.shift();
     if (next === undefined || begin === undefined) return;

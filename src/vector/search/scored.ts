@@ -1,22 +1,22 @@
-/** What searches find, and what a search by one of the two vectors offers. */
+/** The results of searches, and the interface of a search by one of the two vectors. */
 
 export interface ScoredRecord {
   readonly record: number;
-  /** As it is answered: a float32. */
+  /** The score in answers, a float32. */
   readonly score: number;
 }
 
-/** `rank` decides the order, `score` is what it is called outside (B2.dot-product). */
+/** `rank` decides the order; `score` is returned to clients (B2.dot-product). */
 export interface RankedRecord extends ScoredRecord {
   readonly rank: number;
 }
 
-/** Finds the records nearest to one vector, in steps of about a millisecond. */
+/** Finds the nearest records to a vector, in steps of about a millisecond. */
 export interface CandidateSearch {
-  /** True when all is found. */
+  /** Returns true when the search is done. */
   step(): boolean;
-  /** Best first, as many as were asked for if there are so many. */
+  /** The hits, best first, as many as requested if they exist. */
   hits(): readonly RankedRecord[];
-  /** What a record is worth now, or undefined when this search can never find it. */
+  /** The current score of a record, or undefined if this search can never find it. */
   scoreNow(record: number): RankedRecord | undefined;
 }

@@ -5,7 +5,7 @@ import { TopHits } from "./top-hits.ts";
 
 const byNumber = (record: number): number => record;
 
-test("the best hits come out, best first", () => {
+test("returns the best hits, best first", () => {
   const hits = new TopHits(3, byNumber);
 
   for (const [record, rank] of [0.25, 0.5, 0.125, 1, 0.75].entries()) hits.offer(record, rank);
@@ -29,7 +29,7 @@ test("hits of equal rank are in insertion order, whatever their numbers", () => 
   );
 });
 
-test("a score that differs from the rank is kept with it", () => {
+test("stores a score that differs from the rank", () => {
   const hits = new TopHits(2, byNumber);
 
   hits.offer(7, 12, 1);
@@ -56,7 +56,7 @@ test("the threshold is the worst hit once there are enough", () => {
   assert.equal(hits.size, 2);
 });
 
-test("who wants no hits gets none", () => {
+test("a count of zero gives no hits", () => {
   const hits = new TopHits(0, byNumber);
 
   hits.offer(0, 1);

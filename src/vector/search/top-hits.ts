@@ -1,18 +1,18 @@
 /**
- * The best hits of a search: a binary heap with the worst on top, in typed
- * arrays that grow up to `count`.
+ * The best hits of a search: a binary heap with the worst on top, in typed arrays
+ * that grow up to `count`.
  *
- * (1) A hit is better than another when its rank is higher, or equal and its
- *     record earlier in insertion order.
- * (2) A record's order is asked once, when it gets in: what happens to records
- *     during a long search cannot confuse the heap.
+ * (1) A hit is better than another if its rank is higher, or if the ranks are
+ *     equal and its record is earlier in insertion order.
+ * (2) A record's order is read once, when it is added: changes of records during
+ *     a long search cannot confuse the heap.
  */
 
 export interface Hit {
   readonly record: number;
-  /** What is printed: a float32. */
+  /** The printed score, a float32. */
   readonly score: number;
-  /** What is sorted by. */
+  /** The sort key. */
   readonly rank: number;
 }
 
@@ -28,7 +28,7 @@ export class TopHits {
   #records: Float64Array;
   #scores: Float64Array;
 
-  /** The `count` best. `order` is a record's place in insertion order; only its comparison matters. */
+  /** Collects the `count` best. `order` returns a record's place in insertion order, which is only compared. */
   constructor(count: number, order: (record: number) => number) {
     this.#countMax = count;
     this.#orderOf = order;
@@ -44,12 +44,12 @@ export class TopHits {
     return this.#size;
   }
 
-  /** What ranks lower cannot get in any more. What ranks just so can, by its order. */
+  /** Lower ranks cannot be added any more; an equal rank can, depending on its order. */
   get threshold(): number {
     return this.#threshold;
   }
 
-  /** Takes a hit if it is among the best so far. No record may be offered twice. */
+  /** Adds a hit if it is among the best so far. No record may be offered twice. */
   offer(record: number, rank: number, score = rank): void {
     if (rank < this.#threshold || this.#countMax === 0) return;
     const order = this.#orderOf(record);
@@ -69,7 +69,7 @@ export class TopHits {
     if (this.#size === this.#countMax) this.#threshold = this.#ranks[0] as number;
   }
 
-  /** Best first. */
+  /** The hits, best first. */
   sorted(): Hit[] {
     const places = Array.from({ length: this.#size }, (_, place) => place);
     places.sort((a, b) => (this.#isWorse(a, this.#ranks[b] as number, this.#orders[b] as number) ? 1 : -1));
@@ -80,13 +80,13 @@ export class TopHits {
     }));
   }
 
-  /** Whether the hit at a place is worse than one of this rank and order: keeps (1). */
+  /** Whether the hit at an index is worse than one of this rank and order: keeps (1). */
   #isWorse(place: number, rank: number, order: number): boolean {
     const own = this.#ranks[place] as number;
     return own < rank || (own === rank && (this.#orders[place] as number) > order);
   }
 
-  /** Moves better parents down; the place that is free then. */
+  /** Moves better parents down and returns the free index. */
   #riseFrom(start: number, rank: number, order: number): number {
     let place = start;
     while (place > 0) {
@@ -98,7 +98,7 @@ export class TopHits {
     return place;
   }
 
-  /** Moves worse children up, over the worst hit; the place that is free then. */
+  /** Moves worse children up, over the worst hit, and returns the free index. */
   #sinkFromTop(rank: number, order: number): number {
     let place = 0;
     for (;;) {

@@ -5,11 +5,11 @@
  *
  * (1) The first `count` postings are in use, in ascending order of dimension,
  *     then record; equal ones are in the order of their vector.
- * (2) `repeatCount` is how many of them have the dimension and record of the one
- *     before them in this chunk.
+ * (2) `repeatCount` counts the postings with the same dimension and record as the
+ *     previous one in this chunk.
  */
 
-/** Most postings of one chunk. 512: what an insertion moves stays below a microsecond. */
+/** The most postings of one chunk. 512: the moves of an insertion stay below a microsecond. */
 export const CHUNK_COUNT_MAX = 512;
 const CHUNK_COUNT_MIN = 16;
 const POSTING_BYTES = 12;
@@ -33,7 +33,7 @@ export class PostingChunk {
     return this.count === CHUNK_COUNT_MAX;
   }
 
-  /** Where the first posting lies that is not below (dimension, record). */
+  /** The offset of the first posting that is not below (dimension, record). */
   lowerBound(dimension: number, record: number): number {
     const { dimensions, records } = this;
     let low = 0;
@@ -47,12 +47,12 @@ export class PostingChunk {
     return low;
   }
 
-  /** Where the first posting lies that is above (dimension, record). */
+  /** The offset of the first posting that is above (dimension, record). */
   upperBound(dimension: number, record: number): number {
     return this.lowerBound(dimension, record + 1);
   }
 
-  /** Where the postings of a dimension end that begin at `from`; `from` when none does. */
+  /** The end of the postings of a dimension that begin at `from`; `from` if there are none. */
   endOf(dimension: number, from: number): number {
     if (this.dimensions[this.count - 1] === dimension) return this.count;
     return Math.max(from, this.lowerBound(dimension, Number.POSITIVE_INFINITY));
@@ -63,7 +63,7 @@ export class PostingChunk {
     return offset < this.count && this.dimensions[offset] === dimension && this.records[offset] === record;
   }
 
-  /** Whether the posting at an offset has the dimension and record of the one before it. */
+  /** Whether the posting at an offset has the dimension and record of the previous one. */
   repeats(offset: number): boolean {
     return offset > 0 && this.isAt(offset, this.dimensions[offset - 1] as number, this.records[offset - 1] as number);
   }
@@ -72,7 +72,7 @@ export class PostingChunk {
     return { dimension: this.dimensions[offset] as number, record: this.records[offset] as number };
   }
 
-  /** How many postings of a stretch have the dimension and record of the one before them in the stretch. */
+  /** Counts the postings of a range with the same dimension and record as the previous one in the range. */
   repeatsBetween(start: number, end: number): number {
     if (this.repeatCount === 0) return 0;
     let repeatCount = 0;
@@ -80,7 +80,7 @@ export class PostingChunk {
     return repeatCount;
   }
 
-  /** The chunk must not be full; `offset` must be the upper bound: keeps (1). */
+  /** Inserts a posting. The chunk must not be full; `offset` must be the upper bound: keeps (1). */
   insertAt(
     offset: number,
     posting: { readonly dimension: number; readonly record: number; readonly value: number },
@@ -98,7 +98,7 @@ export class PostingChunk {
     if (this.repeats(offset)) this.repeatCount += 1; // keeps (2): nothing equal lies after an upper bound
   }
 
-  /** `offset` must be a lower bound. */
+  /** Removes a posting. `offset` must be a lower bound. */
   removeAt(offset: number): void {
     if (this.repeats(offset + 1)) this.repeatCount -= 1; // keeps (2): nothing equal lies before a lower bound
     this.dimensions.copyWithin(offset, offset + 1, this.count);
@@ -108,15 +108,15 @@ export class PostingChunk {
   }
 
   /**
-   * Where to split a full chunk for a posting that belongs at `offset`. In the middle, but after a list that has half
-   * of the chunk and gets its next record: records mostly come in ascending order, so it is filled to the last place.
+   * Where to split a full chunk for a posting at `offset`: in the middle, but after a list that has half of the chunk
+   * and gets its next record. Records mostly come in ascending order, so such a chunk is filled completely.
    */
   splitOffsetFor(offset: number, dimension: number): number {
     const middle = this.count >>> 1;
     return offset >= middle && this.dimensions[offset - middle] === dimension ? offset : middle;
   }
 
-  /** Moves the postings from an offset on to a new chunk. */
+  /** Moves the postings from an offset on into a new chunk. */
   splitAt(offset: number): PostingChunk {
     const rest = new PostingChunk(CHUNK_COUNT_MAX);
     rest.#copyFrom(this, offset);
@@ -125,7 +125,7 @@ export class PostingChunk {
     return rest;
   }
 
-  /** Appends all postings of the chunk that follows this one; together they must fit. */
+  /** Appends all postings of the next chunk; together they must fit. */
   append(next: PostingChunk): void {
     while (this.dimensions.length < this.count + next.count) this.#grow();
     this.#copyFrom(next, 0);

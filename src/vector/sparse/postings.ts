@@ -1,21 +1,21 @@
 /**
  * The inverted lists of a namespace: every value of every sparse vector, sorted
- * by dimension, then record. The list of a dimension is a stretch of this one
- * order, so a dimension that nobody has takes no memory and one that a single
- * record has takes twelve bytes: texts have many of those.
+ * by dimension, then record. The list of a dimension is a range of this order, so
+ * an unused dimension takes no memory, and a dimension of a single record takes
+ * twelve bytes: texts have many of those.
  *
- * Postings lie in chunks; `#firstDimensions` and `#firstRecords` say for each
- * chunk what a binary search compares with.
+ * Postings are in chunks; a binary search compares with the bounds of the chunks
+ * in `#firstDimensions` and `#firstRecords`.
  *
- * (1) What is noted for a chunk is at most its first posting and at least the
- *     last posting of the chunk before it.
- * (2) No chunk is empty, and two neighbours hold more than MERGED_COUNT_MAX
- *     together after a removal from one of them.
+ * (1) The bound of a chunk is at most its first posting and at least the last
+ *     posting of the previous chunk.
+ * (2) No chunk is empty, and two neighbours together hold more than
+ *     MERGED_COUNT_MAX postings after a removal from one of them.
  */
 import { assert } from "../../kernel/assert.ts";
 import { CHUNK_COUNT_MAX, PostingChunk } from "./posting-chunk.ts";
 
-/** Neighbours that hold no more than this together become one. Well below a full chunk, or the next insertion would split it. */
+/** Neighbours with at most this many postings are merged. Well below a full chunk, or the next insertion splits it. */
 const MERGED_COUNT_MAX = (CHUNK_COUNT_MAX * 3) / 4;
 const DIRECTORY_LENGTH_MIN = 16;
 
@@ -38,12 +38,12 @@ export class Postings {
     return this.#chunks.length;
   }
 
-  /** By its number below `chunkCount`; only until the next change. */
+  /** The chunk of a number below `chunkCount`; valid until the next change. */
   chunk(number: number): PostingChunk {
     return this.#chunks[number] as PostingChunk;
   }
 
-  /** Puts a value after those that the record already has in that dimension. */
+  /** Adds a value after those that the record already has in that dimension. */
   insert(dimension: number, record: number, value: number): void {
     let number = this.#lastUpTo(dimension, record);
     if (this.#chunks.length === 0) this.#addChunk(0, new PostingChunk(), { dimension, record });
@@ -67,7 +67,7 @@ export class Postings {
     if (offset === 0) this.#lowerFirst(number, dimension, record);
   }
 
-  /** Takes away the first value that the record has in that dimension; it must have one. */
+  /** Removes the record's first value in that dimension; it must exist. */
   remove(dimension: number, record: number): void {
     const position = this.find(dimension, record);
     const number = chunkOf(position);
@@ -89,11 +89,11 @@ export class Postings {
   }
 
   /**
-   * Where the first posting lies that is not below (dimension, record), only until the next change; read it with
-   * `chunkOf` and `offsetOf`. Behind the last posting the chunk does not exist.
+   * The position of the first posting that is not below (dimension, record), valid until the next change; decode it
+   * with `chunkOf` and `offsetOf`. After the last posting, the chunk does not exist.
    */
   find(dimension: number, record: number): number {
-    // A chunk that begins with this very posting may not be the first that has it: keeps to (1).
+    // A chunk that begins with exactly this posting may not be the first chunk with it: keeps to (1).
     const number = this.#lastUpTo(dimension, record - 1);
     const chunk = this.#chunks[number];
     if (chunk === undefined) return 0;
@@ -101,7 +101,7 @@ export class Postings {
     return offset < chunk.count ? number * CHUNK_COUNT_MAX + offset : (number + 1) * CHUNK_COUNT_MAX;
   }
 
-  /** How many records have the dimension. */
+  /** Counts the records with a value in the dimension. */
   frequency(dimension: number): number {
     const start = this.find(dimension, 0);
     let offset = offsetOf(start);
@@ -120,7 +120,7 @@ export class Postings {
     return frequency;
   }
 
-  /** The last chunk whose first posting is noted as at most (dimension, record), or the first chunk. */
+  /** The last chunk whose bound is at most (dimension, record), or the first chunk. */
   #lastUpTo(dimension: number, record: number): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -159,7 +159,7 @@ export class Postings {
     if (length > DIRECTORY_LENGTH_MIN && this.#chunks.length < length / 4) this.#resizeDirectory(length / 2);
   }
 
-  /** Puts a chunk and the next together if they are small enough. */
+  /** Merges a chunk and the next one if they are small enough. */
   #merge(number: number): boolean {
     const chunk = this.#chunks[number];
     const next = this.#chunks[number + 1];
@@ -181,12 +181,12 @@ export class Postings {
   }
 }
 
-/** The number of the chunk that a position lies in. */
+/** The number of a position's chunk. */
 export function chunkOf(position: number): number {
   return Math.floor(position / CHUNK_COUNT_MAX);
 }
 
-/** Where in its chunk a position lies. */
+/** The offset of a position in its chunk. */
 export function offsetOf(position: number): number {
   return position % CHUNK_COUNT_MAX;
 }

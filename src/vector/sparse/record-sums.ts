@@ -1,29 +1,29 @@
 /**
- * Scores under way: a float32 sum for each record number, and marks that say
- * which records have one. Kept between searches, so a search allocates nothing
- * for them.
+ * The sums of a running search: a float32 sum for each record number, and marks
+ * for the records that have one. They are reused between searches, so that a
+ * search does not allocate them.
  *
- * Whether a record came before is not asked: that branch cost three times what
- * the sum costs, because nobody can foresee it. Marks are only written, and read
- * once at the end; those of blocks say where reading is worth it.
+ * The loop does not check whether a record already has a sum: that unpredictable
+ * branch cost three times as much as the sum. Marks are only written, and read
+ * once at the end; the marks of blocks show where reading is worthwhile.
  *
  * (1) Between searches every sum and mark is 0.
- * (2) A record has a sum exactly when it is marked, and then so is its block.
+ * (2) A record has a sum exactly if it is marked, and then its block is marked.
  */
 
-/** Sums that are kept for the next search, and up to which size: 5 bytes for each record number. */
+/** The number of sums that are reused, and their largest size: 5 bytes for each record number. */
 const SPARE_COUNT_MAX = 2;
 const SPARE_LENGTH_MAX = 4 * 1024 * 1024;
 const LENGTH_MIN = 1024;
 const BLOCK_BITS = 8;
-/** Record numbers of a block. */
+/** The record numbers of a block. */
 export const BLOCK_LENGTH = 1 << BLOCK_BITS;
 
 export class RecordSums {
   readonly sums: Float32Array;
-  /** 1: the record has a sum. */
+  /** 1 if the record has a sum. */
   readonly marks: Uint8Array;
-  /** 1: some record of the block has a sum. */
+  /** 1 if any record of the block has a sum. */
   readonly blocks: Uint8Array;
 
   /** `length` is a multiple of BLOCK_LENGTH. */
@@ -33,14 +33,14 @@ export class RecordSums {
     this.blocks = new Uint8Array(length >>> BLOCK_BITS);
   }
 
-  /** Record numbers below this have a sum. */
+  /** Record numbers below this have room for a sum. */
   get length(): number {
     return this.sums.length;
   }
 
   /**
-   * Adds weight · value to the sums of a stretch of postings, each step rounded to float32. The records ascend; those
-   * that are too high came during the search and are left out.
+   * Adds weight · value to the sums of a range of postings, each step rounded to float32. The records ascend; higher
+   * ones than the sums have room for were added during the search and are skipped.
    */
   add(
     { records, values }: { readonly records: Uint32Array; readonly values: Float32Array },
@@ -51,7 +51,7 @@ export class RecordSums {
     for (let i = start; i < end; i += 1) {
       const record = records[i] as number;
       if (record >= length) break;
-      // The sum of two float32 in double, rounded once more, is their float32 sum.
+      // The sum of two float32 in double, rounded again, is their float32 sum.
       sums[record] = (sums[record] as number) + Math.fround(weight * (values[i] as number));
       marks[record] = 1; // keeps (2)
       blocks[record >>> BLOCK_BITS] = 1;
@@ -73,20 +73,20 @@ export class RecordSums {
 
 const spare: RecordSums[] = [];
 
-/** Sums for record numbers below `recordEnd`, all 0. Give them back, or leave them to the collector. */
+/** Sums for record numbers below `recordEnd`, all 0. Return them, or leave them to the garbage collector. */
 export function takeSums(recordEnd: number): RecordSums {
   const place = spare.findIndex(({ length }) => length >= recordEnd);
   const [sums] = place < 0 ? [] : spare.splice(place, 1);
   return sums ?? new RecordSums(Math.max(LENGTH_MIN, 2 ** Math.ceil(Math.log2(recordEnd))));
 }
 
-/** Nobody may use them any more. */
+/** Returns sums, which must not be used any more. */
 export function giveBackSums(sums: RecordSums): void {
   if (sums.length > SPARE_LENGTH_MAX) return;
   sums.reset();
   spare.push(sums);
   if (spare.length > SPARE_COUNT_MAX) {
-    // The largest serve everybody.
+    // The largest sums fit every search.
     spare.sort((a, b) => b.length - a.length);
     spare.length = SPARE_COUNT_MAX;
   }

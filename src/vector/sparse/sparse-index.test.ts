@@ -11,12 +11,12 @@ function vector(...entries: readonly (readonly [number, number])[]): SparseVecto
   };
 }
 
-/** What the lists must say, counted anew. */
+/** The expected frequency of a dimension, counted from the vectors. */
 function frequencyOf(vectors: ReadonlyMap<number, SparseVector>, dimension: number): number {
   return [...vectors.values()].filter(({ indices }) => indices.includes(dimension)).length;
 }
 
-test("a vector is read as it was sent: in its order, with an index twice", () => {
+test("a vector is read as it was sent: in the same order, with repeated indices", () => {
   const index = new SparseIndex();
   const sent = vector([7, 0.5], [-3, 0.25], [7, -0], [2_147_483_647, 1e-40], [-2_147_483_648, 3]);
   index.set(4, sent);
@@ -25,7 +25,7 @@ test("a vector is read as it was sent: in its order, with an index twice", () =>
   assert.equal(index.read(1_000), undefined);
 });
 
-test("what is read and what was given are copies", () => {
+test("vectors are copied when they are set and read", () => {
   const index = new SparseIndex();
   const sent = vector([1, 1], [2, 2]);
   index.set(0, sent);
@@ -35,7 +35,7 @@ test("what is read and what was given are copies", () => {
   assert.deepEqual(index.read(0), vector([1, 1], [2, 2]));
 });
 
-test("a record that has an index twice counts once for it", () => {
+test("a record with a repeated index counts once for it", () => {
   const index = new SparseIndex();
   index.set(0, vector([7, 1], [7, 2], [7, 3]));
   index.set(1, vector([7, 1]));
@@ -47,7 +47,7 @@ test("a record that has an index twice counts once for it", () => {
   assert.equal(index.postings.frequency(7), 1);
 });
 
-test("an index that fills several chunks with one record counts once for it", () => {
+test("a record whose index fills several chunks counts once for it", () => {
   const index = new SparseIndex();
   const many = { indices: new Int32Array(2_000).fill(7), values: new Float32Array(2_000).fill(1) };
   index.set(5, many);
@@ -59,7 +59,7 @@ test("an index that fills several chunks with one record counts once for it", ()
   assert.equal(index.postings.frequency(7), 2);
 });
 
-test("set replaces, remove of what is not there changes nothing", () => {
+test("set replaces a vector, and removing a missing one changes nothing", () => {
   const index = new SparseIndex();
   index.set(3, vector([1, 1], [2, 1]));
   index.set(3, vector([2, 5]));
@@ -80,7 +80,7 @@ test("an empty vector is a vector", () => {
   assert.deepEqual(index.read(0), vector());
 });
 
-test("after random sets and removes the index says what a plain Map says", () => {
+test("after random sets and removes the index agrees with a plain Map", () => {
   const entry = fc.tuple(fc.integer({ min: -2, max: 6 }), fc.float({ noNaN: true }));
   const change = fc.record({
     record: fc.integer({ min: 0, max: 60 }),
@@ -115,7 +115,7 @@ test("after random sets and removes the index says what a plain Map says", () =>
   );
 });
 
-test("memory follows the vectors: it grows with them and comes back when they go", () => {
+test("memory grows with the vectors and is freed when they are removed", () => {
   const index = new SparseIndex();
   const emptyBytes = index.byteCount;
   const vectorOf = (seed: number): SparseVector => ({
@@ -135,7 +135,7 @@ test("memory follows the vectors: it grows with them and comes back when they go
   assert.equal(index.byteCount, emptyBytes);
 });
 
-test("clear leaves nothing", () => {
+test("clear removes everything", () => {
   const index = new SparseIndex();
   const emptyBytes = index.byteCount;
   for (let record = 0; record < 1_000; record += 1) index.set(record, vector([record, 1], [7, 1]));

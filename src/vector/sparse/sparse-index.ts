@@ -1,28 +1,28 @@
 /**
  * The sparse vectors of one namespace by record number, and the inverted lists
- * that searches read. Both say the same: a record's vector has a posting for
- * each of its values, and there are no others.
+ * that searches read. Both agree: a record's vector has a posting for each of its
+ * values, and there are no other postings.
  */
 import type { SparseVector } from "../index/record.ts";
 import { Postings } from "./postings.ts";
 import { VectorPages } from "./vector-pages.ts";
 
 export class SparseIndex {
-  /** For searches, which must not change it. */
+  /** For searches, which must not change the lists. */
   readonly postings = new Postings();
   readonly #vectors = new VectorPages();
 
-  /** How many records have a sparse vector. */
+  /** The number of records with a sparse vector. */
   get count(): number {
     return this.#vectors.count;
   }
 
-  /** One above the highest record number that has one. */
+  /** One above the highest record number with a sparse vector. */
   get recordEnd(): number {
     return this.#vectors.end;
   }
 
-  /** What is allocated. */
+  /** The allocated bytes. */
   get byteCount(): number {
     return this.postings.byteCount + this.#vectors.byteCount;
   }
@@ -31,7 +31,7 @@ export class SparseIndex {
     return this.#vectors.has(record);
   }
 
-  /** A copy, as it was sent: also with indices twice or out of order. */
+  /** A copy of the vector as it was sent, with repeated or unordered indices. */
   read(record: number): SparseVector | undefined {
     const view = this.#vectors.view(record);
     return view === undefined ? undefined : { indices: view.indices.slice(), values: view.values.slice() };
@@ -45,7 +45,7 @@ export class SparseIndex {
     for (let i = 0; i < indices.length; i += 1) this.postings.insert(indices[i] as number, record, values[i] as number);
   }
 
-  /** A record without a vector stays as it is. */
+  /** Removes the record's vector, if it has one. */
   remove(record: number): void {
     const view = this.#vectors.view(record);
     if (view === undefined) return;

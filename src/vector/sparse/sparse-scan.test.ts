@@ -37,7 +37,7 @@ function search(index: SparseIndex, query: Entries, options: Partial<SparseScanR
   return scan.hits();
 }
 
-/** The slow obvious way: B2.sparse and B2.idf word by word. */
+/** The slow and obvious implementation of B2.sparse and B2.idf. */
 function plainSearch(
   vectors: ReadonlyMap<number, SparseVector>,
   query: SparseVector,
@@ -64,7 +64,7 @@ function plainSearch(
   return hits.sort((a, b) => b.score - a.score || a.record - b.record);
 }
 
-test("B2.sparse: only records that share an index with the query are found, whatever the sum", () => {
+test("B2.sparse: finds only records that share an index with the query, whatever the sum", () => {
   const index = indexOf([
     [[1, 1]],
     [[2, -1]],
@@ -89,7 +89,7 @@ test("B2.sparse: only records that share an index with the query are found, what
   );
 });
 
-test("IDF weights give the scores that official clients compare to the last digit", () => {
+test("IDF weights give the scores that the official clients' tests compare to the last digit", () => {
   const first = indexOf([
     [
       [7, 0.2],
@@ -138,7 +138,7 @@ test("B2.idf: N is the number of records with a sparse vector", () => {
   assert.deepEqual(search(index, [[7, 1]], { weighting: "IDF" }), [{ record: 0, score: Math.fround(0.28768209) }]);
 });
 
-test("an index that stands twice counts each entry with each entry", () => {
+test("repeated indices are multiplied pairwise", () => {
   const index = indexOf([
     [
       [7, 1],
@@ -154,7 +154,7 @@ test("an index that stands twice counts each entry with each entry", () => {
 });
 
 test("products and sums are rounded in the order of the query, then of the record", () => {
-  // 2^24 + 1 is no float32: one after the other is lost, two at once are not.
+  // 2^24 + 1 is not a float32: ones added one by one are lost, two at once are not.
   const index = indexOf([
     [
       [1, 16_777_216],
@@ -178,7 +178,7 @@ test("products and sums are rounded in the order of the query, then of the recor
   );
 });
 
-test("of equal scores the record earlier in insertion order comes first, also at the cut", () => {
+test("equal scores are in insertion order, even at the cut", () => {
   const index = indexOf([[[1, 1]], [[1, 1]], [[1, 1]], [[1, 2]]]);
   const order = (record: number): number => -record;
   assert.deepEqual(search(index, [[1, 1]], { count: 3, order }), [
@@ -188,7 +188,7 @@ test("of equal scores the record earlier in insertion order comes first, also at
   ]);
 });
 
-test("records that do not pass or are excluded are not found", () => {
+test("does not find records that do not pass or are excluded", () => {
   const index = indexOf([[[1, 4]], [[1, 3]], [[1, 2]], [[1, 1]]]);
   const matches = Uint32Array.of(0b1011);
   const excluded = new Set([1]);
@@ -199,13 +199,13 @@ test("records that do not pass or are excluded are not found", () => {
   assert.deepEqual(search(index, [[1, 1]], { matches: new Uint32Array(0) }), []);
 });
 
-test("nothing is found in an empty index, by an empty query, or when nothing is asked for", () => {
+test("finds nothing in an empty index, with an empty query, or with a count of zero", () => {
   assert.deepEqual(search(new SparseIndex(), [[1, 1]], { weighting: "IDF" }), []);
   assert.deepEqual(search(indexOf([[[1, 1]]]), []), []);
   assert.deepEqual(search(indexOf([[[1, 1]]]), [[1, 1]], { count: 0 }), []);
 });
 
-test("a sum beyond float32 is the largest float32, and one without a value 0", () => {
+test("a sum beyond float32 becomes the largest float32, and NaN becomes 0", () => {
   const index = indexOf([
     [[1, 1e38]],
     [[1, -1e38]],
@@ -231,7 +231,7 @@ const entriesMade = fc.array(fc.tuple(fc.integer({ min: -1, max: 8 }), fc.float(
   maxLength: 12,
 });
 
-test("whole or in slices, a scan finds what the plain search finds, and scoreNow agrees", () => {
+test("a scan, whole or in slices, finds the same as the plain search, and scoreNow agrees", () => {
   fc.assert(
     fc.property(
       fc.array(fc.option(entriesMade, { freq: 4, nil: undefined }), { maxLength: 40 }),
@@ -260,7 +260,7 @@ test("whole or in slices, a scan finds what the plain search finds, and scoreNow
   );
 });
 
-test("whether few or many records pass, those are found that pass", () => {
+test("finds exactly the records that pass, few or many", () => {
   const index = new SparseIndex();
   const plain = new Map<number, SparseVector>();
   for (let record = 0; record < 3_000; record += 1) {
@@ -294,10 +294,10 @@ test("whether few or many records pass, those are found that pass", () => {
   }
 });
 
-test("lists of many chunks are found whole, in slices that end anywhere", () => {
+test("reads lists of many chunks completely, in slices that end anywhere", () => {
   const index = new SparseIndex();
   const plain = new Map<number, SparseVector>();
-  // Scattered, so that chunks are split everywhere; every 50th has the index 700 times.
+  // In scattered order, so that chunks are split everywhere; every 50th record has the index 700 times.
   for (let i = 0; i < 1_500; i += 1) {
     const record = (i * 677) % 1_500;
     const count = record % 50 === 0 ? 700 : 1;
@@ -320,7 +320,7 @@ test("lists of many chunks are found whole, in slices that end anywhere", () => 
   }
 });
 
-test("records that change between steps disturb no others", () => {
+test("records that change between steps do not affect others", () => {
   const change = fc.record({
     record: fc.integer({ min: 0, max: 60 }),
     entries: fc.option(entriesMade, { nil: undefined }),
@@ -354,7 +354,7 @@ test("records that change between steps disturb no others", () => {
   );
 });
 
-test("an index that is emptied under a scan ends it", () => {
+test("emptying the index ends a running scan", () => {
   const index = indexOf(Array.from({ length: 3_000 }, () => [[1, 1]] as const));
   const scan = scanOf(index, [
     [1, 1],
@@ -366,7 +366,7 @@ test("an index that is emptied under a scan ends it", () => {
   assert.equal(scan.scoreNow(0), undefined);
 });
 
-test("scans that take turns do not see each other's sums", () => {
+test("interleaved scans do not see each other's sums", () => {
   const index = indexOf(Array.from({ length: 2_000 }, (_, record) => [[1, record]] as const));
   const scans = [1, 2, 3].map((factor) => scanOf(index, [[1, factor]], { count: 1 }));
   for (let round = 0; round < 1_000; round += 1) for (const scan of scans) scan.step(100);

@@ -2,17 +2,16 @@
  * A search by sparse vector: the inner product with every record that shares an
  * index with the query, in steps (B2.sparse).
  *
- *     weigh     each entry of the query gets its weight
- *     sum       the postings of one entry after the other are added up
- *     collect   the best sums that pass are kept
- *     probe     instead of both, where few records pass: each is looked up
+ *     weigh     gives each entry of the query its weight
+ *     sum       adds up the postings, entry by entry
+ *     collect   collects the best sums that pass
+ *     probe     instead of sum and collect, looks up each of few passing records
  *
  * (1) All arithmetic is float32: a product is rounded, then a sum, entry by entry
  *     of the query, and within one record in the order of its vector.
- * (2) Records may change between steps. Then what this finds of them means
- *     nothing, and the caller scores them with `scoreNow`; others are not
- *     touched by it, because a step finds its place again by dimension and
- *     record.
+ * (2) Records may change between steps. The results for them are then invalid,
+ *     and the caller scores them with `scoreNow`. Other records are not affected,
+ *     because a step finds its position again by dimension and record.
  */
 
 import type { Weighting } from "../api.ts";
@@ -27,48 +26,48 @@ import type { SparseIndex } from "./sparse-index.ts";
 export interface SparseScanRequest {
   readonly query: SparseVector;
   readonly weighting: Weighting;
-  /** Most hits. */
+  /** The most hits. */
   readonly count: number;
-  /** A record's place among equal scores: the smaller comes first. */
+  /** A record's order among equal scores: the smaller comes first. */
   readonly order: (record: number) => number;
-  /** Bit r set: record r passes. Undefined: every record does. */
+  /** Record r passes if bit r is set. Every record passes if undefined. */
   readonly matches?: Uint32Array;
   /** Never found by `hits`. */
   readonly excluded?: ReadonlySet<number>;
 }
 
-/** Sums overflow to infinity, which JSON cannot say. */
+/** Sums overflow to infinity, which JSON does not have. */
 const SCORE_MAX = Math.fround(3.402_823_466_385_288_6e38);
-/** What the frequency of a dimension costs, in postings, and by how much less than a sum it grows with the list. */
+/** The cost of a dimension's frequency, in postings, and how much less than a sum it grows with the list. */
 const WEIGH_WORK = 64;
-/** What finding a posting costs, in postings that are summed. */
+/** The cost of finding a posting, in summed postings. */
 const LOOKUP_WORK = 100;
-/** What passing over a block without a sum, or 32 records that do not pass, costs, in postings. */
+/** The cost of skipping a block without sums, or 32 records that do not pass, in postings. */
 const EMPTY_WORK = 0.5;
 
 export class SparseScan {
   readonly #index: SparseIndex;
   readonly #request: SparseScanRequest;
-  /** Of each entry of the query, as far as `#weighedCount`. */
+  /** The weight of each entry of the query, up to `#weighedCount`. */
   readonly #weights: Float32Array;
   readonly #recordCount: number;
   readonly #top: TopHits;
   #weighedCount = 0;
-  /** In the lists of the entries weighed so far. */
+  /** The number of postings in the lists of the entries weighed so far. */
   #postingCount = 0;
-  /** Whether those that pass are looked up; undefined: not decided yet. */
+  /** Whether the passing records are looked up; undefined until decided. */
   #isProbing: boolean | undefined;
-  /** The first 32 records that are not probed yet. */
+  /** The word of the first 32 records that are not probed yet. */
   #nextWord = 0;
-  /** The entry being summed, and the first record that its sum still lacks. */
+  /** The current entry, and the first record that is not added yet. */
   #entry = 0;
   #nextRecord = 0;
   #sums: RecordSums | undefined;
-  /** The first block of records whose sums are not collected yet. */
+  /** The first block whose sums are not collected yet. */
   #nextBlock = 0;
   #isDone = false;
 
-  /** The weights of IDF are those of the first steps; the number of records is that of now. */
+  /** IDF weights are computed in the first steps; the number of records is the current one. */
   constructor(index: SparseIndex, request: SparseScanRequest) {
     this.#index = index;
     this.#request = request;
@@ -77,7 +76,7 @@ export class SparseScan {
     this.#top = new TopHits(request.count, request.order);
   }
 
-  /** Works through about so many postings; true when all is found. */
+  /** Processes about this many postings. Returns true when the scan is done. */
   step(postingsBudget: number): boolean {
     let budget = postingsBudget;
     while (!this.#isDone && budget > 0) {
@@ -90,14 +89,14 @@ export class SparseScan {
     return this.#isDone;
   }
 
-  /** Best first; only when `step` returned true. */
+  /** The hits, best first; call it only after `step` returned true. */
   hits(): ScoredRecord[] {
     return this.#top.sorted().map(({ record, score }) => ({ record, score }));
   }
 
   /**
-   * The score that a record has now by this scan's weights, whether it passes or not; undefined when it shares no index
-   * with the query. Only when `step` returned true.
+   * The record's current score with this scan's weights, whether it passes or not; undefined if it shares no index with
+   * the query. Call it only after `step` returned true.
    */
   scoreNow(record: number): number | undefined {
     const { postings } = this.#index;
@@ -122,7 +121,7 @@ export class SparseScan {
     return isShared ? scoreOf(sum) : undefined;
   }
 
-  /** Gives the next entry of the query its weight. Returns the work done. */
+  /** Computes the weight of the next entry. Returns the work done. */
   #weigh(): number {
     const { query, weighting } = this.#request;
     const entry = this.#weighedCount;
@@ -142,7 +141,7 @@ export class SparseScan {
     return matches.length * EMPTY_WORK;
   }
 
-  /** Looks up records that pass. Returns the work done. */
+  /** Looks up passing records. Returns the work done. */
   #probe(budget: number): number {
     const { matches = new Uint32Array(0), excluded } = this.#request;
     let work = 0;
@@ -165,24 +164,24 @@ export class SparseScan {
     const { postings } = this.#index;
     this.#sums ??= takeSums(this.#index.recordEnd);
     const dimension = this.#request.query.indices[this.#entry] as number;
-    const stretch = { start: 0, end: 0, weight: this.#weights[this.#entry] as number };
+    const range = { start: 0, end: 0, weight: this.#weights[this.#entry] as number };
     let work = LOOKUP_WORK;
     const position = postings.find(dimension, this.#nextRecord);
-    stretch.start = offsetOf(position);
+    range.start = offsetOf(position);
     for (let number = chunkOf(position); number < postings.chunkCount; number += 1) {
       const chunk = postings.chunk(number);
-      stretch.end = chunk.endOf(dimension, stretch.start);
-      this.#sums.add(chunk, stretch);
-      work += stretch.end - stretch.start;
-      if (stretch.end < chunk.count) break;
-      const lastRecord = chunk.records[stretch.end - 1] as number;
+      range.end = chunk.endOf(dimension, range.start);
+      this.#sums.add(chunk, range);
+      work += range.end - range.start;
+      if (range.end < chunk.count) break;
+      const lastRecord = chunk.records[range.end - 1] as number;
       const next = number + 1 < postings.chunkCount ? postings.chunk(number + 1) : undefined;
-      // A pause never parts the values that one record has in a dimension: the way back is by record.
+      // A pause never separates the values of one record in a dimension, because the scan resumes by record.
       if (work >= budget && next?.isAt(0, dimension, lastRecord) === false) {
         this.#nextRecord = lastRecord + 1;
         return work;
       }
-      stretch.start = 0;
+      range.start = 0;
     }
     this.#entry += 1;
     this.#nextRecord = 0;
@@ -228,12 +227,12 @@ export class SparseScan {
   }
 }
 
-/** ln((N − n + 0.5) / (n + 0.5) + 1), worked out in double and rounded once (B2.idf). */
+/** ln((N − n + 0.5) / (n + 0.5) + 1), computed in double and rounded once (B2.idf). */
 export function inverseFrequency(recordCount: number, frequency: number): number {
   return Math.fround(Math.log((recordCount - frequency + 0.5) / (frequency + 0.5) + 1));
 }
 
-/** A sum that left the range of float32 is called the nearest number, and one that has no value 0. */
+/** A sum beyond the range of float32 becomes the nearest number, and NaN becomes 0. */
 function scoreOf(sum: number): number {
   if (Number.isNaN(sum)) return 0;
   return Math.max(-SCORE_MAX, Math.min(SCORE_MAX, sum));

@@ -1,24 +1,24 @@
 /**
- * Sparse vectors as they were sent, by record number: for whoever reads them,
- * and to know which postings a record has. They lie one after the other in
- * pages of 32-bit words, so a million vectors are a few hundred objects.
+ * Sparse vectors as they were sent, by record number, for reads and to find the
+ * postings of a record. They are stored one after the other in pages of 32-bit
+ * words, so a million vectors are a few hundred objects.
  *
  *     entry | record | count n | n indices i32 | n values f32 |
  *
- * (1) An entry is live when `#pages` and `#offsets` of its record say that it
- *     lies there; `live` of a page is the words of its live entries.
- * (2) Entries are added to the last page alone. A page that is after it and
- *     less than half live is emptied, one per change, so at most half is waste.
+ * (1) An entry is live if `#pages` and `#offsets` of its record point to it;
+ *     `live` of a page counts the words of its live entries.
+ * (2) Entries are added only to the last page. Another page that is less than
+ *     half live is emptied, one per change, so at most half is waste.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { SparseVector } from "../index/record.ts";
 
-/** Words of a page that is not the first of a small namespace. */
+/** The words of a page, apart from the first pages of a small namespace. */
 const PAGE_WORDS_MAX = 16_384;
 const PAGE_WORDS_MIN = 64;
 const HEAD_WORDS = 2;
 const RECORDS_MIN = 16;
-/** In place of a page number. */
+/** Instead of a page number: the record has no vector. */
 const NOWHERE = -1;
 
 interface Page {
@@ -30,7 +30,7 @@ interface Page {
 }
 
 export class VectorPages {
-  /** Undefined: emptied; the number is used again. */
+  /** Undefined for emptied pages, whose numbers are used again. */
   #table: (Page | undefined)[] = [];
   #freeNumbers: number[] = [];
   #last = NOWHERE;
@@ -42,12 +42,12 @@ export class VectorPages {
   #words = 0;
   #pageBytes = 0;
 
-  /** How many vectors there are. */
+  /** The number of vectors. */
   get count(): number {
     return this.#count;
   }
 
-  /** One above the highest record number that has a vector. */
+  /** One above the highest record number with a vector. */
   get end(): number {
     return this.#end;
   }
@@ -60,7 +60,7 @@ export class VectorPages {
     return record < this.#end && this.#pages[record] !== NOWHERE;
   }
 
-  /** A view of what is kept: only until the next change, and not to be written to. */
+  /** A read-only view of the stored vector, valid until the next change. */
   view(record: number): SparseVector | undefined {
     const page = this.has(record) ? this.#table[this.#pages[record] as number] : undefined;
     if (page === undefined) return undefined;
@@ -92,7 +92,7 @@ export class VectorPages {
   remove(record: number): void {
     const number = this.#pages[record] as number;
     const page = this.#table[number];
-    assert(this.has(record) && page !== undefined, "a vector that is removed is there");
+    assert(this.has(record) && page !== undefined, "a removed vector exists");
     const length = lengthAt(page, this.#offsets[record] as number);
     page.live -= length;
     this.#words -= length;
@@ -115,7 +115,7 @@ export class VectorPages {
     this.#pageBytes = 0;
   }
 
-  /** The entry that was just written at the end of the last page is the record's. keeps (1) */
+  /** Assigns the entry just written at the end of the last page to the record. keeps (1) */
   #place(record: number, page: Page, length: number): void {
     this.#pages[record] = this.#last;
     this.#offsets[record] = page.used;
@@ -124,24 +124,24 @@ export class VectorPages {
     this.#words += length;
   }
 
-  /** The last page, with so much room. */
+  /** The last page, with room for this many words. */
   #roomFor(length: number): Page {
     const last = this.#table[this.#last];
     if (last !== undefined && last.used + length <= last.words.length) return last;
     const left = this.#last;
-    // A page is as large as all that is there, so that a small namespace stays small.
+    // A page is as large as all existing vectors, so that a small namespace stays small.
     const size = Math.max(length, Math.min(PAGE_WORDS_MAX, Math.max(PAGE_WORDS_MIN, this.#words)));
     const buffer = new ArrayBuffer(size * 4);
     const page = { words: new Int32Array(buffer), floats: new Float32Array(buffer), used: 0, live: 0 };
     this.#last = this.#freeNumbers.pop() ?? this.#table.length;
     this.#table[this.#last] = page;
     this.#pageBytes += buffer.byteLength;
-    // Its room is less than half live: what is left of it fits into the new page with what comes.
+    // It is less than half live, so the rest of it fits into the new page together with the new entry.
     if (last !== undefined && last.live * 2 < last.words.length && last.live + length <= size) this.#empty(left);
     return page;
   }
 
-  /** Moves what is live in a page to the last one. */
+  /** Moves the live entries of a page to the last one. */
   #empty(number: number): void {
     const page = this.#table[number] as Page;
     for (let at = 0; at < page.used; at += lengthAt(page, at)) {
@@ -185,7 +185,7 @@ export class VectorPages {
   }
 }
 
-/** Words of the entry at an offset. */
+/** The number of words of the entry at an offset. */
 function lengthAt(page: Page, at: number): number {
   return HEAD_WORDS + (page.words[at + 1] as number) * 2;
 }
