@@ -447,9 +447,9 @@ test("ACL GENTOKEN returns a password that is also a token", () => {
   assert.equal(users.authenticate("ann", token), users.find("ann"));
   assert.ok(digests.includes(digestOf(session.run(`ACL RESTTOKEN ann ${token}`))));
 
-  const given = session.run("ACL GENTOKEN ann correct-horse-battery");
-  assert.equal(session.run("ACL GENTOKEN ann correct-horse-battery"), given);
-  assert.notEqual(session.run("ACL GENTOKEN bob correct-horse-battery"), given);
+  const generated = session.run("ACL GENTOKEN ann correct-horse-battery");
+  assert.equal(session.run("ACL GENTOKEN ann correct-horse-battery"), generated);
+  assert.notEqual(session.run("ACL GENTOKEN bob correct-horse-battery"), generated);
   const weak = error("ERR The password is too weak: use at least 12 characters, several of them different");
   const usage = error("ERR invalid syntax. Usage: ACL GENTOKEN username [password]");
   session.expect([
@@ -492,24 +492,24 @@ test("a user logs in with any of its passwords while it is enabled", () => {
 test("reports each changed user once per unit of work, and all users when the first token is made", () => {
   const session = startSession();
   const { users } = session.database;
-  const told: string[] = [];
-  users.onChange = (name) => told.push(name);
+  const changed: string[] = [];
+  users.onChange = (name) => changed.push(name);
   session.expect([
     ["ACL SETUSER ann on >p", ok],
     ["ACL SETUSER bob on >p", ok],
     ["ACL SETUSER bob nope", ruleError("nope", SYNTAX)],
     ["ACL DELUSER nobody", 0],
   ]);
-  assert.deepEqual(told.splice(0), ["ann", "bob"]);
+  assert.deepEqual(changed.splice(0), ["ann", "bob"]);
   session.run("ACL RESTTOKEN ann p");
-  assert.deepEqual(told.splice(0), ["ann", "bob"]);
+  assert.deepEqual(changed.splice(0), ["ann", "bob"]);
   session.run("ACL RESTTOKEN bob p");
-  assert.deepEqual(told.splice(0), []);
+  assert.deepEqual(changed.splice(0), []);
   const caller = { user: readOnlyUser, transport: "http", address: "127.0.0.1:1" } as const;
   assert.throws(() => session.database.transaction(caller, [["ACL", "DELUSER", "ann"]]));
-  assert.deepEqual(told.splice(0), []);
+  assert.deepEqual(changed.splice(0), []);
   session.expect([["ACL DELUSER ann bob", 2]]);
-  assert.deepEqual(told.splice(0), ["ann", "bob"]);
+  assert.deepEqual(changed.splice(0), ["ann", "bob"]);
 });
 
 test("users cannot be changed while the disk refuses writes", () => {

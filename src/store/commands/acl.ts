@@ -59,7 +59,7 @@ const helpLines: readonly string[] = [
   "USERS",
   "    List the names of all users.",
   "WHOAMI",
-  "    Return the name of the user of this connection.",
+  "    Return the name of the current user.",
 ];
 
 /** For subcommands that reveal no rights. */

@@ -121,8 +121,8 @@ function bitcount({ keyspace, arg, argCount, word, integer }: Call): Reply {
   const firstByte = Math.floor(range.start / 8);
   const lastByte = Math.floor(range.end / 8);
   const before = (view[firstByte] as number) & ~(0xff >>> (range.start % 8));
-  const behind = (view[lastByte] as number) & (0x7f >>> (range.end % 8));
-  return countBits(view, firstByte, lastByte + 1) - countBits(Uint8Array.of(before, behind), 0, 2);
+  const after = (view[lastByte] as number) & (0x7f >>> (range.end % 8));
+  return countBits(view, firstByte, lastByte + 1) - countBits(Uint8Array.of(before, after), 0, 2);
 }
 
 function bitpos(call: Call): Reply {
@@ -150,16 +150,16 @@ function unitBitsOf(word: string): number {
 }
 
 /** The bits between two indexes, both included, negative ones counted from the end; undefined for an empty range. */
-function rangeOf(given: {
+function rangeOf(interval: {
   start: number | bigint;
   end: number | bigint;
   unitBits: number;
   length: number;
 }): { start: number; end: number } | undefined {
-  const { unitBits } = given;
-  const total = (given.length * 8) / unitBits;
-  const start = Math.max(0, fromBeginning(given.start, total));
-  const end = Math.min(total - 1, Math.max(0, fromBeginning(given.end, total)));
+  const { unitBits } = interval;
+  const total = (interval.length * 8) / unitBits;
+  const start = Math.max(0, fromBeginning(interval.start, total));
+  const end = Math.min(total - 1, Math.max(0, fromBeginning(interval.end, total)));
   return start > end ? undefined : { start: start * unitBits, end: end * unitBits + unitBits - 1 };
 }
 

@@ -85,7 +85,7 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
     const { word, operandCounts } = keys.after;
     // If the word occurs only as an operand, the command is refused; yet its keys are reported, as in Redis.
     const place =
-      placesOf(words, { word, operandCounts, from: 1 })[0] ?? words.findIndex((one) => upperCase(one) === word);
+      optionIndexes(words, { word, operandCounts, from: 1 })[0] ?? words.findIndex((one) => upperCase(one) === word);
     const start = (place > 0 ? place : words.length) + 1;
     const count = (words.length - start) >> 1;
     for (let i = 0; i < count; i += 1) find(start + i);
@@ -96,15 +96,15 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
 }
 
 /** The indexes at which an option occurs as an option, not as the operand of another one. */
-export function placesOf(
+export function optionIndexes(
   words: readonly Bytes[],
   { word, operandCounts, from }: { word: string; operandCounts: OperandCounts; from: number },
 ): readonly number[] {
-  const places: number[] = [];
+  const indexes: number[] = [];
   for (let at = from; at < words.length; at += 1) {
     const option = upperCase(words[at] as Bytes);
-    if (option === word) places.push(at);
+    if (option === word) indexes.push(at);
     at += operandCounts.get(option) ?? 0;
   }
-  return places;
+  return indexes;
 }

@@ -242,12 +242,12 @@ function get({ database, argsFrom, compat }: Call): Reply {
       if (!spellings.has(name)) spellings.set(name, GLOB.test(pattern) ? name : pattern);
     }
   }
-  const answer: [Reply, Reply][] = [];
+  const pairs: [Reply, Reply][] = [];
   for (const [name, read] of values) {
     const spelling = spellings.get(name);
-    if (spelling !== undefined) answer.push([spelling, read()]);
+    if (spelling !== undefined) pairs.push([spelling, read()]);
   }
-  return map(answer);
+  return map(pairs);
 }
 
 /** All names are checked before any value, and all values before anything is set. */

@@ -119,7 +119,7 @@ test("EXPIRE refuses incompatible options, and names unknown ones", () => {
   ]);
 });
 
-test("an expiry beyond 64 bits of milliseconds is refused; one after the year 10889 is stored as that year", () => {
+test("an expiry beyond 64 bits of milliseconds is refused; one beyond TIME_MS_MAX is stored as TIME_MS_MAX", () => {
   sessionWithKey().expect([
     ["EXPIRE k 9223372036854775808", notInteger],
     ["EXPIRE k 9223372036854775807", invalidExpire("expire")],

@@ -30,7 +30,7 @@ const helpLines: readonly string[] = [
   "FLUSH [ASYNC|SYNC]",
   "    Delete all libraries.",
   "KILL",
-  "    Does nothing: no function runs while another command is read.",
+  "    Refused: no function is running when a command is executed.",
   "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
   "    List the libraries and their functions.",
   "LOAD [REPLACE] <code>",
@@ -99,7 +99,7 @@ export const functionRow: Row = {
     helpRow(helpLines),
     {
       name: "KILL",
-      summary: "Does nothing: no function runs while another command is read",
+      summary: "Refused: no function is running when a command is executed",
       arity: 2,
       flags: ["noscript", "allow_busy"],
       keys: noKeys,

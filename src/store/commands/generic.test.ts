@@ -66,7 +66,7 @@ test("a copy shares nothing with its original", () => {
   ]);
 });
 
-test("DEL and UNLINK remove keys and count them; UNLINK accepts no keys", () => {
+test("DEL and UNLINK remove keys and count them; UNLINK works without keys", () => {
   sessionWithKeys().expect([
     ["DEL s s none", 1],
     ["EXISTS s h", 1],
@@ -126,7 +126,7 @@ test("A-15: KEYS refuses to build a reply beyond its budget", () => {
   ]);
 });
 
-test("RANDOMKEY returns an existing key, and every key in time", () => {
+test("RANDOMKEY returns an existing key, and eventually every key", () => {
   const session = startSession();
   assert.equal(session.run("RANDOMKEY"), null);
   for (let i = 0; i < 8; i += 1) session.call("SET", `k${i}`, "v");
@@ -279,7 +279,7 @@ test("OBJECT describes how a value is stored, and does not count as a use", () =
   );
 });
 
-test("OBJECT IDLETIME counts seconds since a key was written, read or touched, but not inspected by OBJECT", () => {
+test("OBJECT IDLETIME counts seconds since a key was written, read or touched; OBJECT does not count", () => {
   const session = sessionWithKeys();
   session.expect([["OBJECT IDLETIME s", 0]]);
   session.clock.advance(5_000);

@@ -149,7 +149,7 @@ export const genericCommands = family("generic", [
   },
   {
     name: "UNLINK",
-    summary: "Removes keys, as DEL does, but accepts no keys",
+    summary: "Removes keys, like DEL, but also accepts an empty list of keys",
     // Redis requires at least one key; the service does not (A.particulars.unlink).
     arity: -1,
     flags: ["write", "fast"],

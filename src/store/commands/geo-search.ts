@@ -27,7 +27,7 @@ import { emptyArray, type Reply } from "../reply/reply.ts";
 import { distanceWithin, type Position, positionOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
 import { INTEGER_MIN, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
-import { overwritten, placesOf, read } from "./command-keys.ts";
+import { optionIndexes, overwritten, read } from "./command-keys.ts";
 import { distanceText, positionReply, readPosition, readUnit } from "./geo-words.ts";
 
 /** The most bytes that an element of a reply takes in addition to its member. */
@@ -144,7 +144,7 @@ const operandCounts: OperandCounts = new Map([
 /** The indexes of the keys of STORE and STOREDIST: the first of each, as Redis reports, and the last, which is used. */
 function storedAfter(words: readonly Bytes[], optionsAt: number): readonly number[] {
   const [stores, storesOfDistance] = ["STORE", "STOREDIST"].map((word) =>
-    placesOf(words, { word, operandCounts, from: optionsAt })
+    optionIndexes(words, { word, operandCounts, from: optionsAt })
       .map((at) => at + 1)
       .filter((at) => at < words.length),
   );

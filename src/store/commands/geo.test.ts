@@ -162,7 +162,7 @@ test("GEORADIUS and GEORADIUSBYMEMBER return or store, their _RO forms only retu
   ]);
 });
 
-test("COUNT returns the nearest or farthest members of any number, with ties in the order of the search", () => {
+test("COUNT returns the nearest or farthest members, however many are found, ties in the order of the search", () => {
   const session = startSession();
   const east = (i: number): number => (i * 7_919) % 5_000;
   for (let i = 0; i < 5_000; i += 1) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `m${i}`);

@@ -32,7 +32,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
   },
   {
     name: "PFCOUNT",
-    summary: "Returns the approximate number of distinct elements of HyperLogLogs",
+    summary: "Returns the approximate number of distinct elements in the union of HyperLogLogs",
     arity: -2,
     flags: ["readonly", "may-replicate"],
     keys: allKeys,

@@ -67,7 +67,7 @@ function serverLines({ context, keyspace }: CommandHost): readonly string[] {
   ];
 }
 
-/** Counts TCP clients only: HTTP requests are not connected. */
+/** Counts TCP clients only: HTTP requests have no connection. */
 function clientLines({ sessions, waiters }: CommandHost): readonly string[] {
   return [`connected_clients:${sessions.count}`, `blocked_clients:${waiters.count}`, "tracking_clients:0"];
 }

@@ -31,12 +31,12 @@ export function arrappend(call: Call): Reply {
 }
 
 export function arrinsert(call: Call): Reply {
-  const given = call.count(3);
+  const offset = call.count(3);
   return insert(call, {
     valuesAt: 4,
     event: events["json.arrinsert"],
     indexFor: (length) => {
-      const index = given < 0 ? length + given : given;
+      const index = offset < 0 ? length + offset : offset;
       return index < 0 || index > length ? undefined : index;
     },
   });
@@ -133,7 +133,7 @@ export function arrpop(call: Call): Reply {
   if (argCount > 4) throw wrongArity(command.fullName);
   const key = arg(1);
   const path = pathAt(call, 2);
-  const given = argCount > 3 ? count(3) : -1;
+  const offset = argCount > 3 ? count(3) : -1;
   const document = getDocument(call, key);
   const matches = targetsIn(document, { key, path });
   // Elements are printed before any is removed, so that a reply that is too long refuses the command. The reply can
@@ -142,7 +142,7 @@ export function arrpop(call: Call): Reply {
   const full = new Set<JsonNode>();
   for (const { node } of matches) {
     if (!Array.isArray(node) || node.length === 0 || full.has(node)) continue;
-    budget.take(textOfNode(node[placeOf(given, node.length)] as JsonNode).length);
+    budget.take(textOfNode(node[nearestIndex(offset, node.length)] as JsonNode).length);
     full.add(node);
   }
   return changeEach(call, {
@@ -156,7 +156,7 @@ export function arrpop(call: Call): Reply {
       if (!Array.isArray(array)) return undefined;
       // A path may match the same array twice, but pops from it once.
       if (!full.delete(array)) return nil;
-      const index = placeOf(given, array.length);
+      const index = nearestIndex(offset, array.length);
       const text = textOfNode(array[index] as JsonNode);
       removeElements(keyspace, spot, [index]);
       return text;
@@ -165,8 +165,8 @@ export function arrpop(call: Call): Reply {
 }
 
 /** An index out of range means the first or the last element. */
-function placeOf(given: number, length: number): number {
-  return given < 0 ? Math.max(0, length + given) : Math.min(given, length - 1);
+function nearestIndex(offset: number, length: number): number {
+  return offset < 0 ? Math.max(0, length + offset) : Math.min(offset, length - 1);
 }
 
 export function arrtrim(call: Call): Reply {

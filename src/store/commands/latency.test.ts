@@ -62,7 +62,7 @@ test("an event has the longest sample of each second, and its longest one of all
   ]);
 });
 
-test("LATENCY HISTOGRAM counts runs by powers of two microseconds", () => {
+test("LATENCY HISTOGRAM counts runs by powers of two of microseconds", () => {
   const session = startSlow();
   session.expect([
     ["GET k", null],

@@ -19,7 +19,7 @@ const helpLines: readonly string[] = [
   "GRAPH <event>",
   "    Draw the samples of an event as bars.",
   "HISTOGRAM [<command> ...]",
-  "    Return the run times of these commands, or of all: how many runs ended within each power of two microseconds.",
+  "    Return the run times of these commands, or of all: how many runs ended within each power of two of microseconds.",
   "HISTORY <event>",
   "    Return the samples of an event: seconds and milliseconds.",
   "LATEST",

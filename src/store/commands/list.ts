@@ -45,7 +45,7 @@ export const listCommands = family("list", [
       const list = keyspace.readList(arg(1));
       // As Redis: if the key does not exist, the index is not checked.
       if (list === undefined) return nil;
-      const index = placeOf(list, count(2));
+      const index = indexFromLeft(list, count(2));
       return index >= 0 && index < list.length ? bulk(list.at(index)) : nil;
     },
   },
@@ -152,7 +152,7 @@ export const listCommands = family("list", [
       const key = arg(1);
       const list = keyspace.readList(key);
       if (list === undefined) throw noSuchKey;
-      const index = placeOf(list, count(2));
+      const index = indexFromLeft(list, count(2));
       if (index < 0 || index >= list.length) throw indexOutOfRange;
       setElement(keyspace, key, { index, element: arg(3) });
       keyspace.notify(events.lset, key);
@@ -161,7 +161,7 @@ export const listCommands = family("list", [
   },
   {
     name: "LTRIM",
-    summary: "Removes all elements outside of a range",
+    summary: "Removes all elements outside a range",
     arity: 4,
     flags: ["write"],
     keys: firstKey,
@@ -172,8 +172,8 @@ export const listCommands = family("list", [
       const end = call.count(3);
       const list = keyspace.readList(arg(1));
       if (list === undefined) return ok;
-      const kept = rangeOf(list, start, end);
-      if (kept.to - kept.from < list.length) trimList(keyspace, arg(1), kept);
+      const range = rangeOf(list, start, end);
+      if (range.to - range.from < list.length) trimList(keyspace, arg(1), range);
       keyspace.notifyTaken(events.ltrim, arg(1));
       return ok;
     },
@@ -403,14 +403,14 @@ function lrem(call: Call): Reply {
 }
 
 /** An index counted from the left; it may be out of range. */
-function placeOf(list: ListValue, index: number): number {
+function indexFromLeft(list: ListValue, index: number): number {
   return index < 0 ? list.length + index : index;
 }
 
 /** The range between two indexes, both included. */
 function rangeOf(list: ListValue, start: number, end: number): { from: number; to: number } {
-  const from = Math.max(0, placeOf(list, start));
-  const to = Math.min(list.length, placeOf(list, end) + 1);
+  const from = Math.max(0, indexFromLeft(list, start));
+  const to = Math.min(list.length, indexFromLeft(list, end) + 1);
   return from < to ? { from, to } : { from: 0, to: 0 };
 }
 

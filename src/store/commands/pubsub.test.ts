@@ -127,7 +127,7 @@ test("MONITOR over TCP shows commands of others, without secrets and administrat
   connectStranger().run("AUTH main-token");
   const lines = monitor
     .listen()
-    .map((told) => (typeof told === "object" && told !== null && "line" in told ? told.line : told));
+    .map((push) => (typeof push === "object" && push !== null && "line" in push ? push.line : push));
   assert.deepEqual(lines, [
     '1721284005.242000 [0 127.0.0.1:40002] "SET" "k" "v"',
     '1721284005.242000 [0 127.0.0.1:40002] "AUTH" "(redacted)"',
@@ -160,8 +160,8 @@ test("A-06: subscribers of one database receive nothing from another", () => {
   connect(other).run("SET k w");
   one.expect([["EXEC", []]]);
   assert.deepEqual(listener.listen(), []);
-  const told = monitor.listen();
-  assert.equal(told.length, 1);
+  const received = monitor.listen();
+  assert.equal(received.length, 1);
 });
 
 function notAvailable(name: string): Reply {

@@ -21,7 +21,7 @@ const helpLines: readonly string[] = [
   "NUMSUB [<channel> ...]",
   "    Return these channels, each with its number of subscribers by name.",
   "SHARDCHANNELS [<pattern>]",
-  "    Return nothing: sharded channels do not exist.",
+  "    Return an empty list: sharded channels do not exist.",
   "SHARDNUMSUB [<channel> ...]",
   "    Return these channels, each with 0: sharded channels do not exist.",
 ];
@@ -69,7 +69,7 @@ const pubsubRow: Row = {
     },
     {
       name: "SHARDCHANNELS",
-      summary: "Returns nothing: sharded channels do not exist",
+      summary: "Returns an empty list: sharded channels do not exist",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,

@@ -57,7 +57,7 @@ function scan(call: Call): Reply {
   const budget = new ReplyBudget();
   const elements: Reply[] = [];
   const { typeName, withTypes } = options;
-  // A key that cannot be expired need not be looked up again, unless its type is needed.
+  // A key is looked up again only if it may have expired or its type is needed.
   const isLookedUp = keyspace.hasExpiries || typeName !== undefined || withTypes;
   for (const key of found) {
     if (!options.matches(key)) continue;

@@ -1,4 +1,4 @@
-/** EVAL, its like and SCRIPT: their words, what they refuse in which words, and what a script may do. */
+/** EVAL, its variants and SCRIPT: their arguments, their errors, and what a script may do. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/harness/store-harness.ts";
@@ -7,17 +7,17 @@ import { sha1 } from "../../kernel/sha1.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { findError, type Reply } from "../reply/reply.ts";
 
-/** The error of a script, with the place that stands behind each. */
+/** The error of a script, followed by the line that raised it. */
 function scriptError(script: Bytes, text: string, line = 1): Reply {
   return error(`${text} script: ${sha1(script).toString("hex")}, on @user_script:${line}.`);
 }
 
-/** What a script answers, given its keys and arguments. */
+/** The reply of a script, for its keys and arguments. */
 function evaluate(session: Session, script: Bytes, keys: readonly Bytes[] = [], args: readonly Bytes[] = []): Reply {
   return session.call("EVAL", script, `${keys.length}`, ...keys, ...args);
 }
 
-test("EVAL gives a script its keys and arguments, and answers what it returns", () => {
+test("EVAL passes keys and arguments to the script, and returns its result", () => {
   startSession().expect([
     ["EVAL 'return {KEYS[1], KEYS[2], ARGV[1], ARGV[2]}' 2 a b c d", ["a", "b", "c", "d"]],
     ["EVAL 'return {#KEYS, #ARGV}' 0 a", [0, 1]],
@@ -34,7 +34,7 @@ test("EVAL gives a script its keys and arguments, and answers what it returns", 
   ]);
 });
 
-test("the words of EVAL and EVALSHA are refused as Redis refuses them", () => {
+test("refuses invalid arguments of EVAL and EVALSHA as Redis does", () => {
   startSession().expect([
     ["EVAL 'return 1'", error("ERR wrong number of arguments for 'eval' command")],
     ["EVAL 'return 1' x", error("ERR value is not an integer or out of range")],
@@ -53,7 +53,7 @@ test("the words of EVAL and EVALSHA are refused as Redis refuses them", () => {
   ]);
 });
 
-test("a script that does not compile is refused and not remembered", () => {
+test("a script that does not compile is refused and not cached", () => {
   const text = "ERR Error compiling script (new function): user_script:1: unexpected symbol near '<eof>'";
   startSession().expect([
     ["SCRIPT LOAD 'return ('", error(text)],
@@ -65,7 +65,7 @@ test("a script that does not compile is refused and not remembered", () => {
   ]);
 });
 
-test("a script of more than a mebibyte is refused", () => {
+test("refuses a script of more than a mebibyte", () => {
   const session = startSession();
   const tooLarge = error("ERR Script is larger than 1 MiB");
   assert.equal(session.call("EVAL", `return 1--${"x".repeat(1_048_566)}`, "0"), 1);
@@ -73,7 +73,7 @@ test("a script of more than a mebibyte is refused", () => {
   assert.deepEqual(session.call("SCRIPT", "LOAD", " ".repeat(1_048_577)), tooLarge);
 });
 
-test("SCRIPT keeps, finds and forgets scripts", () => {
+test("SCRIPT caches, finds and removes scripts", () => {
   const digest = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   const session = startSession();
   session.expect([
@@ -101,7 +101,7 @@ test("SCRIPT keeps, finds and forgets scripts", () => {
   });
 });
 
-test("what a script may not call is refused in the words of Redis", () => {
+test("refuses commands that a script may not call, with the texts of Redis", () => {
   const session = startSession();
   const table: readonly [Bytes, string][] = [
     ["return redis.call('nosuch')", "ERR Unknown Redis command called from script"],
@@ -120,7 +120,7 @@ test("what a script may not call is refused in the words of Redis", () => {
   for (const [script, text] of table) assert.deepEqual(evaluate(session, script), scriptError(script, text), script);
 });
 
-test("a script that only reads is refused every write", () => {
+test("refuses every write of a read-only script", () => {
   const session = startSession();
   session.run("SET k v");
   const refused = "ERR Write commands are not allowed from read-only scripts.";
@@ -138,7 +138,7 @@ test("a script that only reads is refused every write", () => {
   assert.equal(session.run("GET k"), "v");
 });
 
-test("A.particulars.key-locking: under allow-key-locking a script may name the keys that it was given and no others", () => {
+test("A.particulars.key-locking: with allow-key-locking a script may use only its declared keys", () => {
   const session = startSession();
   const start = "#!lua flags=allow-key-locking\n";
   const refusal = (key: Bytes): string =>
@@ -159,7 +159,7 @@ test("A.particulars.key-locking: under allow-key-locking a script may name the k
   }
 });
 
-test("an error of a script names the script and the line", () => {
+test("an error of a script contains the script and the line", () => {
   const session = startSession();
   const script = "local x = 1\nerror('broken')";
   assert.deepEqual(evaluate(session, script), scriptError(script, "ERR user_script:2: broken", 2));
@@ -167,14 +167,14 @@ test("an error of a script names the script and the line", () => {
   assert.deepEqual(evaluate(session, raised), error("MY own"));
 });
 
-test("what a script wrote before it failed stays", () => {
+test("writes before the error of a script remain", () => {
   const session = startSession();
   const script = "redis.call('set', 'k', 'v') redis.call('incr', 'k')";
   assert.deepEqual(evaluate(session, script), scriptError(script, "ERR value is not an integer or out of range"));
   assert.equal(session.run("GET k"), "v");
 });
 
-test("time stands still in a script, and a key past its time is absent", () => {
+test("the time does not advance in a script, and an expired key does not exist", () => {
   const session = startSession();
   session.expect([
     ["SET k v PX 10", ok],
@@ -187,11 +187,11 @@ test("time stands still in a script, and a key past its time is absent", () => {
   assert.deepEqual(times[0], times[1]);
 });
 
-test("a command that would wait answers at once in a script", () => {
+test("a blocking command replies at once in a script", () => {
   startSession().expect([["EVAL \"return redis.call('xread', 'streams', 's', '$')\" 0", nil]]);
 });
 
-test("scripts ask for their own rights", () => {
+test("scripts require their own rights", () => {
   startSession().expect([
     ["EVAL \"return redis.acl_check_cmd('set', 'k', 'v')\" 0", 1],
     [
@@ -201,7 +201,7 @@ test("scripts ask for their own rights", () => {
   ]);
 });
 
-test("a read-only token runs no script at all", () => {
+test("a read-only token cannot run scripts", () => {
   const { database } = startSession();
   const caller = { ...testCaller, user: readOnlyUser };
   for (const name of ["eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"])
@@ -219,7 +219,7 @@ test("a read-only token runs no script at all", () => {
     );
 });
 
-test("a script is counted as one command, each of its commands as another, and an error once", () => {
+test("a script counts as one command, each of its commands as another, and an error once", () => {
   const session = startSession();
   evaluate(session, "redis.call('set', 'k', 'v') redis.call('incr', 'k')");
   evaluate(session, "error('own')");
@@ -236,7 +236,7 @@ test("a script is counted as one command, each of its commands as another, and a
   assert.equal(database.errorCounts.total, 2);
 });
 
-test("when memory is short a script may not begin to take more, unless it says that it may", () => {
+test("without free memory a script cannot write unless it has allow-oom", () => {
   const session = startSession();
   session.expect([
     ["SET k v", ok],
@@ -253,7 +253,7 @@ test("when memory is short a script may not begin to take more, unless it says t
   assert.deepEqual(evaluate(session, `#!lua flags=allow-oom\n${set}`), ok);
 });
 
-test("a database that is emptied forgets what its scripts left, and others do not", () => {
+test("scripts belong to one database, and a reset of the store removes them", () => {
   const session = startSession();
   const other = session.store.database("other");
   const script = "counts = nil return 1";
@@ -267,7 +267,7 @@ test("a database that is emptied forgets what its scripts left, and others do no
   assert.equal(session.database.scripts.cache.count, 0);
 });
 
-test("keys of scripts are known to COMMAND GETKEYS", () => {
+test("COMMAND GETKEYS finds the keys of scripts", () => {
   startSession().expect([
     ["COMMAND GETKEYS EVAL 'return 1' 2 a b c", ["a", "b"]],
     ["COMMAND GETKEYS FCALL f 1 a", ["a"]],

@@ -19,13 +19,13 @@ import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scri
 const helpLines: readonly string[] = [
   "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "DEBUG (YES|SYNC|NO)",
-  "    Accepts only NO: a debugger does not exist.",
+  "    Accepts only NO: larder has no debugger.",
   "EXISTS <sha1> [<sha1> ...]",
   "    Return whether each of these scripts is cached.",
   "FLUSH [ASYNC|SYNC]",
   "    Remove all scripts of this database from the cache.",
   "KILL",
-  "    Does nothing: no script runs while another command is read.",
+  "    Refused: no script is running when a command is executed.",
   "LOAD <script>",
   "    Cache a script without running it, and return its digest.",
 ];
@@ -40,7 +40,7 @@ const scriptRow: Row = {
   subcommands: [
     {
       name: "DEBUG",
-      summary: "Accepts only NO: a debugger does not exist",
+      summary: "Accepts only NO: larder has no debugger",
       arity: 3,
       flags: ["noscript"],
       keys: noKeys,
@@ -74,7 +74,7 @@ const scriptRow: Row = {
     helpRow(helpLines),
     {
       name: "KILL",
-      summary: "Does nothing: no script runs while another command is read",
+      summary: "Refused: no script is running when a command is executed",
       arity: 2,
       flags: ["noscript", "allow_busy"],
       keys: noKeys,

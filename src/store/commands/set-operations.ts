@@ -123,9 +123,9 @@ function sinterCard({ keyspace, arg, word, argCount }: Call): Reply {
   for (let i = 2 + keyCount; i < argCount; i += 1) {
     if (word(i) !== "LIMIT" || i + 1 === argCount) throw syntaxError;
     i += 1;
-    const given = countAt(arg(i));
-    if (given === undefined || given < 0) throw limitNegative;
-    limit = given;
+    const limitArgument = countAt(arg(i));
+    if (limitArgument === undefined || limitArgument < 0) throw limitNegative;
+    limit = limitArgument;
   }
   let count = 0;
   intersect(

@@ -24,7 +24,7 @@ import { ListValue } from "../values/list.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { bytesOf, isString, type StringValue } from "../values/string.ts";
-import { overwritten, placesOf, read } from "./command-keys.ts";
+import { optionIndexes, overwritten, read } from "./command-keys.ts";
 
 export const sortRows: readonly Row[] = [
   {
@@ -60,7 +60,7 @@ const operandCounts: OperandCounts = new Map([
 
 /** The index of the key of the last STORE. */
 function storedAt(words: readonly Bytes[]): readonly number[] {
-  const places = placesOf(words, { word: "STORE", operandCounts, from: 2 }).map((at) => at + 1);
+  const places = optionIndexes(words, { word: "STORE", operandCounts, from: 2 }).map((at) => at + 1);
   return places.filter((at) => at < words.length).slice(-1);
 }
 
@@ -153,7 +153,7 @@ function readOptions(call: Call, { mayStore }: { mayStore: boolean }): SortOptio
   return order;
 }
 
-/** Up to this share of the elements are selected, more are sorted. */
+/** Up to one in this many elements are selected; for more, all are sorted. */
 const SELECTED_SHARE = 8;
 
 /** The elements within LIMIT, in the requested order. Throws `notSortable`. */

@@ -360,8 +360,8 @@ function findLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boo
   if (size === 0 || isEmptyLexRange(range)) return EMPTY;
   if (!isFromMin(sortedSet.memberAtRank(size - 1), range) || !isToMax(sortedSet.memberAtRank(0), range)) return EMPTY;
   if (sortedSet.isListpack) return scanLexRange(sortedSet, range, isReverse);
-  const from = placeOfLexBound(sortedSet, range.min, "min");
-  const to = placeOfLexBound(sortedSet, range.max, "max");
+  const from = countBeforeLexBound(sortedSet, range.min, "min");
+  const to = countBeforeLexBound(sortedSet, range.max, "max");
   return { from, count: Math.max(0, to - from) };
 }
 
@@ -384,7 +384,7 @@ function scanLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boo
 }
 
 /** The number of members of equal score before a bound. */
-function placeOfLexBound(sortedSet: SortedSetValue, bound: LexBound, end: "min" | "max"): number {
+function countBeforeLexBound(sortedSet: SortedSetValue, bound: LexBound, end: "min" | "max"): number {
   if (bound.kind !== "member") return bound.kind === "lowest" ? 0 : sortedSet.size;
   const { member, isExclusive } = bound;
   const score = sortedSet.scoreAtRank(0);

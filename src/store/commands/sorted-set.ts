@@ -62,7 +62,7 @@ export const sortedSetCommands = family("sorted-set", [
   },
   {
     name: "ZMPOP",
-    summary: "Removes the members at one end of the first sorted set that is not empty",
+    summary: "Removes and returns members at one end of the first sorted set that is not empty",
     arity: -4,
     flags: ["write", "movablekeys"],
     keys: inputKeys,

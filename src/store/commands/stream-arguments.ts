@@ -176,7 +176,7 @@ function addedId(text: Bytes): NonNullable<TrimmingOptions["id"]> {
   return id;
 }
 
-/** Trims a stream and returns the number of removed entries. `~` removes the same entries, up to the limit. */
+/** Trims a stream and returns the number of removed entries. `~` trims exactly too, up to the limit. */
 export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: StreamValue; trimming: Trimming }): number {
   const { stream, trimming } = from;
   const { bound, countMax, references } = trimming;

@@ -180,12 +180,12 @@ function reportGroup(stream: StreamValue, group: StreamGroup, bounds: Bounds): R
 function somePending(
   of: Pick<StreamGroup, "pending">,
   { countMax, budget }: Bounds,
-  tell: (pending: Pending) => Reply,
+  replyOf: (pending: Pending) => Reply,
 ): Reply {
   const found: Reply[] = [];
   of.pending.visit(ID_MIN, ID_MAX, (pending) => {
     budget.take(pending.consumer.name.length);
-    return found.push(tell(pending)) < countMax;
+    return found.push(replyOf(pending)) < countMax;
   });
   return found;
 }

@@ -104,7 +104,7 @@ test("SET refuses times that conflict, are not positive or overflow, and then ch
   ]);
 });
 
-test("an expiry after the year 10889 is stored as the last millisecond of that year", () => {
+test("an expiry beyond TIME_MS_MAX, in the year 10889, is stored as TIME_MS_MAX", () => {
   startSession().expect([
     ["SET k v EXAT 9223372036854775", ok],
     ["PEXPIRETIME k", 281_474_976_710_655],

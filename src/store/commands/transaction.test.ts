@@ -134,7 +134,7 @@ test("EXEC returns nil after a change of a watched key", () => {
   clock.advance(1);
 });
 
-test("changes of the own session count too, and UNWATCH, DISCARD and EXEC unwatch", () => {
+test("changes by its own session count too, and UNWATCH, DISCARD and EXEC unwatch", () => {
   const { connect } = startSessions();
   const one = connect();
   one.expect([
