@@ -233,7 +233,7 @@ test("C.limits.timeout, C15.timeout: a call gets the time limit of its message, 
   const refused = await server.send("POST /v2/publish/https://a.test/?service-timeout=61m");
   assert.deepEqual(
     [refused.status, refused.json],
-    [400, { error: 'Invalid value for Timeout: "61m": the longest is 3600s' }],
+    [400, { error: 'Invalid value for Timeout: "61m": the limit is 3600s' }],
   );
 });
 
@@ -347,7 +347,7 @@ test("C8, C.filters.body: a JSON body may have the same parameters, and an unkno
     ["POST /v2/dlq/retry", { labeel: "red" }, "Unknown filter: labeel"],
     ["POST /v2/dlq/retry?labeel=red", undefined, "Unknown filter: labeel"],
     ["DELETE /v2/dlq", { dlqIds: [] }, "Invalid value for dlqIds: the list is empty"],
-    ["DELETE /v2/dlq?label=", undefined, "Invalid value for label: it is empty"],
+    ["DELETE /v2/dlq?label=", undefined, "Invalid value for label: it must not be empty"],
     ["DELETE /v2/messages", { labeel: "red" }, "Unknown filter: labeel"],
     ["GET /v2/dlq?host=red.test", undefined, "Unknown filter: dead letters cannot be listed by host"],
     ["GET /v2/dlq?path=/", undefined, "Unknown filter: dead letters cannot be listed by path"],

@@ -185,7 +185,7 @@ test("Limits: the period of a flow-control key is at most a week", async () => {
       `POST /v2/flowControl/k/pin?rate=1&period=${week + 1}`,
       {},
       400,
-      refusal(`Invalid period "${week + 1}": it is above a week`),
+      refusal(`Invalid period "${week + 1}": it must be at most a week`),
     ],
   ]);
   assert.equal(((await server.send("GET /v2/flowControl/k")).json as Json)["ratePeriod"], week);
@@ -194,7 +194,7 @@ test("Limits: the period of a flow-control key is at most a week", async () => {
 test("C12: each invalid value of a pin is 400 and named, and the key is not created", async () => {
   await using server = await startMessagingServer();
   const count = "give a whole number from 1 to 1000000000";
-  const span = "give a span such as 30s, 5m or 1d";
+  const span = "give a duration such as 30s, 5m or 1d";
   await assertExchanges(
     server,
     (

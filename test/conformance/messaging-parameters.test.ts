@@ -241,13 +241,13 @@ test("C15.content-type: it is forwarded, and shown among the headers", async () 
 /** Values refused in every place: name, value, status, text after `Invalid value for <name>: <value>: ` or whole. */
 const refused: readonly (readonly [name: string, value: string, status: number, text: string])[] = [
   ["Method", "BREW", 400, 'Invalid value for Method: "BREW": use GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
-  ["Timeout", "3d", 400, 'Invalid value for Timeout: "3d": a span is like 50s, 3m or 2h'],
-  ["Timeout", "0s", 400, 'Invalid value for Timeout: "0s": a span is like 50s, 3m or 2h'],
-  ["Timeout", "3h", 400, 'Invalid value for Timeout: "3h": the longest is 7200s'],
-  ["Retries", "-1", 400, 'Invalid value for Retries: "-1": a count is a whole number, 0 or more'],
-  ["Retries", "1.5", 400, 'Invalid value for Retries: "1.5": a count is a whole number, 0 or more'],
+  ["Timeout", "3d", 400, 'Invalid value for Timeout: "3d": use a duration such as 50s, 3m or 2h'],
+  ["Timeout", "0s", 400, 'Invalid value for Timeout: "0s": use a duration such as 50s, 3m or 2h'],
+  ["Timeout", "3h", 400, 'Invalid value for Timeout: "3h": the limit is 7200s'],
+  ["Retries", "-1", 400, 'Invalid value for Retries: "-1": use a whole number, 0 or more'],
+  ["Retries", "1.5", 400, 'Invalid value for Retries: "1.5": use a whole number, 0 or more'],
   ["Retries", "1001", 412, 'Retries "1001" is above the limit of 1000 retries'],
-  ["Delay", "soon", 400, 'Invalid value for Delay: "soon": a span is like 50s, 3m, 2h or 1d10h30m'],
+  ["Delay", "soon", 400, 'Invalid value for Delay: "soon": use a duration such as 50s, 3m, 2h or 1d10h30m'],
   ["Delay", "9999d", 412, "Delay is above the limit of 94867200 s from now"],
   [
     "Callback",
@@ -265,21 +265,26 @@ const refused: readonly (readonly [name: string, value: string, status: number, 
     "Redact-Fields",
     "boddy",
     400,
-    'Invalid value for Redact-Fields: "boddy": Unknown field "boddy"; there are body, headers and header[<name>]',
+    'Invalid value for Redact-Fields: "boddy": Unknown field "boddy"; known fields are body, headers and header[<name>]',
   ],
   ["Queue-Name", "a b", 400, 'Invalid value for Queue-Name: "a b": '],
   ["Flow-Control-Key", "a/b", 400, 'Invalid value for Flow-Control-Key: "a/b": '],
-  ["Flow-Control-Key", "key", 400, "Flow-Control-Value is missing: say parallelism=n or rate=n for the key"],
-  ["Flow-Control-Value", "rate=1", 400, "Flow-Control-Key is missing: Flow-Control-Value is for a key"],
+  ["Flow-Control-Key", "key", 400, "Flow-Control-Value is missing: set parallelism=n or rate=n for the key"],
+  ["Flow-Control-Value", "rate=1", 400, "Flow-Control-Key is missing: Flow-Control-Value needs a key"],
   ["Flow-Control-Value", "rate=0", 400, 'Invalid value for Flow-Control-Value: "rate=0": '],
   [
     "Flow-Control-Value",
     "rate=1, period=8d",
     400,
-    'Invalid value for Flow-Control-Value: "rate=1, period=8d": Invalid period "8d": it is above a week',
+    'Invalid value for Flow-Control-Value: "rate=1, period=8d": Invalid period "8d": it must be at most a week',
   ],
   ["Retry-Delay", "retried +", 400, 'Invalid value for Retry-Delay: "retried +": '],
-  ["Retry-Delay", "sqrt(0-1)", 400, 'Invalid value for Retry-Delay: "sqrt(0-1)": It has no value for retried = 0'],
+  [
+    "Retry-Delay",
+    "sqrt(0-1)",
+    400,
+    'Invalid value for Retry-Delay: "sqrt(0-1)": the expression has no value for retried = 0',
+  ],
   ["Retry-Delay", "process.exit()", 400, 'Invalid value for Retry-Delay: "process.exit()": '],
   ["Header-Forward", "yes", 400, 'Invalid value for Header-Forward: "yes": use true or false'],
 ];
@@ -332,7 +337,7 @@ test("C.callbacks.refused: settings of a callback are validated even if no callb
   await using server = await startMessagingServer();
   for (const family of ["Callback", "Failure-Callback"]) {
     for (const [name, value, text] of [
-      ["Timeout", "soon", '"soon": a span is like 50s, 3m or 2h'],
+      ["Timeout", "soon", '"soon": use a duration such as 50s, 3m or 2h'],
       ["Delay", "1", '"1": a callback cannot be delayed'],
       ["Method", "FETCH", '"FETCH": use GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
     ] as const) {
@@ -358,7 +363,7 @@ test("C-23, C1.cron: an expression that never fires, has seconds or is invalid i
     ["61 * * * *", 'Invalid value for Cron: "61 * * * *": '],
     ["CRON_TZ=Mars/Base 0 0 * * *", 'Invalid value for Cron: "CRON_TZ=Mars/Base 0 0 * * *": '],
     ["often", 'Invalid value for Cron: "often": '],
-    [undefined, "Cron is missing: say when the schedule fires"],
+    [undefined, "Cron is missing: set the times at which the schedule fires"],
   ] as const) {
     const headers = cron === undefined ? [] : ["Service-Cron", cron];
     const reply = await server.send(`POST /v2/schedules/${URL_CALLED}`, { headers });

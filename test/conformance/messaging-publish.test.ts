@@ -299,7 +299,7 @@ test("C-08: deliveries count the hops of a chain, callbacks included, and the el
   ]);
   const reply = await server.send("POST /v2/publish/https://a.test", { headers: ["Service-Hops", "11"] });
   assert.equal(reply.status, 400);
-  assert.deepEqual(reply.json, { error: "Hops is above 10: the message goes round in circles" });
+  assert.deepEqual(reply.json, { error: "Hops is above 10: the message is in a loop" });
 });
 
 test("C-21: a callback does not reveal what its message hides", async () => {

@@ -1,11 +1,11 @@
 /**
- * When the five fields hold next, by a clock that runs evenly: the calendar of
- * UTC stands for local time here, and nothing knows of zones.
+ * Finds the next time that matches the five fields, by a clock without changes: it
+ * uses the calendar of UTC for local time, and ignores zones.
  *
- * A day counts when its month does and
+ * A day matches if its month does and
  *   - both day fields are `*`, or
- *   - one is other than `*` and holds, or
- *   - both are, and either holds (as robfig/cron; `*` with a step above 1 is other than `*` there).
+ *   - one is other than `*` and matches, or
+ *   - both are, and either matches (as robfig/cron; `*` with a step above 1 is other than `*` there).
  */
 import type { CronFields } from "./fields.ts";
 
@@ -13,8 +13,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The first whole minute from `fromMs` on, and before `limitMs`, at which the fields hold. Both are ms of a clock's own
- * since its 1 January 1970.
+ * The first whole minute from `fromMs` on, and before `limitMs`, that matches the fields. Both are local ms since
+ * 1 January 1970.
  */
 export function nextMatchMs(fields: CronFields, fromMs: number, limitMs: number): number | undefined {
   const startMs = Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS;
@@ -22,7 +22,7 @@ export function nextMatchMs(fields: CronFields, fromMs: number, limitMs: number)
   if (dayMs === undefined) return undefined;
   const minute = nextMinuteOfDay(fields, Math.max(0, (startMs - dayMs) / MINUTE_MS));
   if (minute !== undefined) return before(limitMs, dayMs + minute * MINUTE_MS);
-  // Nothing is left of this day. Every later one has a first minute.
+  // No time of this day is left. Every later day has a matching minute.
   const laterMs = nextDayMs(fields, dayMs + DAY_MS, limitMs);
   return laterMs === undefined ? undefined : before(limitMs, laterMs + (nextMinuteOfDay(fields, 0) ?? 0) * MINUTE_MS);
 }
@@ -31,13 +31,13 @@ function before(limitMs: number, ms: number): number | undefined {
   return ms < limitMs ? ms : undefined;
 }
 
-/** The midnight that begins the first day that counts, from the day of `fromMs` on, in a month that begins before the limit. */
+/** The midnight of the first matching day, from the day of `fromMs` on, in a month that begins before the limit. */
 function nextDayMs(fields: CronFields, fromMs: number, limitMs: number): number | undefined {
   const date = new Date(fromMs);
   const year = date.getUTCFullYear();
   let dayIndex = date.getUTCDate() - 1;
   for (let month = date.getUTCMonth(); ; month += 1) {
-    // Months beyond the twelfth are those of the years that follow.
+    // Months beyond the twelfth are in later years.
     const monthMs = Date.UTC(year, month);
     if (monthMs >= limitMs) return undefined;
     if ((fields.months >> (month % 12)) & 1) {
@@ -48,12 +48,12 @@ function nextDayMs(fields: CronFields, fromMs: number, limitMs: number): number 
   }
 }
 
-/** The days that count in the month from `monthMs` to `endMs`: bit 0 is its first. */
+/** The matching days of the month from `monthMs` to `endMs`: bit 0 is its first. */
 function daysOfMonth(fields: CronFields, monthMs: number, endMs: number): number {
   const length = (endMs - monthMs) / DAY_MS;
   const firstWeekday = new Date(monthMs).getUTCDay();
   const byWeekday = daysByWeekday(fields.weekdays, firstWeekday);
-  // A field that is `*` has all bits, so "and" leaves what the other one says.
+  // A field that is `*` has all bits, so "and" leaves the other one.
   const days = fields.hasDays && fields.hasWeekdays ? fields.days | byWeekday : fields.days & byWeekday;
   return days & (-1 >>> (32 - length));
 }
@@ -64,7 +64,7 @@ function daysByWeekday(weekdays: number, firstWeekday: number): number {
   return week | (week << 7) | (week << 14) | (week << 21) | (week << 28);
 }
 
-/** The first minute of the day from `minuteOfDay` on at which hour and minute hold. */
+/** The first minute of the day from `minuteOfDay` on that matches hour and minute. */
 function nextMinuteOfDay(fields: CronFields, minuteOfDay: number): number | undefined {
   const hour = Math.floor(minuteOfDay / 60);
   if ((fields.hours >> hour) & 1) {

@@ -5,7 +5,7 @@ import { type Cron, parseCron } from "./cron.ts";
 import { InvalidCron } from "./fields.ts";
 import { findZone } from "./zone.ts";
 
-/** The next moments after `after`, as `2026-01-05T09:00Z`. */
+/** The next times after `after`, as `2026-01-05T09:00Z`. */
 function firesOf(cron: Cron, after: string, count: number): string {
   const fires: string[] = [];
   let atMs: number | undefined = Date.parse(after);
@@ -80,7 +80,7 @@ test("C.cron.names: descriptors", () => {
   for (const [text, fires] of table) assert.equal(firesOf(parseCron(text), "2026-01-01T12:30Z", 2), fires, text);
 });
 
-test("C.cron: a zone stands before the fields, without regard to case", () => {
+test("C.cron: a case-insensitive zone may come before the fields", () => {
   const table: [string, string][] = [
     ["CRON_TZ=Europe/Berlin 0 9 * * *", "2026-01-01T08:00Z 2026-01-02T08:00Z"],
     ["TZ=europe/berlin   0 9 * * *", "2026-01-01T08:00Z 2026-01-02T08:00Z"],
@@ -93,12 +93,12 @@ test("C.cron: a zone stands before the fields, without regard to case", () => {
   for (const [text, fires] of table) assert.equal(firesOf(parseCron(text), "2026-01-01T00:00Z", 2), fires, text);
 });
 
-test("the text is kept as given but for blanks around it", () => {
+test("the text is stored as given, without blanks around it", () => {
   assert.equal(parseCron("  CRON_TZ=Europe/Berlin  0  9 * * MON ").text, "CRON_TZ=Europe/Berlin  0  9 * * MON");
   assert.equal(parseCron("\n@every 2h\n").text, "@every 2h");
 });
 
-test("what is refused, and why", () => {
+test("rejects invalid texts with the reason", () => {
   const table: [string, string][] = [
     ["", "Empty; give five fields, such as 0 9 * * mon-fri"],
     ["   ", "Empty; give five fields, such as 0 9 * * mon-fri"],
@@ -127,12 +127,12 @@ test("what is refused, and why", () => {
     ["* * * january *", 'Invalid month "january": "january" is no value'],
     ["* * L * *", 'Invalid day of month "L": "L" is no value'],
     ["* * * * 1#2", 'Invalid day of week "1#2": "1#2" is no value'],
-    ["0 0 30 2 *", "None of the months has any of the days, so it would never fire"],
-    ["0 0 31 4,6,9,11 *", "None of the months has any of the days, so it would never fire"],
-    ["0 0 30-31 feb ?", "None of the months has any of the days, so it would never fire"],
+    ["0 0 30 2 *", "None of the months has any of the days: the schedule would never fire"],
+    ["0 0 31 4,6,9,11 *", "None of the months has any of the days: the schedule would never fire"],
+    ["0 0 30-31 feb ?", "None of the months has any of the days: the schedule would never fire"],
     [
       "@reboot",
-      'Unknown descriptor "@reboot"; there are @yearly @annually @monthly @weekly @daily @midnight @hourly @every',
+      'Unknown descriptor "@reboot"; known descriptors are @yearly @annually @monthly @weekly @daily @midnight @hourly @every',
     ],
     ["@every 1d", 'Invalid interval "1d" after @every; give one such as 1h30m'],
     ["@every -1h", 'Invalid interval "-1h" after @every; give one such as 1h30m'],
@@ -141,7 +141,7 @@ test("what is refused, and why", () => {
     ["CRON_TZ=Mars/Olympus 0 9 * * *", 'Unknown time zone "Mars/Olympus"; give a name such as Europe/Berlin'],
     ["CRON_TZ=+05:30 0 9 * * *", 'Unknown time zone "+05:30"; give a name such as Europe/Berlin'],
     ["CRON_TZ= 0 9 * * *", 'Unknown time zone ""; give a name such as Europe/Berlin'],
-    ["CRON_TZ=UTC", "Nothing follows the time zone; give five fields, such as 0 9 * * mon-fri"],
+    ["CRON_TZ=UTC", "The fields after the time zone are missing; give five fields, such as 0 9 * * mon-fri"],
     [`${"1,".repeat(128)}1 * * * *`, "Longer than 256 characters"],
   ];
   for (const [text, message] of table)
@@ -152,7 +152,7 @@ test("what is refused, and why", () => {
     );
 });
 
-test("moments that are no dates have no next one, and those before 1970 count as 1970", () => {
+test("an invalid date has no next time, and times before 1970 count as 1970", () => {
   const cron = parseCron("* * * * *");
   assert.equal(cron.nextAfterMs(Number.NaN), undefined);
   assert.equal(cron.nextAfterMs(Number.POSITIVE_INFINITY), undefined);
@@ -165,7 +165,7 @@ test("moments that are no dates have no next one, and those before 1970 count as
   assert.equal(parseCron("@every 1m").nextAfterMs(61_999), 121_000);
 });
 
-test("C.cron.summer-time: hours written with *, and all 24, follow the hours that pass", () => {
+test("C.cron.summer-time: hours written with *, and all 24, use elapsed hours", () => {
   const table: [string, string, string][] = [
     // 2024-11-03: 1:59 EDT is followed by 1:00 EST.
     [
@@ -247,12 +247,12 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
   monthMs: fc.integer({ min: Date.UTC(1990, 0), max: Date.UTC(2036, 0) }),
 });
 
-test("a scan of all minutes by another clock finds the same moments", () => {
+test("a scan of all minutes by another clock finds the same times", () => {
   fc.assert(
     fc.property(drawn, ({ zone, minutes, hours, days, weekdays, monthMs }) => {
       const cron = parseCron(`CRON_TZ=${zone} ${minutes} ${hours} ${days} * ${weekdays}`);
-      // Weeks without a change of the clock are of no interest.
-      const changeMs = findZone(zone).spanAt(monthMs).endMs;
+      // Only weeks with a change of the clock are tested.
+      const changeMs = findZone(zone).periodAt(monthMs).endMs;
       const nearMs = Number.isFinite(changeMs) ? changeMs : monthMs;
       const startMs = Math.floor(nearMs / 60_000) * 60_000 - 3 * 86_400_000;
       const endMs = startMs + 5 * 86_400_000;
@@ -288,7 +288,7 @@ test("a scan of all minutes by another clock finds the same moments", () => {
   );
 });
 
-test("moments increase, and asking in between gives the same ones", () => {
+test("times increase, and a start between them finds the same ones", () => {
   fc.assert(
     fc.property(
       drawn,
@@ -305,7 +305,7 @@ test("moments increase, and asking in between gives the same ones", () => {
   );
 });
 
-test("junk is refused with InvalidCron or has a next moment, whatever its length", () => {
+test("random text of any length is rejected with InvalidCron or has a next time", () => {
   const fieldJunk = fc.stringMatching(/^[0-9*?/,\-a-f ]{0,40}$/);
   const junk = fc.oneof(
     fc.string({ maxLength: 10_000 }),

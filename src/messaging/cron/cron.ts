@@ -5,19 +5,19 @@
  *     [CRON_TZ=Area/City ] @yearly | @annually | @monthly | @weekly | @daily | @midnight | @hourly
  *     [CRON_TZ=Area/City ] @every 1h30m
  *
- * `TZ=` is the same as `CRON_TZ=`; without either the zone is UTC. `fields.ts` has the grammar of a field, `calendar.ts`
+ * `TZ=` is the same as `CRON_TZ=`; the default zone is UTC. `fields.ts` has the grammar of a field, `calendar.ts`
  * the rule for the two day fields. A schedule fires at whole minutes of local time.
  *
  * When a zone's clock is set forward or back (threats C-24; the interface names robfig/cron as its model):
  *
- * (1) A local time that is skipped is not made up for: `30 2 * * *` does not fire on a day without 2:30.
- * (2) A local time that is shown twice counts once, the first time: `30 1 * * *` fires once a day. robfig/cron itself
- *     would fire twice.
- * (3) A schedule whose hours are written with `*`, or are all 24, follows the hours that pass: it fires both times.
+ * (1) A skipped local time does not fire later: `30 2 * * *` does not fire on a day without 2:30.
+ * (2) A repeated local time counts once, the first time: `30 1 * * *` fires once a day. robfig/cron itself would fire
+ *     twice.
+ * (3) A schedule whose hours are written with `*`, or are all 24, uses elapsed hours: it fires both times.
  *     `*\/10 * * * *` has no gap of an hour, and `0 *\/2 * * *` fires twice if the repeated hour is an even one.
  *
- * `@every` counts from the moment it is asked about, as in robfig/cron: whole seconds, from one minute to 366 days. It is
- * the only form whose next moment depends on the last one, so whoever fires it must keep that.
+ * `@every` counts from the given time, as in robfig/cron: whole seconds, from one minute to 366 days. It is the only
+ * form whose next time depends on the last one, so the caller must store that.
  */
 import { parseGoDurationMs } from "../../kernel/duration.ts";
 import { nextMatchMs } from "./calendar.ts";
@@ -28,8 +28,8 @@ export interface Cron {
   /** As given, without blanks around it. */
   readonly text: string;
   /**
-   * The first moment strictly after `afterMs` at which it fires, both in ms since 1970. Moments before 1970 count as 1970.
-   * Undefined when there is none within nine years or the moment is no date.
+   * The first time strictly after `afterMs` at which it fires, both in ms since 1970. Times before 1970 count as 1970.
+   * Undefined if it does not fire within nine years, or `afterMs` is not a valid date.
    */
   nextAfterMs(afterMs: number): number | undefined;
 }
@@ -38,9 +38,9 @@ export interface Cron {
 export const CRON_LENGTH_MAX = 256;
 
 const DAY_MS = 86_400_000;
-/** 29 February comes again after eight years at most (2096, 2104). */
+/** 29 February is repeated after eight years at most (2096, 2104). */
 const SEARCH_MS_MAX = 9 * 366 * DAY_MS;
-/** The last moment that JavaScript's dates know, less what may be searched. */
+/** The last time of JavaScript's dates, minus the searched range. */
 const MOMENT_MS_MAX = 8.64e15 - 2 * SEARCH_MS_MAX;
 const EVERY_MS_MIN = 60_000;
 const EVERY_MS_MAX = 366 * DAY_MS;
@@ -55,7 +55,7 @@ const descriptors: ReadonlyMap<string, string> = new Map([
   ["@hourly", "0 * * * *"],
 ]);
 
-/** Throws `InvalidCron`, which says what is wrong. */
+/** Throws `InvalidCron` with the fault. */
 export function parseCron(given: string): Cron {
   if (given.length > CRON_LENGTH_MAX) throw new InvalidCron(`Longer than ${CRON_LENGTH_MAX} characters`);
   const text = given.trim();
@@ -66,7 +66,7 @@ export function parseCron(given: string): Cron {
   const fields = descriptors.get(rule);
   if (fields === undefined)
     throw new InvalidCron(
-      `Unknown descriptor ${JSON.stringify(rule)}; there are ${[...descriptors.keys()].join(" ")} @every`,
+      `Unknown descriptor ${JSON.stringify(rule)}; known descriptors are ${[...descriptors.keys()].join(" ")} @every`,
     );
   return new FieldCron(text, zone, parseFields(fields));
 }
@@ -76,7 +76,8 @@ function parseZone(text: string): { zone: Zone; rule: string } {
   const rule = text.slice(word.length);
   if (name === undefined) return { zone: utc, rule };
   const zone = findZone(name);
-  if (rule === "") throw new InvalidCron("Nothing follows the time zone; give five fields, such as 0 9 * * mon-fri");
+  if (rule === "")
+    throw new InvalidCron("The fields after the time zone are missing; give five fields, such as 0 9 * * mon-fri");
   return { zone, rule };
 }
 
@@ -106,11 +107,11 @@ class FieldCron implements Cron {
     let atMs = Math.max(Math.floor(afterMs) + 1, 0);
     const limitMs = atMs + SEARCH_MS_MAX;
     while (atMs < limitMs) {
-      const { endMs, offsetMs, shownUntilLocalMs } = this.#zone.spanAt(atMs);
+      const { endMs, offsetMs, shownUntilLocalMs } = this.#zone.periodAt(atMs);
       let fromLocalMs = atMs + offsetMs;
       // keeps (2) and (3)
       if (!this.#fields.runsEveryHour) fromLocalMs = Math.max(fromLocalMs, shownUntilLocalMs);
-      // A local time beyond the span's end is skipped, or belongs to the next span: keeps (1).
+      // A local time after the end of the period is skipped, or belongs to the next period: keeps (1).
       const foundLocalMs = nextMatchMs(this.#fields, fromLocalMs, Math.min(endMs, limitMs) + offsetMs);
       if (foundLocalMs !== undefined) return foundLocalMs - offsetMs;
       atMs = endMs;

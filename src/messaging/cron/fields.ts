@@ -10,17 +10,16 @@
  *     a-b        from a to b, both included, a <= b
  *     x/n        every n-th value of x, counted from its first; a/n runs from a to the field's last value
  *
- * This is the grammar of robfig/cron (C.cron.fields): Sunday is 0 and not 7, ranges
- * do not wrap around, names are three letters in either case. Stricter than there: an empty item of a list and `*-5` are
- * refused, since they can only be slips.
+ * This is the grammar of robfig/cron (C.cron.fields): Sunday is 0 and not 7, ranges do not wrap around, names are three
+ * letters in either case. Stricter than there: an empty item of a list and `*-5` are refused as mistakes.
  */
 
-/** The message says what is wrong with the text and quotes the part. */
+/** The message has the fault and quotes the part. */
 export class InvalidCron extends Error {
   override name = "InvalidCron";
 }
 
-/** Sets as bits. Days and months count from bit 0, which is the first of the month and January. */
+/** Sets as bits. Bit 0 is the first of the month and January. */
 export interface CronFields {
   /** Minutes 0 to 29, and 30 to 59. */
   readonly minutesLow: number;
@@ -32,7 +31,7 @@ export interface CronFields {
   /** The field is other than `*`, and so takes part in the choice of days. */
   readonly hasDays: boolean;
   readonly hasWeekdays: boolean;
-  /** The hours are written with a `*`, or are all of the day: the schedule follows the hours that pass, not the clock. */
+  /** The hours are written with a `*`, or are all of the day: the schedule uses elapsed hours, not the clock. */
   readonly runsEveryHour: boolean;
 }
 
@@ -61,10 +60,10 @@ const WEEKDAY: Field = {
 };
 
 const FIELD_COUNT = 5;
-/** The longest that a month can be: February's is its length in leap years. */
+/** The maximal lengths of months: February's is that of leap years. */
 const MONTH_LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** The sets of a text of five fields. Throws `InvalidCron`, also for dates that no year has. */
+/** Parses a text of five fields. Throws `InvalidCron`, also for dates that do not exist in any year. */
 export function parseFields(text: string): CronFields {
   const parts = text.split(/\s+/);
   if (parts.length !== FIELD_COUNT) {
@@ -97,7 +96,7 @@ interface Choice {
   readonly values: ReadonlySet<number>;
   /** An item is `*` or `?`, with a step or without. */
   readonly hasStar: boolean;
-  /** An item is `*` or `?` without a step: the field chooses nothing. */
+  /** An item is `*` or `?` without a step: the field does not restrict. */
   readonly isAll: boolean;
 }
 
@@ -151,11 +150,11 @@ function invalid(item: string, field: Field, fault: string): InvalidCron {
   return new InvalidCron(`Invalid ${field.name} ${JSON.stringify(item)}: ${fault}`);
 }
 
-/** A schedule that never fires is a mistake, and better told at once. */
+/** Throws for a schedule that never fires. */
 function checkThatDatesExist(days: ReadonlySet<number>, months: ReadonlySet<number>): void {
   const firstDay = Math.min(...days);
   for (const month of months) if (firstDay <= (MONTH_LENGTHS[month - 1] ?? 0)) return;
-  throw new InvalidCron("None of the months has any of the days, so it would never fire");
+  throw new InvalidCron("None of the months has any of the days: the schedule would never fire");
 }
 
 /** Bit `value - first` for each of the values from `first` to `last`, 31 at most. */

@@ -1,13 +1,13 @@
 /**
  * Ten zones, five years, every change of their clocks: a daily schedule at a
- * time that is skipped or shown twice. The moments were found by walking the
- * minutes with another program's time zones.
+ * skipped or repeated time. The expected times were found by a scan of all minutes
+ * with the time zones of another program.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseCron } from "./cron.ts";
 
-/** Zone, daily schedule, a moment 36 hours before the change, the three moments at which it fires next. */
+/** Zone, daily schedule, a time 36 hours before the change, the three times at which it fires next. */
 const table: [string, string, string, string][] = [
   ["America/New_York", "15 2 * * *", "2021-03-12T19:00Z", "2021-03-13T07:15Z 2021-03-15T06:15Z 2021-03-16T06:15Z"],
   ["America/New_York", "15 1 * * *", "2021-11-05T18:00Z", "2021-11-06T05:15Z 2021-11-07T05:15Z 2021-11-08T06:15Z"],
@@ -112,7 +112,7 @@ const table: [string, string, string, string][] = [
 ];
 
 // C.cron.summer-time
-test("C-24: a skipped time is not made up for, a repeated one counts once: ten zones, five years", () => {
+test("C-24: a skipped time does not fire later, a repeated one fires once: ten zones, five years", () => {
   for (const [zone, rule, after, fires] of table) {
     const cron = parseCron(`CRON_TZ=${zone} ${rule}`);
     let atMs = Date.parse(after);
@@ -123,7 +123,7 @@ test("C-24: a skipped time is not made up for, a repeated one counts once: ten z
   }
 });
 
-test("a zone that never changes its clock has even days", () => {
+test("a zone without clock changes fires once a day at the same time", () => {
   const cron = parseCron("CRON_TZ=Asia/Kolkata 15 2 * * *");
   let atMs = Date.parse("2021-01-01T00:00Z");
   for (let day = 0; day < 5 * 365; day += 1) {

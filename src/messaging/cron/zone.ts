@@ -1,41 +1,41 @@
 /**
- * Time zones: how far a zone's clock is ahead of UTC, as spans of time.
+ * Time zones: the offset of a zone from UTC, in periods of constant offset.
  *
- * `Intl` answers one moment at a time in about a microsecond. A schedule wants
- * to know how long an answer holds, and ten thousand of them fire in one
- * minute, so each zone keeps the transitions of the years it was asked for.
+ * `Intl` returns the offset of one time in about a microsecond. A schedule needs to
+ * know how long an offset lasts, and ten thousand schedules fire in one minute, so
+ * each zone caches the transitions of the years in use.
  *
- * (1) Within a span the offset is the same. Neighbours differ, except where one
- *     page of the search ends and the next begins.
- * (2) Transitions lie on whole seconds (they do in the tz database).
- * (3) Two transitions that undo each other within four days would not be seen.
+ * (1) Within a period the offset is constant. Neighbours differ, except at the
+ *     boundary between two pages of the search.
+ * (2) Transitions are at whole seconds (they are in the tz database).
+ * (3) Two transitions that cancel each other within four days would not be found.
  *     The closest ones since 1970 are almost a week apart (Boa Vista, 2000).
  */
 import { InvalidCron } from "./fields.ts";
 
-/** A stretch of time during which a zone's clock runs evenly. */
-export interface ZoneSpan {
-  /** The first moment. */
+/** A period during which the offset of a zone is constant. */
+export interface ZonePeriod {
+  /** The first ms. */
   readonly startMs: number;
-  /** The first moment after it. */
+  /** The first ms after it. */
   readonly endMs: number;
   /** Local time is UTC plus this. */
   readonly offsetMs: number;
   /**
-   * Local time up to which clocks have shown before the span began. Later than the span's own first local moment after a
-   * clock was set back: the time in between is shown a second time.
+   * The latest local time that clocks have shown before the period. After a clock was set back it is later than the
+   * first local time of the period: the time between them is repeated.
    */
   readonly shownUntilLocalMs: number;
 }
 
 export interface Zone {
-  /** As `Intl` spells it. */
+  /** The spelling of `Intl`. */
   readonly name: string;
-  /** The span that holds `atMs`. */
-  spanAt(atMs: number): ZoneSpan;
+  /** The period that contains `atMs`. */
+  periodAt(atMs: number): ZonePeriod;
 }
 
-const allTimes: ZoneSpan = {
+const allTimes: ZonePeriod = {
   startMs: Number.NEGATIVE_INFINITY,
   endMs: Number.POSITIVE_INFINITY,
   offsetMs: 0,
@@ -43,23 +43,23 @@ const allTimes: ZoneSpan = {
 };
 
 /** UTC needs no look-up. */
-export const utc: Zone = { name: "UTC", spanAt: () => allTimes };
+export const utc: Zone = { name: "UTC", periodAt: () => allTimes };
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** Between two looks at the offset. */
+/** The time between two probes of the offset. */
 const PROBE_MS = 4 * DAY_MS;
-/** What is searched for transitions at a time: whole probes, about 130 looks and 0.3 ms. */
+/** The time that one search for transitions covers: about 130 probes and 0.3 ms. */
 const PAGE_MS = 128 * PROBE_MS;
-/** Pages kept for each zone. More come from clocks that travel far; then the zone starts again. */
+/** Cached pages of each zone. Only clocks that travel far need more; then the cache is cleared. */
 const PAGES_MAX = 64;
 /** Longer than any name in the tz database. */
 const NAME_LENGTH_MAX = 64;
 
-/** Zones by lower-case name. Only names that exist get in, so there are a few hundred at most. */
+/** Zones by lower-case name. Only existing names are added, so it has a few hundred at most. */
 const zones = new Map<string, Zone>();
 
-/** The zone of a name in the tz database, without regard to case. Throws `InvalidCron` for any other text. */
+/** The zone with a case-insensitive name of the tz database. Throws `InvalidCron` for any other text. */
 export function findZone(name: string): Zone {
   const known = zones.get(name.toLowerCase());
   if (known !== undefined) return known;
@@ -71,7 +71,7 @@ export function findZone(name: string): Zone {
 }
 
 function formatOf(name: string): Intl.DateTimeFormat {
-  // Some versions of Node take offsets such as +05:30 for names; a schedule must mean the same everywhere.
+  // Some versions of Node accept offsets such as +05:30 as names; a schedule must mean the same everywhere.
   if (name.length > NAME_LENGTH_MAX || !/^[A-Za-z]/.test(name)) throw unknownZone(name);
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" });
@@ -88,21 +88,21 @@ function unknownZone(name: string, cause?: unknown): InvalidCron {
 class TransitionZone implements Zone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  readonly #pages = new Map<number, readonly ZoneSpan[]>();
+  readonly #pages = new Map<number, readonly ZonePeriod[]>();
 
   constructor(name: string, format: Intl.DateTimeFormat) {
     this.name = name;
     this.#format = format;
   }
 
-  spanAt(atMs: number): ZoneSpan {
+  periodAt(atMs: number): ZonePeriod {
     const page = this.#page(Math.floor(atMs / PAGE_MS));
     let at = page.length - 1;
-    while (at > 0 && (page[at] as ZoneSpan).startMs > atMs) at -= 1;
-    return page[at] as ZoneSpan;
+    while (at > 0 && (page[at] as ZonePeriod).startMs > atMs) at -= 1;
+    return page[at] as ZonePeriod;
   }
 
-  #page(number: number): readonly ZoneSpan[] {
+  #page(number: number): readonly ZonePeriod[] {
     const known = this.#pages.get(number);
     if (known !== undefined) return known;
     if (this.#pages.size >= PAGES_MAX) this.#pages.clear();
@@ -111,16 +111,16 @@ class TransitionZone implements Zone {
     return page;
   }
 
-  /** The spans of the page that starts at `pageMs`. */
-  #search(pageMs: number): ZoneSpan[] {
-    const spans: ZoneSpan[] = [];
-    // A clock that was set back shortly before the page shows old time at its beginning.
+  /** The periods of the page that starts at `pageMs`. */
+  #search(pageMs: number): ZonePeriod[] {
+    const periods: ZonePeriod[] = [];
+    // If the clock was set back shortly before the page, the page begins with repeated local time.
     let atMs = pageMs - PROBE_MS;
     let offsetMs = this.#offsetAt(atMs);
     let startMs = atMs;
     let shownUntilLocalMs = Number.NEGATIVE_INFINITY;
     const close = (endMs: number): void => {
-      if (endMs > pageMs) spans.push({ startMs, endMs, offsetMs, shownUntilLocalMs });
+      if (endMs > pageMs) periods.push({ startMs, endMs, offsetMs, shownUntilLocalMs });
       shownUntilLocalMs = Math.max(shownUntilLocalMs, endMs + offsetMs);
       startMs = endMs;
     };
@@ -134,10 +134,10 @@ class TransitionZone implements Zone {
       offsetMs = nextOffsetMs;
     }
     close(pageEndMs);
-    return spans;
+    return periods;
   }
 
-  /** The first second with the offset of `endMs`, when that of `startMs` is another one. */
+  /** The first second with the offset of `endMs`, which differs from that of `startMs`. */
   #transitionWithin(startMs: number, endMs: number): number {
     const offsetMs = this.#offsetAt(startMs);
     let before = startMs;
@@ -156,7 +156,7 @@ class TransitionZone implements Zone {
   }
 }
 
-/** `+05:30`, `-00:44:30` or nothing at all, as `longOffset` writes them after `GMT`. */
+/** `+05:30`, `-00:44:30` or an empty text, as `longOffset` writes them after `GMT`. */
 function parseOffsetMs(text: string): number {
   if (text === "") return 0;
   const [hours = 0, minutes = 0, seconds = 0] = text.slice(1).split(":").map(Number);

@@ -1,10 +1,9 @@
 /**
- * The envelope of a message: everything a publisher said about it, but for the
- * body and the moment. It never changes, and thousands of messages share one.
+ * The envelope of a message: all options of the publisher, without the body and
+ * the time. It never changes, and thousands of messages share one.
  *
- * Its JSON text is its form in the journal, and also what equal envelopes are
- * known by: `Envelopes` keeps one object for each text as long as a message
- * has it.
+ * Its JSON text is its form in the journal, and the key by which equal envelopes
+ * are shared: `Envelopes` has one object for each text while a message uses it.
  */
 
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
@@ -20,7 +19,7 @@ export interface FlowControl {
   readonly periodMs?: number;
 }
 
-/** What is to be called after an attempt, or after the last one. */
+/** The callback after each attempt, or after the last one. */
 export interface CallbackPlan {
   readonly url: string;
   /**
@@ -39,16 +38,16 @@ export interface Redaction {
 /** The part of a message in a workflow run (W.entry, W.headers). */
 export interface WorkflowFields {
   readonly runId: string;
-  /** `step`: delivers the entries of the run; `toCallback`: a call of a third party; `fromCallback`: what came of it. */
+  /** `step`: delivers the entries of the run; `toCallback`: calls a third party; `fromCallback`: the result of that. */
   readonly callType: CallType;
   readonly isInit?: true;
-  /** Asks the endpoint to start the run once more. */
+  /** Makes the endpoint start the run again. */
   readonly isUnknownSdk?: true;
   /** A long body may be left out. */
   readonly isLazy?: true;
-  /** An answer has to show that it comes from a workflow. */
+  /** The answer must show that it comes from a workflow endpoint. */
   readonly isDetected?: true;
-  /** Body and headers are another URL's than the endpoint's: what was given for a time-out. */
+  /** Body and headers are those of a time-out, for a URL that may not be the endpoint. */
   readonly isBodyOwn?: true;
   /** The run whose end this message reports. */
   readonly tellsOf?: string;
@@ -56,12 +55,12 @@ export interface WorkflowFields {
   readonly waited?: WaitFields;
 }
 
-/** How long a wait may take, as the log of its run shows it. */
+/** The time-out of a wait, for the log of its run. */
 export interface WaitFields {
   /** As given: `7d`. */
   readonly timeout: string;
   readonly deadlineMs: number;
-  /** Of the step that waited. Absent in journals of before it was kept. */
+  /** Of the step that waited. Absent in old journals. */
   readonly stepId?: number;
 }
 
@@ -69,13 +68,13 @@ export interface EnvelopeFields {
   /** As published. */
   readonly url: string;
   readonly method: string;
-  /** What is sent to the destination: name, value, name, value, … `Content-Type` first if there is one. */
+  /** The headers sent to the destination: name, value, name, value, … `Content-Type` first if present. */
   readonly headers: readonly string[];
   readonly retriesMax: number;
   /** The expression as given. */
   readonly retryDelay?: string | undefined;
   readonly timeoutMs?: number | undefined;
-  /** It was published for a moment (`Not-Before`), and not with a delay. */
+  /** Published for a time (`Not-Before`), and not with a delay. */
   readonly isForMoment?: true | undefined;
   readonly callback?: CallbackPlan | undefined;
   readonly failureCallback?: CallbackPlan | undefined;
@@ -87,18 +86,18 @@ export interface EnvelopeFields {
   readonly labels?: readonly string[] | undefined;
   readonly flowControl?: FlowControl | undefined;
   readonly redact?: Redaction | undefined;
-  /** The message whose outcome this one reports: it is a callback, and has none of its own but a nested failure callback. */
+  /** The message whose outcome this callback reports. A callback has no callback, except a nested failure callback. */
   readonly callbackOf?: string | undefined;
   /** The queue whose next message starts only when this callback is done. */
   readonly holdsQueue?: string | undefined;
-  /** How many deliveries of ours led to this message, one to the next; absent: none. */
+  /** The length of the chain of our deliveries that led to this message; absent: 0. */
   readonly hops?: number | undefined;
-  /** Of the request that published it. It differs from one request to the next, so that hardly a message shares it. */
+  /** Of the request that published it. It differs between requests, so messages rarely share it. */
   readonly trace?: TraceContext | undefined;
   readonly workflow?: WorkflowFields | undefined;
 }
 
-/** An envelope takes its text, and the fields that were read from it: an estimate. */
+/** An estimate: the text of an envelope, and the fields that were read from it. */
 const ENVELOPE_BYTES = 600;
 
 function envelopeBytes(text: string): number {
@@ -112,9 +111,9 @@ export class Envelope {
   readonly text: string;
   /** Scheme, host and port of the destination. */
   readonly origin: string;
-  /** Messages and dead letters that have it. */
+  /** Count of messages and dead letters that use it. */
   useCount = 0;
-  /** Of the user that had it first, as long as it is there. */
+  /** The account of its first user, until that is dropped. */
   account: MemoryAccount | undefined;
 
   constructor(fields: EnvelopeFields, text: string) {
@@ -127,22 +126,22 @@ export class Envelope {
 export class Envelopes {
   readonly #byText = new Map<string, Envelope>();
 
-  /** How many different ones there are. */
+  /** Count of different envelopes. */
   get size(): number {
     return this.#byText.size;
   }
 
-  /** The shared envelope with these fields, counted as used once more. */
+  /** The shared envelope with these fields; counts one use. */
   share(fields: EnvelopeFields): Envelope {
     return this.#share(JSON.stringify(fields), fields);
   }
 
-  /** The shared envelope of a text that `Envelope.text` was. */
+  /** The shared envelope with this `Envelope.text`. */
   shareText(text: string): Envelope {
     return this.#share(text, undefined);
   }
 
-  /** An envelope counts for the user that has it first. */
+  /** An envelope counts for its first user. */
   charge(envelope: Envelope, account: MemoryAccount): void {
     if (envelope.account !== undefined) return;
     envelope.account = account;

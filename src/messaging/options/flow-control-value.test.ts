@@ -18,8 +18,8 @@ test("C.flow-control: limits", () => {
   for (const [text, limits] of table) assert.deepEqual(parseFlowControlValue(text), limits, text);
 });
 
-test("C.flow-control: what is refused, and why", () => {
-  const names = "there are parallelism=, rate=, period=, ratePerSecond=";
+test("C.flow-control: rejects invalid values with the reason", () => {
+  const names = "known parts are parallelism=, rate=, period=, ratePerSecond=";
   const table: [string, string][] = [
     ["", `Unknown part ""; ${names}`],
     ["parallelism", `Unknown part "parallelism"; ${names}`],
@@ -31,8 +31,8 @@ test("C.flow-control: what is refused, and why", () => {
     ["rate=1=2", `Unknown part "rate=1=2"; ${names}`],
     ["rate=1;period=1s", `Unknown part "rate=1;period=1s"; ${names}`],
     ["rate=1, rate=2", "rate is given twice"],
-    ["rate=1, ratePerSecond=2", "ratePerSecond stands for rate and period; give either it or them"],
-    ["ratePerSecond=2, period=1s", "ratePerSecond stands for rate and period; give either it or them"],
+    ["rate=1, ratePerSecond=2", "ratePerSecond cannot be combined with rate or period"],
+    ["ratePerSecond=2, period=1s", "ratePerSecond cannot be combined with rate or period"],
     ["parallelism=0", 'Invalid parallelism "0": give a whole number from 1 to 1000000000'],
     ["parallelism=-1", 'Invalid parallelism "-1": give a whole number from 1 to 1000000000'],
     ["parallelism=1.5", 'Invalid parallelism "1.5": give a whole number from 1 to 1000000000'],
@@ -40,10 +40,10 @@ test("C.flow-control: what is refused, and why", () => {
     ["rate=1e3", 'Invalid rate "1e3": give a whole number from 1 to 1000000000'],
     ["rate=1000000001", 'Invalid rate "1000000001": give a whole number from 1 to 1000000000'],
     ["ratePerSecond=x", 'Invalid ratePerSecond "x": give a whole number from 1 to 1000000000'],
-    ["period=", 'Invalid period "": give a span such as 30s, 5m or 1d'],
-    ["period=1w", 'Invalid period "1w": give a span such as 30s, 5m or 1d'],
+    ["period=", 'Invalid period "": give a duration such as 30s, 5m or 1d'],
+    ["period=1w", 'Invalid period "1w": give a duration such as 30s, 5m or 1d'],
     ["period=0", 'Invalid period "0": it must be above 0'],
-    ["period=7d1s", 'Invalid period "7d1s": it is above a week'],
+    ["period=7d1s", 'Invalid period "7d1s": it must be at most a week'],
     ["rate=1,".repeat(200), "Longer than 1024 characters"],
   ];
   for (const [text, message] of table)
@@ -54,7 +54,7 @@ test("C.flow-control: what is refused, and why", () => {
     );
 });
 
-test("junk is refused with InvalidFlowControl or gives limits, whatever its length", () => {
+test("random text of any length is rejected with InvalidFlowControl or has limits", () => {
   const words = ["parallelism", "rate", "period", "ratePerSecond", "=", ",", "1", "5m", "0", " "];
   const junk = fc.oneof(
     fc.string({ maxLength: 10_000 }),

@@ -1,11 +1,11 @@
 /**
- * `Flow-Control-Value`: the limits that a message gives its flow-control key
+ * `Flow-Control-Value`: the limits that a message sets for its flow-control key
  * (C.flow-control).
  *
  *     parallelism=2, rate=10, period=1m
  *
  * Parts in any order, each once, separated by commas; blanks around commas and equal signs do not count. `period` is a
- * span with units s, m, h, d, or a number of seconds. `ratePerSecond=n` is an old way to say `rate=n, period=1s`.
+ * duration with units s, m, h, d, or a number of seconds. `ratePerSecond=n` is an old form of `rate=n, period=1s`.
  */
 import { parseDurationMs } from "../../kernel/duration.ts";
 
@@ -25,14 +25,14 @@ export class InvalidFlowControl extends Error {
 
 const SECOND_MS = 1_000;
 export const PERIOD_MS_MAX = 7 * 86_400_000;
-/** Of parallelism and rate. Beyond it a limit is none. */
+/** The largest parallelism and rate. */
 const COUNT_MAX = 1_000_000_000;
 /** In characters: the names and numbers above need less than a hundred. */
 const TEXT_LENGTH_MAX = 1_024;
 
 type Limits = { -readonly [Name in keyof FlowControlLimits]: FlowControlLimits[Name] };
 
-/** One row for each part: sets what `value` says. */
+/** One row for each part: sets the limit that `value` has. */
 const parts: Readonly<Record<string, (limits: Limits, value: string) => void>> = {
   parallelism(limits, value) {
     limits.parallelism = parseCount("parallelism", value);
@@ -49,7 +49,7 @@ const parts: Readonly<Record<string, (limits: Limits, value: string) => void>> =
   },
 };
 
-/** Throws `InvalidFlowControl`. At least one limit is there. */
+/** Throws `InvalidFlowControl`. The result has at least one limit. */
 export function parseFlowControlValue(text: string): FlowControlLimits {
   if (text.length > TEXT_LENGTH_MAX) throw new InvalidFlowControl(`Longer than ${TEXT_LENGTH_MAX} characters`);
   const limits: Limits = {};
@@ -59,14 +59,14 @@ export function parseFlowControlValue(text: string): FlowControlLimits {
     const read = Object.hasOwn(parts, name) ? parts[name] : undefined;
     if (read === undefined || value === undefined || rest.length > 0)
       throw new InvalidFlowControl(
-        `Unknown part ${JSON.stringify(part.trim())}; there are ${Object.keys(parts).join("=, ")}=`,
+        `Unknown part ${JSON.stringify(part.trim())}; known parts are ${Object.keys(parts).join("=, ")}=`,
       );
     if (given.has(name)) throw new InvalidFlowControl(`${name} is given twice`);
     given.add(name);
     read(limits, value);
   }
   if (given.has("ratePerSecond") && (given.has("rate") || given.has("period")))
-    throw new InvalidFlowControl("ratePerSecond stands for rate and period; give either it or them");
+    throw new InvalidFlowControl("ratePerSecond cannot be combined with rate or period");
   return limits;
 }
 
@@ -80,13 +80,13 @@ export function parseCount(name: string, value: string): number {
   return count;
 }
 
-/** The span that `value` tells, in ms. Throws `InvalidFlowControl`. */
+/** Parses a duration in ms. Throws `InvalidFlowControl`. */
 export function parsePeriodMs(value: string): number {
   const periodMs = parseDurationMs(value, "smhd");
   if (periodMs === undefined)
-    throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: give a span such as 30s, 5m or 1d`);
+    throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: give a duration such as 30s, 5m or 1d`);
   if (periodMs === 0) throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it must be above 0`);
   if (periodMs > PERIOD_MS_MAX)
-    throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it is above a week`);
+    throw new InvalidFlowControl(`Invalid period ${JSON.stringify(value)}: it must be at most a week`);
   return periodMs;
 }

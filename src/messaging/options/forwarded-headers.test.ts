@@ -4,7 +4,7 @@ import { canonicalName } from "../../kernel/header-name.ts";
 import { MessagingFailure } from "../failure.ts";
 import { checkHeaderName, checkHeaderValue, isForwarded } from "./forwarded-headers.ts";
 
-test("C.header-maps: names are written as MIME headers are", () => {
+test("C.header-maps: names are spelled like MIME headers", () => {
   for (const [given, canonical] of [
     ["x-team-id", "X-Team-Id"],
     ["CONTENT-type", "Content-Type"],
@@ -18,7 +18,7 @@ test("C.header-maps: names are written as MIME headers are", () => {
   }
 });
 
-test("C-11: framing, hop-by-hop headers and our own names are not passed on", () => {
+test("C-11: framing, hop-by-hop headers and our own names are not forwarded", () => {
   for (const name of [
     "host",
     "content-length",
@@ -71,7 +71,7 @@ test("C-10: a value has no control characters and nothing outside Latin-1", () =
   for (const value of ["a\rb", "a\nb", "a\0b", "\x7f", "\x1b", "Ā", "😀"]) {
     assert.throws(() => checkHeaderValue("X-A", value), {
       kind: "bad request",
-      text: "Invalid value for the header X-A: a value has no control characters and only Latin-1 ones",
+      text: "Invalid value for the header X-A: control characters and characters outside Latin-1 are not allowed",
     });
   }
 });

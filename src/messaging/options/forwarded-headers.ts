@@ -1,19 +1,19 @@
 /**
- * Headers that a publisher wants at the destination: which may go there, how
- * their names are written, and what a name and a value may consist of
- * (C.delivery.forwarded, C.header-maps; threats C-10, C-11).
+ * Headers that a publisher forwards to the destination: which may be forwarded,
+ * and the syntax of names and values (C.delivery.forwarded, C.header-maps; threats
+ * C-10, C-11).
  *
- * (1) What frames a message or belongs to one connection is never passed on,
- *     nor is a name that a delivery sets itself.
- * (2) A name is a token and a value holds no control characters and nothing
- *     outside Latin-1, so that no destination sees a header nobody gave.
+ * (1) Headers that frame a message or belong to one connection are never
+ *     forwarded, nor are names that a delivery sets itself.
+ * (2) A name is a token, and a value has no control characters and no characters
+ *     outside Latin-1, so a value cannot inject further headers.
  */
 import { badRequest } from "../failure.ts";
 
-/** What a delivery says about itself, in lower case without prefix. */
+/** Names of our own headers of a delivery, in lower case without prefix. */
 const ownNames = ["message-id", "retried", "signature", "caller-ip", "topic-name", "schedule-id", "region", "hops"];
 
-/** Lower case. `proxy-…` besides. */
+/** Lower case. Names that start with `proxy-` are not forwarded either. */
 const heldBack: ReadonlySet<string> = new Set([
   "host",
   "content-length",
@@ -31,7 +31,7 @@ const heldBack: ReadonlySet<string> = new Set([
   ...ownNames.flatMap((name) => [`service-${name}`, `upstash-${name}`]),
 ]);
 
-/** Whether a publisher's header of this name, in lower case, is sent to the destination. keeps (1) */
+/** True if a publisher's header of this name, in lower case, is forwarded. keeps (1) */
 export function isForwarded(lowerName: string): boolean {
   return !heldBack.has(lowerName) && !lowerName.startsWith("proxy-");
 }
@@ -49,7 +49,9 @@ export function checkHeaderName(name: string): void {
 /** Throws a `MessagingFailure` that names the header. keeps (2) */
 export function checkHeaderValue(name: string, value: string): void {
   if (!VALUE.test(value)) {
-    throw badRequest(`Invalid value for the header ${name}: a value has no control characters and only Latin-1 ones`);
+    throw badRequest(
+      `Invalid value for the header ${name}: control characters and characters outside Latin-1 are not allowed`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-/** Headers as JSON shows them, in records and in callbacks. */
+/** The JSON form of headers in records and in callbacks. */
 import { isUtf8 } from "node:buffer";
 import { isAscii } from "../../kernel/bytes.ts";
 import { canonicalName } from "../../kernel/header-name.ts";
@@ -6,8 +6,8 @@ import { canonicalName } from "../../kernel/header-name.ts";
 export type HeaderLists = Record<string, string[]>;
 
 /**
- * `{ Name: [value, …] }` of name, value, name, value, … Names are in the case of MIME, so that one of which there are
- * several spellings is one. No name can touch the object's prototype. Values are bytes here and text there.
+ * `{ Name: [value, …] }` of name, value, name, value, … Names get the case of MIME, so different spellings of a name
+ * are merged. No name can change the object's prototype. Values are bytes in the argument and text in the result.
  */
 export function headerLists(headers: readonly string[]): HeaderLists {
   const lists: HeaderLists = Object.create(null);
@@ -19,7 +19,7 @@ export function headerLists(headers: readonly string[]): HeaderLists {
   return lists;
 }
 
-/** The text of a value whose characters are bytes: most are ASCII, and what is valid UTF-8 was meant so. */
+/** The text of a value whose characters are bytes: valid UTF-8 is decoded, other bytes are Latin-1. */
 export function headerText(value: string): string {
   if (isAscii(value)) return value;
   const bytes = Buffer.from(value, "latin1");

@@ -1,4 +1,4 @@
-/** What the rows of the delivery headers say of themselves. */
+/** The rows of the delivery headers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultLimits } from "../limits.ts";
@@ -6,7 +6,7 @@ import { emptyDraft, headerRows } from "./header-rows.ts";
 
 const context = { limits: defaultLimits, nowMs: 1_766_000_000_000, refusalOf: () => undefined };
 
-test("every example of a header is a value that the header takes", () => {
+test("every example of a header is a valid value", () => {
   for (const { name, examples, onlyOnSchedules, read } of headerRows) {
     assert.ok(examples.length > 0, name);
     for (const value of examples) {

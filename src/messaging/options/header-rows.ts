@@ -1,7 +1,7 @@
 /**
- * The table of delivery headers: what a publisher may say about one message,
- * one row per header (docs/interface/messaging.md, "Options of a message"). A row reads a
- * value into a draft; `headers.ts` reads whole messages.
+ * The table of delivery headers: the options of one message, one row per header
+ * (docs/interface/messaging.md, "Options of a message"). A row reads a value into
+ * a draft; `headers.ts` reads whole messages.
  *
  * Names carry no prefix here and are in lower case. `edge/` strips `Service-`
  * and its alias `Upstash-`, and folds query parameters into the same names.
@@ -23,7 +23,7 @@ export interface ReadContext {
   readonly refusalOf: (url: URL) => string | undefined;
 }
 
-/** Where headers are read for: callbacks and schedules know other rows than messages. */
+/** What headers are read for: callbacks and schedules have other rows than messages. */
 export type Role = "message" | "schedule" | "callback" | "nested callback";
 
 /** What the rows have read so far. */
@@ -52,20 +52,20 @@ export interface Draft {
 export interface HeaderRow {
   /** Lower case, without prefix. */
   readonly name: string;
-  /** What the value is, for the manual. */
+  /** Form of the value, for the manual. */
   readonly value: string;
   /** Values that `read` takes. A test reads them. */
   readonly examples: readonly string[];
   readonly meaning: string;
   /** Also read as `callback-<name>` and `failure-callback-<name>`. */
   readonly onCallbacks: boolean;
-  /** Only schedules know it; a message passes it over. */
+  /** Only for schedules; a message ignores it. */
   readonly onlyOnSchedules?: true;
-  /** Messages know it; a schedule passes it over, because it says how one message differs from another. */
+  /** Only for messages; a schedule ignores it, because it differs between messages. */
   readonly notOnSchedules?: true;
   /** Several headers of this name make one list. */
   readonly isList?: true;
-  /** Throws a `MessagingFailure`. `field` is what the header is called in it. */
+  /** Throws a `MessagingFailure`. `field` is the name of the header for errors. */
   readonly read: (value: string, draft: Draft, where: Where) => void;
 }
 
@@ -76,9 +76,9 @@ interface Where {
 }
 
 const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
-/** Retries of a message that says nothing of them. */
+/** Retries of a message that sets none. */
 export const RETRIES_DEFAULT = 3;
-/** A delivery to ourselves that publishes again may do so as often, one after the other (threats C-08). */
+/** The longest chain of deliveries to this server that publish again (threats C-08). */
 const HOPS_MAX = 10;
 /** How much of a value an error shows. */
 const SHOWN_LENGTH_MAX = 100;
@@ -101,13 +101,13 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "delay",
-    value: "span in s, m, h, d: `1d10h30m`",
+    value: "duration in s, m, h, d: `1d10h30m`",
     examples: ["50s", "1d10h30m"],
-    meaning: "how long after the acceptance the message is delivered at the earliest",
+    meaning: "the shortest time between acceptance and delivery",
     onCallbacks: false,
     read(value, draft, { field, context }) {
       const delayMs = parseDurationMs(value, "smhd");
-      if (delayMs === undefined) throw invalid(field, value, "a span is like 50s, 3m, 2h or 1d10h30m");
+      if (delayMs === undefined) throw invalid(field, value, "use a duration such as 50s, 3m, 2h or 1d10h30m");
       checkDelay(field, delayMs, context);
       draft.delayMs = delayMs;
     },
@@ -116,14 +116,14 @@ export const headerRows: readonly HeaderRow[] = [
     name: "not-before",
     value: "Unix seconds",
     examples: ["1767225600"],
-    meaning: "when the message is delivered at the earliest; wins over Delay",
+    meaning: "the earliest time of the delivery; overrides Delay",
     onCallbacks: false,
     read(value, draft, { field, context, role }) {
       if (role === "schedule") throw invalid(field, value, "a schedule fires when Cron says; use Delay");
       const seconds = parseDecimal(value);
-      // Rounded up: never before what the header says.
+      // Rounded up: never earlier than requested.
       const notBeforeMs = seconds === undefined ? Number.NaN : Math.ceil(seconds * 1_000);
-      if (!Number.isSafeInteger(notBeforeMs)) throw invalid(field, value, "a moment is given in Unix seconds");
+      if (!Number.isSafeInteger(notBeforeMs)) throw invalid(field, value, "use a time in Unix seconds");
       checkDelay(field, notBeforeMs - context.nowMs, context);
       draft.notBeforeMs = notBeforeMs;
     },
@@ -135,7 +135,7 @@ export const headerRows: readonly HeaderRow[] = [
     meaning: `how often a failed delivery is tried again; ${RETRIES_DEFAULT} without it, and for a callback what its message has`,
     onCallbacks: true,
     read(value, draft, { field, context }) {
-      if (!COUNT.test(value)) throw invalid(field, value, "a count is a whole number, 0 or more");
+      if (!COUNT.test(value)) throw invalid(field, value, "use a whole number, 0 or more");
       const retriesMax = Number(value);
       if (retriesMax > context.limits.retriesMax) {
         throw quotaExceeded(`${field} ${shown(value)} is above the limit of ${context.limits.retriesMax} retries`);
@@ -155,15 +155,16 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "timeout",
-    value: "span in s, m, h",
+    value: "duration in s, m, h",
     examples: ["30s", "1h"],
     meaning: "how long one attempt may take",
     onCallbacks: true,
     read(value, draft, { field, context }) {
       const timeoutMs = parseDurationMs(value, "smh");
-      if (timeoutMs === undefined || timeoutMs === 0) throw invalid(field, value, "a span is like 50s, 3m or 2h");
+      if (timeoutMs === undefined || timeoutMs === 0)
+        throw invalid(field, value, "use a duration such as 50s, 3m or 2h");
       const { timeoutMsMax } = context.limits;
-      if (timeoutMs > timeoutMsMax) throw invalid(field, value, `the longest is ${timeoutMsMax / 1_000}s`);
+      if (timeoutMs > timeoutMsMax) throw invalid(field, value, `the limit is ${timeoutMsMax / 1_000}s`);
       draft.timeoutMs = timeoutMs;
     },
   },
@@ -171,7 +172,7 @@ export const headerRows: readonly HeaderRow[] = [
     name: "callback",
     value: "URL",
     examples: ["https://example.com/callback"],
-    meaning: "called after each attempt with what came of it",
+    meaning: "called after each attempt with its result",
     onCallbacks: false,
     read(value, draft, { field, context }) {
       draft.callbackUrl = checkCallbackUrl(field, value, context);
@@ -191,11 +192,11 @@ export const headerRows: readonly HeaderRow[] = [
     name: "deduplication-id",
     value: "text",
     examples: ["order-17"],
-    meaning: "a second message with the same one, within the window, is not accepted again; schedules pass it over",
+    meaning: "a second message with the same id within the window is not accepted; schedules ignore it",
     onCallbacks: false,
     notOnSchedules: true,
     read(value, draft, { field }) {
-      if (value === "") throw invalid(field, value, "it is empty");
+      if (value === "") throw invalid(field, value, "it must not be empty");
       draft.deduplicationId = value;
     },
   },
@@ -204,7 +205,7 @@ export const headerRows: readonly HeaderRow[] = [
     value: "`true` or `false`",
     examples: ["true"],
     meaning:
-      "messages with the same destination, body, content type and forwarded headers are the same; schedules pass it over",
+      "messages with the same destination, body, content type and forwarded headers are duplicates; schedules ignore it",
     onCallbacks: false,
     notOnSchedules: true,
     read(value, draft, { field }) {
@@ -223,7 +224,7 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "flow-control-value",
-    value: "`parallelism=n`, `rate=n`, `period=span`, with commas between them",
+    value: "`parallelism=n`, `rate=n`, `period=duration`, separated by commas",
     examples: ["parallelism=2", "rate=10, period=1m"],
     meaning: "the limits of the key; `ratePerSecond=n` is an old name of rate",
     onCallbacks: true,
@@ -233,9 +234,9 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "label",
-    value: "texts with commas between them",
+    value: "texts separated by commas",
     examples: ["red", "red,blue"],
-    meaning: "by which messages, logs and dead letters can be found",
+    meaning: "labels by which messages, logs and dead letters can be found",
     onCallbacks: false,
     isList: true,
     read(value, draft) {
@@ -248,10 +249,10 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "redact-fields",
-    value: "`body`, `headers`, `header[Name]`, with commas between them",
+    value: "`body`, `headers`, `header[Name]`, separated by commas",
     examples: ["body", "header[Authorization]"],
     meaning:
-      "what listings show as `REDACTED:<SHA-256>`, of the message and of what is built from it, such as its callbacks; who knows how short a secret is can guess it from that",
+      "the parts of the message, and of messages built from it, such as callbacks, that listings show as `REDACTED:<SHA-256>`; a short secret can be guessed from its hash",
     onCallbacks: false,
     isList: true,
     read(value, draft, { field }) {
@@ -273,7 +274,7 @@ export const headerRows: readonly HeaderRow[] = [
     name: "header-forward",
     value: "`true` or `false`",
     examples: ["true"],
-    meaning: "send all headers of the request to the destination, but for those of the connection and our token",
+    meaning: "forward all headers of the request, except those of the connection and our token",
     onCallbacks: false,
     read(value, draft, { field }) {
       draft.isForwardingAll = readBoolean(field, value);
@@ -283,12 +284,12 @@ export const headerRows: readonly HeaderRow[] = [
     name: "hops",
     value: "whole number",
     examples: ["1"],
-    meaning: `set by deliveries: how many of them led to this request; above ${HOPS_MAX} it is refused, so that no message goes round for ever`,
+    meaning: `set by deliveries: how many of them led to this request; above ${HOPS_MAX} it is refused, which ends loops`,
     onCallbacks: false,
     read(value, draft, { field }) {
-      if (!COUNT.test(value)) throw invalid(field, value, "a count is a whole number, 0 or more");
+      if (!COUNT.test(value)) throw invalid(field, value, "use a whole number, 0 or more");
       const hops = Number(value);
-      if (hops > HOPS_MAX) throw badRequest(`${field} is above ${HOPS_MAX}: the message goes round in circles`);
+      if (hops > HOPS_MAX) throw badRequest(`${field} is above ${HOPS_MAX}: the message is in a loop`);
       draft.hops = hops;
     },
   },
@@ -316,7 +317,7 @@ export const headerRows: readonly HeaderRow[] = [
   },
 ];
 
-/** Headers that are known by how their name begins. For the manual, and for whoever must know ours from others. */
+/** Our headers that are recognized by the start of their name, also for the manual. */
 export const headerFamilies: readonly { readonly prefix: string; readonly meaning: string }[] = [
   { prefix: "forward-", meaning: "is sent to the destination, without the prefix" },
   { prefix: "callback-", meaning: "is said of the callback: one of the headers marked so, or one to be sent to it" },
@@ -324,7 +325,7 @@ export const headerFamilies: readonly { readonly prefix: string; readonly meanin
   { prefix: "telemetry-", meaning: "is passed over" },
   {
     prefix: "workflow-",
-    meaning: "says what part in a workflow run the message has; clients of workflows set it, and `Feature-Set` with it",
+    meaning: "the part of the message in a workflow run; workflow clients set it, and `Feature-Set` with it",
   },
 ];
 

@@ -35,11 +35,11 @@ function read(text: string, more: Partial<GivenHeaders> = {}): unknown {
 
 const plain = { method: "POST", headers: [], retriesMax: 3 };
 
-test("a message of which nothing is said has the defaults", () => {
+test("a message without options has the defaults", () => {
   assert.deepEqual(read(""), plain);
 });
 
-test("C.options.repeated, C.options.ignored: each header of a message says what the table states", () => {
+test("C.options.repeated, C.options.ignored: each header of a message has the effect that the table states", () => {
   const rows: [string, object][] = [
     ["method=GET", { method: "GET" }],
     ["method=patch", { method: "PATCH" }],
@@ -88,7 +88,7 @@ test("C.options.repeated, C.options.ignored: each header of a message says what 
   }
 });
 
-test("what cannot be accepted is refused with the name of the header", () => {
+test("rejects invalid options with the name of the header", () => {
   const identifier = "must be 1 to 256 letters, digits, hyphens, underscores or periods, and not . or ..";
   const rows: [string, MessagingFailureKind, string][] = [
     [
@@ -96,21 +96,17 @@ test("what cannot be accepted is refused with the name of the header", () => {
       "bad request",
       'Invalid value for Method: "BREW": use GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS',
     ],
-    ["delay=soon", "bad request", 'Invalid value for Delay: "soon": a span is like 50s, 3m, 2h or 1d10h30m'],
-    ["delay=-1s", "bad request", 'Invalid value for Delay: "-1s": a span is like 50s, 3m, 2h or 1d10h30m'],
+    ["delay=soon", "bad request", 'Invalid value for Delay: "soon": use a duration such as 50s, 3m, 2h or 1d10h30m'],
+    ["delay=-1s", "bad request", 'Invalid value for Delay: "-1s": use a duration such as 50s, 3m, 2h or 1d10h30m'],
     ["delay=2d", "quota exceeded", "Delay is above the limit of 86400 s from now"],
-    [
-      "not-before=tomorrow",
-      "bad request",
-      'Invalid value for Not-Before: "tomorrow": a moment is given in Unix seconds',
-    ],
+    ["not-before=tomorrow", "bad request", 'Invalid value for Not-Before: "tomorrow": use a time in Unix seconds'],
     ["not-before=1767312001", "quota exceeded", "Not-Before is above the limit of 86400 s from now"],
-    ["retries=-1", "bad request", 'Invalid value for Retries: "-1": a count is a whole number, 0 or more'],
-    ["retries=2.5", "bad request", 'Invalid value for Retries: "2.5": a count is a whole number, 0 or more'],
+    ["retries=-1", "bad request", 'Invalid value for Retries: "-1": use a whole number, 0 or more'],
+    ["retries=2.5", "bad request", 'Invalid value for Retries: "2.5": use a whole number, 0 or more'],
     ["retries=1000000", "quota exceeded", 'Retries "1000000" is above the limit of 10 retries'],
-    ["timeout=1d", "bad request", 'Invalid value for Timeout: "1d": a span is like 50s, 3m or 2h'],
-    ["timeout=0s", "bad request", 'Invalid value for Timeout: "0s": a span is like 50s, 3m or 2h'],
-    ["timeout=3h", "bad request", 'Invalid value for Timeout: "3h": the longest is 7200s'],
+    ["timeout=1d", "bad request", 'Invalid value for Timeout: "1d": use a duration such as 50s, 3m or 2h'],
+    ["timeout=0s", "bad request", 'Invalid value for Timeout: "0s": use a duration such as 50s, 3m or 2h'],
+    ["timeout=3h", "bad request", 'Invalid value for Timeout: "3h": the limit is 7200s'],
     [
       "callback=a.test",
       "bad request",
@@ -126,7 +122,7 @@ test("what cannot be accepted is refused with the name of the header", () => {
       "bad request",
       'Invalid value for Callback: "http://refused.test/": The destination refused.test is refused',
     ],
-    ["deduplication-id=", "bad request", 'Invalid value for Deduplication-Id: "": it is empty'],
+    ["deduplication-id=", "bad request", 'Invalid value for Deduplication-Id: "": it must not be empty'],
     [
       "content-based-deduplication=yes",
       "bad request",
@@ -138,16 +134,16 @@ test("what cannot be accepted is refused with the name of the header", () => {
       "bad request",
       `Invalid value for Flow-Control-Key: "a b": ${identifier}`,
     ],
-    ["flow-control-key=k", "bad request", "Flow-Control-Value is missing: say parallelism=n or rate=n for the key"],
-    ["flow-control-value=rate=1", "bad request", "Flow-Control-Key is missing: Flow-Control-Value is for a key"],
+    ["flow-control-key=k", "bad request", "Flow-Control-Value is missing: set parallelism=n or rate=n for the key"],
+    ["flow-control-value=rate=1", "bad request", "Flow-Control-Key is missing: Flow-Control-Value needs a key"],
     ["queue-name=a/b", "bad request", `Invalid value for Queue-Name: "a/b": ${identifier}`],
-    ["hops=11", "bad request", "Hops is above 10: the message goes round in circles"],
-    ["hops=x", "bad request", 'Invalid value for Hops: "x": a count is a whole number, 0 or more'],
+    ["hops=11", "bad request", "Hops is above 10: the message is in a loop"],
+    ["hops=x", "bad request", 'Invalid value for Hops: "x": use a whole number, 0 or more'],
     ["forward-a b=1", "bad request", 'Invalid header name: "a b"'],
     [
       "forward-x-a=a\nb",
       "bad request",
-      "Invalid value for the header X-A: a value has no control characters and only Latin-1 ones",
+      "Invalid value for the header X-A: control characters and characters outside Latin-1 are not allowed",
     ],
     [
       "workflow-runid=wfr 1",
@@ -159,7 +155,7 @@ test("what cannot be accepted is refused with the name of the header", () => {
   for (const [text, kind, failure] of rows) assert.throws(() => read(text), { kind, text: failure }, text);
 });
 
-test("what the leaf parsers refuse is refused with the name of the header in front", () => {
+test("errors of the parsers of values start with the name of the header", () => {
   const rows: [string, RegExp][] = [
     ["retry-delay=pow(", /^Invalid value for Retry-Delay: "pow\(": /],
     [
@@ -172,20 +168,20 @@ test("what the leaf parsers refuse is refused with the name of the header in fro
   for (const [text, failure] of rows) assert.throws(() => read(text), { kind: "bad request", text: failure }, text);
 });
 
-test("of two faults the one whose row comes first is named, whatever the order of the headers", () => {
+test("reports the fault whose row comes first, whatever the order of the headers", () => {
   for (const text of ["timeout=x; delay=x", "delay=x; timeout=x"]) {
     assert.throws(() => read(text), { text: /^Invalid value for Delay/ });
   }
 });
 
-test("C.options.size: the headers of a message have a bound", () => {
+test("C.options.size: the length of the headers of a message is bounded", () => {
   assert.throws(() => read(`label=${"x".repeat(65_536)}`), {
     kind: "bad request",
     text: "The headers of a message have 65541 characters; the limit is 65536",
   });
 });
 
-test("Content-Type comes first, then what is forwarded, with several values kept", () => {
+test("Content-Type comes first, then forwarded headers with all their values", () => {
   assert.deepEqual(
     read("forward-x-team=a; forward-X-other=b; forward-x-team=c; forward-content-type=text/html", {
       contentType: "text/plain",
@@ -194,7 +190,7 @@ test("Content-Type comes first, then what is forwarded, with several values kept
   );
 });
 
-test("C-11: forwarded headers never win over the transport or over ours", () => {
+test("C-11: forwarded headers never replace those of the transport or ours", () => {
   assert.deepEqual(
     read(
       "forward-host=x; forward-content-length=1; forward-upstash-signature=y; forward-service-message-id=z; forward-a=1",
@@ -203,7 +199,7 @@ test("C-11: forwarded headers never win over the transport or over ours", () => 
   );
 });
 
-test("Header-Forward sends the other headers too, but a name that is forwarded by itself only so", () => {
+test("Header-Forward sends the other headers too, except names that are forwarded explicitly", () => {
   const others = ["Cookie", "a=b", "X-Team", "from the request", "Host", "larder.test", "Accept", "a", "accept", "b"];
   const options = { contentType: "text/plain", others: () => others };
   assert.deepEqual(read("header-forward=true; forward-x-team=mine", options), {
@@ -213,7 +209,7 @@ test("Header-Forward sends the other headers too, but a name that is forwarded b
   assert.deepEqual(read("header-forward=false", options), { ...plain, headers: ["Content-Type", "text/plain"] });
 });
 
-test("what is said of callbacks is kept as it was given, and their options are read from it", () => {
+test("stores the settings of callbacks as given, and reads their options from them", () => {
   const options = readPublishOptions(
     given(
       "retries=7; retry-delay=5; callback=http://a.test/cb; callback-method=PUT; callback-timeout=5s; callback-forward-x-a=1; callback-x-b=2; callback-label=l",
@@ -251,7 +247,7 @@ test("a callback has POST and the retries of its message unless it says otherwis
   });
 });
 
-test("a callback may have a failure callback, and that has none", () => {
+test("a callback may have a failure callback, which has no callback", () => {
   const options = readPublishOptions(
     given("callback=http://a.test; callback-failure-callback=http://b.test; callback-failure-callback-forward-x=1"),
     context,
@@ -268,7 +264,7 @@ test("a callback may have a failure callback, and that has none", () => {
   ]);
 });
 
-test("what a callback cannot have is refused when its message is published", () => {
+test("rejects invalid options of a callback when its message is published", () => {
   const rows: [string, MessagingFailureKind, string][] = [
     ["callback-delay=1s", "bad request", 'Invalid value for Callback-Delay: "1s": a callback cannot be delayed'],
     [
@@ -287,7 +283,11 @@ test("what a callback cannot have is refused when its message is published", () 
       'Invalid value for Callback-Failure-Callback-Failure-Callback: "http://d.test": the failure callback of a callback has none of its own',
     ],
     ["callback-retries=99", "quota exceeded", 'Callback-Retries "99" is above the limit of 10 retries'],
-    ["callback-timeout=x", "bad request", 'Invalid value for Callback-Timeout: "x": a span is like 50s, 3m or 2h'],
+    [
+      "callback-timeout=x",
+      "bad request",
+      'Invalid value for Callback-Timeout: "x": use a duration such as 50s, 3m or 2h',
+    ],
     ["callback-a b=1", "bad request", 'Invalid header name: "a b"'],
     [
       "callback-workflow-runid=a b",
@@ -303,17 +303,17 @@ test("what a callback cannot have is refused when its message is published", () 
   });
 });
 
-test("settings of a callback that is not there say nothing, and are refused like those of one that is", () => {
+test("settings of a missing callback have no effect, but must be valid", () => {
   assert.deepEqual(read("callback-retries=1; failure-callback-timeout=5s"), plain);
   assert.throws(() => read("callback-delay=1s"), {
     text: 'Invalid value for Callback-Delay: "1s": a callback cannot be delayed',
   });
   assert.throws(() => read("failure-callback-retries=x"), {
-    text: 'Invalid value for Failure-Callback-Retries: "x": a count is a whole number, 0 or more',
+    text: 'Invalid value for Failure-Callback-Retries: "x": use a whole number, 0 or more',
   });
 });
 
-test("what was accepted without a callback is read again, whatever its settings say", () => {
+test("accepted settings without a callback can be read again, even if they are invalid now", () => {
   const { method, retriesMax } = acceptedOptions({ own: ["callback-delay", "1s"], contentType: undefined });
   assert.deepEqual([method, retriesMax], ["POST", 3]);
 });
@@ -327,7 +327,7 @@ test("C1: a schedule has a cron text, and may have an id", () => {
   assert.equal(readScheduleOptions(given("cron=@daily"), context).scheduleId, undefined);
 });
 
-test("C1.deduplication: a schedule passes over what tells messages apart: each firing is one of its own", () => {
+test("C1.deduplication: a schedule ignores deduplication options: each firing is a new message", () => {
   const { options } = readScheduleOptions(
     given("cron=@daily; deduplication-id=once; content-based-deduplication=true"),
     context,
@@ -335,9 +335,9 @@ test("C1.deduplication: a schedule passes over what tells messages apart: each f
   assert.deepEqual([options.deduplicationId, options.isDeduplicatedByContent], [undefined, undefined]);
 });
 
-test("C1: what is no schedule is refused with the name of the header", () => {
+test("C1: rejects an invalid schedule with the name of the header", () => {
   const rows: [string, RegExp][] = [
-    ["", /^Cron is missing: say when the schedule fires$/],
+    ["", /^Cron is missing: set the times at which the schedule fires$/],
     ["cron=often", /^Invalid value for Cron: "often": /],
     ["cron=0 0 30 2 *", /^Invalid value for Cron: "0 0 30 2 \*": /],
     ["cron=@daily; schedule-id=a b", /^Invalid value for Schedule-Id: "a b": must be 1 to 256 letters/],
@@ -348,7 +348,7 @@ test("C1: what is no schedule is refused with the name of the header", () => {
   }
 });
 
-test("overrides are what was said and nothing else", () => {
+test("overrides have only the given options", () => {
   const overrides = (text: string) => readOverrides(given(text, { contentType: "text/plain" }), context);
   assert.deepEqual(overrides(""), {});
   assert.deepEqual(overrides("retries=1; delay=1m; flow-control-key=k; flow-control-value=rate=1; forward-x=1"), {
@@ -359,7 +359,7 @@ test("overrides are what was said and nothing else", () => {
   assert.throws(() => overrides("retries=x"), { kind: "bad request" });
 });
 
-test("names that mean something are known, so that they are not taken for those of a destination", () => {
+test("names of options are known, so that they are not forwarded to a destination", () => {
   for (const name of [
     "retries",
     "label",

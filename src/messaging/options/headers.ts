@@ -1,15 +1,15 @@
 /**
- * What a publisher says about one message in headers: publish, enqueue, batch
- * and schedule all read them here, and so does the message that a callback is.
- * The headers themselves are rows in `header-rows.ts`.
+ * Reads the options of one message from headers: for publish, enqueue, batch and
+ * schedule, and for the message of a callback. The headers are rows in
+ * `header-rows.ts`.
  *
- * (1) What is read here is valid before anything is accepted: what a callback
- *     will be sent with is read once at the publish, and can be read again
- *     after an attempt without a failure.
- * (2) Of several headers of one name the first counts; those that are lists are
- *     one list.
- * (3) The rows are read in the order of the table, whatever the order of the
- *     headers, so that of two faults the same one is named each time.
+ * (1) All options are valid before anything is accepted: the options of a callback
+ *     are read once at the publish, so reading them again after an attempt cannot
+ *     fail.
+ * (2) The first of several headers with one name counts; list headers are merged
+ *     into one list.
+ * (3) The rows are read in the order of the table, so the reported fault does not
+ *     depend on the order of the headers.
  */
 
 import { canonicalName } from "../../kernel/header-name.ts";
@@ -32,18 +32,18 @@ import type { PublishOptions } from "./publish-request.ts";
 import { InvalidRetryDelay, parseRetryDelay } from "./retry-delay.ts";
 import { isWorkflowHeader, readWorkflowOptions } from "./workflow-options.ts";
 
-/** What came with a message. */
+/** The headers of a message. */
 export interface GivenHeaders {
   /** Ours, without prefix, the names in lower case: name, value, name, value, … */
   readonly own: readonly string[];
   readonly contentType: string | undefined;
   /** Of the request. */
   readonly trace?: TraceContext | undefined;
-  /** All others that may be sent on, the names as they came. Only asked for when `header-forward` is set. */
+  /** All others that may be forwarded, with their names unchanged. Called only if `header-forward` is set. */
   others(): readonly string[];
 }
 
-/** What a schedule is made of, besides its destination and body. */
+/** The options of a schedule, without its destination and body. */
 export interface ScheduleOptions {
   readonly options: PublishOptions;
   /** Trimmed. */
@@ -55,7 +55,7 @@ export { RETRIES_DEFAULT };
 
 const METHOD_DEFAULT = "POST";
 const SCHEDULED_RUN = "Workflow-RunId is not for schedules: a schedule that calls the URL of a workflow starts a run";
-/** As much as the headers of a request may have; a batch has them in its body. */
+/** The limit of the headers of a request; also for the elements of a batch. */
 const HEADER_LENGTH_MAX = 64 * 1024;
 
 const FORWARD = "forward-";
@@ -69,27 +69,27 @@ interface NumberedRow {
 
 const rowByName: ReadonlyMap<string, NumberedRow> = new Map(headerRows.map((row, index) => [row.name, { row, index }]));
 
-/** True for a name, in lower case and without prefix, that says something about a message. */
+/** True for a name, in lower case and without prefix, that is an option of a message. */
 export function isKnownHeader(name: string): boolean {
   return rowByName.has(name) || headerFamilies.some(({ prefix }) => name.startsWith(prefix) && name !== prefix);
 }
 
-/** What the headers say about a message. Throws a `MessagingFailure`. */
+/** Reads the options of a message. Throws a `MessagingFailure`. */
 export function readPublishOptions(given: GivenHeaders, context: ReadContext): PublishOptions {
   return readOptions(given, { context, role: "message", prefix: "", defaults: noDefaults });
 }
 
-/** What the headers say about a schedule and its messages. Throws a `MessagingFailure`. */
+/** Reads the options of a schedule and its messages. Throws a `MessagingFailure`. */
 export function readScheduleOptions(given: GivenHeaders, context: ReadContext): ScheduleOptions {
   const reading: Reading = { context, role: "schedule", prefix: "", defaults: noDefaults };
   const { draft, sorted } = readDraft(given, reading);
-  if (draft.cron === undefined) throw badRequest("Cron is missing: say when the schedule fires");
+  if (draft.cron === undefined) throw badRequest("Cron is missing: set the times at which the schedule fires");
   return { options: optionsOf(draft, sorted, given, reading), cron: draft.cron, scheduleId: draft.scheduleId };
 }
 
 /**
- * Only what the headers say, without defaults and without headers for the destination: for messages that have options
- * already. Throws a `MessagingFailure`.
+ * Reads only the given options, without defaults and without headers for the destination: for messages that have
+ * options already. Throws a `MessagingFailure`.
  */
 export function readOverrides(given: GivenHeaders, context: ReadContext): Partial<PublishOptions> {
   const reading: Reading = { context, role: "message", prefix: "", defaults: noDefaults };
@@ -106,8 +106,8 @@ export function readOverrides(given: GivenHeaders, context: ReadContext): Partia
 }
 
 /**
- * What the message of a callback is published with: its own settings, and those
- * of the original for what it does not set (C.callbacks.options).
+ * The options of the message of a callback: its own settings, and those of the
+ * original message for missing ones (C.callbacks.options).
  * Never throws for a plan that was accepted.
  */
 export function callbackOptions(plan: CallbackPlan, retriesMax: number, retryDelay?: string): PublishOptions {
@@ -116,20 +116,20 @@ export function callbackOptions(plan: CallbackPlan, retriesMax: number, retryDel
 }
 
 /**
- * What was said of a callback and is not sent to it, such as its retries: name, value, name, value, … as given. What its own
- * failure callback will be sent is among it.
+ * The settings of a callback that are not sent to it, such as its retries: name, value, name, value, … as given. They
+ * include the settings of its own failure callback.
  */
 export function callbackSettings({ given }: CallbackPlan): readonly string[] {
   return given.flatMap(([name, value]) => (isSaidOfCallbacks(name) && !name.startsWith(FORWARD) ? [name, value] : []));
 }
 
-/** Headers that stand in a body, for a message that comes later. Throws a `MessagingFailure`. */
+/** Reads headers in a body, for a later message. Throws a `MessagingFailure`. */
 export function acceptedOptions({ own, contentType }: Pick<GivenHeaders, "own" | "contentType">): PublishOptions {
   const given = { own, contentType, others: nothing };
   return readOptions(given, { context: acceptingContext, role: "message", prefix: "", defaults: noDefaults });
 }
 
-/** What was accepted once is not measured again: settings may have changed since. */
+/** Accepted options are not checked against limits again, because settings may have changed since. */
 const acceptingContext: ReadContext = {
   limits: {
     retriesMax: Number.MAX_SAFE_INTEGER,
@@ -142,7 +142,7 @@ const acceptingContext: ReadContext = {
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** Retry settings of the message that a callback is for. */
+/** Retry settings of the message of a callback. */
 interface Defaults {
   readonly retriesMax?: number;
   readonly retryDelay?: string | undefined;
@@ -153,7 +153,7 @@ const noDefaults: Defaults = {};
 interface Reading {
   readonly context: ReadContext;
   readonly role: Role;
-  /** What stands before the names on the wire, for errors: empty, or `callback-` and the like. */
+  /** Prefix of the names in errors: empty, or `callback-` and the like. */
   readonly prefix: string;
   readonly defaults: Defaults;
 }
@@ -225,14 +225,14 @@ function optionsOf(draft: Draft, sorted: Sorted, given: GivenHeaders, reading: R
     if (reading.role === "schedule") throw badRequest(SCHEDULED_RUN);
     options.workflow = workflow;
   }
-  // A schedule fires long after the request that made it, and without a caller.
+  // A schedule fires long after the request that created it, and without a caller.
   if (given.trace !== undefined && reading.role === "message") options.trace = given.trace;
   assignOptional(options, draft);
   assignCallbacks(options, draft, sorted, { ...reading, defaults: { retriesMax, retryDelay: draft.retryDelay } });
   return options;
 }
 
-/** Expressions that were found valid, with their number of retries: the same one comes with thousands of messages. */
+/** Valid expressions with their number of retries: thousands of messages have the same one. */
 const validRetryDelays = new Set<string>();
 const VALID_RETRY_DELAYS_MAX = 1_024;
 
@@ -266,14 +266,14 @@ function assignOptional(options: Mutable<Partial<PublishOptions>>, draft: Draft)
 }
 
 function flowControlOf({ flowControlKey, flowControlLimits }: Draft): FlowControl {
-  if (flowControlKey === undefined) throw badRequest("Flow-Control-Key is missing: Flow-Control-Value is for a key");
+  if (flowControlKey === undefined) throw badRequest("Flow-Control-Key is missing: Flow-Control-Value needs a key");
   if (flowControlLimits === undefined) {
-    throw badRequest("Flow-Control-Value is missing: say parallelism=n or rate=n for the key");
+    throw badRequest("Flow-Control-Value is missing: set parallelism=n or rate=n for the key");
   }
   return { key: flowControlKey, ...flowControlLimits };
 }
 
-/** What is sent to the destination: Content-Type, what is forwarded by name, and all others if that was asked for. */
+/** The headers for the destination: Content-Type, those forwarded by name, and all others with `header-forward`. */
 function destinationHeaders(draft: Draft, forwarded: readonly string[], given: GivenHeaders): readonly string[] {
   const headers: string[] = [];
   if (given.contentType !== undefined) {
@@ -282,7 +282,7 @@ function destinationHeaders(draft: Draft, forwarded: readonly string[], given: G
   }
   addForwarded(headers, forwarded);
   if (!draft.isForwardingAll) return headers;
-  // These two are kept as what they are, and sent on unless they are forwarded by name.
+  // These two keep their values, and are sent unless they are forwarded by name.
   const named = new Set<string>([TRACE_PARENT, TRACE_STATE]);
   for (let i = 0; i < forwarded.length; i += 2) named.add(forwarded[i] as string);
   const others = given.others();
@@ -326,7 +326,7 @@ function assignCallbacks(
   if (failurePlan !== undefined) options.failureCallback = failurePlan;
 }
 
-/** Settings of a callback without a URL are for nothing, and still must be such. Those that were accepted once are not asked. */
+/** Settings of a callback without a URL have no effect, but must be valid. Accepted ones are not checked again. */
 function checkedPlan(url: string | undefined, settings: readonly string[], reading: Reading): CallbackPlan | undefined {
   if (url === undefined && (settings.length === 0 || reading.context === acceptingContext)) return undefined;
   const plan = { url: url ?? "", given: pairsOf(settings) };
@@ -341,9 +341,8 @@ function pairsOf(flat: readonly string[]): readonly (readonly [name: string, val
 }
 
 /**
- * What is said of a callback, as if it had been said of a message to the
- * callback's URL: what is known stands for itself, and all else is a header to
- * be sent there.
+ * The settings of a callback as options of a message to the callback's URL: known
+ * names are options, and all others are headers to be sent there.
  */
 function readCallback({ given }: CallbackPlan, reading: Reading): PublishOptions {
   const own: string[] = [];

@@ -2,18 +2,18 @@
  * Dates in HTTP headers, in the three forms of RFC 9110 §5.6.7. A recipient
  * must take all of them.
  *
- *     Sun, 06 Nov 1994 08:49:37 GMT      the one that is sent today (RFC 1123)
+ *     Sun, 06 Nov 1994 08:49:37 GMT      the form in use today (RFC 1123)
  *     Sunday, 06-Nov-94 08:49:37 GMT     RFC 850
  *     Sun Nov  6 08:49:37 1994           C's asctime
  *
- * The first form also stands with `UTC` or a numeric zone such as `+0100`. The weekday is not compared with the date:
- * servers get it wrong, and the date counts.
+ * The first form may also have `UTC` or a numeric zone such as `+0100`. The weekday is not compared with the date,
+ * because servers get it wrong.
  */
 
-/** No form is longer. */
+/** The length of the longest form. */
 const TEXT_LENGTH_MAX = 64;
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-/** A two-digit year that would lie further ahead is one of the past (RFC 9110 §5.6.7). */
+/** A two-digit year further in the future is in the past century (RFC 9110 §5.6.7). */
 const YEARS_AHEAD_MAX = 50;
 
 const forms: readonly RegExp[] = [
@@ -22,7 +22,7 @@ const forms: readonly RegExp[] = [
   /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d\d:\d\d:\d\d) (?<year>\d{4})$/i,
 ];
 
-/** The moment that `text` names in ms since 1970, or undefined if it names none. `nowMs` tells the century of two digits. */
+/** The time in ms since 1970, or undefined if `text` is not a date. `nowMs` determines the century of two digits. */
 export function parseHttpDateMs(text: string, nowMs: number): number | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined;
   for (const form of forms) {
@@ -38,7 +38,7 @@ function momentOf(parts: Record<string, string | undefined>, nowMs: number): num
   const fullYear = year.length === 2 ? yearOfTwoDigits(Number(year), nowMs) : Number(year);
   const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
   const zoneMinutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3));
-  // A leap second is taken for the second that follows.
+  // A leap second counts as the next second.
   if (hours > 23 || minutes > 59 || seconds > 60) return undefined;
   const dayMs = Date.UTC(fullYear, monthIndex, Number(day));
   // Date.UTC makes 31 February a day in March, and years below 100 those of the last century.

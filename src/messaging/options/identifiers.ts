@@ -1,17 +1,17 @@
 /**
  * Names that callers choose: schedule ids, queue names, URL group names,
- * flow-control keys. They stand in paths, lists and logs as they are.
+ * flow-control keys. Paths, lists and logs contain them unchanged.
  */
 
 /** In characters (H.identifiers): room for a prefix and two UUIDs many times over. */
 export const IDENTIFIER_LENGTH_MAX = 256;
 
-/** The rule in words, to follow the name of a field in a refusal. */
+/** The rule in words, for the text of a refusal. */
 export const identifierRule = `must be 1 to ${IDENTIFIER_LENGTH_MAX} letters, digits, hyphens, underscores or periods, and not . or ..`;
 
 /**
- * 1 to 256 of the ASCII letters and digits, hyphen, underscore and period (H.identifiers). `.` and `..` are not among
- * them: clients take these segments out of a path, so what is named so could never be read or deleted.
+ * 1 to 256 of the ASCII letters and digits, hyphen, underscore and period (H.identifiers). `.` and `..` are not valid:
+ * clients remove these segments from a path, so a resource with such a name could not be read or deleted.
  */
 export function isIdentifier(text: string): boolean {
   if (text === "" || text.length > IDENTIFIER_LENGTH_MAX || text === "." || text === "..") return false;

@@ -1,12 +1,12 @@
-/** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
+/** A publish request, read and checked, except for checks that need the state: groups, queues, quotas, duplicates. */
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { CallbackPlan, EnvelopeFields, FlowControl, Redaction, WorkflowFields } from "./envelope.ts";
 import type { WorkflowOptions } from "./workflow-options.ts";
 
-/** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
+/** The options of one message, from headers, query parameters or the fields of a batch element. */
 export interface PublishOptions {
   readonly method: string;
-  /** To the destination: name, value, name, value, … `Content-Type` first if one was given, then what is forwarded. */
+  /** To the destination: name, value, name, value, … `Content-Type` first if given, then forwarded headers. */
   readonly headers: readonly string[];
   readonly retriesMax: number;
   readonly retryDelay?: string;
@@ -16,16 +16,16 @@ export interface PublishOptions {
   readonly labels?: readonly string[];
   readonly flowControl?: FlowControl;
   readonly redact?: Redaction;
-  /** From the acceptance on; `notBeforeMs` wins. */
+  /** From the acceptance; `notBeforeMs` has priority. */
   readonly delayMs?: number;
   readonly notBeforeMs?: number;
   readonly deduplicationId?: string;
-  /** Messages with the same destination, body, content type and forwarded headers are the same. */
+  /** Messages with the same destination, body, content type and forwarded headers are duplicates. */
   readonly isDeduplicatedByContent?: true;
   readonly queueName?: string;
-  /** How many deliveries of ours led to this message, one to the next; absent: none. */
+  /** The length of the chain of our deliveries that led to this message; absent: 0. */
   readonly hops?: number;
-  /** Of the request; sent with each attempt, unless the headers name one. */
+  /** Of the request; sent with each attempt, unless the headers have a trace. */
   readonly trace?: TraceContext;
   /** Its part in a workflow run. */
   readonly workflow?: WorkflowOptions;
@@ -40,7 +40,7 @@ export interface PublishRequest {
   readonly callerIp: string;
 }
 
-/** One message that was accepted, or that is the same as one before. */
+/** One accepted message, or a duplicate of an earlier one. */
 export interface Published {
   readonly messageId: string;
   readonly url: string;
@@ -54,7 +54,7 @@ export type PublishOutcome =
   | { readonly kind: "url"; readonly published: Published }
   | { readonly kind: "group"; readonly published: readonly Published[] };
 
-/** Where a message comes from, beside its publisher's options. */
+/** The origin of a message, which is not in its publisher's options. */
 export interface Origin {
   readonly topicName?: string | undefined;
   readonly endpointName?: string | undefined;

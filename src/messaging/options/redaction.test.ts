@@ -22,8 +22,8 @@ test("body, all headers, some headers", () => {
   for (const [text, fields] of table) assert.deepEqual(parseRedactFields(text), fields, text);
 });
 
-test("what is refused, and why", () => {
-  const names = "there are body, headers and header[<name>]";
+test("rejects invalid lists with the reason", () => {
+  const names = "known fields are body, headers and header[<name>]";
   const table: [string, string][] = [
     ["url", `Unknown field "url"; ${names}`],
     ["Body", `Unknown field "Body"; ${names}`],
@@ -54,7 +54,7 @@ test("C.redaction: a redacted part is shown as its SHA-256 in hexadecimal", () =
   assert.equal(redactedText("ü"), redactedText(Buffer.from([0xc3, 0xbc])));
 });
 
-test("junk is refused with InvalidRedaction or names parts, whatever its length", () => {
+test("random text of any length is rejected with InvalidRedaction or names parts", () => {
   const words = ["body", "header", "headers", "[", "]", "X-A", ",", " "];
   const junk = fc.oneof(
     fc.string({ maxLength: 10_000 }),
@@ -73,7 +73,7 @@ test("junk is refused with InvalidRedaction or names parts, whatever its length"
   );
 });
 
-test("headers are hidden value by value, all of them or those that are named", () => {
+test("hides headers value by value, all of them or the named ones", () => {
   const headers = ["X-A", "1", "x-a", "1", "X-B", "2"];
   const one = "REDACTED:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
   const two = "REDACTED:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35";

@@ -1,10 +1,10 @@
 /**
- * Redaction: what of a message is never shown (C.redaction; threats C-21).
+ * Redaction: parts of a message that are never shown (C.redaction; threats C-21).
  *
  *     Redact-Fields: body, header[Authorization]
  *
- * The parts are kept and delivered as they are, and shown as `REDACTED:` and their SHA-256. The hash has no salt, as the
- * interface wants it, so short or common secrets can be guessed from it.
+ * The parts are stored and delivered unchanged, and shown as `REDACTED:` and their SHA-256. The hash has no salt, as
+ * the interface requires, so short or common secrets can be guessed from it.
  */
 import { hash } from "node:crypto";
 import type { Redaction } from "./envelope.ts";
@@ -14,13 +14,13 @@ export class InvalidRedaction extends Error {
   override name = "InvalidRedaction";
 }
 
-/** In characters: as much as anybody needs to list each header of a request. */
+/** In characters: enough to list each header of a request. */
 const TEXT_LENGTH_MAX = 8_192;
 
 /**
  * The parts that a comma-separated list of `body`, `header` or `headers` (all of them) and `header[Name]` or
- * `headers[Name]` names. Blanks around items and in an empty text do not count. Throws `InvalidRedaction`: a slip must
- * never show a secret.
+ * `headers[Name]` names. Blanks around items and in an empty text do not count. Throws `InvalidRedaction`: a typo must
+ * not show a secret.
  */
 export function parseRedactFields(text: string): Redaction {
   if (text.length > TEXT_LENGTH_MAX) throw new InvalidRedaction(`Longer than ${TEXT_LENGTH_MAX} characters`);
@@ -34,7 +34,9 @@ export function parseRedactFields(text: string): Redaction {
     else if (item === "header" || item === "headers") allHeaders = true;
     else if (name !== undefined) names.add(name);
     else
-      throw new InvalidRedaction(`Unknown field ${JSON.stringify(item)}; there are body, headers and header[<name>]`);
+      throw new InvalidRedaction(
+        `Unknown field ${JSON.stringify(item)}; known fields are body, headers and header[<name>]`,
+      );
   }
   return {
     ...(body && { body }),
@@ -43,8 +45,8 @@ export function parseRedactFields(text: string): Redaction {
 }
 
 /**
- * What is hidden when a message that hides something is published again with other settings: those may hide more, but
- * never show what its publisher wanted hidden.
+ * The redaction of a message that is published again with other settings: they may hide more, but never show what the
+ * publisher hid.
  */
 export function joinedRedaction(first: Redaction | undefined, added: Redaction | undefined): Redaction | undefined {
   if (first === undefined || added === undefined) return first ?? added;
@@ -63,8 +65,8 @@ export function redactedText(content: Uint8Array | string): string {
 }
 
 /**
- * Headers (name, value, name, value, …) with the values that are hidden replaced, each by itself. Names stay, and compare
- * without regard to case. The characters of a value are its bytes, as it is sent.
+ * Headers (name, value, name, value, …) with each hidden value replaced. Names stay, and are case-insensitive. The
+ * characters of a value are its bytes, as sent.
  */
 export function redactedHeaders({ headers: hidden }: Redaction, headers: readonly string[]): readonly string[] {
   if (hidden === undefined) return headers;
@@ -74,7 +76,7 @@ export function redactedHeaders({ headers: hidden }: Redaction, headers: readonl
   });
 }
 
-/** The name in `header[Name]` in lower case, or undefined if the item has another form or the name is none (RFC 9110 §5.6.2). */
+/** The name in `header[Name]` in lower case, or undefined if the form or the name is invalid (RFC 9110 §5.6.2). */
 function headerNameOf(item: string): string | undefined {
   const [, name] = /^headers?\[\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)\s*\]$/.exec(item) ?? [];
   return name?.toLowerCase();

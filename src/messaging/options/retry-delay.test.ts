@@ -59,7 +59,7 @@ test("C.retry-expression: expressions", () => {
   for (const [text, retried, ms] of table) assert.equal(parseRetryDelay(text).delayMs(retried), ms, text);
 });
 
-test("a delay is from 0 to a day, and the default where there is no value", () => {
+test("a delay is from 0 to a day, and the default without a value", () => {
   const table: [string, number, number][] = [
     ["-5", 0, 0],
     ["0-pow(10, 400)", 0, 0],
@@ -77,13 +77,13 @@ test("a delay is from 0 to a day, and the default where there is no value", () =
   for (const [text, retried, ms] of table) assert.equal(parseRetryDelay(text).delayMs(retried), ms, text);
 });
 
-test("what is refused, and why", () => {
-  const names = "there are retried and pow, exp, sqrt, abs, floor, ceil, round, min, max";
+test("rejects invalid expressions with the reason", () => {
+  const names = "known names are retried and pow, exp, sqrt, abs, floor, ceil, round, min, max";
   const table: [string, string][] = [
-    ["", "It ends too early"],
-    ["   ", "It ends too early"],
-    ["1 +", "It ends too early"],
-    ["(1", 'It ends where ")" should stand'],
+    ["", "Unexpected end of the expression"],
+    ["   ", "Unexpected end of the expression"],
+    ["1 +", "Unexpected end of the expression"],
+    ["(1", 'Unexpected end of the expression, expected ")"'],
     ["1)", 'Unexpected ")" at character 2'],
     ["()", 'Unexpected ")" at character 2'],
     ["1 2", 'Unexpected "2" at character 3'],
@@ -104,13 +104,13 @@ test("what is refused, and why", () => {
     ["process.exit(1)", `Unknown name "process"; ${names}`],
     ["log(2)", `Unknown name "log"; ${names}`],
     ["retried.constructor", 'Unexpected "." at character 8'],
-    ["pow", 'It ends where "(" should stand'],
+    ["pow", 'Unexpected end of the expression, expected "("'],
     ["pow(2)", "pow takes 2 arguments, not 1"],
     ["pow(1,2,3)", "pow takes 2 arguments, not 3"],
     ["exp()", "exp takes 1 argument, not 0"],
     ["sqrt(1,2)", "sqrt takes 1 argument, not 2"],
     ["min(1,)", 'Unexpected ")" at character 7'],
-    ["min(1 2)", 'Unexpected "2" at character 7 where ")" should stand'],
+    ["min(1 2)", 'Unexpected "2" at character 7, expected ")"'],
     [`${"1+".repeat(128)}1`, "Longer than 256 characters"],
     [`${"(".repeat(33)}1${")".repeat(33)}`, "Nested deeper than 32 levels"],
     [`${"-".repeat(33)}1`, "Nested deeper than 32 levels"],
@@ -131,18 +131,18 @@ test("C-18: the largest expressions that are allowed work", () => {
 });
 
 // C.retry-expression
-test("C-18: an expression without a value for some retry is refused when it is given", () => {
+test("C-18: rejects an expression without a value for some retry at the publish", () => {
   const table: [string, number, string | undefined][] = [
-    ["1000/retried", 3, "It has no value for retried = 0"],
-    ["1000/(retried-2)", 3, "It has no value for retried = 2"],
-    ["1000/(retried-3)", 3, "It has no value for retried = 3"],
+    ["1000/retried", 3, "the expression has no value for retried = 0"],
+    ["1000/(retried-2)", 3, "the expression has no value for retried = 2"],
+    ["1000/(retried-3)", 3, "the expression has no value for retried = 3"],
     ["1000/(retried-4)", 3, undefined],
-    ["sqrt(10-retried)", 1_000_000, "It has no value for retried = 11"],
-    ["sqrt(5000-retried)", 1_000_000, "It has no value for retried = 8192"],
-    ["sqrt(999999-retried)", 1_000_000, "It has no value for retried = 1000000"],
+    ["sqrt(10-retried)", 1_000_000, "the expression has no value for retried = 11"],
+    ["sqrt(5000-retried)", 1_000_000, "the expression has no value for retried = 8192"],
+    ["sqrt(999999-retried)", 1_000_000, "the expression has no value for retried = 1000000"],
     ["exp(retried)*1000", 1_000_000, undefined],
     ["0-retried", 10, undefined],
-    ["0/0", 0, "It has no value for retried = 0"],
+    ["0/0", 0, "the expression has no value for retried = 0"],
   ];
   for (const [text, retriesMax, message] of table) {
     const delay = parseRetryDelay(text);
@@ -196,7 +196,7 @@ test("precedence is that of arithmetic", () => {
   );
 });
 
-test("junk is refused with InvalidRetryDelay or is a delay, whatever its length", () => {
+test("random text of any length is rejected with InvalidRetryDelay or is a delay", () => {
   const words = ["retried", "pow", "exp", "min", "(", ")", ",", "-", "*", "/", "%", "1", "0.5", "1e308", " "];
   const junk = fc.oneof(
     fc.string({ maxLength: 10_000 }),

@@ -7,17 +7,17 @@
  *     operand   = "-" operand | number | "retried" | "(" sum ")" | function "(" sum { "," sum } ")"
  *     number    = digits with at most one point, then perhaps an exponent: 1500, .5, 1e3
  *
- * A text from a stranger becomes closures, never code: libraries for this have let strangers run some (threats C-18).
+ * A user's text becomes closures, never code: libraries for such expressions have run code of users (threats C-18).
  *
  * (1) At most 256 characters, and parentheses, calls and minus signs at most 32 deep: neither parsing nor evaluation
  *     can exhaust the stack or take long.
- * (2) Evaluation throws nothing. What has no value (0/0, x/0, sqrt(-1)) is NaN; what is too large is infinite.
+ * (2) Evaluation never throws. Undefined values (0/0, x/0, sqrt(-1)) are NaN; values that are too large are infinite.
  */
 
 /** Its value after `retried` retries. */
 export type Expression = (retried: number) => number;
 
-/** The message says what is wrong with the expression and where. */
+/** The message has the fault of the expression and its place. */
 export class InvalidRetryDelay extends Error {
   override name = "InvalidRetryDelay";
 }
@@ -38,12 +38,12 @@ interface Operator {
   readonly apply: (left: number, right: number) => number;
 }
 
-/** By how strongly they bind. */
+/** Operators by precedence. */
 const operators: ReadonlyMap<string, Operator> = new Map([
   ["+", { power: 1, apply: (left, right) => left + right }],
   ["-", { power: 1, apply: (left, right) => left - right }],
   ["*", { power: 2, apply: (left, right) => left * right }],
-  // keeps (2): a division by zero is a mistake to be told, not an endless delay.
+  // keeps (2): a division by zero is an error, not an endless delay.
   ["/", { power: 2, apply: (left, right) => (right === 0 ? Number.NaN : left / right) }],
   ["%", { power: 2, apply: (left, right) => left % right }],
 ]);
@@ -71,7 +71,7 @@ const functions: ReadonlyMap<string, Unary | Binary> = new Map<string, Unary | B
   ["max", { arity: 2, apply: Math.max }],
 ]);
 
-/** A Pratt parser: an operand, then operators as long as they bind strongly enough. */
+/** A Pratt parser: an operand, then operators of sufficient precedence. */
 class Parser {
   readonly #text: string;
   #at = 0;
@@ -87,7 +87,7 @@ class Parser {
     return expression;
   }
 
-  /** Operators of at least `powerMin` belong to this expression, weaker ones to whoever called. */
+  /** Operators of at least `powerMin` belong to this expression, weaker ones to the caller's. */
   #parse(powerMin: number): Expression {
     let left = this.#parseOperand();
     for (;;) {
@@ -138,7 +138,7 @@ class Parser {
     const called = functions.get(name);
     if (called === undefined)
       throw new InvalidRetryDelay(
-        `Unknown name ${JSON.stringify(name)}; there are retried and ${[...functions.keys()].join(", ")}`,
+        `Unknown name ${JSON.stringify(name)}; known names are retried and ${[...functions.keys()].join(", ")}`,
       );
     this.#at += name.length;
     return this.#deeper(() => this.#parseCall(name, called));
@@ -173,7 +173,7 @@ class Parser {
     return expression;
   }
 
-  /** The next character that is no blank, or "" at the end. */
+  /** The next character that is not a blank, or "" at the end. */
   #next(): string {
     while (this.#text[this.#at] === " " || this.#text[this.#at] === "\t") this.#at += 1;
     return this.#text[this.#at] ?? "";
@@ -187,9 +187,10 @@ class Parser {
   #unexpected(wanted?: string): InvalidRetryDelay {
     const character = this.#next();
     const remedy = character === "^" || this.#text.startsWith("**", this.#at - 1) ? "; a power is pow(x, y)" : "";
-    const where = character === "" ? "It ends" : `Unexpected ${JSON.stringify(character)} at character ${this.#at + 1}`;
-    const instead = wanted === undefined ? "" : ` where ${JSON.stringify(wanted)} should stand`;
-    return new InvalidRetryDelay(`${where}${instead === "" && character === "" ? " too early" : instead}${remedy}`);
+    const found =
+      character === "" ? "end of the expression" : `${JSON.stringify(character)} at character ${this.#at + 1}`;
+    const expected = wanted === undefined ? "" : `, expected ${JSON.stringify(wanted)}`;
+    return new InvalidRetryDelay(`Unexpected ${found}${expected}${remedy}`);
   }
 }
 

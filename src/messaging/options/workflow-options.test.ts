@@ -1,4 +1,4 @@
-/** What headers say of a message's part in a workflow. */
+/** The workflow options in headers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWorkflowHeader, readWorkflowOptions } from "./workflow-options.ts";
@@ -42,14 +42,14 @@ for (const [given, read] of rows) {
   });
 }
 
-test("W.run: a run id is visible ASCII of 512 characters at most", () => {
+test("W.run: a run id is at most 512 characters of visible ASCII", () => {
   for (const id of ["", "a b", "é", "x".repeat(513)]) {
     assert.throws(() => readWorkflowOptions(["workflow-runid", id], false), { kind: "bad request" }, id);
   }
   assert.equal(readWorkflowOptions(["workflow-runid", "x".repeat(512)], true)?.hasRetries, true);
 });
 
-test("names that are read here are known by how they begin", () => {
+test("names of workflow options are recognized by their start", () => {
   for (const name of ["workflow-runid", "workflow-anything", "feature-set"]) assert.ok(isWorkflowHeader(name), name);
   for (const name of ["workflow", "forward-workflow-x", "retries"]) assert.ok(!isWorkflowHeader(name), name);
 });

@@ -1,6 +1,6 @@
 /**
- * What headers say of a message's part in a workflow (W.headers). The
- * message itself is read like any other in `headers.ts`.
+ * Reads the workflow options of a message from headers (W.headers). `headers.ts`
+ * reads its other options.
  */
 import { badRequest } from "../failure.ts";
 
@@ -11,26 +11,26 @@ export interface WorkflowOptions {
   readonly url: string | undefined;
   readonly isInit: boolean;
   readonly callType: CallType;
-  /** The body tells of a run that waits for the one it starts. */
+  /** The body names a run that waits for the end of the one it starts. */
   readonly isInvoke: boolean;
   /** The endpoint starts the run a second time. */
   readonly isRepublished: boolean;
-  /** Asks for a start in two steps. */
+  /** Requests a start in two phases. */
   readonly isUnknownSdk: boolean;
-  /** Of those that mean something here. */
+  /** Only features that the server knows. */
   readonly features: readonly Feature[];
-  /** `Retries` was given, and is not our default. */
+  /** True if `Retries` was given. */
   readonly hasRetries: boolean;
-  /** The request was a plain one for a run, without a client that knows of workflows. */
+  /** A plain request started the run, without a workflow client. */
   readonly isPlainTrigger?: true;
 }
 
-/** `LazyFetch`: a long body may be left out. `WF_DetectTrigger`: an answer has to show that it comes from a workflow. */
+/** `LazyFetch`: a long body may be left out. `WF_DetectTrigger`: an answer must show that it comes from a workflow. */
 export type Feature = "LazyFetch" | "WF_DetectTrigger";
 
 const features: readonly string[] = ["LazyFetch", "WF_DetectTrigger"] satisfies Feature[];
 
-/** Names in lower case without prefix that are read here, and not sent on. */
+/** Names in lower case without prefix that are read here, and not forwarded. */
 export function isWorkflowHeader(name: string): boolean {
   return name === "feature-set" || name.startsWith("workflow-");
 }
@@ -47,7 +47,7 @@ export function checkRunId(id: string): void {
   );
 }
 
-/** `given` holds name, value, … Undefined for a message that has no part in a workflow. Throws a `MessagingFailure`. */
+/** `given` is name, value, … Undefined for a message that is not part of a workflow. Throws a `MessagingFailure`. */
 export function readWorkflowOptions(given: readonly string[], hasRetries: boolean): WorkflowOptions | undefined {
   if (given.length === 0) return undefined;
   const values = new Map<string, string>();

@@ -217,7 +217,7 @@ export function readFilter(parameters: Parameters, { target, isChange, others }:
     }
     const values = valuesOf(parameters, row);
     if (values.length > 0) applyRow(draft, row, values);
-    else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`); // keeps (3)
+    else if (isChange) throw badRequest(`Invalid value for ${name}: it must not be empty`); // keeps (3)
   }
   if (draft.ids !== undefined) return { ids: draft.ids, attributes: new Map() }; // keeps (1)
   return filterOf(draft);

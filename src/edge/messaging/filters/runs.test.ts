@@ -45,7 +45,7 @@ test("a cancellation matches prefixes of URLs, unless an exact match is requeste
 test("a change refuses unknown names and empty values", () => {
   for (const [query, text] of [
     ["labeel=a", "Unknown filter: labeel"],
-    ["label=", "Invalid value for label: it is empty"],
+    ["label=", "Invalid value for label: it must not be empty"],
     ["state=LOST", 'Invalid value for state: "LOST"'],
     ["fromDate=x", 'Invalid value for fromDate: "x": it must be a whole number'],
   ] as const) {

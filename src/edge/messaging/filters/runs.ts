@@ -127,7 +127,7 @@ export function readRunsFilter(
       .map((text) => text.trim())
       .filter((text) => text !== "");
     if (values.length > 0) row.apply(draft, values, name);
-    else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`);
+    else if (isChange) throw badRequest(`Invalid value for ${name}: it must not be empty`);
   }
   if (isChange && draft.urls !== undefined && parameters.text(EXACT_URL) !== "true") {
     draft.urlPrefixes = [...(draft.urlPrefixes ?? []), ...draft.urls];
