@@ -120,7 +120,7 @@ const changes: readonly (readonly [line: string, body: string, told: readonly Om
 ];
 
 for (const [line, body, told] of changes) {
-  test(`${line} ${body} is accounted for ${told.length} times, and never for callers without the token`, async () => {
+  test(`${line} ${body} is in the audit log ${told.length} times, and never for callers without the token`, async () => {
     const heard: AdminChange[] = [];
     const administration = {
       onChange: (change: AdminChange) => void heard.push(change),
@@ -140,7 +140,7 @@ for (const [line, body, told] of changes) {
   });
 }
 
-test("before every area has served the start is 503, and so is what is not ready, with the reasons", async () => {
+test("startup is 503 until every area has served; a server that is not ready answers 503 with the reasons", async () => {
   const readiness = () => ({
     isReady: false,
     hasStarted: false,
@@ -178,7 +178,7 @@ for (const [line, body, status] of refused) {
   });
 }
 
-test("outside dev there is no reset", async () => {
+test("outside larder dev the reset does not exist", async () => {
   assert.equal((await send("POST /reset", { token: "secret", isDev: false })).status, 404);
 });
 
@@ -189,7 +189,7 @@ test("a refusal of the program keeps its kind", async () => {
   assert.equal(reply.body, '{"error":"There is no database x"}');
 });
 
-test("S-10: a fault of ours shows an id, neither its text nor a stack", async () => {
+test("S-10: an internal error shows an id, but not its text or stack", async () => {
   const seen: unknown[] = [];
   const fault = new Error("secret path /data");
   const reply = await send("GET /v1/databases", {
@@ -201,7 +201,7 @@ test("S-10: a fault of ours shows an id, neither its text nor a stack", async ()
   assert.deepEqual(seen, [fault, "a-1"]);
 });
 
-test("S-14: every answer tells a browser to guess, run and keep nothing", async () => {
+test("S-14: every answer forbids browsers sniffing, scripts and caching", async () => {
   for (const line of ["GET /health/live", "GET /v1/databases", "GET /nothing"]) {
     const { headers } = await send(line);
     for (const header of ["X-Content-Type-Options", "Content-Security-Policy", "Cache-Control"]) {

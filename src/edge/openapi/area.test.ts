@@ -25,7 +25,7 @@ function areaWithDocument(cors = true): { area: HttpService; printed: () => numb
 const ask = async (area: HttpService, line: string, headers: readonly string[] = []): Promise<HttpReply> =>
   (await area.handle(edgeRequest(line, { token: null, headers }))) as HttpReply;
 
-test("the document needs no token and is printed once, when it is asked for", async () => {
+test("the document needs no token and is printed once, on the first request", async () => {
   const { area, printed } = areaWithDocument();
   assert.equal(printed(), 0);
   for (const line of ["GET /openapi.json", "HEAD /openapi.json", "GET /openapi.json?x=1"]) {
@@ -35,7 +35,7 @@ test("the document needs no token and is printed once, when it is asked for", as
   assert.equal(printed(), 1);
 });
 
-test("all other methods and paths are the area's", async () => {
+test("the area handles all other methods and paths", async () => {
   const { area, printed } = areaWithDocument();
   for (const line of ["POST /openapi.json", "GET /openapi.jsonx", "GET /openapi.json/x", "GET /x/openapi.json"]) {
     assert.equal((await ask(area, line)).body, line);
@@ -43,7 +43,7 @@ test("all other methods and paths are the area's", async () => {
   assert.equal(printed(), 0);
 });
 
-test("a page of another origin may read the document where the setting allows it", async () => {
+test("a page of another origin may read the document if the setting allows it", async () => {
   const origin = ["Origin", "https://a.test"];
   const request = { ...edgeRequest("GET /openapi.json", { token: null, headers: origin }) };
   request.header = (name) => (name === "origin" ? "https://a.test" : undefined);
@@ -53,7 +53,7 @@ test("a page of another origin may read the document where the setting allows it
   assert.deepEqual(refused.headers, ["Content-Type", "application/json"]);
 });
 
-test("no body is read for the document, and nobody is refused it", () => {
+test("a request for the document has no body and is never refused", () => {
   const { area } = areaWithDocument();
   assert.equal(area.bodyBytesMax("/openapi.json"), 0);
   assert.equal(area.bodyBytesMax("/other"), 10);

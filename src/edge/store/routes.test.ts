@@ -1,4 +1,4 @@
-/** The routes on an engine that is made up for each test: what has to wait, what is thrown, what is asked of it. */
+/** The routes on a fake engine: waiting replies, thrown errors and the calls on the engine. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -25,7 +25,7 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
   const database = {
     ...engine,
     turn: turns.tenant("store", "main"),
-    // The door prints what it has, or what comes.
+    // The engine prints a reply that is available, or a later one.
     command: (caller: Caller, words: CommandRequest, print: (reply: Reply) => unknown) =>
       settle(engine.command?.(caller, words), (reply) => print(reply as Reply)),
     transaction: (caller: Caller, commands: CommandRequest[], print: (replies: readonly Reply[]) => unknown) =>
@@ -66,13 +66,13 @@ function request(target: string, body: string, headers: readonly string[] = []):
   };
 }
 
-/** The reply, which is whole. */
+/** The reply, not a stream. */
 function whole(reply: HttpReply | HttpStream): HttpReply {
   assert.ok(!("open" in reply), "the reply is no stream");
   return reply;
 }
 
-test("a reply that is there at once is answered at once", () => {
+test("answers at once with a reply that is available", () => {
   const answer = area({ command: () => ok }).handle(request("/", '["PING"]'));
   assert.ok(!(answer instanceof Promise));
   const reply = whole(answer);
@@ -80,7 +80,7 @@ test("a reply that is there at once is answered at once", () => {
   assert.equal(reply.route, "A2 /");
 });
 
-test("a reply that has to wait is answered when it comes, errors included", async () => {
+test("answers with a late reply or error when it arrives", async () => {
   const later = area({
     command: async () => errorReply(new CommandError("ERR late")),
     pipeline: async () => ["a", 1],
@@ -94,7 +94,7 @@ test("a reply that has to wait is answered when it comes, errors included", asyn
   assert.equal(transaction.body, '[{"result":"OK"}]');
 });
 
-test("a discarded transaction is 400 with its first error, thrown at once or late", async () => {
+test("a discarded transaction is 400 with its first error, thrown early or late", async () => {
   const discarded = new TransactionDiscarded(new CommandError("ERR no"));
   for (const engine of [
     {
@@ -109,7 +109,7 @@ test("a discarded transaction is 400 with its first error, thrown at once or lat
   }
 });
 
-test("a fault of the engine goes on to the transport", async () => {
+test("an internal error of the engine is passed to the transport", async () => {
   const fault = new Error("bug");
   const throwing = area({
     command() {
@@ -126,11 +126,11 @@ test("a late reply beyond the budget is an error", async () => {
   assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR reply exceeds the maximum allowed size"}']);
 });
 
-test("A-15: replies that grow beyond the budget as UTF-8 are errors at their places", async () => {
+test("A-15: replies that exceed the budget as UTF-8 become errors", async () => {
   const error = '{"error":"ERR reply exceeds the maximum allowed size"}';
   const single = whole(await area({ command: () => "\xff".repeat(40) }).handle(request("/", '["GET","k"]')));
   assert.deepEqual([single.status, single.body], [400, error]);
-  // Of a batch those count that are long enough to be finished on their own.
+  // In a batch this applies to replies that are long enough to be finished separately.
   const grown = "\xef\xbf\xbd".repeat(65_536);
   const raw = "\xff".repeat(65_536);
   const { handle } = area({ pipeline: () => ["a", raw, raw, "b"] }, { replyBytesMax: 300_000 });
@@ -139,7 +139,7 @@ test("A-15: replies that grow beyond the budget as UTF-8 are errors at their pla
   assert.equal(batch.body, `[{"result":"a"},{"result":"${grown}"},${error},{"result":"b"}]`);
 });
 
-test("the engine is told who asks and is given bytes", () => {
+test("the engine gets the caller, and words as bytes", () => {
   const seen: unknown[] = [];
   const spy = area({
     command({ user, transport, address }, words) {
@@ -151,14 +151,14 @@ test("the engine is told who asks and is given bytes", () => {
   assert.deepEqual(seen, ["default", "http", "10.0.0.7:4000", ["set", "\xff", "\xc3\xa9", "a", "b"]]);
 });
 
-test("a token that is refused, or has no rate left, does not reach the engine", () => {
+test("an invalid or rate-limited token does not reach the engine", () => {
   const untouched = area({}, { limiter: new RateLimiter(new VirtualClock(), { perSecond: 1, burst: 0 }) });
   const status = (sent: HttpRequest): number => (untouched.handle(sent) as HttpReply).status;
   assert.equal(status({ ...request("/", '["PING"]'), rawHeaders: [] }), 401);
   assert.equal(status(request("/", '["PING"]')), 429);
 });
 
-test("what the head tells is refused before the body is read", () => {
+test("refusals that need only the head come before the body is read", () => {
   const early = area({});
   assert.equal(early.refuseEarly(request("/", "")), undefined);
   assert.equal(early.refuseEarly({ ...request("/", ""), rawHeaders: [] })?.status, 401);
@@ -166,7 +166,7 @@ test("what the head tells is refused before the body is read", () => {
   assert.equal(early.refuseEarly({ ...request("/?_token=%", ""), rawHeaders: [] })?.status, 401);
 });
 
-test("each route has a rule of the interface and a template of its own", () => {
+test("each route has a rule of the interface and a unique template", () => {
   assert.deepEqual(
     storeRoutes.map(({ rule, template }) => `${rule} ${template}`),
     ["A1 /:command/*", "A2 /", "A3 /pipeline", "A4 /multi-exec", "A5 /monitor", "A6 /subscribe/*", "A6 /psubscribe/*"],

@@ -441,11 +441,11 @@ class BatchPrinter {
   #text: Bytes;
   #count = 0;
   readonly #hold: (bytes: number) => void;
-  /** What was printed before it was known that the answer has to wait. */
+  /** The bytes that were printed before the answer had to wait. */
   #printedBytes = 0;
   #isLate = false;
 
-  /** `hold` is told of bytes that wait, for the journal or for others to have their turn. */
+  /** `hold` gets the number of bytes that wait for the journal or for turns of other requests. */
   constructor(format: ReplyFormat, bytesMax: number, hold: (bytes: number) => void = () => {}) {
     this.#hold = hold;
     this.#format = format;
@@ -453,7 +453,7 @@ class BatchPrinter {
     this.#text = format.open;
   }
 
-  /** Returns how many bytes it has printed. */
+  /** Returns the number of printed bytes. */
   add(reply: Reply): number {
     const format = this.#format;
     const before = this.#bytes;
@@ -474,7 +474,7 @@ class BatchPrinter {
     return bytes;
   }
 
-  /** The answer, when that has come to its end. */
+  /** The answer after `end`. */
   answerAfter(end: Promise<undefined> | undefined): Answer | Promise<Answer> {
     if (end === undefined) return this.answer();
     this.#isLate = true;
@@ -492,20 +492,20 @@ class BatchPrinter {
     return this.#finished.length + this.#text.length;
   }
 
-  /** What finishing adds to a long reply has to fit too; short ones are finished together, and pass over by little. */
+  /** A finished long reply must fit the budget. Short replies are finished together and may exceed it slightly. */
   #addLong(text: Bytes): void {
     this.#finish();
     this.#finished += this.#format.finish(text, this.#bytesMax - this.#bytes);
   }
 
-  /** Between replies there is ASCII, so it makes no difference where the text is cut. */
+  /** The text between replies is ASCII, so it may be split there. */
   #finish(): void {
     this.#finished += this.#format.finish(this.#text, Number.POSITIVE_INFINITY);
     this.#text = "";
   }
 }
 
-/** PUT counts as POST; a body on GET or HEAD means nothing (A.methods, A1.body). */
+/** PUT is the same as POST; a body of GET or HEAD is ignored (A.methods, A1.body). */
 function hasBodyForm(request: HttpRequest): boolean {
   return request.method === "POST" || request.method === "PUT";
 }

@@ -1,4 +1,4 @@
-/** What each path of the vector index asks of the index, and how its answer is printed. */
+/** The call of each path on the vector index, and the printed answer. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorEdge } from "../../../test/harness/vector-edge.ts";
@@ -309,7 +309,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const { line, body, answers, call, text } of rows) {
-  test(`${line} asks ${String(call[0])} of the index and prints its answer`, async () => {
+  test(`${line} calls ${String(call[0])} of the index and prints its answer`, async () => {
     const edge = vectorEdge(answers);
     const reply = await edge.send(line, { body });
     assert.equal(reply.text, text);
@@ -319,7 +319,7 @@ for (const { line, body, answers, call, text } of rows) {
   });
 }
 
-test("B.reset: a reset of everything is asked for by ?all, ?all= or ?all=true, and by nothing else", async () => {
+test("B.reset: only ?all, ?all= and ?all=true reset all namespaces", async () => {
   const answers = { reset: () => undefined, resetAll: () => undefined };
   for (const [line, call] of [
     ["DELETE /reset?all", ["resetAll"]],
@@ -349,7 +349,7 @@ test("B.reset: a reset of everything is asked for by ?all, ?all= or ?all=true, a
   assert.deepEqual(edge.calls, []);
 });
 
-test("B2: a list without queries is refused", async () => {
+test("B2: rejects an empty list of queries", async () => {
   const edge = vectorEdge();
   for (const path of ["/query", "/query-data/ns"]) {
     const reply = await edge.send(`POST ${path}`, { body: [] });

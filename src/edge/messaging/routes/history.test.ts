@@ -1,4 +1,4 @@
-/** Logs and dead letters: what is asked of the door, and the shapes of answers. */
+/** Logs and dead letters: the calls on the engine and the answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
@@ -64,7 +64,7 @@ const entries: LogEntry[] = [
   { message, timeMs: 5_000, state: messageState.failed, response },
 ];
 
-test("C6.entry: log entries have what belongs to their state and nothing else", async () => {
+test("C6.entry: log entries have only the fields of their state", async () => {
   const edge = messagingEdge({ logs: async () => ({ entries, cursor: "c1" }) });
   const reply = await edge.send("GET /v2/logs");
   assert.equal(reply.status, 200);
@@ -101,7 +101,7 @@ test("C6.events: the old name of the list spells CANCELED, and the cursor is abs
   assert.deepEqual((await edge.send("GET /v2/events")).json, { events: [{ ...common, state: "CANCELED" }] });
 });
 
-test("C6: filters, order, count and cursor go to the door", async () => {
+test("C6: filters, order, count and cursor are passed to the engine", async () => {
   const edge = messagingEdge({ logs: async () => ({ entries: [], cursor: undefined }) });
   await edge.send("GET /v2/logs");
   await edge.send("GET /v2/events");
@@ -119,7 +119,7 @@ test("C6: filters, order, count and cursor go to the door", async () => {
   ]);
 });
 
-test("C-21: a redacted body is not shown in logs, in base64 neither", async () => {
+test("C-21: a redacted body is not in logs, not even in base64", async () => {
   const hidden = { ...message, envelope: { ...message.envelope, redact: { body: true } as const } };
   const edge = messagingEdge({
     logs: async () => ({ entries: [{ message: hidden, timeMs: 1, state: messageState.created }], cursor: undefined }),
@@ -185,7 +185,7 @@ function loadBody(body: unknown): Buffer {
   return body === "its body" ? Buffer.from("payload") : Buffer.from([0xff]);
 }
 
-test("C.dlq.get, C.dlq.record: dead letters are shown with the last answer", async () => {
+test("C.dlq.get, C.dlq.record: dead letters have the last answer", async () => {
   const edge = messagingEdge({
     deadLetters: () => ({ deadLetters: [letter], cursor: "1725323658779-3" }),
     deadLetter: (id) => (id === "1725323658779-3" ? letter : undefined),
@@ -199,7 +199,7 @@ test("C.dlq.get, C.dlq.record: dead letters are shown with the last answer", asy
   assert.deepEqual(missing.json, { error: "dead letter 1-0 not found" });
 });
 
-test("C.dlq.record: where no answer came, a dead letter says why in place of a body", async () => {
+test("C.dlq.record: without an answer, a dead letter has the reason in place of a body", async () => {
   const unanswered = { ...letter, response: { status: 0, headers: [], error: "connection refused" } };
   const edge = messagingEdge({ deadLetter: () => unanswered, loadBody });
   assert.deepEqual((await edge.send("GET /v2/dlq/1-0")).json, {

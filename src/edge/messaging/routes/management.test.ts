@@ -1,4 +1,4 @@
-/** Messages, queues, schedules, URL groups, flow-control keys and signing keys: what is asked of the door, and the shapes of answers. */
+/** Messages, queues, schedules, URL groups, keys of flow control and signing: calls on the engine, and answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
@@ -8,7 +8,7 @@ import type { UrlGroup } from "../../../messaging/state/url-group.ts";
 
 const noop = async () => {};
 
-/** What a look-up of an unfinished message reads of it. */
+/** The fields of an unfinished message that a look-up reads. */
 const waiting = {
   id: "msg_1",
   createdAtMs: 1_000,
@@ -63,7 +63,7 @@ const waitingView = {
   retryDelayExpression: "1000",
 };
 
-test("C.messages.get, C.message: a waiting message is shown with what it waits for", async () => {
+test("C.messages.get, C.message: a waiting message has the reason that it waits", async () => {
   const edge = messagingEdge({
     findMessage: () => waiting,
     waitsFor: () => "It waits for its turn",
@@ -75,7 +75,7 @@ test("C.messages.get, C.message: a waiting message is shown with what it waits f
   assert.deepEqual(edge.calls[0], ["findMessage", "msg_1"]);
 });
 
-test("C.messages.get, C.labels, C.bodies: a message that finished lately is shown too, with what is not said absent; an unknown one is 404", async () => {
+test("C.messages.get, C.labels, C.bodies: a recently finished message is returned too, without its unset fields; an unknown one is 404", async () => {
   const plain: LoggedMessage = {
     id: "msg_2",
     envelope: { url: "https://a.test", method: "POST", headers: [], retriesMax: 3 },
@@ -102,7 +102,7 @@ test("C.messages.get, C.labels, C.bodies: a message that finished lately is show
   assert.deepEqual(missing.json, { error: "message msg_x not found" });
 });
 
-test("C-21: what is redacted is shown as its hash, each header value by itself", async () => {
+test("C-21: redacted fields are hashes, one for each header value", async () => {
   const { envelope } = waiting;
   const show = async (redact: object) => {
     const fields = { ...envelope.fields, redact };
@@ -131,7 +131,7 @@ test("C-21: what is redacted is shown as its hash, each header value by itself",
   assert.deepEqual((all["callbackHeader"] as Record<string, unknown>)["X-C"], [three]);
 });
 
-test("a message is cancelled by its id, or 404", async () => {
+test("cancels a message by id, or answers 404", async () => {
   const edge = messagingEdge({ cancel: async (id) => id === "msg_1" });
   assert.deepEqual((await edge.send("DELETE /v2/messages/msg_1")).json, { cancelled: 1 });
   const missing = await edge.send("DELETE /v2/messages/msg_2");
@@ -139,7 +139,7 @@ test("a message is cancelled by its id, or 404", async () => {
   assert.deepEqual(missing.json, { error: "message msg_2 not found" });
 });
 
-test("many are cancelled by filters, from the query or a body", async () => {
+test("cancels messages by filters of the query or the body", async () => {
   const edge = messagingEdge({ cancelMatching: async () => 7 });
   assert.deepEqual((await edge.send("DELETE /v2/messages?label=a,b&count=100")).json, { cancelled: 7 });
   assert.deepEqual((await edge.send("DELETE /v2/messages", { body: { messageIds: ["msg_1"] } })).json, {
@@ -158,7 +158,7 @@ test("many are cancelled by filters, from the query or a body", async () => {
   assert.deepEqual(unknown.json, { error: "Unknown filter: labeel" });
 });
 
-test("queues are created and changed, and what is left out or null stays", async () => {
+test("creates and changes queues; missing and null fields keep their values", async () => {
   const edge = messagingEdge({ putQueue: noop, deleteQueue: noop });
   const send = async (line: string, body?: unknown) => {
     const reply = await edge.send(line, { body });
@@ -179,7 +179,7 @@ test("queues are created and changed, and what is left out or null stays", async
   ]);
 });
 
-test("a queue that cannot be is refused by the field", async () => {
+test("rejects an invalid queue and names the field", async () => {
   const edge = messagingEdge();
   for (const [line, body, error] of [
     ["POST /v2/queues", "", "Invalid body: send a JSON object with queueName, parallelism and paused"],
@@ -209,7 +209,7 @@ test("a queue that cannot be is refused by the field", async () => {
   }
 });
 
-test("C.queues, C.queues.record: queues are shown with their lag", async () => {
+test("C.queues, C.queues.record: queues have their lag", async () => {
   const queue = { name: "q", parallelism: 2, isPaused: true, createdAtMs: 1, updatedAtMs: 2, lag: 3 };
   const view = { createdAt: 1, updatedAt: 2, name: "q", parallelism: 2, lag: 3, paused: true };
   const edge = messagingEdge({ queues: [queue], queue: (name) => (name === "q" ? queue : undefined) });
@@ -220,7 +220,7 @@ test("C.queues, C.queues.record: queues are shown with their lag", async () => {
   assert.deepEqual(missing.json, { error: "queue other not found" });
 });
 
-test("C1: a schedule is made of its headers, its destination and its body", async () => {
+test("C1: a schedule has the headers, destination and body of its request", async () => {
   const edge = messagingEdge({ putSchedule: async ({ id }) => id ?? "scd_1", group: () => undefined });
   const reply = await edge.send("POST /v2/schedules/https://a.test/b?x=1&service-retries=1", {
     headers: [
@@ -254,7 +254,7 @@ test("C1: a schedule is made of its headers, its destination and its body", asyn
   assert.deepEqual(own.json, { scheduleId: "scd_1" });
 });
 
-test("C1.refused: no cron, a bad id, a bad or unknown destination are 400", async () => {
+test("C1.refused: rejects a missing cron, an invalid id, and an invalid or unknown destination", async () => {
   const edge = messagingEdge({ group: () => undefined });
   for (const [line, headers, error] of [
     ["POST /v2/schedules/https://a.test", [], /^Cron is missing/],
@@ -273,7 +273,7 @@ test("C1.refused: no cron, a bad id, a bad or unknown destination are 400", asyn
   }
 });
 
-test("C.schedules.pause: schedules are paused and resumed by PATCH and by POST, but a URL that ends so is a destination", async () => {
+test("C.schedules.pause: PATCH and POST pause and resume schedules, but a URL with the same ending is a destination", async () => {
   const edge = messagingEdge({ pauseSchedule: async (id) => id === "s" });
   for (const line of [
     "PATCH /v2/schedules/s/pause",
@@ -327,7 +327,7 @@ const schedule: ScheduleView = {
   body: Buffer.from("{}"),
 };
 
-test("C.schedules, C.schedules.get, C.schedules.record: schedules are shown with canonical header names, the delay in seconds, and what came of the last firing", async () => {
+test("C.schedules, C.schedules.get, C.schedules.record: schedules have canonical header names, the delay in seconds, and the results of the last firing", async () => {
   const edge = messagingEdge({ schedules: [schedule], schedule: (id) => (id === "s" ? schedule : undefined) });
   const view = {
     scheduleId: "s",
@@ -362,7 +362,7 @@ test("C.schedules, C.schedules.get, C.schedules.record: schedules are shown with
   assert.equal((shown as { error: string }).error, "why");
 });
 
-test("C.schedules.delete: a schedule is deleted, or 404", async () => {
+test("C.schedules.delete: deletes a schedule, or answers 404", async () => {
   const edge = messagingEdge({ deleteSchedule: async (id) => id === "s" });
   assert.equal((await edge.send("DELETE /v2/schedules/s")).status, 200);
   const missing = await edge.send("DELETE /v2/schedules/other");
@@ -393,7 +393,7 @@ test("C2: endpoints are added and removed by url or name", async () => {
   ]);
 });
 
-test("C2: a body without endpoints, or an endpoint without a URL that may be called, is 400", async () => {
+test("C2: rejects a body without endpoints, and endpoints without an allowed URL", async () => {
   const edge = messagingEdge();
   for (const [line, body, error] of [
     [
@@ -441,7 +441,7 @@ test("C2: a body without endpoints, or an endpoint without a URL that may be cal
   }
 });
 
-test("C16: default headers of a group are set, and an absent group is 404", async () => {
+test("C16: sets the default headers of a group; a missing group is 404", async () => {
   const edge = messagingEdge({ setGroupHeaders: async (name) => name === "g" });
   const headers = { "X-A": "1", "X-B": ["2", "3"], "Content-Type": "text/plain" };
   const reply = await edge.send("PATCH /v2/topics/g", { body: { headers } });
@@ -467,7 +467,7 @@ test("C16: default headers of a group are set, and an absent group is 404", asyn
   }
 });
 
-test("C.topics, C.topics.get: URL groups are shown with endpoints and headers", async () => {
+test("C.topics, C.topics.get: URL groups have endpoints and headers", async () => {
   const group: UrlGroup = {
     name: "g",
     endpoints: [{ url: "https://a.test", name: "a" }, { url: "https://b.test" }],
@@ -518,7 +518,7 @@ const keyView = {
   isPinnedRate: true,
 };
 
-test("C7, C17, C19: flow-control keys and parallelism are shown, with both spellings of the waitlist", async () => {
+test("C7, C17, C19: flow-control keys and parallelism, with both spellings of the waitlist", async () => {
   const edge = messagingEdge({
     flowKeys: () => [key],
     flowKey: (name) => (name === "k" ? key : undefined),
@@ -566,7 +566,7 @@ test("C10, C12, C13, C18: a key is paused, pinned and reset", async () => {
   }
 });
 
-test("C12: pin refuses what is no limit, by name", async () => {
+test("C12: pin rejects an invalid limit and names it", async () => {
   const edge = messagingEdge();
   for (const [query, error] of [
     ["", /^parallelism and rate are missing: give one of them$/],
@@ -587,7 +587,7 @@ test("C12: pin refuses what is no limit, by name", async () => {
   assert.equal((await edge.send("POST /v2/flowControl/a%20b/pause")).status, 400);
 });
 
-test("C.signing-keys.get, C.signing-keys.rotate: the signing keys are shown, and rotated by POST", async () => {
+test("C.signing-keys.get, C.signing-keys.rotate: GET returns the signing keys, POST rotates them", async () => {
   const edge = messagingEdge({
     signingKeys: { current: "sig_1", next: "sig_2" },
     rotateSigningKeys: async () => ({ current: "sig_2", next: "sig_3" }),

@@ -1,4 +1,4 @@
-/** Publish, enqueue and batch: what is asked of the door, and what is answered (C15, C.enqueue, C.batch). */
+/** Publish, enqueue and batch: the calls on the engine and the answers (C15, C.enqueue, C.batch). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
@@ -21,7 +21,7 @@ const group: PublishOutcome = {
   ],
 };
 
-/** One outcome for each request, the first one again and again. */
+/** One outcome for each request; the first one replaces missing ones. */
 function publishing(...outcomes: PublishOutcome[]) {
   return messagingEdge({
     publish: async (requests) => requests.map((_, index) => outcomes[index] ?? outcomes[0] ?? one),
@@ -34,7 +34,7 @@ function requestsOf({ calls }: { calls: unknown[][] }): readonly PublishRequest[
   return (call?.[1] ?? []) as readonly PublishRequest[];
 }
 
-test("C15.answer: body bytes, headers and the address of the publisher go to the door", async () => {
+test("C15.answer: body, headers and address of the publisher are passed to the engine", async () => {
   const edge = publishing(one);
   const reply = await edge.send("POST /v2/publish/https://a.test/b?x=1&service-delay=5s&service-retries=9", {
     headers: ["Content-Type", "text/plain", "Upstash-Retries", "1", "Upstash-Forward-X-Team", "t"],
@@ -57,7 +57,7 @@ test("C15.answer: body bytes, headers and the address of the publisher go to the
   ]);
 });
 
-test("C15, C.options.query: every option may stand in the query under its lower-case header name", async () => {
+test("C15, C.options.query: every option may be in the query under its lower-case header name", async () => {
   const edge = publishing(one);
   const query =
     "upstash-method=PUT&service-timeout=1m&service-callback=https%3A%2F%2Fc.test&service-callback-method=PUT&service-forward-x=y";
@@ -86,7 +86,7 @@ test("C15.group: a group answers with a bare list, one for each endpoint", async
   ]);
 });
 
-test("C15: nothing reaches the door if a header or the destination is bad", async () => {
+test("C15: nothing is passed to the engine if a header or the destination is invalid", async () => {
   const edge = publishing(one);
   for (const [line, header, status, text] of [
     ["POST /v2/publish/https://a.test", "Upstash-Retries: x", 400, /^Invalid value for Retries/],
@@ -118,14 +118,14 @@ test("C15: nothing reaches the door if a header or the destination is bad", asyn
   }
 });
 
-test("C.enqueue: the queue of the path wins over a header", async () => {
+test("C.enqueue: the queue of the path takes precedence over a header", async () => {
   const edge = publishing(one);
   await edge.send("POST /v2/enqueue/q.1/https://a.test/?y=2", { headers: ["Upstash-Queue-Name", "other"] });
   assert.equal(requestsOf(edge)[0]?.options.queueName, "q.1");
   assert.equal(requestsOf(edge)[0]?.destination, "https://a.test/?y=2");
 });
 
-test("batch: each element is a message of its own, in order", async () => {
+test("batch: each element is a separate message, in order", async () => {
   const edge = publishing(one, group, duplicate);
   const reply = await edge.send("POST /v2/batch", {
     headers: ["Content-Type", "application/json"],
@@ -179,7 +179,7 @@ test("C.batch.defaults: headers of the request are defaults for each element", a
   );
 });
 
-test("C.batch: one element is still a list, and none is an empty one", async () => {
+test("C.batch: the answer to one element is a list, to no elements an empty list", async () => {
   const edge = publishing(one);
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [{ destination: "https://a.test" }] })).json, [
     { messageId: "msg_1", url: "https://a.test" },
@@ -187,7 +187,7 @@ test("C.batch: one element is still a list, and none is an empty one", async () 
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [] })).json, []);
 });
 
-test("C.batch.whole: one bad element refuses all of it, by number and field", async () => {
+test("C.batch.whole: one invalid element refuses the batch; the error has its number and field", async () => {
   const edge = publishing(one);
   const good = { destination: "https://a.test" };
   const rows: [unknown, number, string][] = [
@@ -228,7 +228,7 @@ test("C.batch.whole: one bad element refuses all of it, by number and field", as
 });
 
 // C.limits.batch, C.limits.batch-answer
-test("C-22: a batch has a bound on its length, and on the bytes of its answer, before anything is stored", async () => {
+test("C-22: the length of a batch and the size of its answer are bounded before anything is stored", async () => {
   const endpoints = Array.from({ length: 1_000 }, (_, index) => ({
     url: `https://a.test/${index}${"x".repeat(1_000)}`,
   }));
@@ -250,7 +250,7 @@ test("C-22: a batch has a bound on its length, and on the bytes of its answer, b
   assert.equal(edge.calls.filter(([name]) => name === "publish").length, 0);
 });
 
-test("acceptance waits while it is slowed down, and not otherwise", async () => {
+test("acceptance waits only under backpressure", async () => {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
