@@ -75,8 +75,7 @@ test("the document of messaging has the meaning of a delivery header", () => {
     name: "Service-Delay",
     in: "header",
     required: false,
-    description:
-      "how long after the acceptance the message is delivered at the earliest (span in s, m, h, d: `1d10h30m`)",
+    description: "the shortest time between acceptance and delivery (duration in s, m, h, d: `1d10h30m`)",
     schema: { type: "string", examples: ["50s", "1d10h30m"] },
   });
 });
