@@ -90,7 +90,7 @@ export async function startMessaging(
     metric: async (name) => {
       const page = await answerOf(`${adminAddress}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
       const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(page)?.[1];
-      if (value === undefined) throw new Error(`there is no figure ${name}`);
+      if (value === undefined) throw new Error(`the metric ${name} does not exist`);
       return Number(value);
     },
     call: (method, path, body) =>

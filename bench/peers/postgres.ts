@@ -23,7 +23,7 @@ export interface PostgresPeer {
   stop(): Promise<void>;
 }
 
-/** @param parent parent of its own directory */
+/** @param parent folder of its own directory */
 export async function startPostgres(parent: string): Promise<PostgresPeer> {
   const directory = mkdtempSync(join(parent, "postgres-"));
   const data = join(directory, "data");

@@ -19,7 +19,7 @@ export interface RedisPeer {
   stop(): Promise<void>;
 }
 
-/** @param parent parent of its own directory */
+/** @param parent folder of its own directory */
 export async function startRedis(parent: string, fsync: "everysec" | "always" = "everysec"): Promise<RedisPeer> {
   const directory = mkdtempSync(join(parent, "redis-"));
   const port = await freePort();

@@ -46,7 +46,7 @@ export async function startServer(program: string, directory: string): Promise<V
     metric: async (name) => {
       const page = await answerOf(`${adminAddress}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
       const values = [...page.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))].map((match) => match[1]);
-      if (values.length === 0) throw new Error(`there is no figure ${name}`);
+      if (values.length === 0) throw new Error(`the metric ${name} does not exist`);
       return Math.max(...values.map(Number));
     },
     call: async (path, body) => {

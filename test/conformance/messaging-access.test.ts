@@ -192,7 +192,7 @@ test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules
     await server.advance(0);
     const { logs } = (await server.send(`GET /v2/logs?messageId=${id}`)).json as { logs: Json[] };
     const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
-    const [letter] = messages;
+    const [deadLetter] = messages;
     await server.send("POST /v2/schedules/https://a.test/", {
       headers: [
         ...["Service-Cron", "@daily", "Service-Schedule-Id", "s", "Content-Type", "text/plain"],
@@ -202,18 +202,18 @@ test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules
       body: "secret body",
     });
     const schedule = (await server.send("GET /v2/schedules/s")).json as Json;
-    const one = (await server.send(`GET /v2/dlq/${letter?.["dlqId"]}`)).json as Json;
-    for (const record of [waiting, letter, one, schedule])
+    const one = (await server.send(`GET /v2/dlq/${deadLetter?.["dlqId"]}`)).json as Json;
+    for (const record of [waiting, deadLetter, one, schedule])
       assert.deepEqual([record?.["header"], record?.["body"]], [header, body]);
     const inLog = body === "secret body" ? Buffer.from(body).toString("base64") : body;
     for (const entry of logs) assert.deepEqual([entry["header"], entry["body"]], [header, inLog]);
     const [delivery, failure] = server.calls;
     assert.deepEqual([delivery?.body, delivery?.headers.get("x-secret")], ["secret body", "secret value"]);
-    const told = JSON.parse(failure?.body ?? "") as Json;
-    assert.deepEqual([told["sourceHeader"], told["sourceBody"]], [header, inLog]);
+    const reported = JSON.parse(failure?.body ?? "") as Json;
+    assert.deepEqual([reported["sourceHeader"], reported["sourceBody"]], [header, inLog]);
 
     server.destination = () => answered(200);
-    await server.send(`POST /v2/dlq/retry/${letter?.["dlqId"]}`);
+    await server.send(`POST /v2/dlq/retry/${deadLetter?.["dlqId"]}`);
     await server.advance(0);
     const again = server.calls.at(-1);
     assert.deepEqual([again?.body, again?.headers.get("x-secret")], ["secret body", "secret value"]);

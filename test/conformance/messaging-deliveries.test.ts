@@ -48,7 +48,7 @@ test("C.callbacks.body: the callback comes after every attempt, the failure call
   });
   await server.advance(MINUTE_MS);
 
-  const told = (url: string): readonly Json[] =>
+  const reported = (url: string): readonly Json[] =>
     server.calls.filter((call) => call.url === url).map(({ body }) => JSON.parse(body) as Json);
   const common = {
     status: 500,
@@ -64,14 +64,14 @@ test("C.callbacks.body: the callback comes after every attempt, the failure call
     callerIP: "127.0.0.1",
   };
   assert.deepEqual(
-    told("https://callback.test/"),
+    reported("https://callback.test/"),
     [0, 1, 2].map((retried) => ({
       ...common,
       retried,
-      notBefore: told("https://callback.test/")[retried]?.["notBefore"],
+      notBefore: reported("https://callback.test/")[retried]?.["notBefore"],
     })),
   );
-  const [failure, ...others] = told("https://failure.test/");
+  const [failure, ...others] = reported("https://failure.test/");
   assert.deepEqual(others, []);
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
   assert.equal(failure?.["dlqId"], messages[0]?.["dlqId"]);
@@ -89,8 +89,8 @@ test("C.limits.response, C.body-cut: a truncated answer is marked in callbacks, 
   await server.advance(0);
 
   const shown = { "X-R": ["1"], "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] };
-  const told = JSON.parse(server.calls[1]?.body ?? "") as Json;
-  assert.deepEqual([told["header"], told["body"]], [shown, Buffer.from("start").toString("base64")]);
+  const reported = JSON.parse(server.calls[1]?.body ?? "") as Json;
+  assert.deepEqual([reported["header"], reported["body"]], [shown, Buffer.from("start").toString("base64")]);
   const { logs } = (await server.send("GET /v2/logs?url=https://a.test/&state=ERROR")).json as { logs: Json[] };
   assert.deepEqual(logs[0]?.["responseHeaders"], shown);
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };

@@ -182,23 +182,23 @@ test("C19: the number of running deliveries is reported", async () => {
   assert.deepEqual((await server.send("GET /v2/globalParallelism")).json, { parallelismMax: 12, parallelismCount: 1 });
 });
 
-test("C11: a dead letter shows its last answer, and is deleted once", async () => {
+test("C11: a dead deadLetter shows its last answer, and is deleted once", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(503, ["X-R", "1"], "busy");
   await server.publish("https://a.test", { headers: ["Upstash-Retries", "0", "Upstash-Label", "l"], body: "payload" });
   await server.advance(0);
   const { messages, cursor } = (await server.send("GET /v2/dlq?label=l")).json as { messages: Json[]; cursor?: string };
   assert.equal(cursor, undefined);
-  const [letter] = messages;
-  assert.equal(letter?.["responseStatus"], 503);
-  assert.deepEqual(letter?.["responseHeader"], { "X-R": ["1"] });
-  assert.equal(letter?.["responseBody"], "busy");
-  assert.equal(letter?.["body"], "payload");
-  assert.equal((await server.send(`DELETE /v2/dlq/${letter?.["dlqId"]}`)).status, 200);
-  assert.equal((await server.send(`DELETE /v2/dlq/${letter?.["dlqId"]}`)).status, 404);
+  const [deadLetter] = messages;
+  assert.equal(deadLetter?.["responseStatus"], 503);
+  assert.deepEqual(deadLetter?.["responseHeader"], { "X-R": ["1"] });
+  assert.equal(deadLetter?.["responseBody"], "busy");
+  assert.equal(deadLetter?.["body"], "payload");
+  assert.equal((await server.send(`DELETE /v2/dlq/${deadLetter?.["dlqId"]}`)).status, 200);
+  assert.equal((await server.send(`DELETE /v2/dlq/${deadLetter?.["dlqId"]}`)).status, 404);
 });
 
-test("C8.message, C8.options: a dead letter is published again unchanged, except for settings in the headers", async () => {
+test("C8.message, C8.options: a dead deadLetter is published again unchanged, except for settings in the headers", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test/b", {
@@ -207,11 +207,13 @@ test("C8.message, C8.options: a dead letter is published again unchanged, except
   });
   await server.advance(0);
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: { dlqId: string; messageId: string }[] };
-  const [letter] = messages;
-  const reply = await server.send(`POST /v2/dlq/retry?dlqIds=${letter?.dlqId}`, { headers: ["Upstash-Delay", "1m"] });
+  const [deadLetter] = messages;
+  const reply = await server.send(`POST /v2/dlq/retry?dlqIds=${deadLetter?.dlqId}`, {
+    headers: ["Upstash-Delay", "1m"],
+  });
   assert.equal(reply.status, 201);
   const { responses } = reply.json as { responses: { messageId: string }[] };
-  assert.notEqual(responses[0]?.messageId, letter?.messageId);
+  assert.notEqual(responses[0]?.messageId, deadLetter?.messageId);
   assert.deepEqual(responses, [{ messageId: responses[0]?.messageId, deduplicated: false }]);
   server.destination = () => answered(200);
   await server.advance(MINUTE_MS - 1);
@@ -225,7 +227,7 @@ test("C8.message, C8.options: a dead letter is published again unchanged, except
   assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
 });
 
-test("C8.options: redacted parts of a dead letter stay redacted when it is published again, whatever else is redacted", async () => {
+test("C8.options: redacted parts of a dead deadLetter stay redacted when it is published again, whatever else is redacted", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const headers = ["Upstash-Retries", "0", "Upstash-Redact-Fields", "headers", "Upstash-Forward-X", "secret"];

@@ -144,12 +144,12 @@ test("C15.callback: after every attempt, with its own method and headers; the fa
       ["PUT", "1", "application/json"],
     ],
   );
-  const told = JSON.parse(callbacks[1]?.body ?? "") as Record<string, unknown>;
-  assert.equal(told["status"], 500);
-  assert.equal(told["retried"], 1);
-  assert.equal(told["maxRetries"], 1);
-  assert.equal(told["sourceBody"], Buffer.from("payload").toString("base64"));
-  assert.equal(told["body"], Buffer.from("answer").toString("base64"));
+  const reported = JSON.parse(callbacks[1]?.body ?? "") as Record<string, unknown>;
+  assert.equal(reported["status"], 500);
+  assert.equal(reported["retried"], 1);
+  assert.equal(reported["maxRetries"], 1);
+  assert.equal(reported["sourceBody"], Buffer.from("payload").toString("base64"));
+  assert.equal(reported["body"], Buffer.from("answer").toString("base64"));
   const failures = server.calls.filter(({ url }) => url === "https://failure.test/");
   assert.equal(failures.length, 1);
   assert.equal(failures[0]?.headers.get("x-user"), "2");
@@ -318,9 +318,9 @@ test("C-21: a callback does not reveal what its message hides", async () => {
   await server.advance(0);
   assert.equal(server.calls[0]?.body, "payload");
   assert.equal(server.calls[0]?.headers.get("x-key"), "1");
-  const told = JSON.parse(server.calls[1]?.body ?? "") as Record<string, unknown>;
-  assert.equal(told["sourceBody"], "REDACTED:239f59ed55e737c77147cf55ad0c1b030b6d7ee748a7426952f9b852d5a935e5");
-  assert.deepEqual(told["sourceHeader"], {
+  const reported = JSON.parse(server.calls[1]?.body ?? "") as Record<string, unknown>;
+  assert.equal(reported["sourceBody"], "REDACTED:239f59ed55e737c77147cf55ad0c1b030b6d7ee748a7426952f9b852d5a935e5");
+  assert.deepEqual(reported["sourceHeader"], {
     "X-Key": ["REDACTED:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"],
   });
 });

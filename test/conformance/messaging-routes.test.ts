@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
 import { type MessagingSend, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
-/** A server with a waiting message, a queue, a schedule, a group, a flow-control key and a dead letter. */
+/** A server with a waiting message, a queue, a schedule, a group, a flow-control key and a dead deadLetter. */
 async function worldWithOneOfEach(): Promise<{ server: MessagingServer; ids: Ids }> {
   const server = await startMessagingServer();
   server.destination = () => ({ kind: "answer", status: 500, headers: [], body: Buffer.from("no") });
@@ -20,19 +20,19 @@ async function worldWithOneOfEach(): Promise<{ server: MessagingServer; ids: Ids
   });
   await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: "https://a.test" }] } });
   server.routes.length = 0;
-  return { server, ids: { message: waiting, letter: dead.messages[0]?.dlqId ?? "" } };
+  return { server, ids: { message: waiting, deadLetter: dead.messages[0]?.dlqId ?? "" } };
 }
 
 interface Ids {
   readonly message: string;
-  readonly letter: string;
+  readonly deadLetter: string;
 }
 
 type Row = readonly [route: string, line: string, status: number, options?: MessagingSend];
 
 const cron: MessagingSend = { headers: ["Upstash-Cron", "@daily"] };
 
-function rows({ message, letter }: Ids): readonly Row[] {
+function rows({ message, deadLetter }: Ids): readonly Row[] {
   return [
     ["C15 POST /v2/publish/*", "POST /v2/publish/https://a.test/b?x=1", 200],
     ["C POST /v2/enqueue/:queueName/*", "POST /v2/enqueue/new/https://a.test/b?x=1", 200],
@@ -71,10 +71,10 @@ function rows({ message, letter }: Ids): readonly Row[] {
     ],
     ["C DELETE /v2/topics/:urlGroupName", "DELETE /v2/topics/group", 200],
     ["C GET /v2/dlq", "GET /v2/dlq", 200],
-    ["C GET /v2/dlq/:dlqId", `GET /v2/dlq/${letter}`, 200],
+    ["C GET /v2/dlq/:dlqId", `GET /v2/dlq/${deadLetter}`, 200],
     ["C8 POST /v2/dlq/retry", "POST /v2/dlq/retry?label=none", 201],
     ["C8 POST /v2/dlq/retry/:dlqId", "POST /v2/dlq/retry/1-0", 404],
-    ["C11 DELETE /v2/dlq/:dlqId", `DELETE /v2/dlq/${letter}`, 200],
+    ["C11 DELETE /v2/dlq/:dlqId", `DELETE /v2/dlq/${deadLetter}`, 200],
     ["C DELETE /v2/dlq", "DELETE /v2/dlq", 200],
     ["C17 GET /v2/flowControl", "GET /v2/flowControl?search=ke", 200],
     ["C GET /v2/flowControl/:flowControlKey", "GET /v2/flowControl/key", 200],

@@ -64,8 +64,8 @@ test("C3, W.wait, W.wait.saved, W.wait.result: a waiter is notified at once, and
   await startRun(server, "wfr_1");
   assert.equal(await wait(server, "paid"), 200);
 
-  const [status, told] = await send(server, "POST /v2/notify/wfr_1/paid", { body: '{"sum":1}' });
-  const { messageId, ...rest } = told as Json;
+  const [status, reported] = await send(server, "POST /v2/notify/wfr_1/paid", { body: '{"sum":1}' });
+  const { messageId, ...rest } = reported as Json;
   assert.deepEqual([status, rest], [201, notifyResult]);
   assert.match(String(messageId), /^msg_/);
   await server.advance(0);
@@ -309,11 +309,11 @@ test("C5, C8.runs, C.dlq.list: other dead letters are not listed, and retrying d
 
 test("W.failure.body: a failure function reads the message of an error that was truncated, also when it is called again", async () => {
   await using server = await startMessagingServer();
-  let told = 0;
+  let failureCalls = 0;
   server.destination = ({ url }) => {
     if (!url.includes("told")) return answeredTooLong(500, SDK, '{"error":"Error","message":"far too lo');
-    told += 1;
-    return answered(told === 1 ? 500 : 200);
+    failureCalls += 1;
+    return answered(failureCalls === 1 ? 500 : 200);
   };
   await startRun(server, "wfr_1", {
     "Upstash-Failure-Callback": "https://app.test/told",
@@ -346,9 +346,9 @@ test("W.call.cut: an answer to a call may exceed the limit: the run gets the fir
     ],
   });
   await server.advance(0);
-  const told = JSON.parse(server.calls.at(-1)?.body ?? "") as Json;
-  assert.partialDeepStrictEqual(told, { status: 200, body: Buffer.from("start").toString("base64") });
-  assert.deepEqual(told["header"], { "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] });
+  const reported = JSON.parse(server.calls.at(-1)?.body ?? "") as Json;
+  assert.partialDeepStrictEqual(reported, { status: 200, body: Buffer.from("start").toString("base64") });
+  assert.deepEqual(reported["header"], { "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] });
 });
 
 // C.redaction.derived

@@ -158,7 +158,7 @@ test("A-05: no key outside the patterns of a user is reached, wherever a command
   assert.deepEqual((await server.get("/get/other")).json, { result: "secret" });
 });
 
-test("A-05: reading and writing are permissions of their own", async () => {
+test("A-05: reading and writing are separate permissions", async () => {
   await using server = await startServer();
   const token = await tokenOf(server, "+@all %R~in:* %W~out:* ~both:*");
   await server.post("/pipeline", [

@@ -133,15 +133,15 @@ const redisCommands: Readonly<Record<string, string>> = {
 
 /** The refused commands, by reason. The table itself names the first three, and those it calls unsupported. */
 const refused: Readonly<Record<string, readonly string[]>> = {
-  "they wait": ["BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"],
+  "they block": ["BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"],
   "a transaction is one request": ["DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"],
-  "there is no cluster": ["ASKING", "CLUSTER", "READONLY", "READWRITE"],
-  "there is no connection": ["AUTH", "CLIENT", "HELLO", "QUIT", "RESET", "SELECT"],
+  "no cluster exists": ["ASKING", "CLUSTER", "READONLY", "READWRITE"],
+  "HTTP has no connection": ["AUTH", "CLIENT", "HELLO", "QUIT", "RESET", "SELECT"],
   "a subscription is an event stream": ["PSUBSCRIBE", "PUNSUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE", "MONITOR"],
   "channels have no shards": ["SPUBLISH", "SSUBSCRIBE", "SUNSUBSCRIBE"],
-  "there is one database": ["MOVE", "SWAPDB"],
-  "there is one node": ["FAILOVER", "MIGRATE", "PSYNC", "REPLCONF", "REPLICAOF", "ROLE", "SLAVEOF", "SYNC"],
-  "the server is not its user's": ["BGREWRITEAOF", "BGSAVE", "DEBUG", "LASTSAVE", "MODULE", "SAVE", "SHUTDOWN"],
+  "only one database exists": ["MOVE", "SWAPDB"],
+  "only one node exists": ["FAILOVER", "MIGRATE", "PSYNC", "REPLCONF", "REPLICAOF", "ROLE", "SLAVEOF", "SYNC"],
+  "the user does not manage the server": ["BGREWRITEAOF", "BGSAVE", "DEBUG", "LASTSAVE", "MODULE", "SAVE", "SHUTDOWN"],
   "they test Redis itself": ["PFDEBUG", "PFSELFTEST"],
 };
 

@@ -40,7 +40,7 @@ test("A.encoding: base64 encodes every string at every depth, but not numbers an
   }
 });
 
-test("A.encoding: the string OK stays as it is at the top, also in each element of a batch", async () => {
+test("A.encoding: the string OK is not encoded at the top level, also in each element of a batch", async () => {
   await using server = await seeded();
   const headers = { "Service-Encoding": "base64" };
   for (const command of [

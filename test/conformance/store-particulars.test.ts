@@ -14,7 +14,7 @@ const wrongType = { error: "WRONGTYPE Operation against a key holding the wrong 
 
 const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
   [
-    "A.particulars.set: SET takes its words in any case, NX with GET, and conditions on the value or its digest",
+    "A.particulars.set: SET accepts its options in any case, NX with GET, and conditions on the value or its digest",
     [
       ["SET k v Px 5000 nX gEt", null],
       ["SET k w NX GET", "v"],
@@ -33,7 +33,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.digest: DIGEST and DELEX know strings; without a condition DELEX removes any key",
+    "A.particulars.digest: DIGEST and DELEX support strings; without a condition DELEX removes any key",
     [
       ["RPUSH list a", 1],
       ["DIGEST list", wrongType],
@@ -45,7 +45,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.hash-expiry: expiry of fields has a code for each field, and HSET takes it away",
+    "A.particulars.hash-expiry: expiry of fields has a code for each field, and HSET removes it",
     [
       ["HTTL none FIELDS 2 a b", [-2, -2]],
       ["HEXPIRE none 10 FIELDS 2 a b", [-2, -2]],
@@ -62,7 +62,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.zrange-limit: ZRANGE takes LIMIT also by rank",
+    "A.particulars.zrange-limit: ZRANGE also accepts LIMIT by rank",
     [
       ["ZADD z 1 a 2 b 3 c", 3],
       ["ZRANGE z 0 -1 LIMIT 1 1", ["b"]],
@@ -71,7 +71,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.flat: scores are text, pairs are flat, and scores of places exact",
+    "A.particulars.flat: scores are text, pairs are flat, and scores of positions exact",
     [
       ["ZADD z 0.1 a 1e300 b 1790000000000001 c", 3],
       ["ZSCORE z b", "1e+300"],
@@ -189,7 +189,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-paths: old paths answer one value or an error, several paths an object",
+    "A.particulars.json-paths: legacy paths return one value or an error, several paths return an object",
     [
       ['JSON.SET j $ {"a":2,"n":{"a":4.5}}', "OK"],
       ["JSON.GET j .n.a", "4.5"],

@@ -9,7 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 const START_MS = Date.UTC(2026, 0, 1);
 const ENDPOINT = "https://app.test/run";
 const THIRD = "https://third.test/";
-const TOLD = "https://app.test/told";
+const FAILURE_URL = "https://app.test/told";
 const SDK = ["Upstash-Workflow-Sdk-Version", "1"];
 
 const begin = ["Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Init", "true", "Upstash-Retries", "0"];
@@ -86,11 +86,11 @@ test("W.delivery, W.call: the endpoint gets the run's id in both spellings, a th
 
 test("W.failure.headers: the call of a failure function is marked as one, and has its configured headers", async () => {
   await using server = await started({ isIll: true });
-  const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Forward-X-Team", "blue"];
+  const failure = ["Upstash-Failure-Callback", FAILURE_URL, "Upstash-Failure-Callback-Forward-X-Team", "blue"];
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: [...begin, ...failure] });
   await server.advance(0);
 
-  const headers = headersOf(server, TOLD);
+  const headers = headersOf(server, FAILURE_URL);
   assert.deepEqual(
     [
       ...["upstash-workflow-is-failure", "upstash-workflow-failure-callback", "x-team"],

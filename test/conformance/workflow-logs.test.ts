@@ -156,8 +156,8 @@ test("log of runs: a run with redacted bodies sends them to its failure function
     "secret",
   );
 
-  const told = to.calls.find(({ url }) => url.includes("told"));
-  const { sourceBody } = JSON.parse(told?.body ?? "") as { sourceBody: string };
+  const failureCall = to.calls.find(({ url }) => url.includes("told"));
+  const { sourceBody } = JSON.parse(failureCall?.body ?? "") as { sourceBody: string };
   assert.equal(Buffer.from(sourceBody, "base64").toString(), "secret");
   const { json } = await to.send("GET /v2/logs");
   for (const { body } of (json as { logs: { body: string }[] }).logs) assert.match(body, /^REDACTED:[0-9a-f]{64}$/);
@@ -228,8 +228,13 @@ test("W.logs.step: an invoked run is shown with its body and headers, also after
 test("log of runs: a failure function that is called again shows the time", async () => {
   await using to = await server();
   to.destination = () => answered(500, SDK);
-  const told = ["Upstash-Failure-Callback", "https://app.test/told", "Upstash-Failure-Callback-Retry-Delay", "60000"];
-  await begin(to, "wfr_1", ["Upstash-Retries", "0", ...told, "Upstash-Failure-Callback-Retries", "1"]);
+  const callback = [
+    "Upstash-Failure-Callback",
+    "https://app.test/told",
+    "Upstash-Failure-Callback-Retry-Delay",
+    "60000",
+  ];
+  await begin(to, "wfr_1", ["Upstash-Retries", "0", ...callback, "Upstash-Failure-Callback-Retries", "1"]);
   const failureFunction = async () => (await listed(to, "workflowRunId=wfr_1")).runs[0]?.["failureFunction"] as Json;
   assert.equal((await failureFunction())["nextDeliveryTime"], START_MS + 60_000);
   await to.advance(60_000);

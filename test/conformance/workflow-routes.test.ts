@@ -8,7 +8,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const START_MS = Date.UTC(2026, 0, 1);
 const ENDPOINT = "https://app.test/run";
-const TOLD = "https://app.test/told";
+const FAILURE_URL = "https://app.test/told";
 const SDK = ["Upstash-Workflow-Sdk-Version", "1"];
 
 async function send(to: MessagingServer, line: string, options: MessagingSend = {}): Promise<readonly [number, Json]> {
@@ -28,23 +28,30 @@ async function begin(
 }
 
 /** The endpoint and the failure callback answer with these statuses. */
-async function server({ endpoint = 200, told = 200 } = {}): Promise<MessagingServer> {
+async function server({ endpoint = 200, failureStatus = 200 } = {}): Promise<MessagingServer> {
   const to = await startMessagingServer();
-  to.destination = ({ url }) => answered(url === TOLD ? told : endpoint, SDK, url === TOLD ? "noted" : "no");
+  to.destination = ({ url }) =>
+    answered(url === FAILURE_URL ? failureStatus : endpoint, SDK, url === FAILURE_URL ? "noted" : "no");
   return to;
 }
 
-async function letters(to: MessagingServer, query = ""): Promise<readonly Json[]> {
+async function failedRuns(to: MessagingServer, query = ""): Promise<readonly Json[]> {
   return (await send(to, `GET /v2/workflows/dlq?${query}`))[1]["messages"] as Json[];
 }
 
-const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Retries", "0"];
+const failure = ["Upstash-Failure-Callback", FAILURE_URL, "Upstash-Failure-Callback-Retries", "0"];
 
 test("C3, C9.waiter, C.times: the waiter of a notify result has the options of its timeout", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   const headers = ["Upstash-Workflow-Runid", "wfr_1"];
-  const body = { url: ENDPOINT, timeout: "90s", timeoutUrl: TOLD, timeoutBody: { late: true }, step: { stepId: 1 } };
+  const body = {
+    url: ENDPOINT,
+    timeout: "90s",
+    timeoutUrl: FAILURE_URL,
+    timeoutBody: { late: true },
+    step: { stepId: 1 },
+  };
   await to.send("POST /v2/wait/paid", { headers, body: JSON.stringify(body) });
 
   const [status, { messageId, ...rest }] = await send(to, "POST /v2/notify/wfr_1/paid");
@@ -59,7 +66,7 @@ test("C3, C9.waiter, C.times: the waiter of a notify result has the options of i
           headers: { "Upstash-Workflow-Runid": ["wfr_1"] },
           deadline: START_MS / 1_000 + 90,
           timeoutBody: '{"late":true}',
-          timeoutUrl: TOLD,
+          timeoutUrl: FAILURE_URL,
           timeoutHeaders: { "Upstash-Workflow-Runid": ["wfr_1"] },
         },
         deduplicated: false,
@@ -80,7 +87,7 @@ test("C3, C9: redactions of a run, or of the wait itself, apply to its waiters",
     ...["Upstash-Forward-X-Key", "secret", "Upstash-Failure-Callback-Forward-X-Key", "secret"],
     ...["Upstash-Forward-X-Colour", "blue"],
   ];
-  const body = { url: ENDPOINT, timeoutUrl: TOLD, timeoutBody: "secret", step: { stepId: 1 } };
+  const body = { url: ENDPOINT, timeoutUrl: FAILURE_URL, timeoutBody: "secret", step: { stepId: 1 } };
   await to.send("POST /v2/wait/paid", { headers, body: JSON.stringify(body) });
 
   const listed = (await to.send("GET /v2/waiters/paid")).json as Json[];
@@ -116,7 +123,7 @@ test("C5: a run with a flow-control key, and one with a failure function, have e
   await using to = await server({ endpoint: 503 });
   await begin(to, "wfr_1", ["Upstash-Flow-Control-Key", "key", "Upstash-Flow-Control-Value", "parallelism=1, rate=9"]);
   await begin(to, "wfr_2", failure);
-  const [first, second] = await letters(to);
+  const [first, second] = await failedRuns(to);
   const both = {
     workflowUrl: ENDPOINT,
     workflowCreatedAt: START_MS,
@@ -138,7 +145,7 @@ test("C5: a run with a flow-control key, and one with a failure function, have e
     ...both,
     dlqId: second?.["dlqId"],
     workflowRunId: "wfr_2",
-    failureCallback: TOLD,
+    failureCallback: FAILURE_URL,
     failureFunctionState: "CALLBACK_SUCCESS",
   });
 });
@@ -150,7 +157,7 @@ test("C.bodies, C5.record: bodies that are not UTF-8 are base64, and without an 
   await begin(to, "wfr_1", [], bytes);
   to.destination = () => ({ kind: "failure", text: "connection refused" });
   await begin(to, "wfr_2");
-  const [binary, silent] = await letters(to);
+  const [binary, silent] = await failedRuns(to);
   assert.partialDeepStrictEqual(binary, { body: "", bodyBase64: "//4=", responseBody: "", responseBodyBase64: "//4=" });
   assert.partialDeepStrictEqual(silent, { responseStatus: 0, responseBody: "connection refused", responseHeader: {} });
 });
@@ -166,7 +173,7 @@ test("C5: pages end with an empty cursor; C4: a maximum number at once, and no c
     cursor = String(list["cursor"]);
   }
   assert.deepEqual([names, cursor], [["a", "b", "c"], ""]);
-  const ids = (await letters(to)).map(({ dlqId }) => dlqId);
+  const ids = (await failedRuns(to)).map(({ dlqId }) => dlqId);
   const line = `DELETE /v2/workflows/dlq?dlqIds=${ids.join()}&count=2`;
   assert.deepEqual(await send(to, line), [200, { deleted: 2 }]);
   assert.deepEqual(await send(to, line), [200, { deleted: 1 }]);
@@ -183,7 +190,7 @@ test("C4, C5: values of one filter are alternatives, filters are not; a body is 
     ["callerIp=::1,127.0.0.1&label=red", "b"],
     ["workflowUrl=https://a", ""],
   ] as const) {
-    assert.equal((await letters(to, query)).map(({ workflowRunId }) => workflowRunId).join(""), found, query);
+    assert.equal((await failedRuns(to, query)).map(({ workflowRunId }) => workflowRunId).join(""), found, query);
   }
   const body = JSON.stringify({ workflowUrl: ["https://b.test"], label: ["red", "green"] });
   assert.deepEqual(await send(to, "DELETE /v2/workflows/dlq", { body }), [200, { deleted: 1 }]);
@@ -202,12 +209,12 @@ test("C14: a read-only token cannot cancel, nor can a request without a token", 
 });
 
 test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: a failure callback is called again only after it failed, and cancelled only while it runs", async () => {
-  await using to = await server({ endpoint: 500, told: 500 });
+  await using to = await server({ endpoint: 500, failureStatus: 500 });
   await begin(to, "wfr_1", failure);
-  const [letter] = await letters(to);
-  const line = `/v2/workflows/dlq/callback/${letter?.["dlqId"]}`;
+  const [failedRun] = await failedRuns(to);
+  const line = `/v2/workflows/dlq/callback/${failedRun?.["dlqId"]}`;
   const run = { workflowRunId: "wfr_1", workflowCreatedAt: START_MS };
-  assert.equal(letter?.["failureFunctionState"], "CALLBACK_FAIL");
+  assert.equal(failedRun?.["failureFunctionState"], "CALLBACK_FAIL");
   const [status, refused] = await send(to, `DELETE ${line}`);
   assert.equal(status, 400);
   assert.match(String(refused["error"]), /is not under way: its state is CALLBACK_FAIL$/);
@@ -215,14 +222,14 @@ test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, 
   to.destination = () => "later";
   assert.deepEqual(await send(to, `POST ${line}`), [200, run]);
   await to.advance(0);
-  assert.equal((await letters(to))[0]?.["failureFunctionState"], "CALLBACK_INPROGRESS");
+  assert.equal((await failedRuns(to))[0]?.["failureFunctionState"], "CALLBACK_INPROGRESS");
   assert.equal((await send(to, `POST ${line}`))[0], 400);
   assert.deepEqual(await send(to, `DELETE ${line}`), [302, {}]);
-  assert.equal((await letters(to, "failureFunctionState=CALLBACK_CANCELED")).length, 1);
+  assert.equal((await failedRuns(to, "failureFunctionState=CALLBACK_CANCELED")).length, 1);
 
   to.calls.at(-1)?.answer(answered(200));
   await to.advance(0);
-  assert.equal((await letters(to))[0]?.["failureFunctionState"], "CALLBACK_CANCELED");
+  assert.equal((await failedRuns(to))[0]?.["failureFunctionState"], "CALLBACK_CANCELED");
   for (const method of ["POST", "DELETE"]) {
     const error = "failed workflow run 1-0 not found";
     assert.deepEqual(await send(to, `${method} /v2/workflows/dlq/callback/1-0`), [404, { error }]);
@@ -234,13 +241,13 @@ test("W.resume, W.resume.answer, W.config: one id returns the run, several retur
   for (const id of ["a", "b", "c", "d"]) await begin(to, id);
   to.destination = () => answered(200, SDK);
   await to.advance(1_000);
-  const [first, second, third, fourth] = (await letters(to)).map(({ dlqId }) => String(dlqId));
+  const [first, second, third, fourth] = (await failedRuns(to)).map(({ dlqId }) => String(dlqId));
   const error = "failed workflow run 1-0 not found";
   for (const how of ["resume", "restart"]) {
     assert.deepEqual(await send(to, `POST /v2/workflows/dlq/${how}?dlqIds=${first},1-0`), [404, { error }]);
     assert.deepEqual(await send(to, `POST /v2/workflows/dlq/${how}/1-0`), [404, { error }]);
   }
-  assert.equal((await letters(to)).length, 4);
+  assert.equal((await failedRuns(to)).length, 4);
 
   const [status, one] = await send(to, `POST /v2/workflows/dlq/resume/${first}`, {
     headers: ["Upstash-Label", "again"],
@@ -261,7 +268,7 @@ test("W.resume, W.resume.answer, W.config: one id returns the run, several retur
     { error: "Invalid value for dlqIds: there are 101, and one call takes 100 at most" },
   ]);
   assert.deepEqual(
-    (await letters(to)).map(({ dlqId }) => dlqId),
+    (await failedRuns(to)).map(({ dlqId }) => dlqId),
     [fourth],
   );
 });
@@ -305,7 +312,7 @@ test("W.hooks: a hook takes any method without a token; each call is a separate 
 test("failure callback: its long answer is shown, also after a restart with and without a snapshot", async () => {
   await using to = await server({ endpoint: 500 });
   const long = "y".repeat(10_000);
-  to.destination = ({ url }) => answered(url === TOLD ? 200 : 500, SDK, url === TOLD ? long : "no");
+  to.destination = ({ url }) => answered(url === FAILURE_URL ? 200 : 500, SDK, url === FAILURE_URL ? long : "no");
   await begin(to, "wfr_1", failure);
   const shown = async () => {
     const { messages } = (await to.send("GET /v2/dlq?source=workflow")).json as { messages: Json[] };

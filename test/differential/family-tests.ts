@@ -4,7 +4,7 @@
  * snapshots rebuild the state of random programs always runs.
  *
  * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 npm run t -- differential
- * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
+ * Run again:  LARDER_DIFFERENTIAL_SEED=… before the same command
  */
 import { test } from "node:test";
 import { allowanceOf } from "../budget.ts";

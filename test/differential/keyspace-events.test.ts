@@ -27,7 +27,7 @@ const MARK = "mark";
 const CUT_SECONDS = 281_474_976_710;
 
 /** The events of each command, as `channel payload`. */
-class Told {
+class EventLog {
   readonly ofCommands: string[][] = [];
   #current: string[] = [];
   #wake: (() => void) | undefined;
@@ -53,16 +53,16 @@ class Told {
   }
 }
 
-const listeners = new WeakMap<RedisProcess, Told>();
+const listeners = new WeakMap<RedisProcess, EventLog>();
 
-async function listenerOf(redis: RedisProcess): Promise<Told> {
+async function listenerOf(redis: RedisProcess): Promise<EventLog> {
   const known = listeners.get(redis);
   if (known !== undefined) return known;
-  const told = new Told();
-  await redis.listen("*", (channel, payload) => told.hear(channel, payload));
+  const log = new EventLog();
+  await redis.listen("*", (channel, payload) => log.hear(channel, payload));
   await redis.call(SETTING);
-  listeners.set(redis, told);
-  return told;
+  listeners.set(redis, log);
+  return log;
 }
 
 /** Sends the commands to both and compares the events of subscribers after each. */
@@ -72,7 +72,7 @@ async function compare(redis: RedisProcess, commands: readonly Command[], name: 
   const [, , , time] = await redis.pipeline([["FLUSHALL"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"], ["TIME"]]);
   const [seconds, microseconds] = Array.isArray(time) ? time : [];
   const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-  const ours = new Told();
+  const ours = new EventLog();
   const { database, call } = startSession({ clock: new VirtualClock(nowMs) });
   const subscriber = database.pubsub.open({
     receive: (push) => {

@@ -3,7 +3,7 @@
  * the same hit rate on the same trace.
  *
  * Run longer: LARDER_TEST_SIZE=proof npm run t -- test/differential/maxmemory.test.ts
- * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
+ * Run again:  LARDER_DIFFERENTIAL_SEED=… before the same command
  */
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";

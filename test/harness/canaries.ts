@@ -13,7 +13,7 @@ export function assertNoSecret(text: string, secrets: Iterable<string>, place: s
   for (const secret of secrets) {
     if (secret.length < CANARY_LENGTH_MIN) continue;
     const index = text.indexOf(secret);
-    assert.ok(index < 0, `S-09: a secret of ${secret.length} characters stands at ${index} of ${place}`);
+    assert.ok(index < 0, `S-09: a secret of ${secret.length} characters is at ${index} of ${place}`);
   }
 }
 

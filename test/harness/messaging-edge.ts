@@ -30,7 +30,7 @@ export interface EdgeReply {
 export interface EdgeSend {
   /** name, value, … in addition to Authorization. */
   readonly headers?: readonly string[];
-  /** A string or Buffer is sent as it is, anything else as JSON. */
+  /** A string or Buffer is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   /** null sends no Authorization. */
   readonly token?: string | null;

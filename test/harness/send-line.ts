@@ -13,7 +13,7 @@ export interface LineReply {
 export interface LineOptions {
   /** name, value, … */
   readonly headers?: readonly string[];
-  /** A string or Buffer is sent as it is, anything else as JSON. */
+  /** A string or Buffer is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   /** null sends none. */
   readonly token: string | null;

@@ -49,7 +49,7 @@ export interface ServerOptions {
 export interface SendOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** A string or Buffer is sent as it is, anything else as JSON. */
+  /** A string or Buffer is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   /** Sent as `Authorization: Bearer`; null sends none. */
   readonly token?: string | null;

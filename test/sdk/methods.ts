@@ -71,10 +71,10 @@ export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipel
 
 /** Methods that only the hosted service supports. `methods.test.ts` checks that each is refused by name. */
 export const methodsOfOthers: readonly (readonly [reason: string, methods: readonly string[]])[] = [
-  ["full-text search is no part of the interface", ["search.alias", "search.createIndex", "search.index"]],
-  ["vectors have an area, and a client, of their own", ["vector.createIndex", "vector.index"]],
+  ["full-text search is not part of the interface", ["search.alias", "search.createIndex", "search.index"]],
+  ["vectors have their own area and client", ["vector.createIndex", "vector.index"]],
   [
-    "arrays are a type that neither the interface nor Redis has",
+    "neither the interface nor Redis has the type array",
     [
       ...["arcount", "ardel", "ardelrange", "arget", "argetrange", "argrep", "arinfo", "arinsert", "arlastitems"],
       ...["arlen", "armget", "armset", "arnext", "arop", "arring", "arscan", "arseek", "arset"],

@@ -86,10 +86,10 @@ export const oracles: readonly Oracle[] = [
   {
     name: "no answer contains a secret",
     judge({ subject, operation, text }) {
-      const told = subject.canaries.find(
+      const found = subject.canaries.find(
         (canary) => text.includes(canary.text) && !canary.allowedIn.includes(operation.id),
       );
-      return told === undefined ? undefined : `it contains ${told.text}`;
+      return found === undefined ? undefined : `it contains ${found.text}`;
     },
   },
 ];

@@ -198,10 +198,11 @@ async function messagingSubject(seed: number): Promise<Subject> {
   };
   const log = createLog({ level: "error", format: "json", clock, sink: () => {} });
   const history = await MemoryHistory.open({ retentionMs: LOG_RETENTION_MS, log, clock });
-  let told = 0;
+  let appended = 0;
   harness.logReader = messageLog(
     async (query) => {
-      for (; told < journal.end; told += 1) history.append(journal.frames[told] ?? Buffer.alloc(0), told + 1);
+      for (; appended < journal.end; appended += 1)
+        history.append(journal.frames[appended] ?? Buffer.alloc(0), appended + 1);
       return history.list(query);
     },
     () => journal.end,

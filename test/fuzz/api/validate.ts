@@ -2,7 +2,7 @@
  * Checks a value against the schema of a document, for the part of JSON
  * Schema that our documents use. An object may have no field that the shape
  * does not name: the documents allow further ones for later versions, but this
- * version answers what it describes.
+ * version returns only described fields.
  */
 import type { Schema, SchemaType } from "../../../src/edge/openapi/schema.ts";
 

@@ -28,14 +28,14 @@ export const methodsOfFamilies = {
     ...[`${group}.addEndpoints`, `${group}.removeEndpoints`, `${group}.list`, `${group}.get`, `${group}.delete`],
   ]),
   "Flow control": ofFlowControl.map((name) => `flowControl.${name}`),
-  "What is refused": ["workflow.cancel"],
+  Refusals: ["workflow.cancel"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type FamilyName = keyof typeof methodsOfFamilies;
 
 /** Methods of parts that the server does not have. */
 export const methodsToCome: readonly (readonly [part: string, methods: readonly string[]])[] = [
-  ["chat completions of the hosted service, which it has ended", ["chat", "chat.create", "chat.prompt"]],
+  ["chat completions of the hosted service, which were discontinued", ["chat", "chat.create", "chat.prompt"]],
 ];
 
 /** Fields of the client that are not methods. */

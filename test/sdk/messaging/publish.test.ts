@@ -176,15 +176,15 @@ testMethods("Publish", [
       });
 
       await destination.arrived(3);
-      const told = destination.deliveries.slice(1).toSorted((a, b) => (a.address < b.address ? -1 : 1));
+      const reported = destination.deliveries.slice(1).toSorted((a, b) => (a.address < b.address ? -1 : 1));
       assert.deepEqual(
-        told.map(({ address, headers }) => [address, headers["x-team"], headers["content-type"]]),
+        reported.map(({ address, headers }) => [address, headers["x-team"], headers["content-type"]]),
         [
           ["callback.test/", "blue", "application/json"],
           ["failure.test/", undefined, "application/json"],
         ],
       );
-      const [callback, failure] = told.map(({ body }) => JSON.parse(body));
+      const [callback, failure] = reported.map(({ body }) => JSON.parse(body));
       assert.deepEqual(shown(callback), {
         status: 503,
         header: callback.header,

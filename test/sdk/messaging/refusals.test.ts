@@ -5,7 +5,7 @@ import { Client, QstashDailyRatelimitError, QstashError, QstashRatelimitError, u
 import { start } from "../../../src/mod.ts";
 import { type Served, testMethods } from "./served.ts";
 
-const served: Served = testMethods("What is refused", [
+const served: Served = testMethods("Refusals", [
   [
     ["workflow.cancel"],
     "a missing run cannot be cancelled",
@@ -136,10 +136,10 @@ for (const [name, run, status, text] of refusals) {
     await assert.rejects(run(client), (error) => {
       assert.ok(error instanceof QstashError, String(error));
       assert.equal(error.status, status);
-      const { error: told, ...rest } = JSON.parse(error.message);
+      const { error: actual, ...rest } = JSON.parse(error.message);
       assert.deepEqual(rest, {});
-      if (typeof text === "string") assert.equal(told, text);
-      else assert.match(told, text);
+      if (typeof text === "string") assert.equal(actual, text);
+      else assert.match(actual, text);
       return true;
     });
     assert.deepEqual((await client.logs()).logs, []);

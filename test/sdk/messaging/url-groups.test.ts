@@ -26,7 +26,7 @@ testMethods(
     ],
     [
       [`${part}.removeEndpoints`, `${part}.list`],
-      "endpoints are removed by url or name, and the group goes with its last",
+      "endpoints are removed by url or name, and the group is deleted with its last one",
       async (client) => {
         const groups = client[part];
         const endpoints = [{ url: "https://a.test/", name: "a" }, { url: "https://b.test/" }];
@@ -45,7 +45,7 @@ testMethods(
     ],
     [
       [`${part}.delete`],
-      "a group is deleted, and one that is not there is no error",
+      "a group is deleted, and deleting a missing one is not an error",
       async (client) => {
         const groups = client[part];
         await groups.addEndpoints({ name: "group", endpoints: [{ url: "https://a.test/" }] });

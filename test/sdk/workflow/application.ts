@@ -115,7 +115,7 @@ export class Application {
   async run(id: string): Promise<RunView> {
     const { json } = await this.send(`GET /v2/workflows/events?groupBy=workflowRunId&workflowRunId=${id}`);
     const [run] = (json as { runs: RunView[] }).runs;
-    if (run === undefined) throw new Error(`there is no run ${id}`);
+    if (run === undefined) throw new Error(`run ${id} does not exist`);
     return run;
   }
 

@@ -21,7 +21,7 @@ async function failed(id: string) {
 }
 
 test("W.failure, W.failure.body: a failed step is retried, and then the failure function gets the run's initial payload", async () => {
-  const told: object[] = [];
+  const reported: object[] = [];
   const url = app.workflow(
     "failing",
     async (context) => {
@@ -32,7 +32,7 @@ test("W.failure, W.failure.body: a failed step is retried, and then the failure 
     },
     {
       failureFunction: async ({ context, failStatus, failResponse }) => {
-        told.push({ payload: context.requestPayload, failStatus, failResponse, id: context.workflowRunId });
+        reported.push({ payload: context.requestPayload, failStatus, failResponse, id: context.workflowRunId });
         return "noted";
       },
     },
@@ -42,7 +42,7 @@ test("W.failure, W.failure.body: a failed step is retried, and then the failure 
   await failed(workflowRunId);
   const run = await app.until(workflowRunId, ({ failureFunction }) => failureFunction?.state === "CALLBACK_SUCCESS");
 
-  assert.deepEqual(told, [{ payload: { order: 7 }, failStatus: 500, failResponse: "no luck", id: workflowRunId }]);
+  assert.deepEqual(reported, [{ payload: { order: 7 }, failStatus: 500, failResponse: "no luck", id: workflowRunId }]);
   assert.deepEqual(outline(run), [
     ["sequential", "init STEP_SUCCESS"],
     ["sequential", "fine STEP_SUCCESS"],

@@ -42,7 +42,7 @@ test("W.call.cut: an answer that grows above the message limit when the client s
 
 test("a failure function reads a long error, also one above the stored maximum", async () => {
   // An endpoint sends the message, and again with its stack.
-  for (const [name, length, told] of [
+  for (const [name, length, expected] of [
     ["long", 700_000, 700_000],
     ["with-a-part-of-its-stack", 1_500_000, 1_500_000],
     ["too-long", 3_000_000, 2_097_125],
@@ -65,6 +65,6 @@ test("a failure function reads a long error, also one above the stored maximum",
     );
     const { workflowRunId } = await app.client.trigger({ url, retries: 0 });
     await app.until(workflowRunId, ({ failureFunction }) => failureFunction?.state === "CALLBACK_SUCCESS");
-    assert.deepEqual(lengths, [told], name);
+    assert.deepEqual(lengths, [expected], name);
   }
 });
