@@ -10,9 +10,9 @@ if (isMainThread) {
   const { runCommandLine } = await import("./program/cli/command-line.ts");
   await runCommandLine(process.argv.slice(2));
 } else if (parentPort !== null) {
-  // Not inherited from the main thread. A server of three threads starts a third sooner with it.
+  // Not inherited from the main thread. A server with three threads starts a third faster with it.
   enableCompileCache();
   const { runAreaWorker } = await import("./program/workers/area-worker.ts");
-  // Main starts workers with this and with nothing else.
+  // Main starts workers only with this data.
   await runAreaWorker(workerData as Parameters<typeof runAreaWorker>[0], parentPort);
 }

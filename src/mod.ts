@@ -9,8 +9,8 @@
  *     await larder.reset();
  *     await larder.stop();
  *
- * It is `larder dev` on free ports, in the caller's thread, unless told
- * otherwise. It reads no environment variables and handles no signals.
+ * By default it is `larder dev` on free ports, in the caller's thread. It reads no
+ * environment variables and handles no signals.
  */
 import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
@@ -24,13 +24,13 @@ import type { RunSettings } from "./program/settings/run-settings.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
 
 /**
- * What a configuration file may hold (docs/manual.md), with its keys: settings such as `dataDir` and `storePort`, and
- * `store`, `vector`, `messaging`, `admin`. And which command it is.
+ * The keys of a configuration file (docs/manual.md): settings such as `dataDir` and `storePort`, and `store`, `vector`,
+ * `messaging`, `admin`. And the command.
  */
 export interface StartOptions {
-  /** `dev` unless told otherwise. */
+  /** `dev` by default. */
   readonly command?: "dev" | "serve";
-  /** `frozen`: the time of the engines stands still and moves only by `clock.advance`. In dev only. */
+  /** `frozen`: the time of the engines moves only by `clock.advance`. Only in dev. */
   readonly clock?: "running" | "frozen";
   readonly [key: string]: unknown;
 }

@@ -1,4 +1,4 @@
-/** TLS of a listener whose certificate lies in files, and its renewal, by a clock that stands still. */
+/** TLS of a listener with a certificate in files, and its renewal, with a virtual clock. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ function files(context: TestContext): Files {
   };
 }
 
-/** Within the time of both certificates. */
+/** A time when both certificates are valid. */
 const NOW_MS = Date.UTC(2030, 0, 1);
 
 async function open(context: TestContext, startMs = NOW_MS) {
@@ -92,7 +92,7 @@ function nameOf(socket: TLSSocket): unknown {
   return socket.getPeerCertificate().subject.CN;
 }
 
-test("new connections get a renewed certificate, and those that are open go on", async (context) => {
+test("new connections get a renewed certificate, and open connections continue", async (context) => {
   const { listener, clock, named } = await open(context);
   const old = await dial(listener.port);
   assert.equal(nameOf(old), "larder test one");
@@ -109,7 +109,7 @@ test("new connections get a renewed certificate, and those that are open go on",
   await listener.close(0);
 });
 
-test("half of a renewal, and what is no certificate, leave the one before in force until both are there", async (context) => {
+test("keeps the previous certificate until both files of a renewal are valid", async (context) => {
   const { listener, clock, named, warnings } = await open(context);
   const steps: readonly (readonly [written: Partial<CertificatePair>, name: string, warningCount: number])[] = [
     [{ certificate: second.certificate }, "larder test one", 1],
@@ -129,7 +129,7 @@ test("half of a renewal, and what is no certificate, leave the one before in for
   await listener.close(0);
 });
 
-test("H.tls: TLS 1.1 and connections in the clear are refused, and a handshake that never ends holds up no stop", async (context) => {
+test("H.tls: refuses TLS 1.1 and plain connections, and an endless handshake does not delay a stop", async (context) => {
   const { listener, clock } = await open(context);
   await assert.rejects(dial(listener.port, { minVersion: "TLSv1", maxVersion: "TLSv1.1" }));
   const clear = connectInClear(listener.port, "127.0.0.1");
@@ -139,7 +139,7 @@ test("H.tls: TLS 1.1 and connections in the clear are refused, and a handshake t
   const silent = connectInClear(listener.port, "127.0.0.1");
   silent.on("error", () => {});
   await once(silent, "connect");
-  // Behind its answer the server has taken the silent one too.
+  // After its answer, the server has accepted the silent connection too.
   const socket = await dial(listener.port);
   await ask(socket);
   socket.destroy();
@@ -149,7 +149,7 @@ test("H.tls: TLS 1.1 and connections in the clear are refused, and a handshake t
   await closed;
 });
 
-test("a certificate and a key that are both missing are refused together", (context) => {
+test("refuses a missing certificate and a missing key together", (context) => {
   const { certificate, key } = files(context);
   assert.throws(
     () => readCertificate({ certificate, key }),
@@ -157,7 +157,7 @@ test("a certificate and a key that are both missing are refused together", (cont
   );
 });
 
-test("a certificate without its key, or that is none, is refused by the settings that name it", (context) => {
+test("refuses a certificate without its key, or an invalid one, and names the settings", (context) => {
   const named = files(context);
   named.write({ certificate: first.certificate });
   assert.throws(() => readCertificate(named), new StartRefusal(`--tls-key: there is no file ${named.key.path}`));
@@ -168,7 +168,7 @@ test("a certificate without its key, or that is none, is refused by the settings
   );
 });
 
-test("an empty certificate, an empty key, and a key of another certificate are refused", (context) => {
+test("refuses an empty certificate, an empty key, and a key of another certificate", (context) => {
   const named = files(context);
   for (const [pair, reason] of [
     [{ certificate: "", key: first.key }, /there is no certificate in the file/],
@@ -180,7 +180,7 @@ test("an empty certificate, an empty key, and a key of another certificate are r
   }
 });
 
-test("a certificate that has expired or is not valid yet is told of, and its end is a figure", async (context) => {
+test("warns about a certificate that has expired or is not valid yet, and its end is a metric", async (context) => {
   const early = await open(context, Date.UTC(2020, 0, 1));
   assert.deepEqual(early.warnings, ["a certificate is not valid yet"]);
   const ends = early.metrics.snapshot().find(({ name }) => name === "larder_certificate_expiry_timestamp_seconds");

@@ -1,16 +1,16 @@
 /**
  * Certificates in files: read at the start, and read again when they have
- * changed, so that renewing one needs no restart.
+ * changed, so that a renewal needs no restart.
  *
- * The files are looked at every few seconds rather than at a signal: SIGHUP
- * stops the server when its terminal closes, tools that renew certificates
- * cannot all send one, and mounted secrets change by themselves.
+ * The files are checked every few seconds rather than at a signal: SIGHUP stops
+ * the server when its terminal closes, not every tool that renews certificates
+ * can send a signal, and mounted secrets change without one.
  *
- * (1) What is not a certificate and its key is never used: half of a renewal,
- *     or a file that is empty or being written, leaves the pair before in force.
- * (2) A certificate that is not valid at this time is used, because clients
- *     decide what they trust, and is told of: when it is read, and when it ends
- *     while it is in force.
+ * (1) Only a certificate with its own key is used: after half of a renewal, or
+ *     with a file that is empty or being written, the previous pair stays in use.
+ * (2) A certificate that is not valid now is used, because clients decide what
+ *     they trust, and is logged: when it is read, and when it expires while in
+ *     use.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -22,20 +22,20 @@ import type { Gauge } from "../../kernel/metrics.ts";
 import type { NamedFile, TlsPlan } from "../areas/area.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
 
-/** How often the files are looked at. */
+/** How often the files are checked. */
 export const CERTIFICATE_LOOK_MS = 5_000;
 
 /** Reads the pair. Throws a `StartRefusal` that names the settings. */
 export function readCertificate({ certificate, key }: TlsPlan): CertificatePair {
   const pair = readFiles({ certificate, key });
   try {
-    // An empty text would be a context without a certificate, with which every handshake fails.
+    // An empty text would make a context without a certificate, and every handshake would fail.
     const [own] = chainOf(pair.certificate);
     if (own?.checkPrivateKey(createPrivateKey(pair.key)) !== true) throw new Error("they do not belong together");
     createSecureContext({ cert: pair.certificate, key: pair.key });
     return pair;
   } catch (fault) {
-    // The reason is OpenSSL's, and quotes nothing of the key.
+    // The reason is OpenSSL's text, which quotes nothing from the key.
     const reason = fault instanceof Error ? fault.message : String(fault);
     const sentence = `${certificate.place} and ${key.place}: ${certificate.path} and ${key.path} are not a PEM certificate and its key (${reason})`;
     throw new StartRefusal(sentence, 1, { cause: fault });
@@ -62,7 +62,7 @@ function readFiles({ certificate, key }: TlsPlan): CertificatePair {
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** The certificate of the server, then those between it and its authority. Throws when the file has no certificate. */
+/** The certificate of the server, then its intermediate certificates. Throws if the file has no certificate. */
 function chainOf(pem: string): readonly X509Certificate[] {
   const texts = pem.match(PEM_CERTIFICATE) ?? [];
   if (texts.length === 0) throw new Error("there is no certificate in the file");
@@ -81,17 +81,17 @@ function validityOf({ certificate }: CertificatePair): { readonly fromMs: number
 export interface CertificateFollower {
   readonly clock: Clock;
   readonly log: Log;
-  /** Told when the certificate ends, in seconds of Unix time. */
+  /** Receives the time when the certificate expires, in seconds of Unix time. */
   readonly expiry: Pick<Gauge, "set">;
-  /** Takes a pair that differs from the one before. */
+  /** Receives a pair that differs from the previous one. */
   renew(pair: CertificatePair): void;
 }
 
-/** Looks at the files of a pair that was just read, until the returned function is called. */
+/** Watches the files of a pair that was just read, until the returned function is called. */
 export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: CertificateFollower): () => void {
   let seen = marksOf(plan);
   let inForce = readOrUndefined(plan);
-  /** Undefined: nothing more has to be told of it. keeps (2) */
+  /** Undefined: nothing more to log about it. keeps (2) */
   let endsAtMs: number | undefined;
   let cancel = (): void => {};
   const { path } = plan.certificate;
@@ -108,7 +108,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
     log.warn("a certificate has expired: clients refuse it", { path, end: new Date(endsAtMs).toISOString() });
     endsAtMs = undefined;
   };
-  const look = (): void => {
+  const check = (): void => {
     reportEnd();
     const marks = marksOf(plan);
     if (marks !== seen) {
@@ -121,7 +121,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
         reportValidity(pair);
       }
     }
-    cancel = clock.after(CERTIFICATE_LOOK_MS, look);
+    cancel = clock.after(CERTIFICATE_LOOK_MS, check);
   };
   /** keeps (1) */
   const readAgain = (): CertificatePair | undefined => {
@@ -136,7 +136,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
     }
   };
   if (inForce !== undefined) reportValidity(inForce);
-  cancel = clock.after(CERTIFICATE_LOOK_MS, look);
+  cancel = clock.after(CERTIFICATE_LOOK_MS, check);
   return () => cancel();
 }
 
@@ -152,7 +152,7 @@ function isSame(pair: CertificatePair, other: CertificatePair | undefined): bool
   return pair.certificate === other?.certificate && pair.key === other.key;
 }
 
-/** What changes with the files: also where a link leads elsewhere. */
+/** A text that changes with the files, also if a link points elsewhere. */
 function marksOf({ certificate, key }: TlsPlan): string {
   return [certificate, key]
     .map(({ path }) => {

@@ -5,13 +5,13 @@ import { createLog } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { DescriptorWatch, descriptorLimit, descriptorsForConnections } from "./descriptors.ts";
 
-test("some descriptors are kept for files and the admin port", () => {
+test("reserves descriptors for files and the admin port", () => {
   assert.equal(descriptorsForConnections(1_024), 960);
   assert.equal(descriptorsForConnections(100), 75);
   assert.ok((descriptorLimit() ?? Number.POSITIVE_INFINITY) > 100);
 });
 
-test("S-01: short descriptors are told once a minute, show as a figure, and make the process not ready", () => {
+test("S-01: too few descriptors are logged once a minute, show as a metric, and make the process not ready", () => {
   const clock = new VirtualClock();
   const metrics = new Metrics();
   const lines: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * File descriptors: how many the process may have, which of them are not for
- * connections, and whether they are short.
+ * File descriptors: how many the process may have, how many are reserved, and
+ * whether they run out.
  *
- * At the limit the system resets connections and tells nobody, and files of the
- * journal cannot be opened. So the last ones are not for connections
- * (edge/connection-gate.ts), and a probe tells when they are short all the same.
+ * At the limit the system resets connections silently, and journal files cannot
+ * be opened. So the last descriptors are not for connections
+ * (edge/connection-gate.ts), and a probe reports when they run out anyway.
  */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
@@ -12,16 +12,16 @@ import type { Log } from "../../kernel/log.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import { codeOf } from "../refusal.ts";
 
-/** For segments, snapshots, backups, SQLite and the admin port; at most a quarter of what there are. */
+/** Reserved for segments, snapshots, backups, SQLite and the admin port; at most a quarter of all. */
 const RESERVED_MAX = 64;
 const RESERVED_SHARE = 4;
 
 const PROBE_MS = 1_000;
-/** Once they were short, it is said for this long: a probe a second sees few of the moments. */
+/** How long a shortage is reported: a probe each second sees few of the moments. */
 const SAID_MS = 10_000;
 const TELL_MS = 60_000;
 
-/** The most descriptors that the process may have; undefined where the system does not say. */
+/** The most descriptors that the process may have; undefined if the system does not report it. */
 export function descriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -41,7 +41,7 @@ export interface DescriptorWatchOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly limit: number | undefined;
-  /** The lowest descriptor that is free; undefined: none is. Absent: the system is asked. */
+  /** The lowest free descriptor; undefined if there is none. Absent: queries the system. */
   readonly probe?: () => number | undefined;
 }
 
@@ -55,7 +55,7 @@ export class DescriptorWatch {
     const { limit, metrics } = options;
     this.#options = options;
     measureDescriptors(metrics, { limit, isShort: () => this.reason !== undefined });
-    this.#look();
+    this.#probe();
   }
 
   /** Why the process is not ready, or undefined. */
@@ -70,9 +70,9 @@ export class DescriptorWatch {
     this.#cancel();
   }
 
-  #look(): void {
+  #probe(): void {
     const { clock, limit, log, probe = lowestFree } = this.#options;
-    this.#cancel = clock.after(PROBE_MS, () => this.#look());
+    this.#cancel = clock.after(PROBE_MS, () => this.#probe());
     const free = probe();
     const isShort = free === undefined || free >= (descriptorsForConnections(limit) ?? Number.POSITIVE_INFINITY);
     if (!isShort) return;
@@ -84,18 +84,20 @@ export class DescriptorWatch {
   }
 }
 
-/** Registers what is known of descriptors. */
+/** Registers the figures of descriptors. */
 export function measureDescriptors(
   metrics: Metrics,
   { limit, isShort }: { readonly limit: number | undefined; readonly isShort: () => boolean },
 ): void {
   metrics.reading("process_max_fds", "Most file descriptors that the process may have; 0: unknown", () => limit ?? 0);
-  metrics.reading("larder_descriptors_short", "1 while connections are refused for want of file descriptors", () =>
-    isShort() ? 1 : 0,
+  metrics.reading(
+    "larder_descriptors_short",
+    "1 while connections are refused because there are too few file descriptors",
+    () => (isShort() ? 1 : 0),
   );
 }
 
-/** The system gives the lowest number that is free. */
+/** The system assigns the lowest free number. */
 function lowestFree(): number | undefined {
   try {
     const descriptor = openSync("/dev/null", "r");

@@ -1,4 +1,4 @@
-/** Opens a listener of the edge for this thread: its figures, its limits, and a sentence when the port cannot be had. */
+/** Opens a listener of the edge for this thread, with metrics and limits; a sentence reports an unavailable port. */
 
 import type { HttpService, Observation } from "../../edge/handler.ts";
 import { type CertificatePair, type Listener, listen } from "../../edge/http/listener.ts";
@@ -31,11 +31,11 @@ export interface ListenerOptions {
   readonly peers: PeerLimits;
   /** Names the listener in the ids of its requests. */
   readonly name: string;
-  /** It answers also when the descriptors of the process are short. */
+  /** It answers even if the process has too few descriptors. */
   readonly isReserved?: boolean;
 }
 
-/** Rejects with a `StartRefusal` when the operator has to choose another port or address. */
+/** Rejects with a `StartRefusal` if the operator has to choose another port or address. */
 export async function openListener(
   area: HttpService,
   { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerOptions,
@@ -51,7 +51,7 @@ export async function openListener(
       area,
       host: plan.host,
       port: plan.port,
-      // A letter of the listener and a few of this start.
+      // A letter of the listener, and a few letters of this start.
       idPrefix: `${name.charAt(0)}${secretBytes(4).toString("hex")}`,
       limits: {
         headerBytesMax,
@@ -86,11 +86,11 @@ interface RouteFigures {
   readonly counters: Map<number, Counter>;
 }
 
-/** What the listeners of an area, or of the main thread, count together. */
+/** The counters that the listeners of an area, or of the main thread, share. */
 export interface ListenerFigures {
   readonly observe: (observation: Observation) => void;
   readonly connectionRefused: (reason: ConnectionRefusal) => void;
-  /** When the certificate of a listener ends, in seconds of Unix time. */
+  /** When the certificate of a listener expires, in seconds of Unix time. */
   certificateEnd(listener: string): Gauge;
 }
 
@@ -99,14 +99,14 @@ export function measureListeners(metrics: Metrics): ListenerFigures {
   const observe = requestObserver(metrics);
   const refused = metrics.counter(
     "larder_http_connections_refused_total",
-    "Connections that were refused: the port has its most, the address has, or descriptors are short",
+    "Connections refused: too many on the port, too many from the address, or too few descriptors",
     ["reason"],
   );
-  // Zero is a figure too: the first one that is refused shows as a rise.
+  // Zero is reported too, so that the first refusal shows as an increase.
   for (const reason of connectionRefusals) refused.with(reason);
   const ends = metrics.gauge(
     "larder_certificate_expiry_timestamp_seconds",
-    "When the certificate that a listener shows ends, or one between it and its authority, in Unix time",
+    "When the certificate of a listener, or one of its intermediate certificates, expires, in Unix time",
     ["listener"],
   );
   return {

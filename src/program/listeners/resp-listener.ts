@@ -1,11 +1,11 @@
-/** Opens the RESP port: its certificate from the files that the settings name, and a sentence for what the operator has to put right. */
+/** Opens the RESP port, with its certificate from the files that the settings name. */
 import { RespListener, type RespListenerOptions } from "../../edge/resp/listener.ts";
 import type { Gauge } from "../../kernel/metrics.ts";
 import type { RespPlan } from "../areas/area.ts";
 import { listenRefusal } from "../refusal.ts";
 import { followCertificate, readCertificate } from "./certificate.ts";
 
-/** Rejects with a `StartRefusal` when files, port or address cannot be used. `stop` ends what follows the files. */
+/** Rejects with a `StartRefusal` if files, port or address cannot be used. `stop` stops watching the files. */
 export async function openRespListener(
   options: Omit<RespListenerOptions, "tls">,
   { listen, tls, certificateEnd }: Pick<RespPlan, "listen" | "tls"> & { readonly certificateEnd: Gauge },

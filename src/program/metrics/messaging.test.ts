@@ -1,4 +1,4 @@
-/** The figures of workflow runs, as they are scraped. */
+/** The metrics of workflow runs, in the scraped form. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
@@ -29,7 +29,7 @@ function figures(harness: MessagingHarness): Readonly<Record<string, number | un
   return found;
 }
 
-test("runs are counted as they start and end, and those that go on or wait are there now", async () => {
+test("counts runs that start and end, and has gauges of running and waiting runs", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = ({ body }) => answered(body.includes(Buffer.from("ill").toString("base64")) ? 489 : 200);
   const { workflows } = harness.user;

@@ -1,10 +1,10 @@
-/** The figures that somebody asks for first, from made-up metrics. */
+/** The most important figures, from made-up metrics. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Metrics } from "../../kernel/metrics.ts";
 import { figuresIn, printStats, type ServerStats } from "./stats.ts";
 
-test("series add up, and what an area does not have or cannot tell is left out", () => {
+test("adds up series, and leaves out figures that an area does not have or cannot report", () => {
   const metrics = new Metrics();
   const keys = metrics.gauge("larder_store_keys", "Keys", ["database"]);
   keys.with("a").set(3);
@@ -17,7 +17,7 @@ test("series add up, and what an area does not have or cannot tell is left out",
   assert.deepEqual(figuresIn(metrics.snapshot(), "server"), {});
 });
 
-test("people see units, and what grew for each second", () => {
+test("prints units for people, and rates per second", () => {
   const stats = (commands: number): ServerStats => ({
     version: "1.2.3",
     server: { uptimeSeconds: 3.25, memoryBytes: 157_286_400, diskFreeBytes: 0 },

@@ -1,21 +1,21 @@
 /**
- * What a server has and does, in the figures that somebody asks for first: a
- * row each, taken from the metrics, for `GET /v1/stats` and `larder stats`.
+ * The most important figures of a server, one row each, taken from the metrics,
+ * for `GET /v1/stats` and `larder stats`.
  */
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 
 interface StatRow {
-  /** Where it is looked for. */
+  /** The parts of the server that have it. */
   readonly of: readonly (AreaName | "server")[];
   /** Its name in JSON. */
   readonly name: string;
-  /** For people. */
+  /** Its name for people. */
   readonly words: string;
   /** The family of metrics whose series add up to it. */
   readonly family: string;
   readonly unit: "count" | "bytes" | "seconds";
-  /** It only grows, so that it has a rate. */
+  /** It only grows, so it has a rate. */
   readonly isTotal?: true;
 }
 
@@ -68,7 +68,7 @@ const statRows: readonly StatRow[] = [
     family: "larder_messaging_unfinished_messages",
     unit: "count",
   },
-  { of: ["messaging"], name: "calls", words: "calls under way", family: "larder_messaging_calls", unit: "count" },
+  { of: ["messaging"], name: "calls", words: "calls in progress", family: "larder_messaging_calls", unit: "count" },
   {
     of: ["messaging"],
     name: "deadLetters",
@@ -79,7 +79,7 @@ const statRows: readonly StatRow[] = [
   {
     of: ["messaging"],
     name: "runs",
-    words: "runs going on",
+    words: "running workflows",
     family: "larder_messaging_workflow_runs",
     unit: "count",
   },
@@ -123,7 +123,7 @@ export type Figures = Readonly<Record<string, number>>;
 export interface AreaStats {
   /** `serving` and the like. */
   readonly state: string;
-  /** Databases, indexes or users; undefined while the area does not say. */
+  /** Databases, indexes or users; undefined while the area does not report them. */
   readonly tenants: number | undefined;
   /** By the names of the rows. */
   readonly figures: Figures;
@@ -135,14 +135,14 @@ export interface ServerStats {
   readonly areas: Readonly<Record<AreaName, AreaStats>>;
 }
 
-/** Whether this is what a server of this version tells. */
+/** Whether a value is the response of a server of this version. */
 export function isServerStats(value: unknown): value is ServerStats {
   if (typeof value !== "object" || value === null || !("version" in value) || !("server" in value)) return false;
   const areas = "areas" in value ? value.areas : undefined;
   return typeof areas === "object" && areas !== null && areaNames.every((name) => Object.hasOwn(areas, name));
 }
 
-/** The figures of the server or of an area; what it does not have is not there. */
+/** The figures of the server or of an area; figures that it does not have are absent. */
 export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "server"): Figures {
   const byName = new Map(families.map((family) => [family.name, family]));
   const figures: [string, number][] = [];
@@ -150,7 +150,7 @@ export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "s
     const family = row.of.includes(of) ? byName.get(row.family) : undefined;
     if (family === undefined) continue;
     const sum = family.series.reduce((total, { values }) => total + (values[0] ?? 0), 0);
-    // JSON has no word for a figure that cannot be told.
+    // JSON has no NaN or infinity.
     if (Number.isFinite(sum)) figures.push([row.name, sum]);
   }
   return Object.fromEntries(figures);
@@ -158,7 +158,7 @@ export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "s
 
 const tenantWords: Readonly<Record<AreaName, string>> = { store: "databases", vector: "indexes", messaging: "users" };
 
-/** The lines for people; `before` is of `seconds` earlier and gives the rates. */
+/** The lines for people; `before` is from `seconds` earlier and gives the rates. */
 export function printStats(stats: ServerStats, before: ServerStats, seconds: number): readonly string[] {
   const lines = [`larder ${stats.version}`, ...linesOf("server", [stats.server, before.server], seconds)];
   for (const area of areaNames) {

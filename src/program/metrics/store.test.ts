@@ -4,14 +4,14 @@ import { startSession, testCaller } from "../../../test/harness/store-harness.ts
 import { Metrics } from "../../kernel/metrics.ts";
 import { measureStore } from "./store.ts";
 
-test("commands that do not exist count as unknown, over HTTP and over RESP, and never by the name that was sent", () => {
+test("counts commands that do not exist as unknown, over HTTP and RESP, and never by the received name", () => {
   const { store, database, run } = startSession();
   run("NOSUCH a");
   run("OBJECT NOSUCH");
   run("EVAL \"return redis.pcall('NOSUCH')\" 0");
-  // It exists, over RESP alone.
+  // It exists only over RESP.
   run("BLPOP k 0");
-  // A session of RESP runs its commands here.
+  // RESP sessions run their commands here.
   database.command({ ...testCaller, transport: "tcp" }, ["OTHER"]);
   run("PING");
 

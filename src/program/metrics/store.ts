@@ -1,4 +1,4 @@
-/** The store's own figures: commands by name and outcome over all databases, and keys by database. */
+/** The metrics of the store: commands by name and outcome over all databases, and keys by database. */
 import { type EventStreams, endReasons } from "../../edge/http/event-streams.ts";
 import { cutReasons } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
@@ -11,7 +11,7 @@ export function measureStore(metrics: Metrics, store: Store): void {
   metrics.readings(
     {
       name: "larder_store_commands_total",
-      help: "Commands run or rejected, by name and outcome; unknown stands for all names that do not exist",
+      help: "Commands run or rejected, by name and outcome; unknown counts all names that do not exist",
       kind: "counter",
       labelNames: ["command", "outcome"],
     },
@@ -25,7 +25,7 @@ export function measureStore(metrics: Metrics, store: Store): void {
   metrics.readings(
     {
       name: "larder_store_memory_bytes",
-      help: "Memory that keys and values take, by database: what maxmemory bounds",
+      help: "Memory of keys and values, by database; maxmemory limits it",
       kind: "gauge",
       labelNames: ["database"],
     },
@@ -34,7 +34,7 @@ export function measureStore(metrics: Metrics, store: Store): void {
   metrics.readings(
     {
       name: "larder_store_evicted_keys_total",
-      help: "Keys that went because memory was short, by database",
+      help: "Keys evicted because of maxmemory, by database",
       kind: "counter",
       labelNames: ["database"],
     },
@@ -51,7 +51,7 @@ export function measureStreams(metrics: Metrics, streams: EventStreams): void {
   metrics.readings(
     {
       name: "larder_store_event_streams_ended_total",
-      help: "Event streams that were ended although their reader wanted more, by reason",
+      help: "Event streams that the server ended, by reason",
       kind: "counter",
       labelNames: ["reason"],
     },
@@ -64,7 +64,7 @@ export function measureResp(metrics: Metrics, listener: RespListener): void {
   metrics.readings(
     {
       name: "larder_resp_connections_total",
-      help: "Connections to the RESP port, by whether they were accepted",
+      help: "Connections to the RESP port, accepted or refused",
       kind: "counter",
       labelNames: ["outcome"],
     },
@@ -76,7 +76,7 @@ export function measureResp(metrics: Metrics, listener: RespListener): void {
   metrics.readings(
     {
       name: "larder_resp_connections_cut_off_total",
-      help: "Connections to the RESP port that were ended although their peer wanted more, by reason",
+      help: "Connections to the RESP port that the server ended, by reason",
       kind: "counter",
       labelNames: ["reason"],
     },
@@ -84,16 +84,11 @@ export function measureResp(metrics: Metrics, listener: RespListener): void {
   );
   metrics.reading(
     "larder_resp_received_bytes_total",
-    "Bytes that came in over RESP",
+    "Bytes received over RESP",
     () => listener.receivedBytes,
     "counter",
   );
-  metrics.reading(
-    "larder_resp_sent_bytes_total",
-    "Bytes that were sent over RESP",
-    () => listener.sentBytes,
-    "counter",
-  );
+  metrics.reading("larder_resp_sent_bytes_total", "Bytes sent over RESP", () => listener.sentBytes, "counter");
 }
 
 function allCommands(): readonly CommandFacts[] {
@@ -113,7 +108,7 @@ function commandSeries(store: Store, command: CommandFacts): readonly SeriesSnap
     .map((outcome) => ({ labelValues: [command.fullName, outcome], values: [sums[outcome]] }));
 }
 
-/** Names that callers made up are no labels. */
+/** Unknown names from clients must not become labels. */
 const UNKNOWN = "unknown";
 
 function unknownSeries(store: Store): readonly SeriesSnapshot[] {

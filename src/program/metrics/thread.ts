@@ -1,6 +1,6 @@
 /**
- * What a thread knows of itself: event-loop delay, GC pauses, heap. Each
- * thread measures its own; the process-wide memory is measured by main.
+ * Metrics of a thread: event-loop delay, GC pauses, heap. Each thread measures
+ * its own; main measures the memory of the process.
  */
 import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
@@ -9,7 +9,7 @@ import type { Metrics } from "../../kernel/metrics.ts";
 /** Upper bounds in seconds for one pause of the garbage collector. */
 const PAUSE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
-/** Every so often a timer looks how late it is. */
+/** The interval of the timer that measures its own delay. */
 const DELAY_RESOLUTION_MS = 20;
 
 const kindNames: Readonly<Record<number, string>> = {
@@ -32,9 +32,9 @@ export function measureThread(metrics: Metrics): () => void {
       `larder_event_loop_delay_${name}_seconds`,
       `Delay of the event loop since the last reading, ${name}`,
       () => {
-        // What is recorded is the time between two looks; NaN until there was one.
+        // The recorded value is the time between two ticks; NaN before the first.
         const lateMs = delay.percentile(quantile) / 1e6 - DELAY_RESOLUTION_MS;
-        // The largest is read last and ends the span, so that the three tell of the same one.
+        // The largest is read last and ends the interval, so that all three are of the same interval.
         if (name === "max") delay.reset();
         return lateMs > 0 ? lateMs / 1_000 : 0;
       },
@@ -47,7 +47,7 @@ export function measureThread(metrics: Metrics): () => void {
   });
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
-      // Of a "gc" entry the detail is there, and says which kind of collection it was.
+      // A "gc" entry always has the detail, with the kind of collection.
       const { detail } = entry as PerformanceEntry & { readonly detail?: { readonly kind: number } };
       pauses.with(kindNames[detail?.kind ?? 0] ?? "other").observe(entry.duration / 1_000);
     }
@@ -67,10 +67,10 @@ export function measureThread(metrics: Metrics): () => void {
   };
 }
 
-/** Registers what belongs to the whole process. */
+/** Registers the figures of the process. */
 export function measureProcess(metrics: Metrics, version: string): void {
   metrics
-    .gauge("larder_build_info", "Constant 1; the labels tell what runs", ["version", "node"])
+    .gauge("larder_build_info", "Constant 1; the labels have the versions", ["version", "node"])
     .with(version, process.versions.node)
     .set(1);
   metrics.reading("process_resident_memory_bytes", "Resident memory of the process", () => process.memoryUsage.rss());
@@ -86,7 +86,7 @@ export function measureProcess(metrics: Metrics, version: string): void {
   metrics.reading("process_uptime_seconds", "Time since the process started", () => process.uptime());
 }
 
-/** Registers the room that is left for a data directory. */
+/** Registers the free space of a data directory. */
 export function measureDisk(metrics: Metrics, freeBytes: () => number): void {
-  metrics.reading("larder_disk_free_bytes", "Bytes that are left where the data directory lies", freeBytes);
+  metrics.reading("larder_disk_free_bytes", "Free bytes on the disk of the data directory", freeBytes);
 }

@@ -1,10 +1,10 @@
-/** Who uses the time of a thread, and who waits for it. */
+/** Metrics of the tenants that use the time of a thread, and that wait for it. */
 import type { Metrics, SeriesSnapshot } from "../../kernel/metrics.ts";
 import type { Tenant, Turns } from "../../kernel/turns.ts";
 
 /** Registers the figures of the tenants of an area. */
 export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, area: string): void {
-  // Beyond the bound of a family those are added up that come last: the least busy.
+  // Beyond the limit of a family, the last tenants are added up: the least busy ones.
   const byUse = (read: (tenant: Tenant) => number): SeriesSnapshot[] =>
     turns
       .tenantsOf(area)
@@ -24,7 +24,7 @@ export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, 
   metrics.readings(
     {
       name: "larder_tenant_waits_total",
-      help: "Units of work that waited for their turn of the thread",
+      help: "Units of work that waited for their turn",
       kind: "counter",
       labelNames,
     },
@@ -42,7 +42,7 @@ export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, 
   metrics.readings(
     {
       name: "larder_tenant_wait_seconds_max",
-      help: "How long a unit of work has waited for its turn at most since the start",
+      help: "Longest wait of a unit of work for its turn since the start",
       kind: "gauge",
       labelNames,
     },
@@ -51,7 +51,7 @@ export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, 
   metrics.readings(
     {
       name: "larder_tenant_waiting_units",
-      help: "Units of work that wait for their turn",
+      help: "Units of work that are waiting for their turn",
       kind: "gauge",
       labelNames,
     },

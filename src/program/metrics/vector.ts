@@ -1,4 +1,4 @@
-/** The figures of the vector area, as Prometheus families. */
+/** The metrics of the vector area. */
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { VectorEngine } from "../../vector/index/mod.ts";
 
@@ -21,11 +21,11 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
     sumOf(({ namespace }) => namespace.pendingCount),
   );
   now("row_bytes", "Memory of dense vectors", () => engine.memory.usedBytes);
-  now("row_reserved_bytes", "Memory that dense vectors have had at most", () => engine.memory.reservedBytes);
+  now("row_reserved_bytes", "Largest memory of dense vectors so far", () => engine.memory.reservedBytes);
   now(
     "graph_bytes",
     "Memory of graphs",
     sumOf(({ namespace }) => namespace.graph?.byteCount ?? 0),
   );
-  now("waiting_searches", "Searches that wait for their next turn", () => engine.waitingCount);
+  now("waiting_searches", "Searches that are waiting for their next turn", () => engine.waitingCount);
 }

@@ -1,11 +1,11 @@
-/** What the log says of graphs that are built after a start, by a clock that stands still. */
+/** Log lines about graphs that are built after a start, with a virtual clock. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { type LogFields, silentLog } from "../../kernel/log.ts";
 import { type GraphSubject, reportGraphs } from "./graph-report.ts";
 
-/** A namespace of `records`, of which so many are in its graph. */
+/** A namespace of `records`, with the count that is in its graph. */
 class Subject implements GraphSubject {
   graph: { count: number } | undefined;
   records: number;
@@ -19,7 +19,7 @@ class Subject implements GraphSubject {
     return this.graph === undefined ? 0 : this.records - this.graph.count;
   }
 
-  /** Every 100 ms so many go into the graph. */
+  /** How many are added to the graph every 100 ms. */
   build(clock: VirtualClock, count: number): void {
     if (this.graph === undefined) return;
     this.graph.count = Math.min(this.records, this.graph.count + count);
@@ -33,7 +33,7 @@ function setup(): { clock: VirtualClock; lines: LogFields[]; log: typeof silentL
   return { clock: new VirtualClock(), lines, log: { ...silentLog, info: note, warn: note } };
 }
 
-test("graphs are told when they are begun, every five seconds and when they are done", () => {
+test("logs graph building at its begin, every five seconds and at its end", () => {
   const { clock, lines, log } = setup();
   const [empty, loaded] = [new Subject(8_000, 0), new Subject(4_000, 3_000)];
   empty.build(clock, 100);
@@ -49,7 +49,7 @@ test("graphs are told when they are begun, every five seconds and when they are 
   ]);
 });
 
-test("graphs that are built within a second, and none at all, are not told", () => {
+test("logs nothing if graphs are built within a second, or if there are none", () => {
   const { clock, lines, log } = setup();
   const quick = new Subject(900, 0);
   quick.build(clock, 100);
@@ -61,7 +61,7 @@ test("graphs that are built within a second, and none at all, are not told", () 
   assert.deepEqual(lines, []);
 });
 
-test("writes that go on leave a few records pending, and the graphs count as built", () => {
+test("continuing writes leave a few records pending, and the graphs count as built", () => {
   const { clock, lines, log } = setup();
   const subject = new Subject(10_000, 0);
   subject.build(clock, 500);
@@ -80,7 +80,7 @@ test("writes that go on leave a few records pending, and the graphs count as bui
   );
 });
 
-test("graphs that nobody builds any more are told once, after a minute", () => {
+test("logs once, after a minute, that graphs are no longer built", () => {
   const { clock, lines, log } = setup();
 
   reportGraphs([new Subject(1_000, 100)], { clock, log });
@@ -97,7 +97,7 @@ test("graphs that nobody builds any more are told once, after a minute", () => {
   ]);
 });
 
-test("a namespace that is emptied meanwhile, and a stop, leave nothing to tell", () => {
+test("logs nothing more after the namespace is emptied, or after a stop", () => {
   const { clock, lines, log } = setup();
   const subject = new Subject(1_000, 100);
   reportGraphs([subject], { clock, log });

@@ -1,28 +1,28 @@
 /**
- * How far the graphs are that are built after a start: those whose file is
- * missing, damaged or behind. Queries are served meanwhile, so it is told in the
- * log alone, and not at all when it is over within a second.
+ * The progress of graphs that are built after a start because their file is
+ * missing, damaged or out of date. Queries are served meanwhile, so only the log
+ * reports it, and only if it takes more than a second.
  *
- *     graphs are being built     once, with what there is to do
+ *     graphs are being built     once, with the amount of work
  *     building graphs            every five seconds
- *     graphs are built           once, with the seconds that it took
+ *     graphs are built           once, with the seconds taken
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { LOG_PAUSE_MS } from "../cli/progress.ts";
 
-/** What is asked of a namespace. */
+/** The part of a namespace that the report reads. */
 export interface GraphSubject {
   /** Records that are not in its graph yet. */
   readonly pendingCount: number;
   readonly graph: { readonly count: number } | undefined;
 }
 
-/** One timer for all namespaces, and none when nothing is pending. */
+/** One timer for all namespaces, and none if nothing is pending. */
 const LOOK_MS = 1_000;
-/** Pending records of all that do not count as work left to do: while others write there are always some. */
+/** The share of pending records that does not count as work: during writes there are always some. */
 const PENDING_SHARE = 0.01;
-/** Nothing was built for so long: nothing will be, for want of memory or of a thread that lives. */
+/** Without progress for this long, building has stopped: it lacks memory, or its thread has ended. */
 const STUCK_MS = 60_000;
 
 interface Amounts {
@@ -45,7 +45,7 @@ export function reportGraphs(
   let movedMs = startMs;
   let cancel = (): void => {};
 
-  const look = (): void => {
+  const report = (): void => {
     const nowMs = clock.monotonicMs();
     const now = amountsOf(subjects);
     if (now.done !== before.done) movedMs = nowMs;
@@ -69,9 +69,9 @@ export function reportGraphs(
       reportedMs = nowMs;
     }
     before = now;
-    cancel = clock.after(LOOK_MS, look);
+    cancel = clock.after(LOOK_MS, report);
   };
-  cancel = clock.after(LOOK_MS, look);
+  cancel = clock.after(LOOK_MS, report);
   return () => cancel();
 }
 

@@ -1,6 +1,6 @@
 /**
  * The service of messaging: the engine, the client that calls destinations, and
- * the history, which has threads of its own and follows the journal.
+ * the history, which follows the journal in its own threads.
  */
 
 import { lookup } from "node:dns/promises";
@@ -36,7 +36,7 @@ export class MessagingService implements AreaService {
   readonly #context: ServiceContext;
   readonly #messaging: Messaging;
   readonly #outbound: OutboundClient;
-  /** What the tokens of each user say in their `UserID`. */
+  /** The `UserID` in the tokens of each user. */
   readonly #userIds = new Map<string, ReadonlySet<string>>();
   readonly #segments = new ReadSegments();
   #history: HistoryStore | undefined;
@@ -50,7 +50,7 @@ export class MessagingService implements AreaService {
     const policy = parseDestinations(options.destinations, options.allowedDestinations);
     this.#outbound = new OutboundClient({
       resolver: new Resolver({ lookup: (name) => lookup(name, { all: true }), clock: systemClock }),
-      // Sockets live by the real clock, also where engines travel in time.
+      // Sockets use the real clock, even if engines travel in time.
       clock: systemClock,
       policy,
       map: options.outboundMap,
@@ -112,7 +112,7 @@ export class MessagingService implements AreaService {
     const { persistence } = this.#context;
     await this.#cleaning.stop();
     await this.#check?.stop();
-    // Where nothing is stored, nothing is gained by waiting for how calls end.
+    // If nothing is stored, waiting for the results of calls has no use.
     await this.#messaging.engine.drain(persistence.storage === undefined ? 0 : graceMs);
     this.#messaging.engine.stop();
     await this.#outbound.close();
@@ -164,7 +164,7 @@ export class MessagingService implements AreaService {
     this.#history = history;
   }
 
-  /** Opens what follows the journal on the disk: bodies, the history, and the cleaning of old segments. */
+  /** Opens the parts that follow the journal on disk: bodies, the history, and the cleaning of old segments. */
   async #openStored(storage: AreaStorage, directory: string): Promise<void> {
     const { engine } = this.#messaging;
     const { clock, log, plan } = this.#context;
@@ -191,7 +191,7 @@ export class MessagingService implements AreaService {
     };
   }
 
-  /** Gives up segments that a snapshot covers, and moves the bodies out of those that hold few. */
+  /** Removes segments that a snapshot covers, and moves bodies out of segments with few of them. */
   async #clean(): Promise<void> {
     const { log, persistence } = this.#context;
     const { storage, journal } = persistence;
@@ -202,7 +202,7 @@ export class MessagingService implements AreaService {
       await moveBodies(this.#messaging.engine, covered);
       await storage.removeUnneeded();
     } catch (fault) {
-      // They are tried again, and until then they only take space.
+      // It is retried, and until then the files only take space.
       log.warn("old journal files cannot be removed", faultFields(fault));
     }
   }

@@ -26,7 +26,7 @@ test("a task runs once per period, counted from the end of the last run", async 
   assert.equal(ends.length, 2);
 });
 
-test("stop waits for the run that is under way, and no other follows", async () => {
+test("stop waits for the current run, and no other follows", async () => {
   const clock = new VirtualClock();
   const steps: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ test("stop waits for the run that is under way, and no other follows", async () 
   assert.deepEqual(steps, ["run", "stopped"]);
 });
 
-test("a run that fails is reported, and no other follows", async () => {
+test("reports a failed run, and no other follows", async () => {
   const clock = new VirtualClock();
   const faults: unknown[] = [];
   const task = new PeriodicTask({

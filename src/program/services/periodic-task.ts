@@ -1,4 +1,4 @@
-/** Work that an area does again and again: once per period, one run after the other. */
+/** Periodic work of an area: once per period, one run after the other. */
 import type { Clock } from "../../kernel/clock.ts";
 
 export interface PeriodicTaskOptions {
@@ -6,7 +6,7 @@ export interface PeriodicTaskOptions {
   /** From the end of a run to the start of the next. */
   readonly periodMs: number;
   readonly run: () => Promise<void>;
-  /** A run has failed; there is no further one. */
+  /** A run has failed; no further run follows. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -28,7 +28,7 @@ export class PeriodicTask {
     });
   }
 
-  /** Resolves when a run that is under way has ended. */
+  /** Resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();

@@ -1,4 +1,4 @@
-/** Which segments of a journal the history has read to their end, so that only bodies still need them. */
+/** The segments of a journal that the history has read completely, so that only bodies still need them. */
 
 interface SyncedLocation {
   readonly segment: number;
@@ -10,7 +10,7 @@ export class ReadSegments {
   readonly #ends = new Map<number, number>();
   #recoveredPosition = 0;
 
-  /** What was there at the start ends here, in whichever segment. */
+  /** The end position of all segments that existed at the start. */
   recovered({ segment, position }: SyncedLocation): void {
     this.#recoveredPosition = position;
     this.#ends.set(segment, position);
@@ -20,7 +20,7 @@ export class ReadSegments {
     this.#ends.set(segment, position);
   }
 
-  /** True if a reader at this position has passed the segment; asked of closed segments only. */
+  /** True if a reader at this position has passed the segment; only for closed segments. */
   isRead(segment: number, position: number): boolean {
     return position >= (this.#ends.get(segment) ?? this.#recoveredPosition);
   }

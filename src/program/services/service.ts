@@ -1,6 +1,6 @@
 /**
  * The service of an area: its engine with everything that it needs in the
- * program, without the port. What all three services are given stands here.
+ * program, except the port. This file has the environment of all three services.
  */
 import type { TokenTable } from "../../edge/auth.ts";
 import type { HttpService } from "../../edge/handler.ts";
@@ -20,10 +20,10 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Who has the thread next; all areas of the thread ask it. */
+  /** Decides which tenant has the thread next; all areas of the thread share it. */
   readonly turns: Turns;
   readonly onFatal: (fault: unknown) => void;
-  /** Who may still take memory in this thread. */
+  /** Decides which tenants may still allocate memory in this thread. */
   readonly guard: MemoryGuard;
   /** Absent: no spans are made. */
   readonly tracer: Tracer | undefined;
@@ -37,11 +37,11 @@ export interface ServiceContext {
 
 export interface AreaService extends AreaData {
   readonly http: HttpService;
-  /** Binds the port that it has beside the HTTP port, says there that it is opening, and returns the real port. */
+  /** Binds its port other than the HTTP port, reports there that it is opening, and returns the real port. */
   openOwnPort?(environment: ListenerEnvironment): Promise<number | undefined>;
   closeOwnPort?(graceMs: number): Promise<void>;
-  /** Recovers what is stored and starts what runs by itself. */
+  /** Recovers the stored data and starts background work. */
   open(): Promise<void>;
-  /** Ends what it does by itself within `graceMs`, then writes and syncs the rest. No request comes any more. */
+  /** Ends background work within `graceMs`, then writes and syncs the rest. No further requests come. */
   close(graceMs: number): Promise<void>;
 }

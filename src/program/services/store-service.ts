@@ -1,6 +1,6 @@
 /**
- * The service of the store: the engine, its HTTP routes and its RESP port. All
- * in one thread.
+ * The service of the store: the engine, its HTTP routes and its RESP port, all in
+ * one thread.
  */
 import { getHeapStatistics } from "node:v8";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
@@ -18,7 +18,7 @@ import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
 
-/** Of this thread and of the process, for INFO. */
+/** Figures of this thread and of the process, for INFO. */
 function readProcessFigures(): ProcessFigures {
   const { heapUsed, external, rss } = process.memoryUsage();
   return { usedBytes: heapUsed + external, residentBytes: rss };
@@ -105,7 +105,7 @@ export class StoreService implements AreaService {
       budget,
       limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
     };
-    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    // Loaded only where it is used, because TLS takes a thread some milliseconds.
     const { openRespListener } = await import("../listeners/resp-listener.ts");
     const { listener, stop } = await openRespListener(options, {
       listen,
@@ -122,7 +122,7 @@ export class StoreService implements AreaService {
     await this.#resp?.close(graceMs);
   }
 
-  /** Says so when the databases may take more than the heap has room for: then the thread would end before it refuses. */
+  /** Warns if the databases may outgrow the heap: the thread would then end before it refuses writes. */
   #checkHeap(): void {
     const { log } = this.#context;
     const databaseBytesMax = this.#store.databases.reduce((sum, { keyspace }) => sum + keyspace.memory.bytesMax, 0);

@@ -1,13 +1,13 @@
 /**
- * Looks after the bodies that lie in segments which no start reads.
+ * Checks the bodies in segments that a start does not read.
  *
- *     at the start        each such segment: is it there, with its header and its end? That takes two short reads
- *     after the start     each of them whole, at a pace that leaves the disk to others
- *     where one is bad    each body in it, so that it is known whose are lost
+ *     at the start        each such segment: does it exist, with its header and its end? That takes two short reads
+ *     after the start     each segment completely, at a rate that leaves the disk to others
+ *     if one is damaged   each body in it, to report which messages are lost
  *
- * Nothing is refused for a damaged body: its message fails with a reason, and
- * all others go on. Who looks after the server is told by the log and by the
- * metric `larder_messaging_damaged_bodies`.
+ * A damaged body prevents nothing else: its message fails with a reason, and all
+ * others continue. The log and the metric `larder_messaging_damaged_bodies`
+ * report the damage.
  */
 
 import { systemClock } from "../../kernel/clock.ts";
@@ -18,16 +18,16 @@ import { DamagedData } from "../../persistence/errors.ts";
 import { SegmentRemoved } from "../../persistence/journal/segment-reader.ts";
 import { codeOf } from "../refusal.ts";
 
-/** After each part of a megabyte: at most 100 MB/s. */
+/** Pause after each megabyte: at most 100 MB/s. */
 const PAUSE_MS = 10;
-/** So many damaged bodies are named in the log, and the others counted. */
+/** How many damaged bodies the log names; the others are counted. */
 const NAMED_COUNT = 100;
 
 export class StoredBodiesCheck {
   readonly #engine: Engine;
   readonly #storage: AreaStorage;
   readonly #log: Log;
-  /** Segments with something wrong, or missing. */
+  /** Damaged or missing segments. */
   readonly #bad = new Set<number>();
   #isStopped = false;
   #endPause: () => void = () => {};
@@ -39,7 +39,7 @@ export class StoredBodiesCheck {
     this.#log = log;
   }
 
-  /** At the start: what is missing or cut is told. Rejects with the system's error. */
+  /** At the start: reports missing or truncated segments. Rejects with the system's error. */
   async checkEnds(): Promise<void> {
     const present = new Set(this.#storage.segments.map(({ number }) => number));
     for (const [segment, bytes] of this.#engine.state.bodies.liveBytes) {
@@ -87,14 +87,14 @@ export class StoredBodiesCheck {
     this.#log.error("a journal file with bodies of messages is damaged", { segment, ...fields });
   }
 
-  /** Covered segments that bodies lie in. */
+  /** Covered segments that contain bodies. */
   #needed(): readonly { readonly number: number; readonly bytes: number }[] {
     const { liveBytes } = this.#engine.state.bodies;
     return this.#storage.segments.filter(({ number, isCovered }) => isCovered && liveBytes.has(number));
   }
 
   #pause(): Promise<void> | undefined {
-    // What is left of the segment is read without a pause.
+    // The rest of the segment is read without a pause.
     if (this.#isStopped) return undefined;
     return new Promise((resolve) => {
       const cancel = systemClock.after(PAUSE_MS, resolve);
@@ -106,7 +106,7 @@ export class StoredBodiesCheck {
   }
 }
 
-/** Bodies of an area, with its faults in the words of messaging. */
+/** Bodies of an area, with messaging's errors. */
 export function bodySource(storage: Pick<AreaStorage, "read">): BodySource {
   return {
     async read(segment, offset, length) {

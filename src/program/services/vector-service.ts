@@ -20,9 +20,9 @@ import { reportGraphs } from "./graph-report.ts";
 import { PeriodicTask } from "./periodic-task.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
 
-/** Nobody can guess the handle of somebody else's query. */
+/** Handles of queries must be unguessable for other clients. */
 const HANDLE_LENGTH = 32;
-/** How often graphs that changed much are written. */
+/** How often graphs with many changes are written. */
 const SAVE_PERIOD_MS = 60_000;
 
 export class VectorService implements AreaService {
@@ -127,12 +127,12 @@ export class VectorService implements AreaService {
   async backUp(target: string): Promise<number> {
     const { plan, persistence } = this.#context;
     const position = await persistence.backUp(target);
-    // Graphs are derived, but building a large one takes longer than anything else of a restore.
+    // Graphs are derived, but building a large one takes longer than the rest of a restore.
     if (plan.directory !== undefined) await linkGraphFiles(fileDisk, { from: plan.directory, to: target });
     return position;
   }
 
-  /** Vectors of two models do not compare, and nothing but the operator's memory tells which record is of which. */
+  /** Vectors of two models are not comparable, and no record says which model embedded it. */
   #warnOfOtherModels(name: string, { denseModel, sparseModel }: IndexDefinition): void {
     const known = this.#engine.index(name);
     if (known === undefined || known.info().vectorCount === 0) return;

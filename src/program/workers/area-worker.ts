@@ -1,7 +1,7 @@
 /**
- * A thread of one area. It is started by main with the area's plan, answers
- * main's questions, gives a sign of life each second, and ends when it crashes:
- * what it held in memory is rebuilt from the journal by the next start.
+ * The thread of one area. Main starts it with the area's plan. It answers main's
+ * calls, sends a heartbeat each second, and ends when it crashes: the next start
+ * rebuilds its state from the journal.
  */
 import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../kernel/clock.ts";
@@ -15,10 +15,10 @@ import { stderrLog } from "../stderr.ts";
 import { BEAT_MS } from "./heartbeat.ts";
 import { ProgressWriter } from "./thread-progress.ts";
 
-/** What main starts a thread with. */
+/** The data with which main starts a thread. */
 export interface AreaWorkerStart {
   readonly plan: AreaPlan;
-  /** Where the thread shows what it does (thread-progress.ts). */
+  /** Memory in which the thread shows its progress (thread-progress.ts). */
   readonly progress: SharedArrayBuffer;
 }
 

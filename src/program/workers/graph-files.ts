@@ -1,4 +1,4 @@
-/** The files of graphs: in the vector area's part of the data directory, beside its journal. */
+/** The files of graphs: in the vector area's directory, beside its journal. */
 import { linkOrCopy } from "../../persistence/backup.ts";
 import { codeOf, type Disk } from "../../persistence/disk/disk.ts";
 import { readFileIfThere, writeFileDurably } from "../../persistence/disk/durable-file.ts";
@@ -7,18 +7,18 @@ import type { GraphFiles } from "../../vector/index/mod.ts";
 const FILE_NAME = /^graph-\d+-\d+$/;
 const FILE_MODE = 0o600;
 
-/** Whether a file of the area's directory is that of a graph. */
+/** Whether a file of the area's directory is a graph. */
 export function isGraphFile(name: string): boolean {
   return FILE_NAME.test(name);
 }
 
-/** Gives the files of graphs second names in another directory. They are replaced as a whole, so each is whole. */
+/** Links the files of graphs into another directory. Files are replaced as a whole, so each is complete. */
 export async function linkGraphFiles(disk: Disk, { from, to }: { from: string; to: string }): Promise<void> {
   for (const name of (await disk.list(from)).filter(isGraphFile)) {
     try {
       await linkOrCopy(disk, `${from}/${name}`, `${to}/${name}`);
     } catch (fault) {
-      // Its namespace has gone meanwhile.
+      // Its namespace was removed meanwhile.
       if (codeOf(fault) !== "ENOENT") throw fault;
     }
   }

@@ -13,7 +13,7 @@ const all = clusteredRows(seededRandom(99), { count: COUNT, dimension: DIMENSION
 const rowOf = (record: number): Float32Array => all.subarray(record * DIMENSION, (record + 1) * DIMENSION);
 const options = { dimension: DIMENSION, similarity: "COSINE", read: rowOf } as const;
 
-function keptLog(): { log: Log; lines: string[] } {
+function recordingLog(): { log: Log; lines: string[] } {
   const lines: string[] = [];
   const write = (event: string, _fields?: LogFields): void => {
     lines.push(event);
@@ -22,8 +22,8 @@ function keptLog(): { log: Log; lines: string[] } {
   return { log, lines };
 }
 
-test("searches and removals while another thread builds see live records alone", async () => {
-  const { log, lines } = keptLog();
+test("searches and removals while another thread builds see only live records", async () => {
+  const { log, lines } = recordingLog();
   const threads = threadGraphBuilder({ log });
   const graph = threads.open(options);
   const removed = new Set<number>();
@@ -60,8 +60,8 @@ test("searches and removals while another thread builds see live records alone",
   await threads.close();
 });
 
-test("a graph that is loaded goes on being built by the thread", async () => {
-  const { log } = keptLog();
+test("the thread continues to build a loaded graph", async () => {
+  const { log } = recordingLog();
   const threads = threadGraphBuilder({ log });
   const first = threads.open(options);
   for (let record = 0; record < 1_000; record += 1) first.insert(record, record);
@@ -79,8 +79,8 @@ test("a graph that is loaded goes on being built by the thread", async () => {
   await threads.close();
 });
 
-test("a thread that ends each time is given up: all stays pending, and the log says it", async () => {
-  const { log, lines } = keptLog();
+test("gives up a thread that always ends: records stay pending, and the log has it", async () => {
+  const { log, lines } = recordingLog();
   const source = `import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(3));`;
   const workerFile = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
   const threads = threadGraphBuilder({ log, workerFile });

@@ -1,14 +1,14 @@
 /**
  * Starts the thread that builds the graphs of the vector area when there is a
- * graph to build, and ends it with the area. Its end before that costs nothing
- * but time: a line in the log, another thread, graphs that are built anew.
+ * graph to build, and ends it with the area. If it ends earlier, that only costs
+ * time: a log line, another thread, and graphs that are rebuilt.
  */
 import { Worker } from "node:worker_threads";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import type { FromGraphWorker } from "../../vector/graph/mod.ts";
 import { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../../vector/index/mod.ts";
 
-/** Rows and graphs lie outside the heap of the thread, which holds hardly anything. */
+/** Rows and graphs are outside the heap of the thread, which is nearly empty. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 const workerFile = new URL(

@@ -7,9 +7,9 @@ interface Watched {
   readonly clock: VirtualClock;
   readonly heartbeat: Heartbeat;
   readonly seen: string[];
-  /** What the thread shows. */
+  /** The state of the thread. */
   readonly thread: { progress: number; cpuMs: number | "no answer" | "fails"; isWatched: boolean };
-  /** Lets seconds pass, one by one, in each of which the thread uses so much processor time. */
+  /** Advances by seconds, in each of which the thread uses this much processor time. */
   pass(seconds: number, cpuMsPerSecond?: number): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ function watch(): Watched {
   };
 }
 
-test("a thread that gives signs of life is left alone", async () => {
+test("leaves a thread with heartbeats alone", async () => {
   const { heartbeat, seen, pass } = watch();
   for (let second = 0; second < 300; second += 1) {
     await pass(1);
@@ -52,13 +52,13 @@ test("a thread that gives signs of life is left alone", async () => {
   assert.deepEqual(seen, []);
 });
 
-test("S-11: silent for 5 s it is reported, and ended after 60 s of processor time without progress, once each", async () => {
+test("S-11: reports a thread silent for 5 s, and ends it after 60 s of processor time without progress, once each", async () => {
   const { seen, pass } = watch();
   await pass(4);
   assert.deepEqual(seen, []);
   await pass(1);
   assert.deepEqual(seen, ["silent"]);
-  // The first tick learns where the processor time stands.
+  // The first tick reads the initial processor time.
   await pass(55);
   assert.deepEqual(seen, ["silent"]);
   await pass(1);
@@ -67,7 +67,7 @@ test("S-11: silent for 5 s it is reported, and ended after 60 s of processor tim
   assert.deepEqual(seen, ["silent", "dead"]);
 });
 
-test("S-11: a silent thread that makes progress is not ended", async () => {
+test("S-11: does not end a silent thread that makes progress", async () => {
   const { thread, seen, pass } = watch();
   for (let second = 0; second < 300; second += 30) {
     await pass(30);
@@ -76,7 +76,7 @@ test("S-11: a silent thread that makes progress is not ended", async () => {
   assert.deepEqual(seen, ["silent"]);
 });
 
-test("a thread that a busy machine does not let run is not ended within ten minutes", async () => {
+test("does not end a thread within ten minutes if a busy machine does not let it run", async () => {
   const { seen, pass } = watch();
   await pass(599, 50);
   assert.deepEqual(seen, ["silent"]);
@@ -84,7 +84,7 @@ test("a thread that a busy machine does not let run is not ended within ten minu
   assert.deepEqual(seen, ["silent", "dead"]);
 });
 
-test("a thread in a call that cannot be interrupted does not answer, and its seconds count", async () => {
+test("counts every second of a thread that cannot answer during an uninterruptible call", async () => {
   const { thread, seen, pass } = watch();
   thread.cpuMs = "no answer";
   await pass(60);
@@ -93,14 +93,14 @@ test("a thread in a call that cannot be interrupted does not answer, and its sec
   assert.deepEqual(seen, ["silent", "dead"]);
 });
 
-test("where the processor time is not told, every second counts", async () => {
+test("counts every second if the processor time is unknown", async () => {
   const { thread, seen, pass } = watch();
   thread.cpuMs = "fails";
   await pass(61);
   assert.deepEqual(seen, ["silent", "dead"]);
 });
 
-test("a recovery may take its time, and is watched from its end on", async () => {
+test("does not limit the time of a recovery, and watches the thread after it", async () => {
   const { thread, seen, pass } = watch();
   thread.isWatched = false;
   await pass(300);
@@ -112,7 +112,7 @@ test("a recovery may take its time, and is watched from its end on", async () =>
   assert.deepEqual(seen, ["silent", "dead"]);
 });
 
-test("a thread that is heard again is no longer silent", async () => {
+test("a thread that sends heartbeats again is no longer silent", async () => {
   const { heartbeat, seen, pass } = watch();
   await pass(30);
   heartbeat.beat();

@@ -1,40 +1,40 @@
 /**
  * Watches whether a thread still answers, and whether it makes progress. Time is
- * counted in ticks of our own timer, not read from a clock: when the whole
- * process was stopped (SIGSTOP, a sleeping laptop), our ticks stood still as
- * well, and nobody is ended for it.
+ * counted in ticks of a timer, not read from a clock: if the whole process was
+ * stopped (SIGSTOP, a sleeping laptop), the ticks stopped too, and no thread is
+ * ended for it.
  *
- * A thread that has not answered for SILENT_MS is not ready. It is ended when it
- * has made no progress while it used DEAD_CPU_MS of processor time: one command
- * that does not end. A thread that answers, or finishes one unit of work after
- * the other, is never ended, however busy it is; nor is one that a busy machine
- * does not let run.
+ * A thread that has not answered for SILENT_MS is not ready. It is ended if it
+ * has made no progress while it used DEAD_CPU_MS of processor time: one endless
+ * command. A thread that answers, or finishes one unit of work after the other, is
+ * never ended, however busy it is; nor is a thread that a busy machine does not
+ * let run.
  */
 import type { Clock } from "../../kernel/clock.ts";
 
-/** How often a thread gives a sign of life. */
+/** The interval of heartbeats. */
 export const BEAT_MS = 1_000;
 
-/** Silent for so long: the server is not ready. */
+/** Silence after which the server is not ready. */
 export const SILENT_MS = 5_000;
 
-/** So much processor time without progress: the thread is ended. */
+/** Processor time without progress after which the thread is ended. */
 export const DEAD_CPU_MS = 60_000;
 
-/** So long without progress, whatever the processor says: it waits for something that does not come. */
+/** Time without progress after which the thread is ended in any case: it waits for an event that never comes. */
 export const DEAD_MS = 600_000;
 
 export interface HeartbeatOptions {
   readonly clock: Clock;
-  /** A number that moves with each unit of work. */
+  /** A number that changes with each unit of work. */
   readonly progress: () => number;
-  /** Processor time of the thread in ms. May stay unanswered while the thread is in a call that cannot be interrupted. */
+  /** Processor time of the thread in ms. May not resolve while the thread is in an uninterruptible call. */
   readonly cpuMs: () => Promise<number>;
-  /** False while progress is not asked for: a recovery may take its time. */
+  /** False while no progress is required: a recovery may take long. */
   readonly isWatched: () => boolean;
-  /** Called when the thread has been silent for SILENT_MS, and when it is heard again. */
+  /** Called when the thread has been silent for SILENT_MS, and when it sends heartbeats again. */
   readonly onSilent: (isSilent: boolean) => void;
-  /** Called once, when it is to be ended. */
+  /** Called once, when the thread must be ended. */
   readonly onDead: () => void;
 }
 
@@ -43,11 +43,11 @@ export class Heartbeat {
   #silentTicks = 0;
   #stuckTicks = 0;
   #progress = 0;
-  /** Processor time when it was first asked for since the last progress, and since then. */
+  /** Processor time at the first reading since the last progress, and since then. */
   #cpuFromMs: number | undefined;
   #cpuMs = 0;
-  /** Ticks since a question that is not answered. */
-  #askedTicks: number | undefined;
+  /** Ticks since the pending reading. */
+  #pendingTicks: number | undefined;
   #isOver = false;
   #cancel: () => void = () => {};
 
@@ -56,7 +56,7 @@ export class Heartbeat {
     this.#arm();
   }
 
-  /** The thread gave a sign of life. */
+  /** The thread sent a heartbeat. */
   beat(): void {
     const wasSilent = this.#isSilent;
     this.#silentTicks = 0;
@@ -98,32 +98,32 @@ export class Heartbeat {
     this.#stuckTicks = 0;
     this.#cpuFromMs = undefined;
     this.#cpuMs = 0;
-    if (this.#askedTicks !== undefined) this.#askedTicks = 0;
+    if (this.#pendingTicks !== undefined) this.#pendingTicks = 0;
   }
 
   #askCpu(): void {
-    if (this.#askedTicks !== undefined) {
-      this.#askedTicks += 1;
+    if (this.#pendingTicks !== undefined) {
+      this.#pendingTicks += 1;
       return;
     }
-    this.#askedTicks = 0;
+    this.#pendingTicks = 0;
     this.#options.cpuMs().then(
       (ms) => {
-        this.#askedTicks = undefined;
+        this.#pendingTicks = undefined;
         if (this.#stuckTicks === 0) return;
         this.#cpuFromMs ??= ms;
         this.#cpuMs = ms - this.#cpuFromMs;
         this.#judge();
       },
-      // The thread has ended, or this system does not tell: every tick counts.
+      // The thread has ended, or the system does not report it: every tick counts.
       () => {},
     );
   }
 
-  /** Ticks without an answer count as processor time: a thread that only waits does answer. */
+  /** Ticks without an answer count as processor time: a thread that only waits would answer. */
   #judge(): void {
     if (this.#isOver) return;
-    const cpuMs = this.#cpuMs + (this.#askedTicks ?? 0) * BEAT_MS;
+    const cpuMs = this.#cpuMs + (this.#pendingTicks ?? 0) * BEAT_MS;
     if (cpuMs < DEAD_CPU_MS && this.#stuckTicks * BEAT_MS < DEAD_MS) return;
     this.stop();
     this.#options.onDead();

@@ -1,4 +1,4 @@
-/** With a package of our own in place of the real one, which is not installed. */
+/** With a test package in place of the real one, which is not installed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LocalEmbedder, type LocalProvider } from "../../edge/embedding/local.ts";
@@ -32,7 +32,7 @@ function embedderWith(code: string, reasons: string[] = []): LocalEmbedder {
   });
 }
 
-test("a model in a thread embeds, fails without ending, and is started again after its thread ended", async () => {
+test("a model in a thread embeds, survives failures, and is restarted after its thread ended", async () => {
   const reasons: string[] = [];
   const embedder = embedderWith(plainPackage, reasons);
   await embedder.open();
@@ -47,7 +47,7 @@ test("a model in a thread embeds, fails without ending, and is started again aft
   await embedder.close();
 });
 
-test("a package that is not there is a failure to load", async () => {
+test("a missing package is a failure to load", async () => {
   const reasons: string[] = [];
   const embedder = new LocalEmbedder({
     model: "m",

@@ -1,6 +1,7 @@
 /**
  * The thread of a local embedding model: loads it, and then answers texts with
- * vectors, one message after the other. It talks with `model-thread.ts`.
+ * vectors, one message after the other. It exchanges messages with
+ * `model-thread.ts`.
  */
 import "../prototype.ts";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
@@ -9,27 +10,27 @@ import { type LocalModel, type LocalModelSettings, loadLocalModel } from "../../
 
 export interface ModelWorkerPlan {
   readonly settings: LocalModelSettings;
-  /** What is imported: the package, by its name or the address of its module. */
+  /** The imported package, by its name or the address of its module. */
   readonly packageName: string;
 }
 
 async function run({ settings, packageName }: ModelWorkerPlan, port: MessagePort): Promise<void> {
-  const tell = (message: FromModelThread): void => port.postMessage(message);
+  const post = (message: FromModelThread): void => port.postMessage(message);
   let model: LocalModel;
   try {
     model = await loadLocalModel(settings, () => import(packageName));
   } catch (fault) {
-    tell({ kind: "failed", text: textOf(fault) });
+    post({ kind: "failed", text: textOf(fault) });
     return;
   }
-  // Whoever posts waits for the answer before the next one.
+  // The sender waits for the answer before it posts again.
   port.on("message", ({ texts }: ToModelThread) => {
     model.embed(texts).then(
-      (vectors) => tell({ kind: "vectors", vectors }),
-      (fault) => tell({ kind: "failed", text: textOf(fault) }),
+      (vectors) => post({ kind: "vectors", vectors }),
+      (fault) => post({ kind: "failed", text: textOf(fault) }),
     );
   });
-  tell({ kind: "ready" });
+  post({ kind: "ready" });
 }
 
 function textOf(fault: unknown): string {

@@ -1,10 +1,10 @@
-/** What tells a thread's memory guard how much memory the thread has: V8's own figures, also after each full collection. */
+/** Reports a thread's memory to its memory guard: V8's figures, also after each full collection. */
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { systemClock } from "../../kernel/clock.ts";
 import type { MemoryGuard } from "../../kernel/memory-guard.ts";
 
-/** Old objects and memory outside of the heap. Young objects have room of their own, beside the limit of the heap. */
+/** Old objects and memory outside the heap. Young objects have their own space, outside the limit of the heap. */
 export function readThreadBytes(): number {
   const { used_heap_size: usedBytes, external_memory: outsideBytes } = getHeapStatistics();
   let youngBytes = 0;
@@ -13,7 +13,7 @@ export function readThreadBytes(): number {
   return usedBytes - youngBytes + outsideBytes;
 }
 
-/** Looks at the thread's memory each second and after each full collection. The returned function ends that. */
+/** Reads the thread's memory each second and after each full collection. The returned function ends that. */
 export function watchThreadMemory(guard: MemoryGuard): () => void {
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {

@@ -14,7 +14,7 @@ function open(): { progress: ProgressWriter; reader: ProgressReader; turns: Turn
   };
 }
 
-test("the count moves with each unit and each command", () => {
+test("the count changes with each unit and each command", () => {
   const { reader, turns } = open();
   const tenant = turns.tenant("store", "main");
   assert.equal(reader.count, 0);
@@ -26,7 +26,7 @@ test("the count moves with each unit and each command", () => {
   assert.equal(reader.count, 3);
 });
 
-test("main reads whose command runs, and nothing when its unit is over", () => {
+test("main reads the tenant of the running command, and nothing after its unit has ended", () => {
   const { reader, turns } = open();
   const tenant = turns.tenant("store", "ünï");
   assert.equal(tenant.mayRun, true);
@@ -36,7 +36,7 @@ test("main reads whose command runs, and nothing when its unit is over", () => {
   assert.deepEqual([reader.tenant, reader.command], ["", ""]);
 });
 
-test("a long name is cut, and a name without a place is empty", () => {
+test("truncates a long name, and a name without a slot is empty", () => {
   const { progress, reader } = open();
   progress.command("x".repeat(100));
   assert.equal(reader.command, "x".repeat(63));

@@ -1,14 +1,14 @@
 /**
- * What a thread shows main while it works, in memory that both see: a count that
- * moves with each unit of work, and whose command runs. So main knows that a
+ * The progress of a thread, in memory shared with main: a count that changes with
+ * each unit of work, and the tenant and command that run. So main knows that a
  * busy thread makes progress, and which command does not end, without an answer
- * of the thread.
+ * from the thread.
  *
  *     cells    count, place of the tenant's name, place of the command's name
- *     places   a byte that says how long the name is, then the name
+ *     places   a byte with the length of the name, then the name
  *
- * A name is written to its place once, before the cell that names the place. What
- * does not fit in has the empty name of the first place.
+ * A name is written to its place once, before the cell that names the place. A
+ * name without space has the empty name of the first place.
  */
 import type { Tenant, TurnObserver } from "../../kernel/turns.ts";
 
@@ -29,7 +29,7 @@ export class ProgressWriter implements TurnObserver {
   readonly #cells: Int32Array;
   readonly #places: Uint8Array;
   readonly #placeOf = new Map<string, number>([["", 0]]);
-  /** The tenant whose unit began last, and its place: mostly it has the next unit too. */
+  /** The tenant of the latest unit, and its place: mostly it has the next unit too. */
   #tenant: Tenant | undefined;
   #tenantPlace = 0;
 
@@ -82,12 +82,12 @@ export class ProgressReader {
     return Atomics.load(this.#cells, COUNT);
   }
 
-  /** Whose unit runs, or ran last; empty: nobody's, or it is not known. */
+  /** The tenant of the running or the latest unit; empty: none, or unknown. */
   get tenant(): string {
     return this.#nameAt(Atomics.load(this.#cells, TENANT));
   }
 
-  /** The command or route; quick commands are not told. */
+  /** The command or route; quick commands are not shown. */
   get command(): string {
     return this.#nameAt(Atomics.load(this.#cells, COMMAND));
   }
