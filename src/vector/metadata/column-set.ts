@@ -1,14 +1,13 @@
 /**
- * The columns of one namespace: for each field that filters asked for lately,
- * one. A new one reads all records once; after that it follows the log.
+ * The columns of one namespace: one for each field that filters used lately. A
+ * new column reads all records once; after that it follows the log.
  *
- * (1) A column that is complete and whose `position` is the end of the log holds
- *     every record as it is now.
+ * (1) A complete column whose `position` is the end of the log holds the current
+ *     value of every record.
  * (2) The columns of one request are built together, and all complete ones
  *     follow together: each text is parsed once for all of them.
- * (3) Whoever acquired a column may use it to the end, also when it is no longer
- *     kept here: then it stands still, as of its position, unless it is followed
- *     for by its holder.
+ * (3) The holder of an acquired column may use it to the end, even after it was
+ *     evicted here: then it stays at its position unless its holder updates it.
  */
 import type { FieldPath } from "../filter/field-path.ts";
 import type { Json } from "../filter/json.ts";
@@ -16,15 +15,15 @@ import { Column } from "./column.ts";
 import type { MetadataStore } from "./metadata-store.ts";
 import type { Slice } from "./slice.ts";
 
-/** Columns of one namespace. */
+/** The most columns of one namespace. */
 export const COLUMNS_MAX = 64;
-/** Columns together may take this much, and more in a namespace with much metadata. */
+/** The most bytes of all columns together; more in a namespace with much metadata. */
 const BYTES_FREE = 64 * 1024 * 1024;
 const BYTES_PER_TEXT_BYTE = 2;
-/** Fields without a column of which is known what going without one has cost. */
+/** The most fields without a column whose cost of parsing is tracked. */
 const DEBTS_MAX = 256;
 
-/** Reading one field of a parsed record into its column. */
+/** The cost of reading one field of a parsed record into its column. */
 const COLUMN_COST = 60;
 
 const NO_METADATA: Json = Object.freeze(Object.create(null));
@@ -33,7 +32,7 @@ export class ColumnSet {
   readonly #store: MetadataStore;
   /** By the text of the path, in the order of last use. */
   readonly #columns = new Map<string, Column>();
-  /** How many records were parsed for want of a column, by the text of its path. */
+  /** How many records were parsed for lack of a column, by the text of its path. */
   readonly #debts = new Map<string, number>();
 
   constructor(store: MetadataStore) {
@@ -47,13 +46,13 @@ export class ColumnSet {
     return bytes;
   }
 
-  /** Whether the field has a complete column, which at most must follow the log. */
+  /** Whether the field has a complete column, which at most needs to follow the log. */
   isReady({ text }: FieldPath): boolean {
     const column = this.#columns.get(text);
     return column?.isComplete === true && this.#canFollow(column);
   }
 
-  /** A column for each path, made now where there is none. At most COLUMNS_MAX. */
+  /** Returns a column for each path, and creates missing ones. At most COLUMNS_MAX. */
   acquire(paths: readonly FieldPath[]): readonly Column[] {
     const columns = paths.map((path) => {
       const known = this.#columns.get(path.text);
@@ -66,12 +65,12 @@ export class ColumnSet {
     return columns;
   }
 
-  /** Whether the log has forgotten changes that one of these columns has not seen. They are acquired anew then. */
+  /** Whether the log has dropped changes that one of these columns has not seen. They are then acquired again. */
   hasLost(columns: readonly Column[]): boolean {
     return columns.some((column) => !this.#canFollow(column));
   }
 
-  /** Reads the records that these columns have not read yet. True: they are complete. */
+  /** Reads the records that these columns have not read yet. Returns true if they are complete. */
   build(columns: readonly Column[], slice: Slice): boolean {
     const building = columns.filter(({ isComplete }) => !isComplete);
     if (building.length === 0) return true;
@@ -92,7 +91,7 @@ export class ColumnSet {
     }
   }
 
-  /** Lets these complete columns, and all others here, follow the log to its end. True: they are there. */
+  /** Lets these complete columns, and all others here, follow the log. Returns true if they have reached its end. */
   follow(columns: readonly Column[], slice: Slice): boolean {
     const { log } = this.#store;
     if (columns.every(({ position }) => position === log.end)) return true;
@@ -113,8 +112,8 @@ export class ColumnSet {
   }
 
   /**
-   * Whether to parse so many records instead of building these columns. Yes until that has cost as much as building them:
-   * so whatever is asked, it costs at most twice what the better of the two would have.
+   * Whether to parse this many records instead of building these columns. True until the parsing has cost as much as
+   * the building would: so the total is at most twice the cost of the better choice.
    */
   mayGoWithout(paths: readonly FieldPath[], recordCount: number): boolean {
     const { limit } = this.#store;
@@ -166,7 +165,7 @@ export class ColumnSet {
   }
 }
 
-/** Those columns that have come least far, and how far they may go before they meet the next. */
+/** The columns with the least progress, and how far they may go before they meet the next. */
 function hindmost(columns: readonly Column[], progress: "readLimit" | "position", end: number): Hindmost {
   const from = Math.min(end, ...columns.map((column) => column[progress]));
   const others = columns.map((column) => column[progress]).filter((reached) => reached > from);

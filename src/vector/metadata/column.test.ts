@@ -1,4 +1,4 @@
-/** A column: values by record, records by value, and values that nobody has any more. */
+/** A column: values by record, records by value, and unused values. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseFieldPath } from "../filter/field-path.ts";
@@ -17,7 +17,7 @@ function recordsWith(column: Column, value: string | number | boolean): readonly
   );
 }
 
-test("records are found by value, and true and false also as 1 and 0", () => {
+test("finds records by value, and true and false also as 1 and 0", () => {
   const column = columnOf("a.b");
   const values: readonly Json[] = ["x", 1, true, "1", 0, false, -0, null, "x", [1], {}];
   for (const [record, b] of values.entries()) column.put(record * 20, { a: { b } });
@@ -31,7 +31,7 @@ test("records are found by value, and true and false also as 1 and 0", () => {
   assert.equal(column.recordCount, 12);
 });
 
-test("a record is found by its present value alone", () => {
+test("finds a record only by its current value", () => {
   const column = columnOf("a");
   for (let record = 0; record < 5; record += 1) column.put(record, { a: "x" });
   column.put(2, { a: "y" });
@@ -43,7 +43,7 @@ test("a record is found by its present value alone", () => {
   assert.equal(column.recordCount, 4);
 });
 
-test("values that nobody has any more take no room", () => {
+test("unused values take no room", () => {
   const column = columnOf("a");
   column.put(0, { a: "stays" });
   const kinds: readonly ((i: number) => Json)[] = [(i) => i / 7, (i) => `text ${i}`, (i) => [i, "x", null, [i]]];
@@ -55,7 +55,7 @@ test("values that nobody has any more take no room", () => {
   assert.deepEqual(recordsWith(column, "stays"), [0]);
 });
 
-test("arrays are one value when their scalars are, and all objects are", () => {
+test("arrays with equal scalars are one value, and all objects are one value", () => {
   const column = columnOf("a");
   const values: readonly Json[] = [[1, "x", null, [2]], [1, {}, "x"], [1], { b: 1 }, { c: 2 }];
   for (const [record, a] of values.entries()) column.put(record, { a });

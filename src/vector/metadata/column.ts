@@ -1,9 +1,9 @@
 /**
- * One field of all records: the id of each record's value, and for each value
- * the records that have it, in a chain.
+ * One field of all records: the id of each record's value, and a chain of records
+ * for each value.
  *
- * (1) `ids[r]` is the value of record r; ABSENT for one that does not exist or
- *     has not been read yet, also beyond the end of `ids`.
+ * (1) `ids[r]` is the value of record r. It is ABSENT, like entries beyond the end
+ *     of `ids`, for a record that does not exist or has not been read yet.
  * (2) A record that is not ABSENT is in the chain of its value, and `counts` is
  *     the length of that chain.
  */
@@ -19,16 +19,16 @@ const VALUES_MIN = 16;
 export class Column {
   readonly path: FieldPath;
   readonly dictionary = new ValueDictionary();
-  /** Records from here on have not been read for the first time. Infinity: all have been. */
+  /** Records from this number on have not been read yet; Infinity if all were. */
   readLimit = 0;
-  /** What has been read is as the log was here. */
+  /** The position of the log up to which read records are current. */
   position = 0;
   readonly #read: (metadata: Json) => Json | undefined;
   #ids: Uint32Array = new Uint32Array(RECORDS_MIN);
-  /** Neighbours in the chain plus 1; 0 is the end. */
+  /** The neighbours in the chain plus 1; 0 is the end. */
   #next: Uint32Array = new Uint32Array(RECORDS_MIN);
   #previous: Uint32Array = new Uint32Array(RECORDS_MIN);
-  /** First of the chain plus 1, by value id. */
+  /** The first record of the chain plus 1, by value id. */
   #heads: Uint32Array = new Uint32Array(VALUES_MIN);
   #counts: Uint32Array = new Uint32Array(VALUES_MIN);
   #recordCount = 0;
@@ -46,12 +46,12 @@ export class Column {
     return this.#ids;
   }
 
-  /** Records that exist. */
+  /** The number of existing records. */
   get recordCount(): number {
     return this.#recordCount;
   }
 
-  /** By value id; at least as long as the dictionary. */
+  /** The counts by value id; at least as long as the dictionary. */
   get counts(): Uint32Array {
     return this.#counts;
   }
@@ -61,17 +61,17 @@ export class Column {
     return 3 * this.#ids.byteLength + 2 * this.#counts.byteLength + this.dictionary.byteCount;
   }
 
-  /** Room for so many records at once. */
+  /** Makes room for this many records at once. */
   reserve(recordCount: number): void {
     if (recordCount > this.#ids.length) this.#growRecords(recordCount);
   }
 
-  /** The record exists, with this metadata. */
+  /** Sets the value of an existing record from its metadata. */
   put(record: number, metadata: Json): void {
     this.#assign(record, this.dictionary.idOf(this.#read(metadata)));
   }
 
-  /** The record does not exist any more. */
+  /** Removes a record that no longer exists. */
   remove(record: number): void {
     this.#assign(record, ABSENT);
   }

@@ -1,15 +1,16 @@
 /**
- * Which records pass a filter, from columns where they are quicker than parsing.
+ * Finds the records that pass a filter, with columns if they are faster than
+ * parsing.
  *
- * A condition is tested once for each distinct value of its field. Of an AND the
- * condition that the fewest records seem to pass goes first, and the others only
- * look at what is left; when that is little, and a field has no column yet, the
- * few records are parsed instead of building one. An OR is the union of its parts.
+ * A condition is tested once for each distinct value of its field. In an AND, the
+ * condition that probably the fewest records pass goes first, and the others only
+ * test the remaining records. If few remain and a field has no column yet, they
+ * are parsed instead of building one. An OR is the union of its parts.
  *
- * (1) The bits are right for every record that has not changed after `position`
- *     of the log. What changes while this runs may leave a wrong bit, and is in
- *     the log: whoever uses the bits follows it.
- * (2) No chain of a column is left half walked between two slices.
+ * (1) The bits are correct for every record that has not changed after `position`
+ *     of the log. A record that changes during the evaluation may have a wrong
+ *     bit, but is in the log, which users of the bits follow.
+ * (2) A chain of a column is never left half walked between two slices.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { FieldPath } from "../filter/field-path.ts";
@@ -24,20 +25,20 @@ import { deciderOf, equalIds, markSide } from "./passing-values.ts";
 import { Slice } from "./slice.ts";
 import { MISSING } from "./value-dictionary.ts";
 
-/** Work that may be interrupted at each `yield`. */
+/** Work that can be interrupted at each `yield`. */
 type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** Values tested, and words of 32 records looked at, between two looks at the slice. */
+/** Values tested, or words of 32 records read, between two checks of the slice. */
 const VALUES_AT_ONCE = 1_024;
 const WORDS_AT_ONCE = 512;
 
-/** Records of which the chain is walked at most; beyond it all records are looked at, in slices. */
+/** The longest chains that are walked; for longer ones all records are read, in slices. */
 const CHAIN_RECORDS_MAX = 32_768;
-/** A chain jumps about in memory: looking at so many records in order costs as much as one of its links. */
+/** A chain jumps in memory: one link costs as much as reading this many records in order. */
 const RECORDS_PER_LINK = 8;
-/** Testing a value, beside what the filter itself counts. */
+/** The cost of testing a value, besides the work that the filter counts. */
 const TEST_COST = 10;
-/** Of so many records one may be parsed for want of a column. */
+/** One of this many records may be parsed for lack of a column. */
 const RECORDS_PER_PARSED = 16;
 
 interface AskedFields {
@@ -54,10 +55,10 @@ export class Evaluation {
   #slice = new Slice();
   #words: Uint32Array;
   #position: number;
-  /** Words that can have a bit; those after them are room to grow. */
+  /** The words that can have bits; later words are room to grow. */
   #wordCount: number;
 
-  /** `paths` is what `pathsOf` finds in the filter. */
+  /** `paths` is the result of `pathsOf` for the filter. */
   constructor({ filter, paths }: AskedFields, store: MetadataStore, columns: ColumnSet) {
     this.#filter = filter;
     this.#paths = paths;
@@ -69,7 +70,7 @@ export class Evaluation {
     this.#steps = this.#evaluate();
   }
 
-  /** Right as (1) says once `step` has returned true. */
+  /** Correct as (1) states after `step` has returned true. */
   get words(): Uint32Array {
     return this.#words;
   }
@@ -78,7 +79,7 @@ export class Evaluation {
     return this.#position;
   }
 
-  /** True: done. */
+  /** Returns true when done. */
   step(slice: Slice): boolean {
     this.#slice = slice;
     return this.#steps.next().done === true;
@@ -102,7 +103,7 @@ export class Evaluation {
     yield* this.#produce(expression, columns, this.#words);
   }
 
-  /** What has a column narrows the records down to so few that the rest is decided by parsing them. False: it does not. */
+  /** Narrows the records down by existing columns and parses the rest if they are few. Otherwise returns false. */
   *#evaluateByPart(parts: readonly Expression[]): Steps<boolean> {
     const lacking = this.#paths.filter((path) => !this.#columns.isReady(path));
     const ready = parts.filter((part) => canUseColumns(pathsOf(part), this.#columns));
@@ -119,7 +120,7 @@ export class Evaluation {
     return true;
   }
 
-  /** Complete columns as of now. */
+  /** The complete columns, up to date. */
   *#prepare(paths: readonly FieldPath[]): Steps<ReadonlyMap<string, Column>> {
     let columns = this.#columns.acquire(paths);
     while (!(this.#columns.build(columns, this.#slice) && this.#columns.follow(columns, this.#slice))) {
@@ -129,14 +130,14 @@ export class Evaluation {
     return new Map(columns.map((column) => [column.path.text, column]));
   }
 
-  /** From here on changes are found in the log. keeps (1) */
+  /** Notes the position from which changes are in the log. keeps (1) */
   #begin(): void {
     this.#position = this.#store.log.end;
     this.#wordCount = wordCountOf(this.#store.limit);
     this.#words = new Uint32Array(this.#wordCount + (this.#wordCount >>> 4));
   }
 
-  /** Sets the bits of the records that pass, where none is set yet. */
+  /** Sets the bits of the records that pass, if no bits are set yet. */
   *#produce(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
     if (expression.kind !== "and") return yield* this.#add(expression, columns, words);
     const [first, ...others] = ordered(expression.parts, columns);
@@ -145,7 +146,7 @@ export class Evaluation {
     for (const part of others) yield* this.#restrict(part, columns, words);
   }
 
-  /** Sets the bits of the records that pass, beside those that are set. */
+  /** Sets the bits of the records that pass, in addition to those already set. */
   *#add(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
     switch (expression.kind) {
       case "condition":
@@ -244,7 +245,7 @@ export class Evaluation {
     }
   }
 
-  /** 1 for each id whose value passes. Ids that are given out later are beyond its end, or belong to changed records. */
+  /** 1 for each id whose value passes. Ids assigned later are beyond its end, or belong to changed records. */
   *#marksOf(condition: Condition, { dictionary }: Column): Steps<Uint8Array> {
     const marks = new Uint8Array(dictionary.limit);
     const equal = equalIds(condition, dictionary);
@@ -254,7 +255,7 @@ export class Evaluation {
     }
     const { operator, operands } = condition;
     if (operator.operand === "none") {
-      // It asks for nothing of the field but that it is there.
+      // The condition only tests whether the field exists.
       const [passes, missing] = [operator.test([])(null), operator.whenMissing];
       marks.fill(passes ? 1 : 0, MISSING + 1);
       marks[MISSING] = missing ? 1 : 0;
@@ -274,14 +275,14 @@ export class Evaluation {
         marks[id] = decide(id) ? 1 : 0;
         this.#slice.left -= TEST_COST;
         this.#slice.takeFilterWork();
-        // One long text alone can be a slice.
+        // A single long text can fill a slice.
         if (this.#slice.left <= 0) yield;
       }
     }
     return marks;
   }
 
-  /** Clears the bits of the records that do not pass the whole filter, as their texts are now. */
+  /** Clears the bits of the records whose current texts do not pass the whole filter. */
   *#restrictByParsing(words: Uint32Array): Steps<void> {
     for (let at = 0; at < this.#wordCount; at += 1) {
       for (let word = words[at] as number; word !== 0; word &= word - 1) {
@@ -301,7 +302,7 @@ function countOf(ids: readonly number[], { counts }: Column): number {
   return count;
 }
 
-/** The parts of an AND, the one to begin with first. */
+/** The parts of an AND, in the order of evaluation. */
 function ordered(parts: readonly Expression[], columns: ReadonlyMap<string, Column>): readonly Expression[] {
   return parts
     .map((part) => ({ part, price: priceOf(part, columns) }))
@@ -309,7 +310,7 @@ function ordered(parts: readonly Expression[], columns: ReadonlyMap<string, Colu
     .map(({ part }) => part);
 }
 
-/** How many records seem to pass: known for equality, half of those that could for the rest. And values to be tested. */
+/** The estimated cost: records that pass (exact for equality, else half of the possible ones) and values to test. */
 function priceOf(expression: Expression, columns: ReadonlyMap<string, Column>): number {
   switch (expression.kind) {
     case "and":
@@ -346,7 +347,7 @@ export function pathsOf(expression: Expression | undefined): readonly FieldPath[
   return [...paths.values()];
 }
 
-/** Whether there are columns for all these fields, so that deciding all records costs little. */
+/** Whether all these fields have columns, so that matching all records is cheap. */
 export function canUseColumns(paths: readonly FieldPath[], columns: ColumnSet): boolean {
   return paths.length <= COLUMNS_MAX && paths.every((path) => columns.isReady(path));
 }

@@ -1,4 +1,4 @@
-/** Filters over all records: what is kept, what is shared, and how work is divided. */
+/** Filters over all records: cached results, shared arrays, and slices of work. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileFilter } from "../filter/filter.ts";
@@ -18,7 +18,7 @@ function fixtureOf(texts: readonly (string | undefined)[]): Fixture {
   return { store, matcher: new FilterMatcher(store) };
 }
 
-/** Records with three fields: user of 50, number, and a title of its own. */
+/** Records with three fields: one of 50 users, a number, and a unique title. */
 function shelf(count: number): Fixture {
   return fixtureOf(
     Array.from({ length: count }, (_, i) => `{"user":"user ${i % 50}","number":${i},"title":"Title number ${i}"}`),
@@ -40,14 +40,14 @@ function matched({ matcher }: Fixture, filter: string): readonly number[] {
   return records;
 }
 
-/** Steps until the end. Returns how many there were. */
+/** Steps until the end and returns the number of steps. */
 function finish(match: FilterMatch, work: number): number {
   let steps = 1;
   while (!match.step(work)) steps += 1;
   return steps;
 }
 
-test("B2.filter: records without metadata pass what asks for nothing, those that do not exist pass nothing", () => {
+test("B2.filter: records without metadata pass filters that require no field, missing records pass none", () => {
   const fixture = fixtureOf(['{"a":1}', undefined, "{}", '{"a":null}', '{"a":{"b":2}}']);
   fixture.store.set(40, '{"a":1}');
   fixture.store.remove(2);
@@ -61,7 +61,7 @@ test("B2.filter: records without metadata pass what asks for nothing, those that
   assert.equal(fixture.matcher.passesNow(999, compileFilter("HAS NOT FIELD a")), false);
 });
 
-test("no records at all pass nothing", () => {
+test("a namespace without records has no matches", () => {
   const fixture = fixtureOf([]);
   for (const filter of ["", "a = 1", "HAS NOT FIELD a", "a = 1 AND b GLOB '*'"])
     assert.deepEqual(matched(fixture, filter), []);
@@ -75,7 +75,7 @@ test("A-11: names of Object.prototype are fields like any other", () => {
   assert.deepEqual(matched(fixture, "toString = '__proto__'"), [1]);
 });
 
-test("a filter that is asked again is answered by the same array, and its version tells of changes", () => {
+test("a repeated filter gives the same array, and its version shows changes", () => {
   const { store, matcher } = shelf(1_000);
   const first = matcher.start(compileFilter("user = 'user 7'"));
   assert.equal(first.step(ALL_AT_ONCE), true);
@@ -95,7 +95,7 @@ test("a filter that is asked again is answered by the same array, and its versio
   assert.equal(second.count, 21);
 });
 
-test("bits have room for records that come later", () => {
+test("bits have room for later records", () => {
   const { store, matcher } = shelf(10);
   const match = matcher.start(compileFilter("user = 'user 1'"));
   finish(match, ALL_AT_ONCE);
@@ -107,7 +107,7 @@ test("bits have room for records that come later", () => {
   assert.deepEqual(recordsOf(match), [1, ...Array.from({ length: 29 }, (_, i) => 100 * (i + 1))]);
 });
 
-test("building a column is divided into steps, and what changes meanwhile is right at the end", () => {
+test("a column is built in steps, and records that change meanwhile are correct at the end", () => {
   const { store, matcher } = shelf(5_000);
   const match = matcher.start(compileFilter("number < 3"));
   for (let steps = 0; !match.step(100_000); steps += 1) {
@@ -125,7 +125,7 @@ test("building a column is divided into steps, and what changes meanwhile is rig
   assert.ok(records.length > 20, `${records.length} steps`);
 });
 
-test("long texts and long lists are divided as well", () => {
+test("long texts and long arrays are divided into steps too", () => {
   const text = `{"text":"${"a".repeat(20_000)}","list":[${"1,".repeat(5_000)}1]}`;
   const { matcher } = fixtureOf(
     Array.from({ length: 40 }, (_, i) => text.replace('"a', `"${i}`).replace("[1", `[${i}`)),
@@ -135,7 +135,7 @@ test("long texts and long lists are divided as well", () => {
   assert.ok(finish(matcher.start(compileFilter("list CONTAINS 2.5")), 20_000) >= 10);
 });
 
-test("a match that follows many writes comes to its end", () => {
+test("a match that follows many writes ends", () => {
   const { store, matcher } = shelf(2_000);
   const match = matcher.start(compileFilter("number >= 0"));
   let steps = 0;
@@ -146,19 +146,19 @@ test("a match that follows many writes comes to its end", () => {
   assert.equal(match.count, recordsOf(match).filter((record) => !store.text(record)?.includes("-1")).length);
 });
 
-test("few records that a column leaves are parsed, until a column would have cost less", () => {
+test("few remaining records are parsed, until a column would have cost less", () => {
   const { matcher } = shelf(20_000);
   finish(matcher.start(compileFilter("user = 'user 1'")), ALL_AT_ONCE);
   const filter = (i: number): string => `user = 'user ${i % 50}' AND title GLOB '*${i}'`;
   const steps = Array.from({ length: 60 }, (_, i) => finish(matcher.start(compileFilter(filter(i))), 2_000_000));
-  // A fiftieth of the records are left by each; after all 50 of these it is time for a column, once.
+  // Each leaves a fiftieth of the records; after all 50 filters one column is built.
   assert.deepEqual(
     steps.flatMap((count, i) => (count > 2 ? [i] : [])),
     [50],
   );
 });
 
-test("a filter about more fields than there may be columns is decided by parsing", () => {
+test("a filter with more fields than the most columns is matched by parsing", () => {
   const fixture = fixtureOf(Array.from({ length: 200 }, (_, i) => `{"f${i % 100}":${i}}`));
   const filter = Array.from({ length: 100 }, (_, i) => `f${i} >= 100`).join(" OR ");
   assert.deepEqual(
@@ -167,7 +167,7 @@ test("a filter about more fields than there may be columns is decided by parsing
   );
 });
 
-test("fields and filters beyond what is kept are forgotten, and whoever holds a match still follows", () => {
+test("the least recently used fields and filters are evicted, and the holder of a match still follows", () => {
   const fixture = fixtureOf(Array.from({ length: 300 }, (_, i) => `{"f${i % 100}":${i}}`));
   const held = fixture.matcher.start(compileFilter("f7 > 0"));
   assert.equal(held.step(ALL_AT_ONCE), true);
@@ -181,7 +181,7 @@ test("fields and filters beyond what is kept are forgotten, and whoever holds a 
   }
 });
 
-test("a namespace that is emptied while a match is under way has no records", () => {
+test("a match of a namespace that is emptied meanwhile has no records", () => {
   const { store, matcher } = shelf(5_000);
   const match = matcher.start(compileFilter("number > 10 AND user = 'user 3'"));
   for (let i = 0; i < 20; i += 1) assert.equal(match.step(10_000), false);

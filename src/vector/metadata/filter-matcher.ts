@@ -1,35 +1,34 @@
 /**
- * Filters against all records of a namespace. What a filter let through is kept
- * for when it is asked again, and then only the records that changed since are
- * decided anew.
+ * Matches filters against all records of a namespace. The result of a filter is
+ * cached, so that a repeated filter only tests the records that changed since.
  */
 import type { Filter } from "../filter/filter.ts";
 import { ColumnSet } from "./column-set.ts";
 import { MatchSet } from "./match-set.ts";
 import type { MetadataStore } from "./metadata-store.ts";
 
-/** A filter being decided for all records, in bounded steps. */
+/** The match of a filter against all records, in bounded steps. */
 export interface FilterMatch {
   readonly filter: Filter;
   /**
-   * Does about `work` nanoseconds of work, and whatever the records cost that changed since the last step. True: `matches`
-   * is right for the records as they are now. May be called again after that, to follow what changed since.
+   * Does about `work` nanoseconds of work, plus that of the records changed since the last step. Returns true if
+   * `matches` is correct for the current records. May be called again after that, to follow later changes.
    */
   step(work: number): boolean;
   /**
-   * Bit `r & 31` of word `r >>> 5` is set: record r exists and passes. Right as of the last step that returned true, of
-   * this or of another match of the same filter: the array is shared and changes in those steps, never between turns
-   * by itself. Another array takes its place when records outgrow it, so it is read from here in each turn; a record
-   * beyond its end came later than that step.
+   * Record r exists and passes if bit `r & 31` of word `r >>> 5` is set. Correct as of the last step that returned
+   * true, of this or of another match of the same filter: the array is shared and only changes in those steps. A larger
+   * array replaces it when records outgrow it, so read it from here in each turn. Records beyond its end were added
+   * after that step.
    */
   readonly matches: Uint32Array;
-  /** How many bits are set. */
+  /** The number of set bits. */
   readonly count: number;
   /** Changes whenever a bit of `matches` does, or the array itself. */
   readonly version: number;
 }
 
-/** Results kept for one namespace; the one used least recently goes. */
+/** The most cached results of one namespace; the least recently used one is evicted. */
 const RESULTS_MAX = 32;
 const RESULT_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -44,7 +43,7 @@ export class FilterMatcher {
     this.#columns = new ColumnSet(store);
   }
 
-  /** Begins to match, or takes up what is known of the filter already. Costs nothing until it is stepped. */
+  /** Begins a match, or continues from the cached result. Costs nothing until it is stepped. */
   start(filter: Filter): FilterMatch {
     const known = this.#results.get(filter.text);
     const result = known ?? new MatchSet(filter, this.#store, this.#columns);
@@ -54,7 +53,7 @@ export class FilterMatcher {
     return result;
   }
 
-  /** Whether a record exists and passes as it is now. Parses its metadata. */
+  /** Whether a record exists and currently passes. Parses its metadata. */
   passesNow(record: number, filter: Filter): boolean {
     return this.#store.has(record) && filter.matches(this.#store.parsed(record));
   }

@@ -1,10 +1,10 @@
 /**
- * The records whose value passes, 32 at a time, from a mark for each value: the
- * innermost loops of a filter.
+ * The innermost loops of a filter: they find the records whose value passes, 32 at
+ * a time, from a mark for each value.
  */
 import { bitCount, lowestBit } from "../search/bits.ts";
 
-/** Words from `start` to before `end`, the values of their records, and which values pass. */
+/** The words from `start` to before `end`, the values of their records, and a mark for each value that passes. */
 export interface Marked {
   readonly ids: Uint32Array;
   readonly marks: Uint8Array;
@@ -22,7 +22,7 @@ export function addMarked(words: Uint32Array, { ids, marks, start, end }: Marked
   }
 }
 
-/** Clears the bits of the records whose value is not marked. Returns what that cost. */
+/** Clears the bits of the records whose value is not marked. Returns the work done. */
 export function keepMarked(words: Uint32Array, { ids, marks, start, end }: Marked): number {
   let looked = 0;
   for (let at = start; at < end; at += 1) {
@@ -45,5 +45,5 @@ export function keepMarked(words: Uint32Array, { ids, marks, start, end }: Marke
   return end - start + looked;
 }
 
-/** Up to so many bits of a word are quicker one by one than all 32 in order. */
+/** Up to this many bits of a word are faster one by one than all 32 in order. */
 const FEW_BITS = 8;

@@ -1,13 +1,12 @@
 /**
- * The records that one filter lets through, and what is needed to keep them
- * current.
+ * The records that pass one filter, and the state needed to keep them current.
  *
- * (1) `#position` is where in the log the bits have followed: a record that has
- *     not changed after it has the right bit.
- * (2) A few changed records are decided one by one, and their bits set in place.
- *     When there are many, or the log does not reach back to `#position`, all
- *     records are decided anew into another array, which takes the place of the
- *     old one when it is whole.
+ * (1) `#position` is the position of the log up to which the bits are correct: a
+ *     record that has not changed after it has the correct bit.
+ * (2) A few changed records are tested one by one, and their bits set in place.
+ *     If there are many, or the log does not reach back to `#position`, all
+ *     records are tested again into another array, which replaces the old one
+ *     when it is complete.
  */
 
 import type { FieldPath } from "../filter/field-path.ts";
@@ -18,7 +17,7 @@ import { canUseColumns, Evaluation, pathsOf } from "./evaluation.ts";
 import type { MetadataStore } from "./metadata-store.ts";
 import { Slice } from "./slice.ts";
 
-/** Where columns decide all records, changed ones are decided one by one up to this many, or one of so many records. */
+/** If columns exist, changed records are tested one by one up to this number, or up to one of this many records. */
 const CHANGES_FOLLOWED_MIN = 64;
 const RECORDS_PER_CHANGE = 512;
 
@@ -31,9 +30,9 @@ export class MatchSet {
   #matches: Uint32Array = new Uint32Array(0);
   #count = 0;
   #version = 0;
-  /** Before the first evaluation there is none, which is before the log's start. */
+  /** -1 before the first evaluation, which is before the log's start. */
   #position = -1;
-  /** Where the log ended at the last step, if that step did not come to the end. */
+  /** The end of the log at the last step, if that step did not finish. */
   #seenEnd: number | undefined;
   #evaluation: Evaluation | undefined;
 
@@ -66,7 +65,7 @@ export class MatchSet {
     return isDone;
   }
 
-  /** Decides all records if that is due. True: done, or not due. */
+  /** Tests all records if that is due. Returns true if done or not due. */
   #evaluate(): boolean {
     if (this.#evaluation === undefined && !this.#isFarBehind()) return true;
     if (this.#evaluation === undefined || this.#evaluation.position < this.#store.log.start)
@@ -89,12 +88,12 @@ export class MatchSet {
     return changeCount > limit || canUseColumns(this.#paths, this.#columns);
   }
 
-  /** Decides the records that changed since. True: the bits are right as of now. */
+  /** Tests the records that changed since. Returns true if the bits are up to date. */
   #follow(): boolean {
     const { log, limit } = this.#store;
     const wordCount = wordCountOf(limit);
     if (this.#matches.length < wordCount) {
-      // Room for as many again as an eighth, so that not every new record moves all bits.
+      // With room for an eighth more, so that not every new record copies all bits.
       this.#matches = widened(this.#matches, wordCount + (wordCount >>> 3) + 1);
       this.#version += 1;
     }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MetadataLog } from "./metadata-log.ts";
 
-test("nothing is kept before somebody asks", () => {
+test("stores nothing before the first follower", () => {
   const log = new MetadataLog();
   log.append(5, 10);
   assert.equal(log.start, log.end);
@@ -15,7 +15,7 @@ test("nothing is kept before somebody asks", () => {
   assert.deepEqual([log.at(position), log.at(position + 1)], [7, 8]);
 });
 
-test("at least as many changes are kept as there are records, and the oldest go", () => {
+test("stores at least as many changes as there are records, and drops the oldest", () => {
   const log = new MetadataLog();
   log.keep();
   for (let record = 0; record < 5_000; record += 1) log.append(record, 3_000);
@@ -29,7 +29,7 @@ test("at least as many changes are kept as there are records, and the oldest go"
   assert.equal(small.end - small.start, 1_024);
 });
 
-test("to forget puts every follower behind the start", () => {
+test("forget puts every follower before the start", () => {
   const log = new MetadataLog();
   log.keep();
   log.append(1, 1);

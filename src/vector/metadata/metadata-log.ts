@@ -1,27 +1,27 @@
 /**
- * Which records' metadata changed, in order. Whatever is derived from metadata
- * (columns, results of filters) holds the position up to which it has followed,
- * and does the rest when it is asked next.
+ * The records whose metadata changed, in order. Data derived from metadata
+ * (columns, results of filters) has the position up to which it has followed, and
+ * follows the rest when it is next used.
  *
  *     start ≤ position of a follower ≤ end
  *
- * Nobody is known here: a follower whose position lies before `start` was away
- * for too long and begins anew. That is also how everything is told to forget.
+ * The log does not know its followers: one whose position is before `start` has
+ * missed changes and starts over. A reset of all followers works the same way.
  */
 
-/** A record that changed twice stands here twice. The follower sees its present state both times. */
+/** A record that changed twice is in the log twice. The follower sees its current state both times. */
 export class MetadataLog {
-  /** Its length is a power of two, or 0 while nothing is kept. Position p is at p modulo the length. */
+  /** Its length is a power of two, or 0 while nothing is stored. Position p is at p modulo the length. */
   #records = new Uint32Array(0);
   #start = 0;
   #end = 0;
 
-  /** The first position that is still known. */
+  /** The first position that is still stored. */
   get start(): number {
     return this.#start;
   }
 
-  /** Behind the last change. Only ever grows. */
+  /** The position after the last change. It only grows. */
   get end(): number {
     return this.#end;
   }
@@ -31,12 +31,12 @@ export class MetadataLog {
     return this.#records[position & (this.#records.length - 1)] as number;
   }
 
-  /** From now on changes are kept. Before, no follower has a position. */
+  /** Starts to store changes. Before that, no follower has a position. */
   keep(): void {
     if (this.#records.length === 0) this.#records = new Uint32Array(LENGTH_MIN);
   }
 
-  /** Notes a change. Keeps at least as many as there are records: to begin anew is then as quick as to follow. */
+  /** Notes a change. Stores at least as many as there are records: with more, starting over is as fast as following. */
   append(record: number, recordCount: number): void {
     const { length } = this.#records;
     if (length === 0) {
@@ -52,7 +52,7 @@ export class MetadataLog {
     this.#end += 1;
   }
 
-  /** Forgets all changes, and is not kept until somebody asks again: every follower begins anew. */
+  /** Drops all changes and stores none until the next follower, so that every follower starts over. */
   forget(): void {
     this.#records = new Uint32Array(0);
     this.#end += 1;

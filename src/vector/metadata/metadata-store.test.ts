@@ -1,9 +1,9 @@
-/** The metadata of a namespace: which records exist, their texts, and what counts as a change. */
+/** The metadata of a namespace: existing records, their texts, and changes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MetadataStore } from "./metadata-store.ts";
 
-test("a record exists from set to remove, with metadata or without", () => {
+test("a record exists from set to remove, with or without metadata", () => {
   const store = new MetadataStore();
   store.set(3, '{"a":1}');
   store.set(70, undefined);
@@ -37,7 +37,7 @@ test("bytes are counted in UTF-8", () => {
   assert.equal(store.byteCount, 0);
 });
 
-test("truncate leaves the records below a number, clear leaves none", () => {
+test("truncate removes the records from a number on, clear removes all", () => {
   const store = new MetadataStore();
   for (let record = 0; record < 100; record += 1) store.set(record, '{"a":1}');
   store.truncate(40);
@@ -53,7 +53,7 @@ test("truncate leaves the records below a number, clear leaves none", () => {
   assert.equal(store.byteCount, 0);
 });
 
-test("to set what is there already is no change", () => {
+test("setting the same metadata again is not a change", () => {
   const store = new MetadataStore();
   store.set(0, '{"a":1}');
   store.set(1, undefined);

@@ -1,10 +1,10 @@
 /**
- * The metadata of one namespace by record number, as the texts that it came in.
+ * The metadata of one namespace by record number, as the original texts.
  *
- * (1) A record exists from `set` to `remove`. One without metadata exists too:
- *     it passes HAS NOT FIELD, and a record that does not exist passes nothing.
- * (2) Texts are parsed when a filter asks, not when they come.
- * (3) Every change of what a filter could see is noted in `log`.
+ * (1) A record exists from `set` to `remove`, even without metadata: then it
+ *     passes HAS NOT FIELD. A record that does not exist passes nothing.
+ * (2) Texts are parsed when a filter needs them, not when they are set.
+ * (3) Every change that a filter could see is noted in `log`.
  */
 
 import { type Json, parseMetadata } from "../filter/json.ts";
@@ -13,27 +13,27 @@ import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {
   readonly log = new MetadataLog();
-  /** As long as the highest number that ever existed since the last `truncate`. */
+  /** As long as the highest number that existed since the last `truncate`. */
   readonly #texts: (string | undefined)[] = [];
   #present: Uint32Array = new Uint32Array(0);
   #byteCount = 0;
 
-  /** Behind the highest record number that may exist. */
+  /** One above the highest record number that may exist. */
   get limit(): number {
     return this.#texts.length;
   }
 
-  /** Of all texts, in UTF-8. */
+  /** The bytes of all texts, in UTF-8. */
   get byteCount(): number {
     return this.#byteCount;
   }
 
-  /** Which records exist. Live: changes with the records, and is replaced when it must grow. */
+  /** The bits of existing records. The array is live, and is replaced when it must grow. */
   get present(): Uint32Array {
     return this.#present;
   }
 
-  /** The record exists, with this metadata: compact JSON of an object, or undefined for none. */
+  /** Sets the metadata of a record: compact JSON of an object, or undefined for none. */
   set(record: number, text: string | undefined): void {
     if (record >= this.limit) this.#grow(record + 1);
     const before = this.#texts[record];
@@ -43,7 +43,7 @@ export class MetadataStore {
     this.log.append(record, this.limit);
   }
 
-  /** The record does not exist any more. */
+  /** Removes a record. */
   remove(record: number): void {
     if (!hasBit(this.#present, record)) return;
     this.#replace(record, undefined);
@@ -55,25 +55,25 @@ export class MetadataStore {
     return hasBit(this.#present, record);
   }
 
-  /** Undefined for a record without metadata, and for one that does not exist. */
+  /** Undefined for a record without metadata, or one that does not exist. */
   text(record: number): string | undefined {
     return this.#texts[record];
   }
 
-  /** The parsed metadata, or undefined when there is none. Parsed anew at each call. */
+  /** The parsed metadata, or undefined if there is none. Each call parses it again. */
   parsed(record: number): Json | undefined {
     const text = this.#texts[record];
     return text === undefined ? undefined : parseMetadata(text);
   }
 
-  /** Only the records below `count` still exist. */
+  /** Removes the records from `count` on. */
   truncate(count: number): void {
     if (count === 0) this.clear();
     for (let record = count; record < this.limit; record += 1) this.remove(record);
     if (count < this.limit) this.#texts.length = count;
   }
 
-  /** No record exists any more. */
+  /** Removes all records. */
   clear(): void {
     this.#texts.length = 0;
     this.#present = new Uint32Array(0);
@@ -89,7 +89,7 @@ export class MetadataStore {
   }
 
   #grow(limit: number): void {
-    // One after the other: a gap would make V8 turn the array into a hash table.
+    // Without gaps: a gap would make V8 turn the array into a hash table.
     while (this.#texts.length < limit) this.#texts.push(undefined);
     const wordCount = wordCountOf(limit);
     if (this.#present.length < wordCount) this.#present = widened(this.#present, Math.max(32, 2 * wordCount));

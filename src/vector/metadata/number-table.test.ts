@@ -1,10 +1,10 @@
-/** Ids of numbers, against a Map. */
+/** Ids of numbers, compared with a Map. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { NumberTable } from "./number-table.ts";
 
-test("numbers are found by what they are, through growth and removal", () => {
+test("finds numbers during growth and removal", () => {
   const random = seededRandom(7);
   const table = new NumberTable();
   const numbers = new Float64Array(40_000).fill(Number.NaN);
@@ -34,7 +34,7 @@ test("numbers are found by what they are, through growth and removal", () => {
   }
 });
 
-test("numbers that are not finite are numbers", () => {
+test("stores numbers that are not finite", () => {
   const table = new NumberTable();
   const numbers = Float64Array.of(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0);
   for (const id of [1, 2, 3]) table.add(id, numbers);

@@ -1,17 +1,17 @@
 /**
  * Ids of numbers: a hash table of doubles that takes 6 to 11 bytes for each
- * beside the number itself. A `Map` takes about 50, and a field of times or
- * prices has as many values as there are records. It grows by splitting one
- * segment of many, so that no single number has to wait for all the others.
+ * number besides the number itself. A `Map` takes about 50, and a field of times
+ * or prices has as many values as there are records. The table grows by splitting
+ * one of many segments, so that no insertion waits for all numbers to move.
  *
  * (1) A slot holds the id of a number, or 0. The number of id i is `numbers[i]`,
- *     which belongs to whoever owns the table.
- * (2) Between a number's home slot and its slot none is empty. Removing moves
- *     later ones back instead of leaving a mark.
- * (3) A segment of depth d stands in the 2^(D-d) places of the directory, of
- *     2^D, that begin with the same d bits: those of the hashes of its numbers.
+ *     which belongs to the owner of the table.
+ * (2) No slot between a number's home slot and its slot is empty. Removing a
+ *     number moves later ones back instead of leaving a mark.
+ * (3) A segment of depth d is in the 2^(D-d) entries of the directory, of 2^D,
+ *     that begin with the same d bits: those of the hashes of its numbers.
  *
- * The hash is seeded: whoever chooses the numbers does not choose the slots.
+ * The hash is seeded, so chosen numbers do not determine the slots.
  */
 import { secretBytes } from "../../kernel/random.ts";
 
@@ -23,9 +23,9 @@ interface Segment {
 }
 
 const SLOTS_MIN = 16;
-/** A full segment of so many slots is split, which takes about 0.1 ms. */
+/** A full segment of this many slots is split, which takes about 0.1 ms. */
 const SLOTS_MAX = 4_096;
-/** Beyond it a segment grows: so deep only more than a hundred million numbers are. */
+/** Beyond this depth a segment grows: only more than a hundred million numbers need it. */
 const DEPTH_MAX = 16;
 
 const hashSeed = secretBytes(4).readInt32LE(0);
@@ -128,7 +128,7 @@ function place(segment: Segment, id: number, hash: number): void {
 
 /** The first bits of a hash, as a number. */
 function leading(hash: number, bitCount: number): number {
-  // In two steps, because a shift by 32 is none.
+  // In two steps, because a shift by 32 does nothing.
   return (hash >>> 1) >>> (31 - bitCount);
 }
 

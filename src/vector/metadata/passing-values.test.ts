@@ -1,4 +1,4 @@
-/** What operators say about themselves is what their tests do. */
+/** The properties of operators agree with their tests. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileFilter } from "../filter/filter.ts";
@@ -13,7 +13,7 @@ const values: readonly Json[] = [
 ];
 const operands = ["0", "1", "2.5", "-1", "1e21", "true", "false", "''", "'a'", "'1'", "'z'"];
 
-test("an operator with `equality` or `side` passes the values that these say, and no others", () => {
+test("`equality` and `side` of an operator state exactly the values that pass", () => {
   const dictionary = new ValueDictionary();
   const ids = values.map((value) => dictionary.idOf(value));
   let compared = 0;

@@ -1,7 +1,7 @@
 /**
- * Which values of a column pass a condition. What an operator's row says about
- * itself (that it asks for equality, or for one side of a bound) is used to find
- * them without testing each; otherwise the operator's own test decides.
+ * Finds the values of a column that pass a condition. If an operator's row has
+ * `equality` or `side`, they are found without testing each value; otherwise the
+ * operator's own test decides.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Scalar } from "../filter/json.ts";
@@ -28,7 +28,7 @@ export function deciderOf({ operator, operands }: Condition, dictionary: ValueDi
   };
 }
 
-/** The ids that pass a condition which only fields equal to its operands pass; undefined for another condition. */
+/** The ids that pass a condition of equality; undefined for other conditions. */
 export function equalIds(
   condition: Pick<Condition, "operator" | "operands">,
   dictionary: ValueDictionary,
@@ -39,7 +39,7 @@ export function equalIds(
   return [...ids];
 }
 
-/** Values from `start` to before `end`, and what side of `bound` passes. */
+/** The values from `start` to before `end`, and the side of `bound` that passes. */
 export interface Sided {
   readonly numbers: Float64Array;
   readonly side: NonNullable<Operator["side"]>;
@@ -48,7 +48,7 @@ export interface Sided {
   readonly end: number;
 }
 
-/** Marks the numbers on one side of a bound. NaN, which stands for what is no number, is on neither. */
+/** Marks the numbers on one side of a bound. NaN, which replaces other values, is on neither side. */
 export function markSide(marks: Uint8Array, { numbers, side, bound, start, end }: Sided): void {
   const last = Math.min(end, numbers.length);
   switch (side) {

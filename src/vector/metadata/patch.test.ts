@@ -1,4 +1,4 @@
-/** Metadata patches: RFC 7396 with its own examples, and names that mean something to JavaScript. */
+/** Metadata patches: the examples of RFC 7396, and names with a meaning in JavaScript. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { METADATA_DEPTH_MAX } from "../limits.ts";
@@ -18,11 +18,11 @@ const examples: readonly (readonly [target: string, patch: string, result: strin
   ["{}", '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
 ];
 
-test("B.update.patch: a metadata patch does what the examples of RFC 7396 say", () => {
+test("B.update.patch: a metadata patch agrees with the examples of RFC 7396", () => {
   for (const [target, patch, result] of examples) assert.equal(mergePatch(target, patch), result, `${target} ${patch}`);
 });
 
-test("B.update.patch: numbers keep their spelling, those that stay as those that come", () => {
+test("B.update.patch: existing and new numbers keep their spelling", () => {
   const rows: [string | undefined, string, string][] = [
     [
       '{"a":1.0,"b":9007199254740993}',

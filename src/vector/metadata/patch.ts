@@ -1,11 +1,11 @@
 /**
- * JSON Merge Patch (RFC 7396) on metadata: a member of the patch takes the
- * place of the one there, null takes it away, and objects are merged member by
- * member. Members that were there keep their order; new ones follow in the
- * order of the patch.
+ * JSON Merge Patch (RFC 7396) on metadata: a member of the patch replaces the
+ * existing one, null removes it, and objects are merged member by member.
+ * Existing members keep their order; new ones follow in the order of the patch.
  *
- * Numbers keep their spelling on both sides. Names are data: the objects written here have no prototype, so `__proto__` is
- * a member like any other (threats A-11, B-08).
+ * Numbers keep their spelling on both sides. Names are data: the objects written
+ * here have no prototype, so `__proto__` is an ordinary member (threats A-11,
+ * B-08).
  */
 import { assert } from "../../kernel/assert.ts";
 import { isSpelledNumber, parseSpelled } from "../../kernel/json/spelling.ts";
@@ -24,7 +24,7 @@ export function mergePatch(target: string | undefined, patch: string): string {
   return JSON.stringify(merged(before, changes, 1));
 }
 
-/** `depth` is that of `changes`: 1 for the outermost object. */
+/** `depth` is the depth of `changes`: 1 for the outermost object. */
 function merged(before: unknown, changes: Members, depth: number): Members {
   assert(depth <= METADATA_DEPTH_MAX, "the depth of a patch was checked when it came in");
   const after: Members = Object.assign(Object.create(null), isObject(before) ? before : undefined);

@@ -1,6 +1,6 @@
 /**
- * How much may still be done before the event loop gets its turn. Counted in
- * about nanoseconds; the prices are those of a plain two-core machine.
+ * The remaining work before the event loop gets its turn, in approximate
+ * nanoseconds; the costs were measured on a plain two-core machine.
  */
 import { filterWork } from "../filter/work.ts";
 
@@ -8,8 +8,8 @@ export class Slice {
   /** Nanoseconds. Below zero after a piece of work that could not be split. */
   left = 0;
   /**
-   * Changed records that a follower of the log takes even when nothing is left: as many as came since the last slice,
-   * or a follower would never arrive while many are written. It costs less than writing them did.
+   * Changed records that a follower of the log reads even if no work is left: as many as were added since the last
+   * slice, or a follower would never reach the end during many writes. It costs less than writing them did.
    */
   owedCount = 0;
   #stepsSeen = 0;
@@ -21,7 +21,7 @@ export class Slice {
     this.#stepsSeen = filterWork.steps;
   }
 
-  /** Takes off what filters have looked at since the last call: a nanosecond for each character or element. */
+  /** Subtracts the work of filters since the last call: a nanosecond for each character or element. */
   takeFilterWork(): void {
     this.left -= filterWork.steps - this.#stepsSeen;
     this.#stepsSeen = filterWork.steps;
@@ -32,7 +32,7 @@ export class Slice {
   }
 }
 
-/** Of a slice, so that one which comes late is no long one. */
+/** The bound of a slice, so that a late slice is not long. */
 const OWED_MAX = 2_048;
 
 const SKIP_COST = 10;

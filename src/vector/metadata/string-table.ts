@@ -1,12 +1,12 @@
 /**
- * Ids of strings. One `Map` while they are few; many ones when they are many,
- * because a `Map` of a million entries takes a tenth of a second to grow.
+ * Ids of strings. A few strings are in one `Map`, many in many, because a `Map`
+ * of a million entries takes a tenth of a second to grow.
  */
 
-/** Strings of one map before it is divided, and the number of maps then; a power of two. */
+/** The strings of one map before it is divided, and the number of maps then; a power of two. */
 const UNDIVIDED_MAX = 1_024;
 const SHARDS = 64;
-/** Characters from the end that decide to which map a string belongs. */
+/** Characters from the end that select the map of a string. */
 const CHARACTERS_READ = 8;
 
 export class StringTable {
@@ -41,7 +41,7 @@ export class StringTable {
   }
 }
 
-/** Whoever chooses strings that all come into one map has one map, as slow to grow as if it were the only one. */
+/** The map of a string. Chosen strings that all go to one map only make it as slow to grow as a single map. */
 function shardNumber(text: string): number {
   let hash = text.length;
   for (let at = Math.max(0, text.length - CHARACTERS_READ); at < text.length; at += 1)

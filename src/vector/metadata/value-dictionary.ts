@@ -2,11 +2,11 @@
  * The distinct values of one field, numbered, so that a condition is tested once
  * for each value instead of once for each record.
  *
- * (1) Two fields get one id only if no operator can tell them apart. So all
- *     objects are one value, and an array is the list of its scalars: the others
- *     are never equal to anything.
- * (2) An id is in use while a record has it. What nobody has is forgotten, and
- *     its id given to another value.
+ * (1) Two fields share an id only if no operator can distinguish them. So all
+ *     objects are one value, and an array is the list of its scalars: its other
+ *     elements are never equal to anything.
+ * (2) An id is in use while a record has it. Unused values are removed, and their
+ *     ids are assigned to other values.
  */
 import { assert } from "../../kernel/assert.ts";
 import { spelledNumber } from "../../kernel/json/spelling.ts";
@@ -22,12 +22,12 @@ const NULL = 2;
 const OBJECT = 3;
 const FALSE = 4;
 const TRUE = 5;
-/** Ids from here on are given out. */
+/** The first id that is assigned. */
 const GIVEN_FIRST = 6;
 
 const fixedValues: readonly (Json | undefined)[] = [undefined, undefined, null, Object.freeze({}), false, true];
 
-/** What V8 takes for a string, its entry in a map and its place in the list, beside its characters. */
+/** The bytes that V8 uses for a string, its map entry and its list entry, besides the characters. */
 const ENTRY_BYTES = 80;
 const ELEMENT_BYTES = 24;
 
@@ -36,10 +36,10 @@ export class ValueDictionary {
   /** By the JSON text of the array. */
   readonly #arrayIds = new StringTable();
   readonly #numberIds = new NumberTable();
-  /** Of whole numbers that float64 does not have, by their digits. */
+  /** Ids of whole numbers outside of float64, by their digits. */
   readonly #largeIds = new StringTable();
   #largeCount = 0;
-  /** By id; NaN for what is no number. Empty until the first number comes. */
+  /** By id; NaN for other values. Empty until the first number. */
   #numbers = new Float64Array(0);
   /** Strings and arrays by id. Ends after the last of them. */
   readonly #others: (Json | undefined)[] = [];
@@ -47,7 +47,7 @@ export class ValueDictionary {
   #limit = GIVEN_FIRST;
   #otherBytes = 0;
 
-  /** Behind the highest id. */
+  /** One above the highest id. */
   get limit(): number {
     return this.#limit;
   }
@@ -57,17 +57,17 @@ export class ValueDictionary {
     return this.#otherBytes + this.#numbers.byteLength + this.#numberIds.byteCount;
   }
 
-  /** The numbers by id, NaN for what is no number; ids beyond its end are of no numbers either. */
+  /** The numbers by id, NaN for other values; ids beyond its end are other values too. */
   get numbers(): Float64Array {
     return this.#numbers;
   }
 
-  /** Whether a value is a number that is not among `numbers`. */
+  /** Whether any value is a number that is not in `numbers`. */
   get hasLargeNumbers(): boolean {
     return this.#largeCount > 0;
   }
 
-  /** The value of an id; undefined for ABSENT, MISSING and an id that is not in use. */
+  /** The value of an id; undefined for ABSENT, MISSING and unused ids. */
   value(id: number): Json | undefined {
     if (id < GIVEN_FIRST) return fixedValues[id];
     const number = this.#numbers[id];
@@ -75,7 +75,7 @@ export class ValueDictionary {
     return this.#others[id];
   }
 
-  /** The id of a field of a record that exists; a new value gets one. */
+  /** The id of a field's value in an existing record; a new value gets a new id. */
   idOf(field: Json | undefined): number {
     if (field === undefined) return MISSING;
     if (typeof field === "string") return this.#stringIds.find(field) ?? this.#add(this.#stringIds, field, field);
@@ -86,7 +86,7 @@ export class ValueDictionary {
     return isArray(field) ? this.#idOfArray(field) : OBJECT;
   }
 
-  /** The ids of all values that are equal to an operand, as `=` sees it: at most two. */
+  /** The ids of all values that are equal to an operand according to `=`: at most two. */
   idsLike(operand: Scalar): readonly number[] {
     if (typeof operand === "string") return given(this.#stringIds.find(operand));
     if (typeof operand === "bigint") return this.#idsLikeLarge(operand);
@@ -95,11 +95,11 @@ export class ValueDictionary {
     return number === 1 ? [...ids, TRUE] : number === 0 ? [...ids, FALSE] : ids;
   }
 
-  /** No record has this id any more. */
+  /** Releases an id that no record has any more. */
   release(id: number): void {
     if (id < GIVEN_FIRST) return;
     const value = this.value(id);
-    assert(value !== undefined, "an id that is released was in use");
+    assert(value !== undefined, "a released id was in use");
     if (typeof value === "number") {
       this.#numberIds.remove(id, this.#numbers);
       this.#numbers[id] = Number.NaN;
@@ -132,7 +132,7 @@ export class ValueDictionary {
   #idsLikeLarge(operand: bigint): readonly number[] {
     const ids = given(this.#largeIds.find(String(operand)));
     const number = Number(operand);
-    // A value that JSON.parse made has the other form.
+    // Values from JSON.parse have the other form.
     return BigInt(number) === operand ? [...ids, ...given(this.#numberIds.find(number, this.#numbers))] : ids;
   }
 
@@ -144,7 +144,7 @@ export class ValueDictionary {
     return this.#add(this.#largeIds, key, field);
   }
 
-  /** The key of a value that is no number of float64, and the table it is in. */
+  /** The key of a value that is not a float64, and its table. */
   #entryOf(value: Json): readonly [key: string, ids: StringTable] {
     if (typeof value === "string") return [value, this.#stringIds];
     if (typeof value === "bigint") return [String(value), this.#largeIds];
@@ -161,7 +161,7 @@ export class ValueDictionary {
   #add(ids: StringTable, key: string, value: Json): number {
     const id = this.#nextId();
     ids.add(key, id);
-    // One after the other: a gap would make V8 turn the array into a hash table.
+    // Without gaps: a gap would make V8 turn the array into a hash table.
     while (this.#others.length <= id) this.#others.push(undefined);
     this.#others[id] = value;
     this.#otherBytes += otherBytes(key, value);
@@ -176,7 +176,7 @@ export class ValueDictionary {
   }
 }
 
-/** One text for all infinite numbers, which no filter can ask for. */
+/** The key of an array. All infinite numbers have one text, because no filter can name them. */
 function keyOf(scalars: Json): string {
   if (!isArray(scalars) || !scalars.some(isLarge)) return JSON.stringify(scalars);
   return JSON.stringify(scalars.map((value) => (isLarge(value) ? spelledNumber(String(value)) : value)));

@@ -1,16 +1,16 @@
 /**
- * One shared memory with the kernel of this thread over it. Its first chunk is
- * the thread's scratch; blocks of rows lie after it.
+ * One shared memory with the kernel of this thread. Its first chunk is the
+ * thread's scratch; blocks of rows follow.
  *
  *     0          | nothing                                               |
  *     64         | the query, padded: 256 KiB at most                    |
  *     LIST       | rows in a block, u32 each: BATCH_ROWS at most         |
  *     OUT        | row in a block u32, rank f32: BATCH_ROWS at most      |
- *     CODED      | the query as `coded-query.ts` makes it                |
+ *     CODED      | the coded query (`coded-query.ts`)                    |
  *     1 MiB      | chunks of blocks (row-memory.ts)                      |
  *
- * Another thread that reads the rows of this memory needs a scratch of its own:
- * the kernel is told every address.
+ * Another thread that reads the rows of this memory needs its own scratch: all
+ * addresses are arguments of the kernel.
  */
 
 import { assert } from "../../kernel/assert.ts";
@@ -20,7 +20,7 @@ import { CODED_FACTS_BYTES, CODED_QUERY_BYTES_MAX, type CodedQuery } from "./cod
 import type { PreparedQuery } from "./prepared-query.ts";
 import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
 
-/** Rows that the kernel is given in one call at most. */
+/** The most rows of one kernel call. */
 export const BATCH_ROWS = 4_096;
 
 export const CHUNK_BYTES = 1_048_576;
@@ -34,13 +34,13 @@ const SCRATCH_END = CODED_QUERY_ADDRESS + CODED_QUERY_BYTES_MAX;
 export class Arena {
   readonly memory: SharedMemory;
   readonly kernel: RowKernel;
-  /** The whole memory as float32 and as u32; others after each growth. */
+  /** The whole memory as float32 and as u32; replaced after each growth. */
   floats: Float32Array;
   words: Uint32Array;
   #query: PreparedQuery | undefined;
   #codedQuery: CodedQuery | undefined;
 
-  /** Throws a RangeError when the machine gives no memory. */
+  /** Throws a RangeError if there is no memory. */
   constructor(bytesMax: number) {
     assert(SCRATCH_END <= CHUNK_BYTES, "the scratch is one chunk");
     this.memory = makeSharedMemory({ initial: CHUNK_BYTES / PAGE_BYTES, maximum: bytesMax / PAGE_BYTES });
@@ -53,7 +53,7 @@ export class Arena {
     return this.floats.byteLength;
   }
 
-  /** The address of a new chunk of zeros. Throws a RangeError when there is no more memory. */
+  /** Returns the address of a new chunk of zeros. Throws a RangeError if there is no more memory. */
   addChunk(): number {
     const address = this.bytes;
     this.memory.grow(CHUNK_BYTES / PAGE_BYTES);
@@ -62,14 +62,14 @@ export class Arena {
     return address;
   }
 
-  /** Puts a query into the scratch, unless it is the one that is there. */
+  /** Copies a query into the scratch, unless it is already there. */
   load(query: PreparedQuery): void {
     if (this.#query === query) return;
     this.floats.set(query.padded, QUERY_ADDRESS / 4);
     this.#query = query;
   }
 
-  /** Puts the code of a query into the scratch, unless it is the one that is there. */
+  /** Copies the code of a query into the scratch, unless it is already there. */
   loadCoded(query: CodedQuery): void {
     if (this.#codedQuery === query) return;
     const { buffer } = this.memory;
@@ -78,7 +78,7 @@ export class Arena {
     this.#codedQuery = query;
   }
 
-  /** Of a vector that is in no row, by the sums of the kernel. */
+  /** The squared length of a vector that is not in a row, by the sums of the kernel. */
   squaredLength(values: Float32Array): number {
     const rowBytes = rowBytesOf(values.length);
     const start = QUERY_ADDRESS / 4;

@@ -1,12 +1,12 @@
-/** A query as `assembly/row-codes.ts` compares it with the codes of rows, by bounds that hold for what float32 sums find. */
+/** The code of a query, for bounds that hold for float32 sums; `assembly/row-codes.ts` compares it with rows. */
 import { DIMENSION_MAX } from "../index/definition.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { codeBytesOf } from "./row-kernel.ts";
 
 export interface CodedQuery {
-  /** Lies at the start of the kernel's query: step, rest, length, slack. */
+  /** The start of the kernel's query: step, rest, length, slack. */
   readonly facts: Float64Array;
-  /** The values in steps, and zeros. */
+  /** The values in steps, padded with zeros. */
   readonly code: Int16Array;
 }
 
@@ -14,22 +14,22 @@ export const CODED_FACTS_BYTES = 32;
 export const CODED_QUERY_BYTES_MAX = CODED_FACTS_BYTES + 2 * codeBytesOf(DIMENSION_MAX);
 
 const ROW_CODE_MAX = 127;
-/** Outside of these squares lose more than the slack says. As in `assembly/row-codes.ts`. */
+/** Outside of these bounds, squares lose more than the slack. As in `assembly/row-codes.ts`. */
 const SQUARE_MIN = 1e-16;
 const SQUARE_MAX = 1e16;
 
-/** What a float32 operation rounds at most, relative to its result. */
+/** The largest rounding error of a float32 operation, relative to its result. */
 const UNIT = 2 ** -24;
-/** Operations in a row of the kernel's sums: one for each step of sixteen values, and those that put the lanes together. */
+/** Consecutive operations of the kernel's sums: one for each step of sixteen values, and those that add the lanes. */
 const STEP_VALUES = 16;
 const LAST_STEPS = 16;
-/** Four sums go into a rank at most; the root, the quotient and such besides. */
+/** A rank has at most four sums, a root, a quotient and the like. */
 const SUMS_PER_RANK = 4;
 const STEPS_PER_RANK = 64;
-/** Beyond what the sums of float64 here round. */
+/** More than the rounding errors of the float64 sums here. */
 const REST_FACTOR = 1.001;
 
-/** Undefined: the query is too short or too long for bounds. */
+/** Returns undefined if the query is too short or too long for bounds. */
 export function codeQuery({ dimension, padded }: PreparedQuery): CodedQuery | undefined {
   let square = 0;
   let largest = 0;

@@ -1,4 +1,4 @@
-/** The exact search against a plain loop that states the order of every sum. */
+/** Compares the exact search with a plain loop that defines the order of every sum. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
@@ -12,12 +12,12 @@ import { similarityRows } from "./similarity.ts";
 const { fround } = Math;
 const memory = new RowMemory();
 
-/** Four accumulators of four lanes; terms beyond the last sixteen go into the first. */
+/** Four accumulators of four lanes; terms after the last sixteen go into the first. */
 function sumOf(dimension: number, term: (i: number) => number): number {
   const sums = new Float32Array(16);
   const whole = dimension - (dimension % 16);
   for (let i = 0; i < dimension; i += 1) {
-    // Padding is part of its row: its end in sixteenths is that of the padded dimension.
+    // Padding is part of its row: the last sixteen are those of the padded dimension.
     const padded = (dimension + 3) & ~3;
     const sixteens = padded - (padded % 16);
     const lane = i < Math.max(whole, sixteens) ? i % 16 : i % 4;
@@ -83,7 +83,7 @@ function bitsOf(records: Iterable<number>, recordCount: number): Uint32Array {
   return bits;
 }
 
-/** A store with gaps, some vectors twice, and places in insertion order that are not the records' numbers. */
+/** A store with gaps, some repeated vectors, and an insertion order that differs from the records' numbers. */
 function randomStore(random: Random, { dimension, recordCount }: { dimension: number; recordCount: number }) {
   const store = new RowStore(memory, dimension);
   const vectors = new Map<number, Float32Array>();
@@ -169,7 +169,7 @@ for (const similarity of similarities) {
   });
 }
 
-test("scoring matching rows alone or within their block gives equal bits", () => {
+test("rows have the same bits whether they are scored alone or within their block", () => {
   const random = seededRandom(7);
   const { store, vectors, order } = randomStore(random, { dimension: 50, recordCount: 2_000 });
   const matches = bitsOf(
@@ -188,7 +188,7 @@ test("scoring matching rows alone or within their block gives equal bits", () =>
   store.clear();
 });
 
-test("one row scored now has the score of the search", () => {
+test("a row scored separately has the score of the search", () => {
   const random = seededRandom(8);
   const { store, order } = randomStore(random, { dimension: 77, recordCount: 300 });
   for (const similarity of similarities) {
@@ -246,7 +246,7 @@ test("searches take turns, over several arenas", () => {
   );
 });
 
-test("rows that come, change and go between slices cannot harm a search", () => {
+test("rows that are added, changed or removed between slices do not harm a search", () => {
   const store = new RowStore(memory, 64);
   store.ensure(9_999);
   for (let record = 0; record < 10_000; record += 1) store.set(record, new Float32Array(64).fill(1));

@@ -1,13 +1,14 @@
 /**
- * An exact search over the dense rows of a namespace, in slices. Rows may come,
- * change and go between slices: the search sees each as it is when it comes by.
+ * An exact search over the dense rows of a namespace, in slices. Rows may be
+ * added, changed and removed between slices: the search sees the current state of
+ * each row when it reads it.
  *
- * Where few records match, they are scored alone (gather). Otherwise blocks are
- * scored whole, and whether a row may be a hit is asked only when its rank is
- * high enough. Both ways find the same bits.
+ * If few records match, they are scored alone (gather). Otherwise blocks are
+ * scored whole, and a row is checked for a match only if its rank is high enough.
+ * Both ways give the same bits.
  *
- * Where rows have codes, those that a code proves to rank below the worst hit so
- * far are left out first (`assembly/row-codes.ts`): a code is a quarter of a row.
+ * If rows have codes, rows that a code proves to rank below the worst hit so far
+ * are skipped first (`assembly/row-codes.ts`): a code is a quarter of a row.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Similarity } from "../index/definition.ts";
@@ -19,32 +20,32 @@ import type { PreparedQuery } from "./prepared-query.ts";
 import type { RowBlock, RowStore } from "./row-store.ts";
 import { type SimilarityRow, similarityRows } from "./similarity.ts";
 
-/** Work of a row besides its multiplications. */
+/** The work of a row besides its multiplications. */
 const ROW_WORK = 16;
-/** Rows that are scored in the time of one that lies alone. bench/row-kernel.bench.ts: 2 in the cache, 4 beyond it. */
+/** Consecutive rows that take the time of a single scattered one. bench/row-kernel.bench.ts: 2 in the cache, else 4. */
 const GATHER_FACTOR = 4;
 /**
- * The same for their codes, and what a code costs of a row that is scored with its neighbours, or alone.
+ * The same for codes, and the cost of a code relative to a row that is scored with its neighbours, or alone.
  * bench/row-kernel.bench.ts
  */
 const PREFILTER_GATHER_FACTOR = 3;
 const PREFILTER_SHARE = 0.4;
 const GATHERED_PREFILTER_SHARE = 0.25;
-/** Codes of so many rows at a time at least: then what they are compared with has grown. */
+/** The least rows whose codes are compared at a time: after them the threshold has grown. */
 const PREFILTER_ROWS_MIN = 128;
 
 export interface ExactScanOptions {
   readonly query: Float32Array;
   readonly similarity: Similarity;
-  /** How many hits are wanted. */
+  /** The number of hits. */
   readonly count: number;
   /** A record's place in insertion order. */
   readonly order: (record: number) => number;
-  /** Bit r set: record r may be a hit. Records beyond its end may not. */
+  /** Record r may be a hit if bit r is set. Records beyond its end may not. */
   readonly matches?: Uint32Array | undefined;
-  /** How many bits of `matches` are set; counted when it is not told. */
+  /** The number of set bits of `matches`; counted if absent. */
   readonly matchCount?: number | undefined;
-  /** Records that may not be hits. */
+  /** Records that must not be hits. */
   readonly excluded?: ReadonlySet<number> | undefined;
 }
 
@@ -57,13 +58,13 @@ export class ExactScan {
   readonly #excluded: ReadonlySet<number> | undefined;
   readonly #gathers: boolean;
   readonly #rowWork: number;
-  /** Made when it is needed; null: codes are of no use to this query. */
+  /** Made when it is needed; null if this query cannot use codes. */
   #codedQuery: CodedQuery | null | undefined;
-  /** The first record that was not looked at. */
+  /** The first record that was not read yet. */
   #next = 0;
-  /** Rows that were looked at. */
+  /** The number of rows read. */
   #seenCount = 0;
-  /** Codes are asked when so many were: what is below the worst hit is few before. */
+  /** Codes are used after this many rows: before that, few rows are below the worst hit. */
   #prefilterFrom: number;
 
   constructor(store: RowStore, options: ExactScanOptions) {
@@ -82,8 +83,8 @@ export class ExactScan {
   }
 
   /**
-   * Goes on until the work is done, or about `macBudget` of it: a multiplication with its addition is one, a row is
-   * sixteen more, and a row that is scored alone counts four times. True when all rows were looked at.
+   * Continues until all work or about `macBudget` of it is done: a multiplication with its addition counts one, a row
+   * sixteen more, and a row that is scored alone four times that. Returns true when all rows were read.
    */
   step(macBudget: number): boolean {
     let left = macBudget;
@@ -99,12 +100,12 @@ export class ExactScan {
     }
   }
 
-  /** The best of what was looked at so far, best first. */
+  /** The best rows so far, best first. */
   hits(): Hit[] {
     return this.#hits.sorted();
   }
 
-  /** Rows that are looked at together. */
+  /** The number of rows that are read together. */
   #batchRows(block: RowBlock): number {
     return this.#prefilters(block)
       ? Math.min(BATCH_ROWS, Math.max(PREFILTER_ROWS_MIN, this.#seenCount >>> 1))
@@ -118,13 +119,13 @@ export class ExactScan {
     return this.#codedQuery !== null;
   }
 
-  /** Notes what codes left of so many rows, whose share of them would be worth it. */
+  /** Notes how many of these rows the codes left, and whether codes were worthwhile. */
   #notePrefilter(count: number, left: number, worthShare: number): void {
-    // The next try is as far away as the start.
+    // The next try comes after as many rows again.
     if (left > count * worthShare) this.#prefilterFrom = 2 * this.#seenCount;
   }
 
-  /** Scores rows of a block from the next on; the work that it was. */
+  /** Scores the next rows of a block and returns the work done. */
   #scan(block: RowBlock, rowsMax: number): number {
     const first = this.#next;
     const end = Math.min(block.end, first + rowsMax);
@@ -149,7 +150,7 @@ export class ExactScan {
     return (end - first) * this.#rowWork;
   }
 
-  /** As `#scan`, by the codes of the rows. */
+  /** As `#scan`, with the codes of the rows. */
   #scanCodes(block: RowBlock, end: number): number {
     const { arena, start } = block;
     const count = end - this.#next;
@@ -171,7 +172,7 @@ export class ExactScan {
     return count * this.#rowWork * PREFILTER_SHARE + this.#score(block, left);
   }
 
-  /** Scores the matching rows of a block from the next on; the work that it was. */
+  /** Scores the next matching rows of a block and returns the work done. */
   #gather(block: RowBlock, matches: Uint32Array, rowsMax: number): number {
     const first = this.#next;
     const count = this.#listMatches(block, matches, rowsMax);
@@ -185,7 +186,7 @@ export class ExactScan {
     return wordWork + prefilterWork + this.#score(block, left);
   }
 
-  /** Leaves in the list what codes leave: how many. */
+  /** Removes rows from the list by their codes and returns how many are left. */
   #prefilterList({ arena, codes }: RowBlock, count: number): number {
     arena.loadCoded(this.#codedQuery as CodedQuery);
     const left = arena.kernel.sift(
@@ -201,7 +202,7 @@ export class ExactScan {
     return left;
   }
 
-  /** Scores the rows of the list; the work that it was. */
+  /** Scores the rows of the list and returns the work done. */
   #score(block: RowBlock, count: number): number {
     if (count === 0) return 0;
     const { arena, start } = block;
@@ -222,7 +223,7 @@ export class ExactScan {
     return count * this.#rowWork * GATHER_FACTOR;
   }
 
-  /** Lists up to `rowsMax` matching rows of a block for the kernel and moves on after the last; how many. */
+  /** Lists up to `rowsMax` matching rows of a block for the kernel, moves past them and returns how many. */
   #listMatches({ arena, start, end }: RowBlock, matches: Uint32Array, rowsMax: number): number {
     const { words } = arena;
     let count = 0;
@@ -243,7 +244,7 @@ export class ExactScan {
     return count;
   }
 
-  /** Offers what the kernel wrote. */
+  /** Offers the rows that the kernel wrote. */
   #offer({ words, floats }: Arena, start: number, found: number): void {
     const hits = this.#hits;
     for (let i = OUT_ADDRESS / 4; i < OUT_ADDRESS / 4 + 2 * found; i += 2) {

@@ -1,6 +1,6 @@
 /**
- * Searches that leave rows out by their codes find what ranking every row finds,
- * to the last bit, for rows and queries that are hard for bounds.
+ * Searches that skip rows by their codes find the same as ranking every row, to
+ * the last bit, for rows and queries that are hard for bounds.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,28 +24,28 @@ const oneOf = (random: Random, known: readonly Float32Array[]): Float32Array =>
 
 const drawPlain: Draw = (random, length) => Float32Array.from({ length }, () => random.unit() - 0.5);
 
-/** Whole numbers: a code without a rest, from which bounds have nothing to give away. */
+/** Whole numbers, whose codes have no rest, so that the bounds are exact. */
 const drawWhole: Draw = (random, length) => Float32Array.from({ length }, () => random.below(255) - 127);
 
-/** Vectors for which a bound is wrong by a hair, or for which it says nothing. */
+/** Vectors for which a bound is very tight, or useless. */
 const hardDraws: readonly Draw[] = [
   drawPlain,
-  // Twins: equal ranks, of which only some get in.
+  // Equal rows with equal ranks, of which only some become hits.
   (random, _, known) => oneOf(random, known),
-  // One step of a float32 beside another, in one value.
+  // Another row with one value changed by one step of float32.
   (random, dimension, known) => {
     const vector = oneOf(random, known).slice();
     const at = random.below(dimension);
     vector[at] = (vector[at] ?? 0) * (1 + 2 ** -23);
     return vector;
   },
-  // The same direction, of any length: also of one whose square is near the ends of float32.
+  // The same direction with any length, even if its square is near the limits of float32.
   (random, _, known) => oneOf(random, known).map((value) => value * 10 ** (random.below(15) - 7)),
   (random, dimension) => drawPlain(random, dimension, []).map((value) => value * 1e17),
   (random, dimension) => drawPlain(random, dimension, []).map((value) => value * 1e-19),
-  // A code that is the row, without a rest.
+  // A row that equals its code, without a rest.
   (random, dimension) => drawWhole(random, dimension, []),
-  // One value that leaves no steps for the others.
+  // One value so large that all others are less than a step.
   (random, dimension) => {
     const vector = drawPlain(random, dimension, []);
     vector[random.below(dimension)] = 10 ** random.below(5);
@@ -68,7 +68,7 @@ function clamp(value: number): number {
   return Math.max(-1e17, Math.min(1e17, value));
 }
 
-/** More than what fills the blocks that have no codes. */
+/** More records than fit into the blocks without codes. */
 const sizes = [
   { dimension: 128, recordCount: 5_000 },
   { dimension: 131, recordCount: 4_500 },
@@ -94,7 +94,7 @@ function queryOf(random: Random, store: RowStore): Float32Array {
   return drawHard(random, store.dimension, [store.read(known[random.below(known.length)] ?? 0)]);
 }
 
-/** Every row that passes is ranked by itself. */
+/** Ranks every row that passes. */
 function rankAll(store: RowStore, { query, similarity, count, matches }: ExactScanOptions): Hit[] {
   const prepared = memory.prepare(query);
   const hits: Hit[] = [];
@@ -120,7 +120,7 @@ function drawMatches(random: Random, store: RowStore): Uint32Array | undefined {
 }
 
 for (const similarity of similarities) {
-  test(`${similarity}: what is found by codes is what ranking every row finds, whatever the rows`, () => {
+  test(`${similarity}: a search with codes finds the same as ranking every row`, () => {
     const seed = 20_261;
     const random = seededRandom(seed);
     for (const size of sizes) {
@@ -142,7 +142,7 @@ for (const similarity of similarities) {
     }
   });
 
-  test(`${similarity}: rows that change between slices lose none of the others`, () => {
+  test(`${similarity}: rows that change between slices do not hide others`, () => {
     const seed = 20_262;
     const random = seededRandom(seed);
     const store = hardStore(random, { dimension: 384, recordCount: 2_500 });
@@ -174,7 +174,7 @@ for (const similarity of similarities) {
   });
 }
 
-/** Pairs of a row and a query for which a bound is as good as reached. */
+/** Pairs of a row and a query for which a bound is almost reached. */
 const tightPairs: readonly ((random: Random, dimension: number) => { row: Float32Array; query: Float32Array })[] = [
   // The query goes where the code does not: all of the rest counts.
   (random, dimension) => {
@@ -194,7 +194,7 @@ const tightPairs: readonly ((random: Random, dimension: number) => { row: Float3
     const step = Math.max(...query.map(Math.abs)) / 32_767;
     return { query, row: query.map((value) => Math.sign(value / step - Math.round(value / step)) * 127) };
   },
-  // What float32 sums lose of small squares.
+  // Small squares, of which float32 sums lose much.
   (random, dimension) => {
     const row = drawWhole(random, dimension, []);
     const other = drawWhole(random, dimension, []);
@@ -212,14 +212,14 @@ const tightPairs: readonly ((random: Random, dimension: number) => { row: Float3
   (random, dimension) => ({ row: drawWhole(random, dimension, []), query: drawWhole(random, dimension, []) }),
 ];
 
-/** What steps of a 127th of the largest value leave. */
+/** The rest after steps of a 127th of the largest value. */
 function restOf(row: Float32Array): Float32Array {
   const scale = Math.max(...row.map(Math.abs)) / 127;
   return row.map((value) => value - Math.round(value / scale) * scale);
 }
 
 for (const similarity of similarities) {
-  test(`${similarity}: no row is left out by the threshold that is its rank`, () => {
+  test(`${similarity}: no row is skipped if the threshold is its rank`, () => {
     const seed = 20_263;
     const random = seededRandom(seed);
     for (const dimension of [128, 385, 2_048]) {
@@ -253,7 +253,7 @@ for (const similarity of similarities) {
   });
 }
 
-test("codes leave out nearly all rows that are no hits, and none that is", () => {
+test("codes skip nearly all rows that are not hits, and no hit", () => {
   const random = seededRandom(5);
   const store = new RowStore(memory, 384);
   store.ensure(1_299);

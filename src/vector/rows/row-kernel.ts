@@ -6,7 +6,7 @@ import { type CompiledModule, compileModule, instantiate, over, type SharedMemor
 import { rowKernelWasm } from "./row-kernel.generated.ts";
 
 export interface RowKernel {
-  /** How many rows of at least `threshold` it wrote to `out`, of the rows `start` to `end` of a block. */
+  /** Writes the rows `start` to `end` of a block that rank at least `threshold` to `out`. Returns how many. */
   scan(
     similarity: number,
     rows: number,
@@ -19,7 +19,7 @@ export interface RowKernel {
     threshold: number,
     out: number,
   ): number;
-  /** As `scan`, of the `count` rows of a block whose numbers stand at `list`. */
+  /** As `scan`, for the `count` rows of a block whose numbers are at `list`. */
   gather(
     similarity: number,
     rows: number,
@@ -36,7 +36,7 @@ export interface RowKernel {
   squaredLength(row: number, rowBytes: number): number;
   /** Writes the code of a row to `at`. */
   writeCode(row: number, rowBytes: number, squaredLength: number, at: number): void;
-  /** Leaves in a list the rows of a block that may rank at the threshold or above, by their codes: how many. */
+  /** Reduces a list to the rows that may rank at the threshold or above, by their codes. Returns how many. */
   sift(
     similarity: number,
     codes: number,
@@ -46,7 +46,7 @@ export interface RowKernel {
     query: number,
     threshold: number,
   ): number;
-  /** As `sift`, of the rows `start` to `end`: writes the list. */
+  /** As `sift`, for the rows `start` to `end`: writes the list. */
   siftRange(
     similarity: number,
     codes: number,
@@ -66,15 +66,15 @@ export function makeRowKernel(memory: SharedMemory): RowKernel {
   return instantiate<RowKernel>(compiled, over(memory));
 }
 
-/** Bytes of a row of `dimension` values, padded for the kernel. */
+/** The bytes of a row of `dimension` values, padded for the kernel. */
 export function rowBytesOf(dimension: number): number {
   return (dimension * 4 + 15) & ~15;
 }
 
-/** Bytes of the values of a code, padded for the kernel. Its facts lie in front of them. */
+/** The bytes of the values of a code, padded for the kernel. Its facts are before them. */
 export function codeBytesOf(dimension: number): number {
   return (dimension + 31) & ~31;
 }
 
-/** Scale, rest, length and square of a code. */
+/** The bytes of scale, rest, length and square of a code. */
 export const CODE_FACTS_BYTES = 16;

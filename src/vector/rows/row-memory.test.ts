@@ -6,7 +6,7 @@ import { type Block, OutOfMemory, RowMemory } from "./row-memory.ts";
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 
-test("nothing is reserved before somebody asks for a block", () => {
+test("reserves nothing before the first block", () => {
   const memory = new RowMemory();
 
   assert.equal(memory.reservedBytes, 0);
@@ -33,7 +33,7 @@ test("a chunk whose blocks are all free serves another size", () => {
   assert.equal(memory.reservedBytes, 2 * MIB);
 });
 
-test("when an arena is full the next one begins", () => {
+test("a full arena is followed by the next one", () => {
   const memory = new RowMemory({ arenaBytes: 4 * MIB });
 
   const blocks = Array.from({ length: 7 }, () => memory.allocate(MIB));
@@ -42,7 +42,7 @@ test("when an arena is full the next one begins", () => {
   assert.equal(memory.reservedBytes, 10 * MIB, "three scratches and seven chunks");
 });
 
-test("beyond its bound memory is refused, and what was there is still good", () => {
+test("memory beyond the bound is refused, and existing blocks stay valid", () => {
   const memory = new RowMemory({ bytesMax: 3 * MIB });
   const first = memory.allocate(MIB);
   memory.allocate(MIB);
@@ -56,7 +56,7 @@ test("beyond its bound memory is refused, and what was there is still good", () 
   assert.equal(memory.usedBytes, MIB + 4 * KIB);
 });
 
-test("blocks are aligned to their size and never overlap, whatever comes and goes", () => {
+test("blocks are aligned to their size and never overlap", () => {
   const seed = 4_096;
   const random = seededRandom(seed);
   const memory = new RowMemory({ arenaBytes: 8 * MIB });

@@ -3,11 +3,11 @@
  * cut into chunks of 1 MiB, each chunk into blocks of one size.
  *
  * (1) A block is a power of two from 4 KiB to 1 MiB and aligned to its size.
- * (2) A chunk with free and used blocks is in the list of its size; one whose
- *     blocks are all free belongs to no size and serves the next that needs it.
- * (3) What is given back is kept for the next: the machine gets memory back
- *     only when the process ends, so `reservedBytes` never falls.
- * (4) An allocation that is refused has changed nothing that anybody can see.
+ * (2) A chunk with free and used blocks is in the list of its size; a chunk whose
+ *     blocks are all free belongs to no size and can serve any.
+ * (3) Freed blocks are used again: memory is returned to the machine only when
+ *     the process ends, so `reservedBytes` never falls.
+ * (4) A refused allocation has no visible effect.
  */
 import { assert } from "../../kernel/assert.ts";
 import { Arena, CHUNK_BYTES } from "./arena.ts";
@@ -24,7 +24,7 @@ export interface Block {
   readonly bytes: number;
 }
 
-/** There is no more memory for rows, by the machine or by `bytesMax`. Nothing has changed. */
+/** The machine or `bytesMax` has no more memory for rows. Nothing has changed. */
 export class OutOfMemory extends Error {
   override name = "OutOfMemory";
 }
@@ -32,28 +32,28 @@ export class OutOfMemory extends Error {
 interface Chunk {
   readonly arena: Arena;
   readonly address: number;
-  /** Undefined: all of it is free. */
+  /** Undefined if all of it is free. */
   blockBytes: number | undefined;
   /** Addresses of the free blocks. */
   readonly free: number[];
-  /** In the list of its size; -1: it is in none. */
+  /** The index in the list of its size; -1 if it is in no list. */
   place: number;
 }
 
 export interface RowMemoryOptions {
-  /** What all arenas together may take; default: no bound but the machine's. */
+  /** The most bytes of all arenas together; by default only the machine's limit. */
   readonly bytesMax?: number;
-  /** Of one arena; default 1 GiB, which is also the most. A multiple of 1 MiB. */
+  /** The most bytes of one arena: a multiple of 1 MiB, by default and at most 1 GiB. */
   readonly arenaBytes?: number;
 }
 
 export class RowMemory {
   readonly #bytesMax: number;
   readonly #arenaBytes: number;
-  /** The chunks of each arena by their place after its scratch. */
+  /** The chunks of each arena by their index after its scratch. */
   readonly #chunks = new Map<Arena, Chunk[]>();
   readonly #freeChunks: Chunk[] = [];
-  /** Chunks that have a free block, by the size of their blocks. */
+  /** Chunks with a free block, by the size of their blocks. */
   readonly #chunksBySize = new Map<number, Chunk[]>();
   #firstArena: Arena | undefined;
   #lastArena: Arena | undefined;
@@ -66,17 +66,17 @@ export class RowMemory {
     this.#arenaBytes = arenaBytes;
   }
 
-  /** Of the blocks that are in use. */
+  /** The bytes of the blocks in use. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** Of all arenas, scratch included. Pages that were never written cost the machine nothing. */
+  /** The bytes of all arenas with their scratch. Pages that were never written take no memory of the machine. */
   get reservedBytes(): number {
     return this.#reservedBytes;
   }
 
-  /** A block whose bytes may be anything. Throws OutOfMemory. */
+  /** Returns a block with arbitrary contents. Throws OutOfMemory. */
   allocate(bytes: number): Block {
     assert(isBlockSize(bytes), "a block is a power of two from 4 KiB to 1 MiB");
     const chunk = this.#chunksBySize.get(bytes)?.at(-1) ?? this.#cutChunk(bytes);
@@ -89,7 +89,7 @@ export class RowMemory {
 
   release({ arena, address, bytes }: Block): void {
     const chunk = this.#chunks.get(arena)?.[Math.floor(address / CHUNK_BYTES) - 1];
-    assert(chunk?.blockBytes === bytes, "a block goes back as it was given");
+    assert(chunk?.blockBytes === bytes, "a block is freed with the size of its allocation");
     chunk.free.push(address);
     this.#usedBytes -= bytes;
     if (chunk.place < 0) this.#list(chunk, bytes);
@@ -101,7 +101,7 @@ export class RowMemory {
     this.#freeChunks.push(chunk);
   }
 
-  /** A query for stores of its dimension. Throws OutOfMemory, as `squaredLength` does. */
+  /** Prepares a query for stores of its dimension. Throws OutOfMemory, as `squaredLength` does. */
   prepare(values: Float32Array): PreparedQuery {
     const padded = new Float32Array(rowBytesOf(values.length) / Float32Array.BYTES_PER_ELEMENT);
     padded.set(values);
@@ -109,8 +109,8 @@ export class RowMemory {
   }
 
   /**
-   * A float32, of the same sums as those of rows; Infinity or NaN when they are too large for one. Throws OutOfMemory,
-   * only before anything else was allocated.
+   * The squared length as a float32, by the same sums as those of rows; Infinity or NaN if they overflow. Throws
+   * OutOfMemory only if nothing was allocated before.
    */
   squaredLength(values: Float32Array): number {
     this.#firstArena ??= this.#addArena();
@@ -120,7 +120,7 @@ export class RowMemory {
   #cutChunk(bytes: number): Chunk {
     const chunk = this.#freeChunks.pop() ?? this.#addChunk();
     chunk.blockBytes = bytes;
-    // The lowest address is given first.
+    // The lowest address is used first.
     for (let end = CHUNK_BYTES; end > 0; end -= bytes) chunk.free.push(chunk.address + end - bytes);
     this.#list(chunk, bytes);
     return chunk;
@@ -139,7 +139,7 @@ export class RowMemory {
   #unlist(chunk: Chunk, bytes: number): void {
     const listed = this.#chunksBySize.get(bytes);
     const last = listed?.pop();
-    assert(listed !== undefined && last !== undefined && chunk.place >= 0, "a chunk is unlisted from where it is");
+    assert(listed !== undefined && last !== undefined && chunk.place >= 0, "an unlisted chunk was in the list");
     if (last !== chunk) {
       listed[chunk.place] = last;
       last.place = chunk.place;
@@ -164,7 +164,7 @@ export class RowMemory {
     return arena;
   }
 
-  /** Reserves by `reserve`. Throws OutOfMemory when it would be beyond the bound or the machine refuses. Keeps (4). */
+  /** Reserves with `reserve`. Throws OutOfMemory if it exceeds the bound or the machine refuses. Keeps (4). */
   #take<Reserved>(bytes: number, reserve: () => Reserved): Reserved {
     if (this.#reservedBytes + bytes > this.#bytesMax)
       throw new OutOfMemory(`Dense rows may take ${this.#bytesMax} bytes of memory, and they do`);

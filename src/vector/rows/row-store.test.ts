@@ -20,7 +20,7 @@ test("a row is read as it was set", () => {
   assert.equal(store.count, 1);
 });
 
-test("a row that is set again is replaced, its squared length too", () => {
+test("setting a row again replaces it and its squared length", () => {
   const store = new RowStore(new RowMemory(), 2);
   store.ensure(0);
   store.set(0, Float32Array.of(1, 2));
@@ -32,7 +32,7 @@ test("a row that is set again is replaced, its squared length too", () => {
   assert.equal(store.count, 1);
 });
 
-test("a removed row is gone, and removing it again changes nothing", () => {
+test("a removed row does not exist, and removing it again changes nothing", () => {
   const store = new RowStore(new RowMemory(), 2);
   store.ensure(3);
   store.set(2, Float32Array.of(1, 2));
@@ -43,22 +43,22 @@ test("a removed row is gone, and removing it again changes nothing", () => {
 
   assert.equal(store.has(2), false);
   assert.equal(store.count, 0);
-  assert.throws(() => store.read(2), { message: "the row that is read is there" });
+  assert.throws(() => store.read(2), { message: "a row that is read exists" });
 });
 
-test("a vector whose squared length is not finite is a mistake of ours", () => {
+test("a vector whose squared length is not finite fails an assertion", () => {
   const store = new RowStore(new RowMemory(), 2);
   store.ensure(0);
 
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1e30]) {
     assert.throws(() => store.set(0, Float32Array.of(value, 1)), {
-      message: "only vectors of finite squared length get in",
+      message: "the squared length of a stored vector is finite",
     });
     assert.equal(store.has(0), false);
   }
 });
 
-test("what is read is a copy", () => {
+test("read returns a copy", () => {
   const store = new RowStore(new RowMemory(), 2);
   store.ensure(0);
   store.set(0, Float32Array.of(1, 2));
@@ -68,7 +68,7 @@ test("what is read is a copy", () => {
   assert.deepEqual(store.read(0), Float32Array.of(1, 2));
 });
 
-test("a block that was used before does not shine through in the padding", () => {
+test("the padding of a reused block is zero", () => {
   const memory = new RowMemory();
   const wide = new RowStore(memory, 64);
   wide.ensure(10);
@@ -106,7 +106,7 @@ test("rows of the largest dimension fit", () => {
   assert.equal(store.read(7)[65_535], 0.5);
 });
 
-test("truncating gives back the blocks after the last record that stays", () => {
+test("truncating frees the blocks after the last remaining record", () => {
   const memory = new RowMemory();
   const store = new RowStore(memory, 256);
   store.ensure(9_999);
@@ -126,7 +126,7 @@ test("truncating gives back the blocks after the last record that stays", () => 
   assert.equal(memory.usedBytes, bytesBefore);
 });
 
-test("clearing gives everything back, and the store goes on", () => {
+test("clearing frees everything, and the store can be used again", () => {
   const memory = new RowMemory();
   const store = new RowStore(memory, 16);
   store.ensure(1_000);
@@ -142,7 +142,7 @@ test("clearing gives everything back, and the store goes on", () => {
   assert.equal(store.squaredLength(0), 16);
 });
 
-test("where memory ends, room is refused and nothing else has changed", () => {
+test("without memory, room is refused and nothing else changes", () => {
   const memory = new RowMemory({ bytesMax: 6 * MIB });
   const store = new RowStore(memory, 256);
   store.ensure(10);

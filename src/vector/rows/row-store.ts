@@ -1,14 +1,14 @@
 /**
- * The dense rows of one namespace, by record number. A block holds rows, after
- * them their squared lengths, and, if it has the full size, their codes:
+ * The dense rows of one namespace, by record number. A block holds rows, then
+ * their squared lengths, and, if it has the full size, their codes:
  *
  *     | code | … | row, padded with zeros to 16 bytes | … | squared length f32 | … |
  *
- * (1) Blocks double from the smallest that holds a row up to 1 MiB, and stay in
- *     place: a row moves only when its namespace sets it anew.
- * (2) The squared length of a row that is not there is ABSENT; of one that is
- *     there it is the kernel's, by the same sums as a score.
- * (3) The code of a row that is there is of its values. Others may be anything.
+ * (1) Blocks double from the smallest that holds a row up to 1 MiB, and never
+ *     move: a row moves only when its namespace sets it under another number.
+ * (2) The squared length of a missing row is ABSENT; that of a present row is the
+ *     kernel's, by the same sums as a score.
+ * (3) The code of a present row matches its values. Other codes are arbitrary.
  */
 import { assert } from "../../kernel/assert.ts";
 import { DIMENSION_MAX, type Similarity } from "../index/definition.ts";
@@ -20,10 +20,10 @@ import { similarityRows } from "./similarity.ts";
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const ABSENT = -1;
-/** Codes of shorter rows would hardly be smaller than the rows. */
+/** The codes of shorter rows would hardly be smaller than the rows. */
 const CODED_DIMENSION_MIN = 128;
 
-/** A block and what it holds. Addresses are bytes in the arena. */
+/** A block and its contents. Addresses are bytes in the arena. */
 export interface RowBlock {
   readonly block: Block;
   readonly arena: Arena;
@@ -32,25 +32,25 @@ export interface RowBlock {
   readonly end: number;
   readonly rows: number;
   readonly lengths: number;
-  /** Undefined: its rows have no codes. */
+  /** Undefined if its rows have no codes. */
   readonly codes: number | undefined;
-  /** How many of its rows are there. */
+  /** The number of its present rows. */
   count: number;
 }
 
 export class RowStore {
   readonly dimension: number;
   readonly rowBytes: number;
-  /** Of a code, without its facts; 0: rows have none. */
+  /** The bytes of a code without its facts; 0 if rows have no codes. */
   readonly codeBytes: number;
   readonly memory: RowMemory;
-  /** First records of the blocks that double, and of the first one of full size. */
+  /** The first records of the blocks that double, and of the first block of full size. */
   readonly #starts: readonly number[];
   readonly #blockBytesFirst: number;
   readonly #rowsOfFullBlock: number;
   readonly #blocks: RowBlock[] = [];
   #capacity = 0;
-  /** No row is there from this record on. */
+  /** No record from this number on has a row. */
   #end = 0;
   #count = 0;
   #byteCount = 0;
@@ -70,7 +70,7 @@ export class RowStore {
     this.#rowsOfFullBlock = this.#rowsIn(BLOCK_BYTES_MAX);
   }
 
-  /** Rows that are set. */
+  /** The number of rows. */
   get count(): number {
     return this.#count;
   }
@@ -80,12 +80,12 @@ export class RowStore {
     return this.#capacity;
   }
 
-  /** Memory of all blocks. */
+  /** The memory of all blocks. */
   get byteCount(): number {
     return this.#byteCount;
   }
 
-  /** Makes space for the records 0 to `record`. Throws OutOfMemory, and nothing has changed then. */
+  /** Makes space for the records 0 to `record`. Throws OutOfMemory; then nothing has changed. */
   ensure(record: number): void {
     const blockCount = this.#blocks.length;
     try {
@@ -96,7 +96,7 @@ export class RowStore {
     }
   }
 
-  /** There must be space for it. A row that is there is replaced. */
+  /** Sets or replaces a row. There must be space for it. */
   set(record: number, vector: Float32Array): void {
     assert(vector.length === this.dimension, "a row has the dimension of its store");
     const block = this.#blockOf(record);
@@ -106,7 +106,7 @@ export class RowStore {
     floats.set(vector, start);
     for (let i = start + this.dimension; i < start + this.rowBytes / FLOAT_BYTES; i += 1) floats[i] = 0;
     const squaredLength = kernel.squaredLength(row, this.rowBytes);
-    assert(Number.isFinite(squaredLength), "only vectors of finite squared length get in");
+    assert(Number.isFinite(squaredLength), "the squared length of a stored vector is finite");
     const length = lengthIndex(block, record);
     if (floats[length] === ABSENT) {
       block.count += 1;
@@ -125,7 +125,7 @@ export class RowStore {
     return block.arena.floats[lengthIndex(block, record)] !== ABSENT;
   }
 
-  /** Of a row that is there or not. */
+  /** Removes a row, which may be missing. */
   remove(record: number): void {
     if (!this.has(record)) return;
     const block = this.#blockOf(record);
@@ -134,43 +134,43 @@ export class RowStore {
     this.#count -= 1;
   }
 
-  /** A row that is there, as it lies in memory: good until the row changes or goes. */
+  /** A view of a present row in memory, valid until the row changes or is removed. */
   look(record: number): Float32Array {
-    assert(this.has(record), "the row that is looked at is there");
+    assert(this.has(record), "a viewed row exists");
     const block = this.#blockOf(record);
     const start = this.#rowAddress(block, record) / FLOAT_BYTES;
     return block.arena.floats.subarray(start, start + this.dimension);
   }
 
-  /** A copy of a row that is there. */
+  /** A copy of a present row. */
   read(record: number): Float32Array {
     const vector = new Float32Array(this.dimension);
     this.readInto(record, vector);
     return vector;
   }
 
-  /** Copies a row that is there to the start of `target`, which has at least its dimension. */
+  /** Copies a present row to the start of `target`, which has at least its dimension. */
   readInto(record: number, target: Float32Array): void {
-    assert(this.has(record), "the row that is read is there");
+    assert(this.has(record), "a row that is read exists");
     const block = this.#blockOf(record);
     const start = this.#rowAddress(block, record) / FLOAT_BYTES;
     target.set(block.arena.floats.subarray(start, start + this.dimension));
   }
 
-  /** Of a row that is there: a float32. */
+  /** The squared length of a present row, a float32. */
   squaredLength(record: number): number {
-    assert(this.has(record), "the row whose length is asked is there");
+    assert(this.has(record), "a row with a length exists");
     const block = this.#blockOf(record);
     return block.arena.floats[lengthIndex(block, record)] as number;
   }
 
-  /** How like the query a row is that is there: a float32, which orders rows; see `similarity.ts`. */
+  /** The rank of a present row, a float32 that orders rows by similarity to the query; see `similarity.ts`. */
   rank(similarity: Similarity, query: PreparedQuery, record: number): number {
     assert(query.dimension === this.dimension, "a query has the dimension of the rows");
     const block = this.#blockOf(record);
     const { arena } = block;
     const length = arena.floats[lengthIndex(block, record)] as number;
-    assert(length !== ABSENT, "the row that is ranked is there");
+    assert(length !== ABSENT, "a ranked row exists");
     arena.load(query);
     return arena.kernel.rank(
       similarityRows[similarity].code,
@@ -182,12 +182,12 @@ export class RowStore {
     );
   }
 
-  /** The printed score of a row that is there: a float32 from 0 to 1. */
+  /** The printed score of a present row: a float32 from 0 to 1. */
   score(similarity: Similarity, query: PreparedQuery, record: number): number {
     return similarityRows[similarity].score(this.rank(similarity, query, record));
   }
 
-  /** Forgets the records from `count` on and gives back what only they needed. */
+  /** Removes the records from `count` on and frees the blocks that only they used. */
   truncate(count: number): void {
     let kept = this.#blocks.length;
     while (kept > 0 && (this.#blocks[kept - 1] as RowBlock).start >= count) kept -= 1;
@@ -195,12 +195,12 @@ export class RowStore {
     for (; this.#end > count; this.#end -= 1) this.remove(this.#end - 1);
   }
 
-  /** Forgets all records and gives back all memory. */
+  /** Removes all records and frees all memory. */
   clear(): void {
     this.#keepBlocks(0);
   }
 
-  /** The block that has space for a record; undefined when there is none. For scans. */
+  /** The block with space for a record, or undefined. For scans. */
   findBlock(record: number): RowBlock | undefined {
     return record < this.#capacity ? this.#blockOf(record) : undefined;
   }
@@ -263,7 +263,7 @@ export class RowStore {
   }
 }
 
-/** Where a record's squared length stands in its arena's floats. */
+/** The index of a record's squared length in its arena's floats. */
 function lengthIndex(block: RowBlock, record: number): number {
   return block.lengths / FLOAT_BYTES + record - block.start;
 }

@@ -1,4 +1,4 @@
-/** Scores of dense vectors (B2.cosine, B2.euclidean, B2.dot-product), by the kernel. */
+/** The kernel's scores of dense vectors (B2.cosine, B2.euclidean, B2.dot-product). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -43,7 +43,7 @@ for (const [similarity, vector, query, expected] of scores) {
   });
 }
 
-test("the rank of a dot product is the product itself, so that the score may end at 1", () => {
+test("the rank of a dot product is the product itself, although the score is at most 1", () => {
   const store = new RowStore(memory, 2);
   store.ensure(1);
   store.set(0, Float32Array.of(3, 4));
@@ -56,7 +56,7 @@ test("the rank of a dot product is the product itself, so that the score may end
   store.clear();
 });
 
-test("a vector that is asked for with itself scores exactly 1, in every dimension", () => {
+test("a query equal to a vector scores exactly 1, in every dimension", () => {
   const seed = 384;
   const random = seededRandom(seed);
   for (let round = 0; round < 4_000; round += 1) {

@@ -1,15 +1,16 @@
 /**
- * How two dense vectors are compared, one row each (B2.cosine, B2.euclidean, B2.dot-product). The
- * kernel computes a rank, a float32 that grows with likeness; what is printed
- * is the score. `assembly/row-kernel.ts` has the same three, by their code.
+ * The similarities of dense vectors, one row each (B2.cosine, B2.euclidean,
+ * B2.dot-product). The kernel computes a rank, a float32 that grows with the
+ * similarity; answers contain the score. `assembly/row-kernel.ts` has the same
+ * three, by their code.
  */
 import type { Similarity } from "../index/definition.ts";
 
 export interface SimilarityRow {
   readonly name: Similarity;
-  /** What the kernel calls it. */
+  /** Its code in the kernel. */
   readonly code: number;
-  /** A vector of length zero has no direction. */
+  /** True if vectors of length zero are refused, because they have no direction. */
   readonly refusesZeroVector: boolean;
   /** The printed score of a rank: a float32 from 0 to 1. */
   score(rank: number): number;
@@ -22,7 +23,7 @@ export const similarityRows: Readonly<Record<Similarity, SimilarityRow>> = {
   COSINE: { name: "COSINE", code: 0, refusesZeroVector: true, score: identity },
   // rank = 1 / (1 + d²)
   EUCLIDEAN: { name: "EUCLIDEAN", code: 1, refusesZeroVector: false, score: identity },
-  // rank = dot, so that vectors longer than 1 keep their order although the score ends at 1
+  // rank = dot, so that vectors longer than 1 keep their order although the score is at most 1
   DOT_PRODUCT: { name: "DOT_PRODUCT", code: 2, refusesZeroVector: false, score: scoreOfDot },
 };
 
