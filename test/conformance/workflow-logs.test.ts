@@ -74,7 +74,7 @@ test("log of runs: a wait interrupted by a cancel or a failure is shown as cance
   assert.deepEqual((await steps(to, "wfr_1"))[1], expected);
 
   const frames: Buffer[] = [];
-  // A frame is valid until the next one is asked for.
+  // A frame is valid until the next one is requested.
   for (const frame of to.harness.messaging.dump()) frames.push(Buffer.from(frame));
   to.harness.stop();
   to.harness.journal.replace(frames);
