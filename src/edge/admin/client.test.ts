@@ -1,4 +1,4 @@
-/** The client of the admin port, against servers that are made up for each test. */
+/** The client of the admin port, with a fake server for each test. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -9,7 +9,7 @@ import { localCertificates } from "../../../test/harness/local-certificates.ts";
 import { type AdminAnswer, askForBackup, askForReset } from "./client.ts";
 import type { TenantTokens } from "./routes.ts";
 
-/** Asks a server that always answers this; returns what it said and what it was asked. */
+/** Calls a server that always sends this answer; returns the answer and the received request. */
 async function ask(status: number, body: string): Promise<{ answer: AdminAnswer<TenantTokens>; asked: unknown }> {
   let asked: unknown;
   const server: Server = createServer((request, response) => {
@@ -29,7 +29,7 @@ async function ask(status: number, body: string): Promise<{ answer: AdminAnswer<
   return { answer, asked };
 }
 
-test("new tokens are asked for with the admin token, and the name is one segment of the path", async () => {
+test("requests new tokens with the admin token, and the name as one segment of the path", async () => {
   const { answer, asked } = await ask(200, '{"name":"a/b","token":"t","readOnlyToken":"r"}');
   assert.deepEqual(answer, { kind: "done", value: { name: "a/b", token: "t", readOnlyToken: "r" } });
   assert.deepEqual(asked, ["POST", "/v1/databases/a%2Fb/reset-password", "Bearer secret"]);
@@ -50,7 +50,7 @@ for (const [status, body, expected] of answers) {
   });
 }
 
-test("an admin port that speaks TLS is asked whatever name its certificate has", async () => {
+test("accepts any name in the certificate of an admin port with TLS", async () => {
   const [{ certificate, key }] = localCertificates;
   const server = createTlsServer({ cert: certificate, key }, (_request, response) => {
     response.end('{"directory":"backup-1","areas":[]}');
@@ -63,7 +63,7 @@ test("an admin port that speaks TLS is asked whatever name its certificate has",
   assert.deepEqual(answer, { kind: "done", value: { directory: "backup-1", areas: [] } });
 });
 
-test("nobody there", async () => {
+test("reports an unreachable server", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

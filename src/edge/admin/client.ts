@@ -1,6 +1,6 @@
 /**
- * What the command line asks of a server that runs: calls of its admin port.
- * The address and the token come from the data directory that both use.
+ * Calls of the admin port from the command line. The address and the token come
+ * from the data directory, which both use.
  */
 import { request as requestInClear } from "node:http";
 import { request as requestOverTls } from "node:https";
@@ -8,9 +8,9 @@ import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
 
 export type AdminAnswer<Value> =
   | { readonly kind: "done"; readonly value: Value }
-  /** The server says no, in a sentence. */
+  /** The server refuses, with a sentence. */
   | { readonly kind: "refused"; readonly status: number; readonly text: string }
-  /** Nobody is there, or somebody who is no admin port. */
+  /** No answer, or not from an admin port. */
   | { readonly kind: "unreachable"; readonly reason: string };
 
 export interface AdminCall {
@@ -19,14 +19,14 @@ export interface AdminCall {
   readonly token: string;
 }
 
-/** How long the server may be silent: it writes a file and tells an area of it. */
+/** Timeout: the server writes a file and notifies an area. */
 const SILENCE_MS_MAX = 30_000;
 /** The same for a backup: the log of messages is copied first. */
 const BACKUP_MS_MAX = 3_600_000;
-/** Far more than names and tokens take. */
+/** Far more than names and tokens need. */
 const ANSWER_CHARACTERS_MAX = 65_536;
 
-/** Gives a tenant new tokens. When this is done the old ones are refused. */
+/** Gives a tenant new tokens. The old ones are refused afterwards. */
 export function askForReset(
   call: AdminCall,
   { kind, name }: { kind: TenantKind; name: string },
@@ -37,14 +37,14 @@ export function askForReset(
   );
 }
 
-/** Has a directory made that a backup file can be made of. */
+/** Makes a directory from which a backup file can be made. */
 export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> {
   return ask(call, { method: "POST", path: "/v1/backup", silenceMsMax: BACKUP_MS_MAX }, ({ directory, areas }) =>
     typeof directory === "string" && Array.isArray(areas) ? { directory, areas } : undefined,
   );
 }
 
-/** Asks what the server has and does; what it says is for whoever asks to read. */
+/** Requests the statistics of the server, which are not checked. */
 export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Record<string, unknown>>>> {
   return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
 }
@@ -55,7 +55,7 @@ interface Question {
   readonly silenceMsMax: number;
 }
 
-/** `read` takes what it wants out of an answer, or returns undefined for one that no larder gives. */
+/** `read` extracts the value of an answer, or returns undefined if it is not an answer of larder. */
 async function ask<Value>(
   { address, token }: AdminCall,
   question: Question,
@@ -87,8 +87,8 @@ function send(
       method,
       agent: false,
       headers: { authorization: `Bearer ${token}` },
-      // The address lies in the locked data directory and is this machine's own, so what is sent does not leave it; the
-      // certificate has the name by which others know the machine.
+      // The address is in the locked data directory and is local, so no byte leaves the machine. The certificate has
+      // the machine's public name.
       ...(isEncrypted && { rejectUnauthorized: false }),
     };
     const sent = (isEncrypted ? requestOverTls : requestInClear)(url, options, (response) => {

@@ -73,7 +73,7 @@ export interface TenantTokens {
 
 /** A directory inside the data directory from which a backup file can be made. */
 export interface BackupMade {
-  /** Its name there. */
+  /** Its name in the data directory. */
   readonly directory: string;
   /** Each area with the position up to which the backup is complete. */
   readonly areas: readonly { readonly name: string; readonly position: number }[];
@@ -304,7 +304,7 @@ function tenantRoutes(kind: TenantKind) {
   ]);
 }
 
-/** The admin port as an area of its own. `tokens` holds the admin token. */
+/** The service of the admin port. `tokens` contains the admin token. */
 export function adminArea(administration: Administration, tokens: TokenTable): HttpService {
   return {
     bodyBytesMax: () => ADMIN_BODY_BYTES_MAX,

@@ -65,7 +65,7 @@ export interface StoreAreaOptions {
   readonly queryToken: boolean;
   readonly requestBytesMax: number;
   readonly replyBytesMax: number;
-  /** Times heartbeats and slow readers of event streams. */
+  /** The clock of heartbeats and slow readers of event streams. */
   readonly clock: Clock;
   /** Missing limits are those of `defaultStreamLimits`. */
   readonly streams?: Partial<StreamLimits>;
@@ -74,7 +74,7 @@ export interface StoreAreaOptions {
 interface StoreCall {
   readonly request: HttpRequest;
   readonly target: Target;
-  /** The path, decoded. */
+  /** The decoded path. */
   readonly words: Bytes[];
   readonly caller: HttpCaller;
   readonly database: Database;
@@ -430,7 +430,7 @@ function readBatch(
   return commands;
 }
 
-/** So much text is finished at a time, so that the end of a large answer is not one long unit of work. */
+/** Text is finished in parts of this size, so that the end of a large answer is not one long unit of work. */
 const FINISHED_BYTES = 64 * 1024;
 
 /** Prints replies in order. A reply that exceeds the rest of the budget becomes an error (threats A-15). */

@@ -1,4 +1,4 @@
-/** Looking messages up and cancelling them (C.messages). */
+/** Look-up and cancellation of messages (C.messages). */
 import { notFound } from "../../../messaging/mod.ts";
 import { readCount, readFilter } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";

@@ -102,7 +102,7 @@ async function deleteQueue({ door, names }: MessagingCall): Promise<MessagingAns
   return ok;
 }
 
-/** A queue that does not exist yet is created. */
+/** Creates a missing queue. */
 async function setPaused({ door, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
   const [name = ""] = names;
   checkIdentifier("queueName", name);
