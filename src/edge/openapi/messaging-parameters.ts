@@ -3,6 +3,7 @@
 import { canonicalName } from "../../kernel/header-name.ts";
 import { headerFamilies, headerRows } from "../../messaging/mod.ts";
 import { type FilterTarget, filterRows, orderNames } from "../messaging/filters/messages.ts";
+import { runLogFilterRows } from "../messaging/filters/run-logs.ts";
 import { EXACT_URL, runsFilterRows } from "../messaging/filters/runs.ts";
 import { trimBodyRow } from "../messaging/views/trim-body.ts";
 import type { Parameter } from "./operation.ts";
@@ -89,14 +90,25 @@ export function filters(target: FilterTarget): readonly Parameter[] {
   return found;
 }
 
-export const runFilters: readonly Parameter[] = [
-  ...runsFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
-  {
-    name: EXACT_URL,
-    in: "query",
-    schema: words("true", "false"),
-    description: "Whether `workflowUrl` is the whole URL",
-  },
+export const runFilters: readonly Parameter[] = runsFilterRows.map(({ name, values, meaning }) =>
+  queryList(name, values, meaning),
+);
+export const exactUrl: Parameter = {
+  name: EXACT_URL,
+  in: "query",
+  schema: words("true", "false"),
+  description: "Whether `workflowUrl` is the whole URL",
+};
+
+/** The filters of the log by run, and those of the log by message. If both have a name, the former is described. */
+export const runLogFilters: readonly Parameter[] = [
+  ...new Map(
+    [
+      ...filters("logs"),
+      ...runFilters,
+      ...runLogFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
+    ].map((parameter) => [parameter.name, parameter]),
+  ).values(),
 ];
 
 export const cursor: Parameter = {

@@ -15,6 +15,7 @@ import { type MessagingOperationId, messagingRoutes } from "../messaging/routes/
 import {
   count,
   cursor,
+  exactUrl,
   filters,
   HEADER_FAMILIES,
   messageHeaders,
@@ -22,6 +23,7 @@ import {
   overrideHeaders,
   runFilters,
   runIdHeader,
+  runLogFilters,
   scheduleHeaders,
   trimBody,
 } from "./messaging-parameters.ts";
@@ -94,7 +96,7 @@ const parametersBody = jsonBody(anyObject, {
 const runLogs = (): Described => ({
   parameters: [
     query("groupBy", words("workflowRunId"), "Lists runs with their steps instead of log entries of their messages"),
-    ...new Map([...filters("logs"), ...runFilters].map((parameter) => [parameter.name, parameter])).values(),
+    ...runLogFilters,
     count(RUN_EVENT_LIST_MAX),
     cursor,
     order,
@@ -257,6 +259,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   cancelRuns: {
     parameters: [
       ...runFilters,
+      exactUrl,
       count(RUN_CANCEL_MAX),
       query("all", words("true"), "Has no effect: without filters all runs match"),
     ],

@@ -40,11 +40,17 @@ const stepStates: readonly StepState[] = [
   { name: "STEP_CANCELED", of: [success, failed, canceled] },
 ];
 
-export const runLogFilterRows: readonly { readonly name: string; readonly meaning: string }[] = [
-  {
-    name: "state",
-    meaning: `${[...runStateNames, ...stepStates.map(({ name }) => name)].join(", ")}: the run, or one of its steps`,
-  },
+interface RunLogFilterRow {
+  readonly name: string;
+  readonly meaning: string;
+  /** The words that are its values; any text if absent. */
+  readonly values?: readonly string[];
+}
+
+const stateNames: readonly string[] = [...runStateNames, ...stepStates.map(({ name }) => name)];
+
+export const runLogFilterRows: readonly RunLogFilterRow[] = [
+  { name: "state", meaning: `${stateNames.join(", ")}: the run, or one of its steps`, values: stateNames },
   { name: "messageId", meaning: "a message of the run" },
   {
     name: "workflowRuns",
