@@ -1,7 +1,7 @@
 /**
- * A small engine that keeps no body in memory: it knows where each one lies in
- * the journal, and nothing else. A frame is a line of text, and the body behind
- * it: `put 7`, `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
+ * A small engine that holds no body in memory, only the place of each body in
+ * the journal. A frame is a line of text followed by the body: `put 7`,
+ * `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
  */
 import type { JournalLocation } from "../../src/persistence/journal/file-format.ts";
 import type { FileJournal, WrittenBatch } from "../../src/persistence/journal/journal.ts";
@@ -22,7 +22,7 @@ interface Unwritten {
 }
 
 export class BodyEngine implements SnapshotEngine {
-  /** Every body that lives; no place: it was not written yet. */
+  /** All live bodies; the place is undefined until the body is written. */
   readonly bodies = new Map<string, BodyPlace | undefined>();
   readonly #unwritten: Unwritten[] = [];
 
@@ -31,7 +31,7 @@ export class BodyEngine implements SnapshotEngine {
     const [segment = 0, offset = 0, bytes = 0] = numbers;
     if (verb === "drop") this.bodies.delete(id);
     else if (verb === "at") this.bodies.set(id, { segment, offset, bytes });
-    else if (place === undefined) throw new Error("A frame of a segment has a place");
+    else if (place === undefined) throw new Error("A segment frame must have a place");
     else {
       const { length } = frame;
       this.bodies.set(id, { segment: place.segment, offset: place.offset + bodyStart, bytes: length - bodyStart });
@@ -40,12 +40,12 @@ export class BodyEngine implements SnapshotEngine {
 
   *dump(): Iterable<Uint8Array> {
     for (const [id, place] of this.bodies) {
-      if (place === undefined) throw new Error("What was replayed was written");
+      if (place === undefined) throw new Error("A replayed body must have a place");
       yield Buffer.from(`at ${id} ${place.segment} ${place.offset} ${place.bytes}\n`);
     }
   }
 
-  /** Puts a new body, or one that lives to another place. The place that it had is good until this one is written. */
+  /** Puts a new body, or moves a live one. The old place stays valid until the new one is written. */
   put(journal: FileJournal, id: string, frame: Buffer): void {
     const position = journal.append(frame);
     const { bodyStart } = parseFrame(frame);
@@ -63,7 +63,7 @@ export class BodyEngine implements SnapshotEngine {
     for (let next = this.#unwritten[0]; next !== undefined && next.position <= batch.end; next = this.#unwritten[0]) {
       this.#unwritten.shift();
       const { id, offset, bytes } = next;
-      if (next.position <= batch.start) throw new Error("A batch was not told");
+      if (next.position <= batch.start) throw new Error("A batch was not reported");
       if (!this.bodies.has(id)) continue;
       this.bodies.set(id, { segment: batch.segment, offset: batch.offset + offset, bytes });
     }
@@ -82,7 +82,7 @@ export function dropFrame(id: string): Buffer {
   return Buffer.from(`drop ${id}\n`);
 }
 
-/** The bodies that live behind these frames. */
+/** The live bodies after these frames. */
 export function bodiesBehind(frames: readonly Buffer[]): Map<string, Buffer> {
   const bodies = new Map<string, Buffer>();
   for (const frame of frames) {

@@ -1,11 +1,11 @@
 /**
- * One life of an engine whose bodies lie in the journal, with a history that
- * follows it: bodies come, go and are moved out of segments that hold few of
- * them, snapshots are made, segments that nobody needs are removed, the disk
- * fills up, and at any boundary of a disk operation everything may stop.
+ * One life of an engine whose bodies are stored in the journal, with a history
+ * that follows it: bodies are put, dropped and moved out of segments that hold
+ * few of them, snapshots are made, unused segments are removed, the disk fills
+ * up, and everything may stop at any boundary of a disk operation.
  *
- * The history is as hasty as can be: whatever it was told is durable at once.
- * So a frame that a crash takes back after it was told would be seen.
+ * The history makes each frame durable as soon as it receives it, so a crash
+ * that takes back a frame after it was reported is noticed.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
@@ -24,11 +24,11 @@ import { SimulatedWorld } from "./world.ts";
 export const AREA = "bodies";
 export const DIRECTORY = "/bodies";
 
-/** Mistakes that an engine could make, to see that they are found. */
+/** Mistakes of an engine that the checks must find. */
 export interface BodyBug {
-  /** Which segments it gives up. */
+  /** Which segments it removes. */
   readonly mayRemove?: (segment: number) => boolean;
-  /** What it tells the history to be durable. */
+  /** What it reports to the history as durable. */
   readonly durableLocation?: (journal: FileJournal) => SyncedLocation;
 }
 
@@ -39,11 +39,11 @@ export interface BodyBackup {
 
 /** What a life begins with, and what is known when everything stops. */
 export interface BodyPast {
-  /** Everything that was appended; the position of the first one is 1. */
+  /** All appended frames; the position of the first one is 1. */
   readonly frames: readonly Buffer[];
-  /** A recovery finds at least this position. */
+  /** A recovery must find at least this position. */
   readonly promised: number;
-  /** Up to here the history has what was told. */
+  /** The history has all frames up to this position. */
   readonly historyPosition: number;
   readonly backups: readonly BodyBackup[];
 }
@@ -67,7 +67,7 @@ const SHORT_BYTES_MAX = 200;
 
 export class BodyLife {
   readonly crashes: BodyCrash[] = [];
-  /** Bodies that were read back, frames that the history was told, segments that were kept and then removed. */
+  /** Bodies read back, frames reported to the history, segments kept and then removed. */
   readonly counts = { reads: 0, followed: 0, removed: 0 };
   readonly #disk: SimulatedDisk;
   readonly #clock: VirtualClock;
@@ -132,7 +132,7 @@ export class BodyLife {
       apply: (frame, place) => engine.replay(frame, place),
       onBatchWritten: (batch) => {
         engine.written(batch);
-        // The history may ask at any time, and most is to be seen when something is on its way.
+        // The history may ask at any time, and finds most while something is under way.
         if (this.#random.below(2) === 0) this.#begin("follow", () => this.#follow());
       },
       mayRemove: this.#bug.mayRemove ?? ((segment) => this.#mayRemove(segment)),
@@ -150,7 +150,7 @@ export class BodyLife {
       frame: (payload, told, { segment }) => {
         const isNext = told === this.#historyPosition + 1;
         if (!isNext || !this.#frames[told - 1]?.equals(payload))
-          this.#world.fail(new BodyViolation(`The history was told ${told} wrongly`));
+          this.#world.fail(new BodyViolation(`The history received a wrong frame ${told}`));
         this.#historyPosition = told;
         this.#historySegment = segment;
         this.counts.followed += 1;
@@ -163,7 +163,7 @@ export class BodyLife {
   }
 
   get #open(): AreaStorage {
-    if (this.#area === undefined) throw new Error("The area is open");
+    if (this.#area === undefined) throw new Error("The area must be open");
     return this.#area;
   }
 
@@ -171,7 +171,7 @@ export class BodyLife {
     return segment < this.#historySegment && this.#engine.liveIn(segment).length === 0;
   }
 
-  /** Stops in the middle of everything, or lets all that was begun come to its end. */
+  /** Stops in the middle of the work, or lets all work finish. */
   async #finish(): Promise<void> {
     const area = this.#open;
     const mayLose = this.#random.below(2) === 0 && Number.isFinite(this.#disk.freeBytes);
@@ -189,11 +189,11 @@ export class BodyLife {
     await this.#world.until("the end of the area", () => lost !== undefined && isLeft);
     this.#promised = this.#frames.length - (lost ?? 0);
     if (this.#disk.openCount > 0 && !this.#world.isBusy("snapshot", "backup"))
-      throw new BodyViolation(`${this.#disk.openCount} files are left open`);
+      throw new BodyViolation(`${this.#disk.openCount} files are still open`);
     this.#capture("at the end");
   }
 
-  // What happens.
+  // Events.
 
   #act(): void {
     const area = this.#open;
@@ -228,7 +228,7 @@ export class BodyLife {
     this.#promise();
   }
 
-  /** Moves all bodies out of a covered segment, as an engine does where few are left. */
+  /** Moves all bodies out of a covered segment, as an engine does with nearly empty segments. */
   #clean(): void {
     const covered = this.#open.segments.filter(({ isCovered }) => isCovered);
     const segment = covered[this.#random.below(covered.length)];
@@ -264,9 +264,9 @@ export class BodyLife {
     try {
       const body = await this.#open.read(place.segment, place.offset, place.bytes);
       this.counts.reads += 1;
-      if (expected?.equals(body) !== true) throw new BodyViolation(`Body ${id} is not what was put`);
+      if (expected?.equals(body) !== true) throw new BodyViolation(`Body ${id} differs from what was put`);
     } catch (error) {
-      // It may have gone or moved while it was read.
+      // It may have been dropped or moved during the read.
       if (!(error instanceof SegmentRemoved) || this.#engine.bodies.get(id) === place) throw error;
     }
   }

@@ -1,14 +1,15 @@
 /**
- * What a start finds after a crash, compared with what was promised.
+ * Compares what a start finds after a crash with what was promised.
  *
- * (1) The position that is recovered is at least what was promised, at most what was
- *     appended, and the state is the one noted there: nothing that was promised
- *     is lost, nothing is invented, and no unit of work is there in part.
- * (2) What was recovered once is there after any power cut that follows.
- * (3) Damaged files are refused by name, or what is found is right and holds
+ * (1) The recovered position is at least what was promised, at most what was
+ *     appended, and the state is the one noted for it: nothing promised is
+ *     lost, nothing is invented, and no unit of work is there in part.
+ * (2) A recovered state survives any later power cut.
+ * (3) Damaged files are refused by name, or the state found is right and holds
  *     everything that an undamaged mark calls durable.
- * (4) A segment that is lost or emptied is missed if something durable says that
- *     it was begun: a snapshot with its number, a later segment, the high-water mark.
+ * (4) The loss of a segment, or of its contents, is noticed if something durable
+ *     says that it was begun: a snapshot with its number, a later segment, the
+ *     high-water mark.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -23,7 +24,7 @@ import { statedPosition } from "./file-map.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { differenceOf } from "./state-text.ts";
 
-/** How long the server was down: long enough for keys to be past their time. */
+/** How long the server was down: long enough for keys to expire. */
 const DOWN_MS_MAX = 5_000;
 const AGAIN_ONE_IN = 6;
 const BACKUP_ONE_IN = 4;
@@ -31,11 +32,11 @@ const FLIPS_MAX = 2;
 
 export interface Recovery {
   readonly position: number;
-  /** How old the oldest acknowledgement was that is lost, in ms; undefined if none is. */
+  /** The age of the oldest lost acknowledgement in ms; undefined if none was lost. */
   readonly lostMs: number | undefined;
 }
 
-/** How a crash is recovered from. */
+/** How to recover from a crash. */
 export interface Restart<Engine extends SnapshotEngine, State> {
   readonly subject: Subject<Engine, State>;
   readonly harness: Harness<Engine>;
@@ -56,7 +57,8 @@ export async function checkCrashState<Engine extends SnapshotEngine, State>(
   });
   const { position } = found;
   if (position < promised.kill) throw new CrashViolation(`${describe(state)}\nFound only position ${position}`);
-  if (position > end) throw new CrashViolation(`${describe(state)}\nFound position ${position}, which nobody appended`);
+  if (position > end)
+    throw new CrashViolation(`${describe(state)}\nFound position ${position}, which was never appended`);
   assertState(found, textAt(state, position, restart), describe(state));
   if (random.below(AGAIN_ONE_IN) === 0) {
     const again = await recovered(disk.afterPowerCut(random), state, restart);
@@ -70,7 +72,7 @@ export async function checkCrashState<Engine extends SnapshotEngine, State>(
   return { position, lostMs: lostAtMs === undefined ? undefined : monotonicMs - lostAtMs };
 }
 
-/** Starts a server on a backup: what belongs to the area itself is not touched by that. */
+/** Starts a server on a backup, which does not touch the files of the area itself. */
 async function checkBackup<Engine extends SnapshotEngine, State>(
   state: CrashState<State>,
   backup: Backup,
@@ -79,7 +81,7 @@ async function checkBackup<Engine extends SnapshotEngine, State>(
   const { directory, position } = backup;
   const text = `${describe(state)}\nThe backup ${directory} of position ${position}`;
   const found = await recovered(state.disk, { ...state, directory }, restart).catch((error: unknown) => {
-    throw new CrashViolation(`${text} cannot be started`, { cause: error });
+    throw new CrashViolation(`${text} does not start`, { cause: error });
   });
   if (found.position < position) throw new CrashViolation(`${text} holds only position ${found.position}`);
   assertState(found, textAt(state, found.position, restart), text);
@@ -106,7 +108,7 @@ export async function checkDamage<Engine extends SnapshotEngine, State>(
     flipped.set(path, [...(flipped.get(path) ?? []), offset]);
   }
   const text = `${[...flipped].map(([path, offsets]) => `Bits flipped in ${path} at ${offsets.join()}`).join("\n")}`;
-  // A flip may have been undone by the next one, and what marks say is read from the file before it was damaged.
+  // A later flip may undo an earlier one, and the marks are read from the undamaged file.
   const segments = paths.filter((path) => path.endsWith(".journal"));
   const floor = Math.max(0, ...segments.map((path) => statedPosition(state.disk.bytesOf(path), flipped.get(path))));
   let found: Awaited<ReturnType<typeof recovered>>;
@@ -114,7 +116,7 @@ export async function checkDamage<Engine extends SnapshotEngine, State>(
     found = await recovered(disk, state, restart);
   } catch (error) {
     if (isRefusal(error)) return true;
-    throw new CrashViolation(`${describe(state)}\n${text}\nThe start was not refused by name, it failed`, {
+    throw new CrashViolation(`${describe(state)}\n${text}\nThe start failed without a refusal by name`, {
       cause: error,
     });
   }
@@ -126,8 +128,8 @@ export async function checkDamage<Engine extends SnapshotEngine, State>(
 }
 
 /**
- * Takes a segment of what a life left away, or its contents, and starts on that. Resolves with true if the start was
- * refused. Rejects with a `CrashViolation` if (4) does not hold.
+ * Removes or empties a segment that a life left, and starts on that. Resolves with true if the start was refused.
+ * Rejects with a `CrashViolation` if (4) does not hold.
  */
 export async function checkLoss<Engine extends SnapshotEngine, State>(
   state: CrashState<State>,
@@ -150,14 +152,14 @@ export async function checkLoss<Engine extends SnapshotEngine, State>(
     found = await recovered(disk, state, restart);
   } catch (error) {
     if (isRefusal(error)) return true;
-    throw new CrashViolation(`${text}\nThe start was not refused by name, it failed`, { cause: error });
+    throw new CrashViolation(`${text}\nThe start failed without a refusal by name`, { cause: error });
   }
-  if (lost >= needed && lost <= begun) throw new CrashViolation(`${text}\nNobody missed it`);
+  if (lost >= needed && lost <= begun) throw new CrashViolation(`${text}\nThe loss was not noticed`);
   assertState(found, textAt(state, found.position, restart), text);
   return false;
 }
 
-/** True if this error names what is wrong with a data directory. */
+/** Whether this error names what is wrong with a data directory. */
 export function isRefusal(error: unknown): error is DamagedData | MissingData | NewerFormat | WrongFile {
   const kinds = [DamagedData, MissingData, NewerFormat, WrongFile];
   return kinds.some((kind) => error instanceof kind);
@@ -191,11 +193,11 @@ function textAt<Engine extends SnapshotEngine, State>(
 }
 
 function assertState(found: Found, expected: string | undefined, text: string): void {
-  if (expected === undefined) throw new CrashViolation(`${text}\nFound half a unit of work at ${found.position}`);
+  if (expected === undefined) throw new CrashViolation(`${text}\nFound part of a unit of work at ${found.position}`);
   if (found.state !== expected) {
     const difference = differenceOf(expected, found.state);
     throw new CrashViolation(
-      `${text}\nFound another state than was served at position ${found.position}\n${difference}`,
+      `${text}\nThe state at position ${found.position} differs from the served one\n${difference}`,
     );
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The model that a recovered engine is compared with: what it had to hold
- * behind each unit of work, and what clients were told.
+ * The model that a recovered engine is compared with: the state after each unit
+ * of work, and what clients were told.
  */
 
-/** States by position, the first one at 0. A position without a state lies inside a unit of work. */
+/** States by position, the first one at 0. A position inside a unit of work has no state. */
 export class History<State> {
   readonly #states: (State | undefined)[];
   #end: number;
@@ -22,13 +22,13 @@ export class History<State> {
     return this.#states[position];
   }
 
-  /** What the engine holds behind a unit of work. */
+  /** The state of the engine after a unit of work. */
   note(position: number, state: State): void {
     this.#states[position] = state;
     this.#end = Math.max(this.#end, position);
   }
 
-  /** What is left when everything behind a position was lost: what comes now has nothing to do with that. */
+  /** Drops everything after a position, as a crash did: later units are unrelated to it. */
   upTo(position: number): History<State> {
     return new History(this.#states.slice(0, position + 1));
   }
@@ -39,26 +39,26 @@ interface Told {
   readonly atMs: number;
 }
 
-/** The replies that left, by the position that each of them could have seen. */
+/** The replies sent, by the position that each of them could have seen. */
 export class Acknowledgements {
-  /** Only replies that saw more than all before them. */
+  /** Only replies that saw more than all earlier ones. */
   readonly #told: Told[] = [];
 
   note(position: number, atMs: number): void {
     if (position > this.position) this.#told.push({ position, atMs });
   }
 
-  /** The highest position that somebody was told of. */
+  /** The highest position that a client was told of. */
   get position(): number {
     return this.#told.at(-1)?.position ?? 0;
   }
 
-  /** The highest position that somebody was told of at `atMs` or before. */
+  /** The highest position that a client was told of at `atMs` or before. */
   positionAt(atMs: number): number {
     return this.#told.findLast((told) => told.atMs <= atMs)?.position ?? 0;
   }
 
-  /** When somebody was first told of a position beyond this one; undefined if nobody was, up to `nowMs`. */
+  /** When a client was first told of a position beyond this one; undefined if none was up to `nowMs`. */
   firstBeyond(position: number, nowMs: number): number | undefined {
     const first = this.#told.find((told) => told.position > position);
     return first === undefined || first.atMs > nowMs ? undefined : first.atMs;

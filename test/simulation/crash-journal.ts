@@ -1,9 +1,9 @@
-/** The journal of an engine that is there before its journal, because the journal is opened by recovering into the engine. */
+/** The journal of an engine that exists before its journal, because opening the journal recovers into the engine. */
 
 import type { Journal } from "../../src/kernel/journal.ts";
 
 export class DeferredJournal implements Journal {
-  /** Undefined while the past is replayed: what is appended then is stored nowhere. */
+  /** Undefined during the replay: frames appended then are not stored. */
   inner: Journal | undefined;
   /** Called after each frame. */
   onAppend: () => void = () => {};

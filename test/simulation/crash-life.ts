@@ -1,13 +1,13 @@
 /**
- * One life of a server: it starts on what a disk holds, serves random clients
- * while time passes, segments are closed, snapshots are made and the disk fills
- * up, and at every boundary of a disk operation the power could go. Each such
- * moment is kept as a `CrashState` with what a recovery must then find.
+ * One life of a server: it starts on the contents of a disk and serves random
+ * clients while time passes, segments are closed, snapshots are made and the
+ * disk fills up. The power may go at every boundary of a disk operation: each
+ * such moment becomes a `CrashState` with what a recovery must then find.
  *
- * (1) Whatever clients, disk and clock do, and in which order, comes from one
- *     seed; what crashes leave comes from another, so that trying more of them
- *     does not change the run.
- * (2) What the engine must hold is noted behind every unit of work. Nothing
+ * (1) What clients, disk and clock do, and in which order, comes from one seed;
+ *     what crashes leave comes from another, so that trying more of them does
+ *     not change the run.
+ * (2) What the engine must hold is noted after every unit of work. Nothing
  *     changes without a frame, and a unit of work is one frame.
  * (3) No sync takes longer than SYNC_MS_MAX.
  */
@@ -27,13 +27,13 @@ import { SimulatedWorld } from "./world.ts";
 
 /** Positions that a recovery must find at least. */
 export interface Promised {
-  /** Behind a power cut. */
+  /** After a power cut. */
   readonly powerCut: number;
-  /** Behind the end of the process alone. */
+  /** After the end of the process alone. */
   readonly kill: number;
 }
 
-/** A directory that was made a backup of everything up to a position, and maybe of some more. */
+/** A directory that became a backup of everything up to a position, and possibly of later frames. */
 export interface Backup {
   readonly directory: string;
   readonly position: number;
@@ -43,11 +43,11 @@ export interface Backup {
 export interface CrashState<State> {
   readonly disk: SimulatedDisk;
   readonly isPowerCut: boolean;
-  /** Where in the run it was, for the text of a failure. */
+  /** The place in the run, for the text of a failure. */
   readonly when: string;
-  /** What is promised if the recovery itself is interrupted. The recovery must find at least `promised.kill`. */
+  /** The promise if the recovery itself is interrupted. The recovery must find at least `promised.kill`. */
   readonly promised: Promised;
-  /** It must not find more: nothing else was appended. */
+  /** It must not find more, because nothing else was appended. */
   readonly end: number;
   /** What the engine had to hold at each position. */
   readonly history: History<State>;
@@ -65,7 +65,7 @@ export interface LifeOptions<Engine extends SnapshotEngine, State> {
   readonly clock: VirtualClock;
   readonly mode: FsyncMode;
   readonly seed: number;
-  /** What may be found by the recovery at the start, and what must be. */
+  /** What the recovery at the start may find, and what it must find. */
   readonly history: History<State>;
   readonly promised: Promised;
   /** Made by earlier lives. */
@@ -73,7 +73,7 @@ export interface LifeOptions<Engine extends SnapshotEngine, State> {
   readonly harness: Harness<Engine>;
 }
 
-/** The server did something that it must not do. */
+/** The server broke a rule. */
 export class CrashViolation extends Error {
   override name = "CrashViolation";
 }
@@ -83,7 +83,7 @@ const UNIT_COUNT_MAX = 30;
 const TICK_MS_MAX = 100;
 const IDLE_TICKS_MAX = 30;
 const SYNC_MS_MAX = 300;
-/** With `everysec`: the second, the sync behind it, and the ticks by which each may begin late. */
+/** With `everysec`: the second, the sync after it, and the ticks by which each may begin late. */
 export const EVERYSEC_LOSS_MS_MAX = 1_000 + SYNC_MS_MAX + 2 * TICK_MS_MAX;
 const POWER_CUTS_PER_MOMENT = 2;
 const KILL_ONE_IN = 8;
@@ -97,13 +97,13 @@ export class Life<Engine extends SnapshotEngine, State> {
   readonly #world: SimulatedWorld;
   readonly #told = new Acknowledgements();
   #history: History<State>;
-  /** Behind whatever happens: what was recovered, and what a clean stop left. */
+  /** Holds whatever happens: what was recovered, and what a clean stop left. */
   #promised: Promised;
   #backups: readonly Backup[];
   #server: Server<Engine> | undefined;
   #clients: Clients<State> | undefined;
   #unitCount = 0;
-  /** The life goes on at least until then. */
+  /** The life continues at least until then. */
   #unitCountMin = 0;
   #busyCount = 0;
   #idleTicks = 0;
@@ -132,7 +132,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     return this.#unitCount;
   }
 
-  /** Serves some tens of units of work. Rejects with a `CrashViolation` when something is wrong before any crash. */
+  /** Serves some tens of units of work. Rejects with a `CrashViolation` if something is wrong before any crash. */
   async run(): Promise<void> {
     const { disk } = this.#options;
     disk.onBoundary = ({ kind, path }) => this.#capture(`after a ${kind} of ${path}`);
@@ -148,7 +148,7 @@ export class Life<Engine extends SnapshotEngine, State> {
   }
 
   get #running(): Server<Engine> & { readonly clients: Clients<State> } {
-    if (this.#server === undefined || this.#clients === undefined) throw new Error("The server has started");
+    if (this.#server === undefined || this.#clients === undefined) throw new Error("The server must have started");
     return { ...this.#server, clients: this.#clients };
   }
 
@@ -174,7 +174,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     await this.#until("recovery", () => this.#server !== undefined || isRefused);
     disk.freeBytes = Number.POSITIVE_INFINITY;
     if (!isRefused) return;
-    // Somebody made room and starts the program again.
+    // An operator freed space and starts the program again.
     startServer(options).then((server) => this.#opened(server), onFatal);
     await this.#until("recovery", () => this.#server !== undefined);
   }
@@ -197,7 +197,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     this.#promised = { powerCut: position, kill: position };
   }
 
-  /** Stops cleanly, maybe in the middle of everything, or lets all that was asked for come to its end. */
+  /** Stops cleanly, possibly in the middle of the work, or lets all requests finish. */
   async #finish(): Promise<void> {
     const { disk } = this.#options;
     this.#idleTicks = 0;
@@ -232,13 +232,13 @@ export class Life<Engine extends SnapshotEngine, State> {
     await this.#until("the end of the journal", () => lost !== undefined);
     if (lost === undefined) return;
     if (disk.openCount > 0 && !this.#isSnapshotting && !this.#isBackingUp) {
-      throw new CrashViolation(`${disk.openCount} files are left open`);
+      throw new CrashViolation(`${disk.openCount} files are still open`);
     }
-    if (lost > 0 && !mayLose) throw new CrashViolation(`${lost} frames were given up although there was space`);
+    if (lost > 0 && !mayLose) throw new CrashViolation(`${lost} frames were lost although the disk had space`);
     this.#promised = { powerCut: end - lost, kill: end - lost };
   }
 
-  // What happens.
+  // Events.
 
   #actOnce(): void {
     if (this.#idleTicks > 0) {
@@ -262,7 +262,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     else this.#step();
   }
 
-  /** One client asks for something. While all of them wait for an answer, the disk goes on. */
+  /** One client sends a request. While all clients wait for an answer, the disk continues. */
   #ask(): void {
     if (this.#busyCount >= this.#features.clientCount) {
       this.#step();
@@ -274,7 +274,7 @@ export class Life<Engine extends SnapshotEngine, State> {
       const { end } = journal;
       clients.begin();
       this.#noteState();
-      // What there is to begin with does not make the life shorter.
+      // Existing frames do not make the life shorter.
       this.#unitCountMin += journal.end - end;
     }
     const endBefore = journal.refusal === undefined ? undefined : journal.end;
@@ -283,7 +283,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     if (reply.kind === "blind") return;
     const position = journal.end;
     if (endBefore !== undefined && endBefore < position) {
-      throw new CrashViolation(`A write began behind position ${endBefore} although writes were refused`);
+      throw new CrashViolation(`A write began after position ${endBefore} although writes were refused`);
     }
     const tell = (): void => this.#told.note(position, this.#options.clock.monotonicMs());
     if (reply.kind === "waits") {
@@ -314,7 +314,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     const { subject } = this.#options;
     const [before, after] = [subject.textOf(known), subject.textOf(state)];
     if (before === after) return;
-    const text = `What is held changed without a frame behind position ${this.#history.end}`;
+    const text = `The state changed without a frame after position ${this.#history.end}`;
     throw new CrashViolation(`${text}\n${differenceOf(before, after)}`);
   }
 
@@ -340,7 +340,7 @@ export class Life<Engine extends SnapshotEngine, State> {
       if (await writeServerSnapshot({ ...this.#options, disk, random: this.#random })) await area.adoptSnapshot();
     } catch (error) {
       if (!isDeath(error)) this.#violateUnlessFull(error);
-      // How far the process came is not known, and a snapshot that has its name is as good as any.
+      // The progress of the process is not known, and a snapshot that has its name is as good as any.
       else if (this.#random.below(2) === 0) await area.adoptSnapshot().catch(this.#world.fail);
     }
     this.#isSnapshotting = false;
@@ -398,7 +398,7 @@ export class Life<Engine extends SnapshotEngine, State> {
 
   // Crashes.
 
-  /** Keeps what crashes at this moment leave. */
+  /** Records what crashes at this moment leave. */
   #capture(when: string): void {
     const { disk, clock } = this.#options;
     const promised = this.#promisedNow();
@@ -444,7 +444,7 @@ export class Life<Engine extends SnapshotEngine, State> {
   }
 }
 
-/** What this life has to do with: each seed leaves out some of it, so that the rest meets more often. */
+/** What happens in this life: each seed leaves out some of it, so that the rest meets more often. */
 interface Features {
   readonly clientCount: number;
   readonly segmentBytesMax: number;

@@ -1,6 +1,6 @@
 /**
- * An engine on its journal as the program wires them, on a simulated disk. A
- * `Harness` stands in between where a bug is to be planted.
+ * An engine on its journal, wired as in the program, on a simulated disk. A
+ * `Harness` is put between its parts where a bug is to be planted.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
@@ -12,13 +12,13 @@ import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapsh
 import { DeferredJournal } from "./crash-journal.ts";
 import type { Harness, Subject } from "./crash-subject.ts";
 
-/** Of the area, whichever it is. */
+/** Options of the area, of either kind. */
 export const DIRECTORY = "/area";
 
 export interface ServerOptions<Engine extends SnapshotEngine> {
   readonly subject: Pick<Subject<Engine, never>, "area" | "open">;
   readonly disk: Disk;
-  /** Of the area; `DIRECTORY` if absent. */
+  /** Directory of the area; the default is `DIRECTORY`. */
   readonly directory?: string;
   readonly clock: VirtualClock;
   readonly random: Random;
@@ -36,7 +36,7 @@ export interface Server<Engine> {
   readonly journal: DeferredJournal;
 }
 
-/** Recovers what is on the disk and goes on with it. */
+/** Recovers the contents of the disk and continues with them. */
 export async function startServer<Engine extends SnapshotEngine>(
   options: ServerOptions<Engine>,
 ): Promise<Server<Engine>> {
@@ -57,7 +57,7 @@ export async function startServer<Engine extends SnapshotEngine>(
   return { area, engine, journal };
 }
 
-/** What the process does that makes a snapshot. False if no segment was closed since the last one. */
+/** The work of the process that makes a snapshot. False if no segment was closed since the last one. */
 export async function writeServerSnapshot<Engine extends SnapshotEngine>(
   options: Pick<ServerOptions<Engine>, "subject" | "disk" | "clock" | "random" | "harness">,
 ): Promise<boolean> {

@@ -1,9 +1,9 @@
 /**
- * Power cuts and kills at every boundary of a disk operation, simulated: what
- * was promised is there, what is there is right.
+ * Simulated power cuts and kills at every boundary of a disk operation: what
+ * was promised is found, and what is found is right.
  *
- * Run again:  LARDER_CRASH_SEED=… npm run t -- test/simulation/crash-states.test.ts
- * A failure names the seed of its run; with that one its run is the first.
+ * To repeat:  LARDER_CRASH_SEED=… npm run t -- test/simulation/crash-states.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ import { storeSubject } from "./store-subject.ts";
 
 const seed = seedFrom("LARDER_CRASH_SEED");
 
-test("recovery finds what was promised, and nothing that was not there", async (context) => {
+test("recovery finds everything promised and nothing else", async (context) => {
   const summary = await runCrashStates({ subject: storeSubject, seed, allowance: allowanceOf("crash-states") });
   context.diagnostic(describeSummary(summary, seed));
   if (summary.violation !== undefined) {

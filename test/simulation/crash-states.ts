@@ -1,12 +1,12 @@
 /**
- * Crash at every boundary of recorded runs, recover, compare with the model.
+ * Crashes at every boundary of recorded runs, recovers, compares with the model.
  *
  *     run of a seed:  life -> crash -> life on what it left -> crash -> life
  *
  * Every moment of every life is tried with several outcomes (crash-life.ts),
- * each is recovered and compared (crash-check.ts), and one of them is where the
- * next life begins, so a recovery is itself interrupted at every boundary, and
- * what is written behind one is lost and kept like everything else.
+ * each is recovered and compared (crash-check.ts), and the next life begins on
+ * one of them. So a recovery is itself interrupted at every boundary, and what
+ * is written after one can be lost like everything else.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -22,13 +22,13 @@ import { emptyDisk, runSeeds, type SeedViolation } from "./seeds.ts";
 
 export interface CrashRunOptions<Engine extends SnapshotEngine, State> {
   readonly subject: Subject<Engine, State>;
-  /** Of the first run; the next ones count on from it. */
+  /** Seed of the first run; each next run adds one. */
   readonly seed: number;
-  /** How many crash states, or how long. The run that is under way then is finished. */
+  /** Limit in crash states or in time. A run under way at the limit is finished. */
   readonly allowance: Allowance;
-  /** One of them for each life; all if absent. */
+  /** Each life gets one of them; the default is all. */
   readonly modes?: readonly FsyncMode[];
-  /** So many crashes of each life are checked, drawn from all of them; all if absent. */
+  /** Number of crashes to check in each life, drawn from all of them; all if absent. */
   readonly statesPerLifeMax?: number;
   /** Planted bugs; a new harness for each run. */
   readonly harness?: (random: Random) => Harness<Engine>;
@@ -39,14 +39,14 @@ export interface CrashSummary {
   lives: number;
   /** Units of work that were appended. */
   units: number;
-  /** Crash states that were recovered and compared, damaged ones included. */
+  /** Crash states recovered and compared, damaged ones included. */
   states: number;
   powerCuts: number;
   kills: number;
   damaged: number;
-  /** Damaged ones at which the start was refused. */
+  /** Damaged ones whose start was refused. */
   refused: number;
-  /** How old the oldest lost acknowledgement was, with `everysec`. */
+  /** The age of the oldest lost acknowledgement, with `everysec`. */
   oldestLostMs: number;
   violation: SeedViolation | undefined;
 }
@@ -98,7 +98,7 @@ async function runOnce<Engine extends SnapshotEngine, State>(
     summary.lives += 1;
     summary.units += life.unitCount;
     const next = life.states[random.below(life.states.length)] as CrashState<State>;
-    // Checking a state recovers it, so the next life gets a copy made before.
+    // Checking a state recovers it, so the next life gets a copy made earlier.
     start = {
       disk: next.disk.restarted({ seed: 0 }),
       wallMs: next.wallMs,
@@ -137,7 +137,7 @@ async function checkLife<Engine extends SnapshotEngine, State>(
   }
 }
 
-/** Some of them, in their order. */
+/** A random subset, in order. */
 function drawnStates<Item>(states: readonly Item[], random: Random, countMax = states.length): readonly Item[] {
   if (states.length <= countMax) return states;
   let left = countMax;

@@ -1,9 +1,9 @@
 /**
- * What a crash test is about: the engine of an area, and clients that ask it
- * for something. Disk, journal, time and crashes are the same for all.
+ * The subject of a crash test: the engine of an area, and clients that send it
+ * requests. Disk, journal, time and crashes are the same for all subjects.
  *
- * (1) A state is what an engine must hold behind a unit of work: a text, or
- *     something of which the text is made when it is needed.
+ * (1) A state is what an engine must hold after a unit of work: a text, or
+ *     a value from which the text is made when it is needed.
  * (2) Nothing changes without a frame, and a unit of work is one frame.
  */
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -21,12 +21,12 @@ export interface EngineParts {
 }
 
 export interface Subject<Engine extends SnapshotEngine, State> {
-  /** Of the files. */
+  /** Name of the area in its files. */
   readonly area: string;
-  /** What an engine holds that never recovered anything. */
+  /** The state of an engine that never recovered anything. */
   readonly empty: State;
   open(parts: EngineParts): Engine;
-  /** Everything that it holds, equal for two engines exactly if they hold the same. */
+  /** The whole state as text, equal for two engines exactly if they hold the same. */
   stateOf(engine: Engine): string;
   textOf(state: State): string;
   /** Clients of one life, which begins with this state. */
@@ -38,7 +38,7 @@ export interface ClientParts<Engine, State> {
   readonly journal: DeferredJournal;
   readonly random: Random;
   readonly state: State;
-  /** To be called behind each unit of work, where one request is several. */
+  /** To be called after each unit of work, if one request has several. */
   readonly note: () => void;
 }
 
@@ -49,19 +49,19 @@ export type Reply =
   | { readonly kind: "blind" };
 
 export interface Clients<State> {
-  /** Once, before the first request: makes what all of them need. */
+  /** Called once before the first request: makes what all requests need. */
   begin(): void;
-  /** One client asks for something. */
+  /** One client sends a request. */
   ask(): Reply;
-  /** What an engine does without being asked. */
+  /** The engine's own work, without a request. */
   upkeep(): void;
-  /** A tenant comes or goes. */
+  /** A tenant is created or deleted. */
   changeTenants(): void;
   /** What the engine must hold now. */
   state(): State;
 }
 
-/** What is between the parts of a server. What is absent is as in the program. */
+/** What is put between the parts of a server. Absent members are as in the program. */
 export interface Harness<Engine> {
   /** The disk as the server or its snapshot sees it. */
   readonly disk?: (disk: Disk) => Disk;

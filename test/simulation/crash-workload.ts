@@ -1,13 +1,13 @@
 /**
- * What random clients ask of a store: commands of every kind of record, on few
- * keys so that they meet, with values from a few bytes to a few pages, and with
- * lives so short that they end during a run.
+ * Requests of random clients to a store: commands on every kind of record, on
+ * few keys so that they meet, with values from a few bytes to a few pages, and
+ * with expiries so short that keys expire during a run.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import type { Random } from "../../src/kernel/random.ts";
 import type { CommandRequest } from "../../src/store/command-facts.ts";
 
-/** One request of a client, as the door of a database takes it. */
+/** One client request, as the entry of a database takes it. */
 export type WorkloadRequest =
   | { readonly kind: "command"; readonly command: CommandRequest }
   | { readonly kind: "pipeline" | "transaction"; readonly commands: readonly CommandRequest[] };
@@ -16,7 +16,7 @@ const STRINGS: readonly Bytes[] = ["a", "b", "c", "counter", "\x00\xff"];
 const HASHES: readonly Bytes[] = ["h", "g"];
 const FIELDS: readonly Bytes[] = ["x", "y", "z"];
 const LIFE_MS_MAX = 3_000;
-/** Some pages: such a value is torn in more ways than a short one. */
+/** Some pages: such a value can be torn in more ways than a short one. */
 const LONG_BYTES_MAX = 10_000;
 
 export class Workload {
@@ -47,7 +47,7 @@ export class Workload {
     });
   }
 
-  /** A value that no other one is equal to, so that an old one never passes for a new one. */
+  /** A value that differs from all others, so that an old one never passes for a new one. */
   #value(): Bytes {
     this.#valueCount += 1;
     const random = this.#random;

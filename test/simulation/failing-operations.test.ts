@@ -1,8 +1,8 @@
 /**
  * The n-th operation of a disk fails, for every n of every kind (threats.md
- * S-04 … S-07). After a failure that is not lack of space the program is told
- * to end, nothing that was acknowledged is lost, and the next start goes on.
- * After lack of space everything goes on by itself.
+ * S-04 … S-07). After a failure other than lack of space the program is asked
+ * to end, nothing acknowledged is lost, and the next start continues. After
+ * lack of space everything continues without a restart.
  */
 
 import assert from "node:assert/strict";
@@ -24,18 +24,18 @@ import { type Server, startServer, storeSubject, writeStoreSnapshot } from "./st
 
 const MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
 const POWER_CUTS = 4;
-/** So many turns and quarters of a second are enough for whatever comes at all. */
+/** Turns and quarters of a second after which nothing more can happen. */
 const PATIENCE_TURNS = 24;
 const TURN_MS = 250;
 
 const caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" } as const;
 
-/** A server that works through a list of tasks, and what it said. */
+/** A server that works through a list of tasks, and what it reported. */
 class Subject {
   readonly clock = new VirtualClock();
   readonly told = new Acknowledgements();
   readonly fatals: unknown[] = [];
-  /** What was asked of the area and rejected. */
+  /** Rejected requests to the area. */
   readonly failures: unknown[] = [];
   readonly disk: SimulatedDisk;
   readonly #mode: FsyncMode;
@@ -52,7 +52,7 @@ class Subject {
   }
 
   get running(): Server {
-    assert.ok(this.server !== undefined, "the server has started");
+    assert.ok(this.server !== undefined, "the server must have started");
     return this.server;
   }
 
@@ -96,17 +96,17 @@ class Subject {
   async close(): Promise<void> {
     await this.#wait(
       this.running.area.close().then((lost) => {
-        assert.equal(lost, 0, "nothing is given up");
+        assert.equal(lost, 0, "nothing is lost");
       }),
     );
   }
 
-  /** Lets time pass, at least as long as anything takes. */
+  /** Lets time pass, longer than any operation takes. */
   async rest(): Promise<void> {
     for (let turn = 0; turn < PATIENCE_TURNS; turn += 1) await this.#turn();
   }
 
-  /** Resolves when the work is done or failed, or nothing more can be expected of it. */
+  /** Resolves when the work is done or failed, or cannot progress. */
   async #wait(work: Promise<unknown>): Promise<void> {
     this.waitingCount += 1;
     let isSettled = false;
@@ -130,7 +130,7 @@ class Subject {
     this.clock.advance(TURN_MS);
   }
 
-  /** What is found after power cuts and a kill now is right and holds what was promised. */
+  /** Checks that power cuts and a kill at this moment leave a right state with everything promised. */
   async check(): Promise<void> {
     const { disk, clock, history, told, server } = this;
     const random = seededRandom(3);
@@ -138,7 +138,7 @@ class Subject {
     const durable = server?.area.journal.synced ?? 0;
     const kill = Math.max(durable, told.position);
     const powerCut = this.#mode === "always" ? kill : durable;
-    const facts = { history, told, when: "behind a failure", end: history.end, backups: [] };
+    const facts = { history, told, when: "after a failure", end: history.end, backups: [] };
     const clocks = { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
     for (let i = 0; i < POWER_CUTS; i += 1) {
       const left = disk.afterPowerCut(random);
@@ -175,7 +175,7 @@ const tasks: readonly ((subject: Subject) => Promise<void>)[] = [
   (subject) => subject.close(),
 ];
 
-/** Starts and works until the end, or until the program is told to end. */
+/** Starts and works until the end, or until the program is asked to end. */
 async function work(subject: Subject): Promise<void> {
   await subject.start();
   for (const task of tasks) {
@@ -188,7 +188,7 @@ function failing(kind: OperationKind, ordinal: number, code: string): (operation
   return (operation) => (operation.kind === kind && operation.ordinal === ordinal ? { code } : undefined);
 }
 
-/** How many operations of each kind the work takes when nothing fails. */
+/** How many operations of each kind the work takes without failures. */
 async function countOperations(mode: FsyncMode): Promise<(kind: OperationKind) => number> {
   const subject = new Subject(await emptyDisk(), { mode });
   await work(subject);
@@ -197,7 +197,7 @@ async function countOperations(mode: FsyncMode): Promise<(kind: OperationKind) =
 }
 
 for (const mode of MODES) {
-  test(`${mode}: when the n-th operation fails, nothing that was acknowledged is lost`, async (context) => {
+  test(`${mode}: loses nothing acknowledged when the n-th operation fails`, async (context) => {
     const countOf = await countOperations(mode);
     let runs = 0;
     for (const kind of OPERATION_KINDS) {
@@ -223,21 +223,21 @@ async function checkFailure(mode: FsyncMode, kind: OperationKind, ordinal: numbe
   };
   await work(subject);
   const { fatals, failures, told } = subject;
-  assert.ok(fatals.length + failures.length <= 1, `${what}: it fails once: ${[...fatals, ...failures]}`);
+  assert.ok(fatals.length + failures.length <= 1, `${what}: fails once: ${[...fatals, ...failures]}`);
   for (const error of [...fatals, ...failures]) {
     assert.ok(codeOf(error) === "EIO" || error instanceof SyncFailure, `${what}: ${error}`);
   }
   const isOfJournal = path.endsWith(".journal") && (kind === "write" || kind === "sync");
-  // Making a snapshot is the business of another process: its failures are not the server's.
+  // Another process makes snapshots: its failures do not concern the server.
   const isOfSnapshot = path.includes(".snapshot") || failures.length > 0;
   if (isOfJournal && !isOfSnapshot && subject.server !== undefined)
-    assert.equal(fatals.length, 1, `${what}: the program is told to end`);
+    assert.equal(fatals.length, 1, `${what}: the program is asked to end`);
   if (isOfSnapshot && kind !== "close") assert.equal(fatals.length, 0, what);
   if (fatals.length > 0) {
     const before = told.position;
     await subject.ask("SET", "late", "x");
     await subject.rest();
-    assert.equal(told.position, before, `${what}: nothing is acknowledged any more`);
+    assert.equal(told.position, before, `${what}: nothing more is acknowledged`);
   }
   await subject.check();
   disk.faultOf = () => undefined;
@@ -248,7 +248,7 @@ async function checkFailure(mode: FsyncMode, kind: OperationKind, ordinal: numbe
   await next.check();
 }
 
-test("a start that meets a failing disk changes nothing for the next one", async (context) => {
+test("a start on a failing disk changes nothing for the next start", async (context) => {
   const subject = new Subject(await emptyDisk(), { mode: "everysec" });
   await subject.start();
   for (const task of tasks.slice(0, -4)) await task(subject);
@@ -259,7 +259,7 @@ test("a start that meets a failing disk changes nothing for the next one", async
   const clean = new Subject(torn.restarted({ seed: 1 }), { mode: "always", history: subject.history });
   await clean.start();
   const { position } = clean.running.area.recovered;
-  assert.ok(clean.running.area.recovered.tail !== undefined, "there is something to cut off");
+  assert.ok(clean.running.area.recovered.tail !== undefined, "the tail must have something to cut off");
   let runs = 0;
   for (const kind of OPERATION_KINDS) {
     for (let ordinal = 1; ordinal <= clean.disk.countOf(kind); ordinal += 1) {
@@ -279,7 +279,7 @@ test("a start that meets a failing disk changes nothing for the next one", async
   context.diagnostic(`${runs} operations failed, each in a start of its own`);
 });
 
-test("a start that is given a few bytes at a time finds the same", async () => {
+test("a start that reads a few bytes at a time finds the same", async () => {
   const subject = new Subject(await emptyDisk(), { mode: "no" });
   await subject.start();
   for (const task of tasks.slice(0, -1)) await task(subject);
@@ -292,7 +292,7 @@ test("a start that is given a few bytes at a time finds the same", async () => {
 });
 
 for (const mode of MODES) {
-  test(`${mode}: when there is no space from the n-th write on, everything goes on when there is some again`, async () => {
+  test(`${mode}: continues when space is free after a disk full from the n-th write on`, async () => {
     const countOf = await countOperations(mode);
     for (const kind of ["write", "create"] as const) {
       for (let ordinal = 1; ordinal <= countOf(kind); ordinal += 1) await checkNoSpace(mode, kind, ordinal);
@@ -330,7 +330,7 @@ async function checkNoSpace(mode: FsyncMode, kind: OperationKind, ordinal: numbe
   disk.faultOf = () => undefined;
   await subject.rest();
   assert.equal(journal.refusal, undefined, `${what}: writes are accepted again`);
-  assert.equal(subject.waitingCount, 0, `${what}: everybody has an answer`);
+  assert.equal(subject.waitingCount, 0, `${what}: every client has an answer`);
   assert.deepEqual(subject.fatals, [], what);
   for (const error of subject.failures) assert.equal(codeOf(error), "ENOSPC", what);
   subject.failures.length = 0;
@@ -345,7 +345,7 @@ async function checkNoSpace(mode: FsyncMode, kind: OperationKind, ordinal: numbe
   assert.deepEqual([next.running.area.recovered.position, stateOf(next.running.store)], [end, stateOf(store)], what);
 }
 
-test("with space in reserve, what was accepted on a full disk is answered, and reads go on", async () => {
+test("reserved space answers accepted requests on a full disk, and reads continue", async () => {
   const subject = new Subject(await emptyDisk(), { mode: "always", reserveBytes: 4_096 });
   await subject.start();
   await subject.ask("SET", "a", "1");
@@ -360,7 +360,7 @@ test("with space in reserve, what was accepted on a full disk is answered, and r
   assert.equal(subject.running.journal.refusal, undefined);
 });
 
-test("a power cut in a clean stop on a full disk leaves a segment that can be read", async () => {
+test("a power cut in a clean stop on a full disk leaves a readable segment", async () => {
   const subject = new Subject(await emptyDisk(), { mode: "always" });
   await subject.start();
   await subject.ask("SET", "a", "1");
@@ -381,7 +381,7 @@ test("a power cut in a clean stop on a full disk leaves a segment that can be re
   }
 });
 
-test("a backup that waits for space does not hold up a clean stop, and does not pass for made", async () => {
+test("a backup that waits for space does not delay a clean stop and does not count as made", async () => {
   const subject = new Subject(await emptyDisk(), { mode: "everysec" });
   await subject.start();
   await subject.ask("SET", "a", "1");

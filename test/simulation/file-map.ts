@@ -1,6 +1,6 @@
 /**
- * Where the items of a segment or a snapshot lie, read without any check: for
- * tests that know the file to be whole and are about to damage it.
+ * Positions of the items in a segment or a snapshot, read without any check, for
+ * tests that damage a file known to be intact.
  */
 import {
   BATCH_WORD,
@@ -14,16 +14,16 @@ export interface Item {
   readonly kind: "header" | "mark" | "frame";
   readonly start: number;
   readonly end: number;
-  /** In front of the item. */
+  /** Start of the item's data. */
   readonly position: number;
-  /** What a mark says is durable; -1 for other items. */
+  /** The position that a mark calls durable; -1 for other items. */
   readonly syncedPosition: number;
 }
 
 const POSITION_OFFSET = 16;
 const SYNCED_OFFSET = 16;
 
-/** The items up to the first one that is not whole. */
+/** The items up to the first incomplete one. */
 export function itemsOf(bytes: Buffer): readonly Item[] {
   if (bytes.length < FILE_HEADER_BYTES) return [];
   let position = Number(bytes.readBigUInt64LE(POSITION_OFFSET));
@@ -41,7 +41,7 @@ export function itemsOf(bytes: Buffer): readonly Item[] {
   return items;
 }
 
-/** The highest position that a mark calls durable, of the marks that hold none of these bytes; 0 if there is none. */
+/** The highest position that an undamaged mark calls durable (a mark without any of these bytes); 0 if none does. */
 export function statedPosition(bytes: Buffer, damaged: readonly number[] = []): number {
   const marks = itemsOf(bytes).filter(({ kind }) => kind === "mark");
   const whole = marks.filter(({ start, end }) => !damaged.some((offset) => offset >= start && offset < end));

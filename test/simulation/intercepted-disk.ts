@@ -1,4 +1,4 @@
-/** A disk between a server and its disk, in which some operations are dropped, delayed or failed. */
+/** A disk between a server and its disk that drops, delays or fails some operations. */
 import type { Disk, DiskFile } from "../../src/persistence/disk/disk.ts";
 import type { OperationKind } from "./simulated-disk.ts";
 
@@ -42,12 +42,12 @@ class Death extends Error {
   override name = "Death";
 }
 
-/** True if this is how an operation of a `dyingDisk` failed that came too late. */
+/** Whether this error is that of an operation that came too late on a `dyingDisk`. */
 export function isDeath(error: unknown): boolean {
   return error instanceof Death;
 }
 
-/** The disk as a process sees it that is killed: so many operations are still carried out. */
+/** The disk of a killed process: carries out this many more operations. */
 export function dyingDisk(disk: Disk, operationsLeft: number): Disk {
   let left = operationsLeft;
   return interceptedDisk(disk, (operation, run) => {

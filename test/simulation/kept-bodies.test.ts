@@ -1,9 +1,9 @@
 /**
- * Bodies that lie in the journal only, segments kept for them, and a history
- * that follows: all of it through power cuts and kills, simulated.
+ * Bodies stored only in the journal, segments kept for them, and a history that
+ * follows, through simulated power cuts and kills.
  *
- * Run again:  LARDER_BODIES_SEED=… npm run t -- test/simulation/kept-bodies.test.ts
- * A failure names the seed of its run; with that one its run is the first.
+ * To repeat:  LARDER_BODIES_SEED=… npm run t -- test/simulation/kept-bodies.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { seedFrom } from "../harness/seed.ts";
 import type { BodyBug } from "./body-life.ts";
 import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
 
-/** Runs of workflows with bodies have the rest of the time (workflow/kept-runs.test.ts). */
+/** Workflow runs with bodies have the rest of the time (workflow/kept-runs.test.ts). */
 const TIME_SHARE = 0.6;
 
 function share(allowance: Allowance): Allowance {
@@ -21,7 +21,7 @@ function share(allowance: Allowance): Allowance {
 
 const seed = seedFrom("LARDER_BODIES_SEED");
 
-test("after any crash every body that lives is read back, and the history is told exactly what was durable", async (context) => {
+test("after any crash every live body is read back, and the history gets just the durable frames", async (context) => {
   const summary = await runKeptBodies({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(describeBodies(summary, seed));
   if (summary.violation !== undefined) {
@@ -35,8 +35,8 @@ test("after any crash every body that lives is read back, and the history is tol
 });
 
 const bugs: Readonly<Record<string, BodyBug>> = {
-  "a segment is given up although bodies in it live": { mayRemove: () => true },
-  "the history is told what is written and not synced": {
+  "a segment with live bodies is removed": { mayRemove: () => true },
+  "the history receives frames that are written but not synced": {
     durableLocation: ({ segmentNumber, segmentBytes, written }) => ({
       segment: segmentNumber,
       offset: segmentBytes,

@@ -1,11 +1,11 @@
 /**
- * What a start finds after a crash of a `BodyLife`.
+ * Checks what a start finds after a crash of a `BodyLife`.
  *
- * (1) Every body that lives at the position that was recovered is read back by
- *     its place, before and after segments are removed, and no other one lives.
- * (2) The history is never ahead of what was recovered, and is told the rest
- *     from where it was: no segment that it needs was removed.
- * (3) A backup has every body that lived when it was made.
+ * (1) Every body that is live at the recovered position is read back from its
+ *     place, before and after segments are removed, and no other body is live.
+ * (2) The history is never ahead of the recovered position, and receives the
+ *     frames after its own position: no segment that it needs was removed.
+ * (3) A backup has every body that was live when it was made.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
@@ -20,30 +20,30 @@ import type { SimulatedDisk } from "./simulated-disk.ts";
 
 export interface BodySummary {
   runs: number;
-  /** Crashes that were recovered and compared. */
+  /** Crashes recovered and compared. */
   states: number;
-  /** Bodies that were read back. */
+  /** Bodies read back. */
   reads: number;
-  /** Frames that the history was told. */
+  /** Frames that the history received. */
   followed: number;
-  /** Covered segments that were there behind a crash. */
+  /** Covered segments that existed after a crash. */
   kept: number;
-  /** Kept segments that were removed when they were not needed any more. */
+  /** Kept segments that were removed once they were not needed. */
   removed: number;
   backups: number;
   violation: SeedViolation | undefined;
 }
 
 export interface BodyRunOptions {
-  /** Of the first run; the next ones count on from it. */
+  /** Seed of the first run; each next run adds one. */
   readonly seed: number;
-  /** How many crashes, or how long. The run that is under way then is finished. */
+  /** Limit in crashes or in time. A run under way at the limit is finished. */
   readonly allowance: Allowance;
   readonly bug?: BodyBug;
 }
 
 const LIVES_PER_RUN = 3;
-/** So that everything that can happen has happened, however slow the machine is. */
+/** Enough for every event to happen, however slow the machine is. */
 const RUNS_MIN = 4;
 const BACKUP_ONE_IN = 4;
 
@@ -73,7 +73,7 @@ async function runOnce(seed: number, bug: BodyBug, summary: BodySummary): Promis
     summary.followed += life.counts.followed;
     summary.removed += life.counts.removed;
     const next = life.crashes[random.below(life.crashes.length)] as BodyCrash;
-    // Checking a crash recovers it, so the next life gets a copy made before.
+    // Checking a crash recovers it, so the next life gets a copy made earlier.
     disk = next.disk.restarted({ seed: 0 });
     past = next;
     for (const crash of life.crashes) await checkCrash(crash, random, summary);
@@ -119,7 +119,7 @@ async function checkArea(crash: Expected, directory: string, summary: BodySummar
   const expected = bodiesBehind(frames.slice(0, position));
   await readAll(area, engine, expected);
   if (historyPosition !== undefined) {
-    if (historyPosition > position) throw new BodyViolation(`Position ${position} is behind the history`);
+    if (historyPosition > position) throw new BodyViolation(`Position ${position} is before that of the history`);
     await followRest(area, { ...crash, directory, historyPosition, position });
   }
   historySegment = area.journal.segmentNumber;
@@ -131,12 +131,12 @@ async function checkArea(crash: Expected, directory: string, summary: BodySummar
 
 async function readAll(area: AreaStorage, engine: BodyEngine, expected: ReadonlyMap<string, Buffer>): Promise<void> {
   if (engine.bodies.size !== expected.size) {
-    throw new BodyViolation(`${engine.bodies.size} bodies live, not ${expected.size}`);
+    throw new BodyViolation(`${engine.bodies.size} bodies are live, not ${expected.size}`);
   }
   const reads = [...engine.bodies].map(async ([id, place]) => {
     if (place === undefined) throw new BodyViolation(`Body ${id} has no place`);
     const body = await area.read(place.segment, place.offset, place.bytes);
-    if (expected.get(id)?.equals(body) !== true) throw new BodyViolation(`Body ${id} is not what was put`);
+    if (expected.get(id)?.equals(body) !== true) throw new BodyViolation(`Body ${id} differs from what was put`);
   });
   await Promise.all(reads);
 }
@@ -156,13 +156,14 @@ async function followRest(
   const follower = new FrameFollower({
     ...{ disk, directory, area: AREA, position: historyPosition },
     frame: (payload, told) => {
-      if (told !== next || frames[told - 1]?.equals(payload) !== true) throw new BodyViolation(`Told ${told} wrongly`);
+      if (told !== next || frames[told - 1]?.equals(payload) !== true)
+        throw new BodyViolation(`The history received a wrong frame ${told}`);
       next += 1;
     },
   });
   await follower.follow(area.journal.syncedLocation);
   await follower.close();
-  if (next !== position + 1) throw new BodyViolation(`The history was told up to ${next - 1}, not ${position}`);
+  if (next !== position + 1) throw new BodyViolation(`The history received frames up to ${next - 1}, not ${position}`);
 }
 
 /** One line for a person. */

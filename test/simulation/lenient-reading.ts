@@ -1,4 +1,4 @@
-/** Segments as a reader sees them that is too lenient about checksums: for planted bugs. */
+/** Segments as read by a reader that is too lenient about checksums, for planted bugs. */
 import { crc32 } from "../../src/persistence/journal/checksum.ts";
 import {
   BATCH_WORD,
@@ -14,7 +14,7 @@ const POSITION_OFFSET = 16;
 const SALT_OFFSET = 24;
 const CHECKSUM_BYTES = 4;
 
-/** The segment with every checksum made to fit what is there. */
+/** The segment with every checksum recomputed for its contents. */
 export function withFittingChecksums(bytes: Buffer): Buffer {
   const repaired = Buffer.from(bytes);
   walk(bytes, (item) => {
@@ -26,7 +26,7 @@ export function withFittingChecksums(bytes: Buffer): Buffer {
   return repaired;
 }
 
-/** The segment without everything from the first bad item on. */
+/** The segment cut off at the first bad item. */
 export function withoutBadRest(bytes: Buffer): Buffer {
   const whole = walk(bytes, ({ isMark, start, end, seed }) => {
     if (isMark) return findMark(bytes, start, { word: BATCH_WORD, ...shapeOf(bytes) }) !== undefined;
@@ -43,7 +43,7 @@ interface Place {
   readonly seed: number;
 }
 
-/** Visits items by their lengths alone. Returns where the first one starts that is not whole or not accepted. */
+/** Visits items by their lengths alone. Returns the start of the first one that is incomplete or not accepted. */
 function walk(bytes: Buffer, accept: (place: Place) => boolean): number {
   if (bytes.length < FILE_HEADER_BYTES) return bytes.length;
   const { salt } = shapeOf(bytes);

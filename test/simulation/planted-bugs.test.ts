@@ -1,11 +1,11 @@
-/** The crash states find what they are there to find. */
+/** The crash-state tests find planted bugs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCrashStates } from "./crash-states.ts";
 import { noBug, plantedBugs } from "./planted-bugs.ts";
 import { storeSubject } from "./store-subject.ts";
 
-/** A bug that needs more than this has become hard to find. */
+/** A bug that needs more crash states than this has become hard to find. */
 const STATES_MAX = 20_000;
 /** More than the hardest bug needs. */
 const STATES_WITHOUT_BUG = 600;
@@ -26,7 +26,7 @@ for (const { name, plant } of plantedBugs) {
   });
 }
 
-test("nothing is found behind the same wires without a bug", async () => {
+test("nothing is found with the same wiring and no bug", async () => {
   const summary = await runCrashStates({
     subject: storeSubject,
     statesPerLifeMax: STATES_PER_LIFE,

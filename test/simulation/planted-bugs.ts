@@ -1,8 +1,8 @@
 /**
  * Bugs that a server could have, each planted between its parts: in the disk
- * it sees, in the journal its store sees, or in how it replays. The crash
- * states must find every one of them, or they would not find it in the program
- * either.
+ * that it sees, in the journal that its store sees, or in its replay. The
+ * crash-state tests must find every one of them, or they would miss it in the
+ * program too.
  */
 
 import type { Journal } from "../../src/kernel/journal.ts";
@@ -22,7 +22,7 @@ export interface PlantedBug {
   readonly plant: (random: Random) => Harness<Store>;
 }
 
-/** How many syncs a run may have before the one that is skipped. */
+/** The syncs of a run before the skipped one, at most. */
 const SKIPPED_ORDINAL_MAX = 12;
 
 export const plantedBugs: readonly PlantedBug[] = [
@@ -43,11 +43,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: () => ({ disk: (disk) => skippingSyncBehind(disk, "truncate") }),
   },
   {
-    name: "no fsync of the directory behind a rename",
+    name: "no fsync of the directory after a rename",
     plant: () => ({ disk: skippingDirectorySyncBehind("rename") }),
   },
   {
-    name: "no fsync of the directory behind the creation of a segment",
+    name: "no fsync of the directory after the creation of a segment",
     plant: () => ({ disk: skippingDirectorySyncBehind("create") }),
   },
   {
@@ -59,11 +59,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: () => ({ disk: (disk) => readingDisk(disk, withoutBadRest) }),
   },
   {
-    name: "nobody looks at the high-water mark",
+    name: "the high-water mark is ignored",
     plant: () => ({ disk: (disk) => withoutFile(disk, (path) => path.endsWith(".high-water")) }),
   },
   {
-    name: "what is expired by the clock is removed in a replay",
+    name: "a replay removes keys that are expired by the clock",
     plant: () => ({
       replay: (store, frame) => {
         store.replay(frame);
@@ -74,7 +74,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   { name: "a transaction is two frames", plant: () => ({ journal: splittingJournal }) },
 ];
 
-/** The same wires without a bug. */
+/** The same wiring without a bug. */
 export const noBug: PlantedBug = {
   name: "no bug",
   plant: () => ({
@@ -88,9 +88,9 @@ export const noBug: PlantedBug = {
   }),
 };
 
-// Journals that promise what they do not keep.
+// Journals that break their promises.
 
-/** Everything is called safe as soon as it is appended. */
+/** Calls everything safe as soon as it is appended. */
 export function hastyJournal(journal: FileJournal): Journal {
   return Object.defineProperties(passingJournal(journal), {
     whenSafe: { value: () => Promise.resolve() },
@@ -98,7 +98,7 @@ export function hastyJournal(journal: FileJournal): Journal {
   });
 }
 
-/** A frame of several records becomes two. */
+/** Splits a frame of several records in two. */
 function splittingJournal(journal: FileJournal): Journal {
   const append = (frame: Uint8Array): number => {
     for (const part of halvesOf(frame)) journal.append(part);
@@ -128,7 +128,7 @@ export function passingJournal(journal: FileJournal): Journal {
 
 const SPLIT_BYTES_MAX = 400;
 
-/** The frame cut between two of its records, if it has two: where a store accepts what is in front as a whole frame. */
+/** The frame cut between two of its records, if it has two, where a store accepts the first part as a whole frame. */
 function halvesOf(frame: Uint8Array): readonly Uint8Array[] {
   const databaseNumber = frame.subarray(0, 1);
   if (frame[0] === 0 || frame.length > SPLIT_BYTES_MAX) return [frame];
@@ -136,26 +136,26 @@ function halvesOf(frame: Uint8Array): readonly Uint8Array[] {
     try {
       replayed([NAMED_DATABASES, frame.subarray(0, end)]);
     } catch {
-      continue; // A record goes on here.
+      continue; // A record continues here.
     }
     return [frame.subarray(0, end), Buffer.concat([databaseNumber, frame.subarray(end)])];
   }
   return [frame];
 }
 
-/** What names databases 1 to 9, as the store records it: number 0, then for each code 1, number and name. */
+/** The names of databases 1 to 9, as the store records them: number 0, then for each code 1, number and name. */
 const NAMED_DATABASES = Buffer.from([
   0,
   ...Array.from({ length: 9 }, (_, index) => [1, index + 1, 1, 97 + index]).flat(),
 ]);
 
-// Disks that do less than they are asked to.
+// Disks that do less than requested.
 
 function isSegmentSync({ kind, path }: Intercepted): boolean {
   return kind === "sync" && path.endsWith(".journal");
 }
 
-/** A disk on which such files cannot be found. */
+/** A disk on which these files cannot be found. */
 function withoutFile(disk: Disk, isHidden: (path: string) => boolean): Disk {
   return interceptedDisk(disk, async (operation, run) => {
     if (operation.kind === "open" && isHidden(operation.path)) throw systemError("ENOENT", operation.path);
@@ -163,7 +163,7 @@ function withoutFile(disk: Disk, isHidden: (path: string) => boolean): Disk {
   });
 }
 
-/** Skips the operations that match, all of them or those of some ordinals. */
+/** Skips the matching operations, all of them or those of some ordinals. */
 function skipping(
   disk: Disk,
   matches: (operation: Intercepted) => boolean,
@@ -173,12 +173,12 @@ function skipping(
   return interceptedDisk(disk, async (operation, run) => {
     if (!matches(operation)) return run();
     count += 1;
-    // What is skipped answers nothing, as it would if it was done.
+    // A skipped operation returns nothing, as a completed one does.
     return isSkipped(count) ? (undefined as Awaited<ReturnType<typeof run>>) : run();
   });
 }
 
-/** Skips the sync of a file that comes behind an operation of this kind on it. */
+/** Skips the sync of a file that follows an operation of this kind on it. */
 function skippingSyncBehind(disk: Disk, kind: OperationKind): Disk {
   const waiting = new Set<string>();
   return interceptedDisk(disk, async (operation, run) => {
@@ -189,8 +189,8 @@ function skippingSyncBehind(disk: Disk, kind: OperationKind): Disk {
 }
 
 /**
- * Skips syncs of the directory while the last name that changed in it was changed by this kind of operation, whichever
- * process did it: the server syncs the directory again before it relies on the name of a snapshot.
+ * Skips syncs of a directory while the last change of a name in it was of this kind, made by any process: the server
+ * syncs the directory again before it relies on the name of a snapshot.
  */
 function skippingDirectorySyncBehind(kind: "rename" | "create"): (disk: Disk) => Disk {
   let lastChange: OperationKind | undefined;
@@ -202,7 +202,7 @@ function skippingDirectorySyncBehind(kind: "rename" | "create"): (disk: Disk) =>
     });
 }
 
-/** Shows files as `shown` has them to those who open one to read or to go on with it. */
+/** Shows files, as changed by `shown`, to callers that open one to read or to append. */
 function readingDisk(disk: Disk, shown: (bytes: Buffer) => Buffer): Disk {
   return {
     ...interceptedDisk(disk, (_, run) => run()),

@@ -1,20 +1,20 @@
-/** Simulated runs one after the other, each from a seed of its own, until the allowance is spent or one of them fails. */
+/** Runs simulations in sequence, each with its own seed, until the allowance is spent or one fails. */
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Allowance } from "../budget.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
-/** What did not hold, with the seed of its run. Nothing more was tried then. */
+/** The rule that did not hold, with the seed of its run. Nothing more was tried after it. */
 export interface SeedViolation {
   readonly seed: number;
   readonly error: Error;
 }
 
 export interface SeedOptions {
-  /** Of the first run; the next ones count on from it. */
+  /** Seed of the first run; each next run adds one. */
   readonly seed: number;
-  /** A run that is under way when it is spent is finished. */
+  /** A run under way when it is spent is finished. */
   readonly allowance: Allowance;
-  /** With an allowance of time: runs that are made however slow the machine is, so that everything has happened. */
+  /** With an allowance of time: the least number of runs, however slow the machine is, so that everything happens. */
   readonly runsMin: number;
   /** What the allowance counts, after this many runs. */
   readonly counted: (runs: number) => number;
@@ -42,7 +42,7 @@ export async function runSeeds(
   return { runs, violation: undefined };
 }
 
-/** A disk that has `directory` and nothing else. */
+/** A disk with `directory` and nothing else. */
 export async function emptyDisk(directory: string): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk({ seed: 0 });
   await disk.mkdir(directory);

@@ -7,7 +7,7 @@ import { SimulatedDisk } from "./simulated-disk.ts";
 const CUTS = 400;
 const PAGE = 4_096;
 
-/** A disk with one durable file `/f` of these bytes, open. */
+/** A disk with one durable open file `/f` of these bytes. */
 async function withFileOf(text: string): Promise<{ disk: SimulatedDisk; file: DiskFile }> {
   const disk = new SimulatedDisk({ seed: 1 });
   const file = await disk.open("/f", "create");
@@ -17,7 +17,7 @@ async function withFileOf(text: string): Promise<{ disk: SimulatedDisk; file: Di
   return { disk, file };
 }
 
-/** What many power cuts leave, each outcome once. */
+/** The outcomes of many power cuts, without duplicates. */
 function outcomes(disk: SimulatedDisk, shown: (left: SimulatedDisk) => string): Set<string> {
   return new Set(Array.from({ length: CUTS }, (_, seed) => shown(disk.afterPowerCut(seededRandom(seed)))));
 }
@@ -35,14 +35,14 @@ function runsOf(text: string): string {
   return [...text.matchAll(/(.)\1*/gs)].map(([run, letter]) => `${JSON.stringify(letter)}*${run.length}`).join(" ");
 }
 
-test("what was synced is there after every power cut", async () => {
+test("synced data survives every power cut", async () => {
   const { disk, file } = await withFileOf("old");
   await writeFully(file, Buffer.from("new and longer"), 0);
   await file.fdatasync();
   assert.deepEqual([...outcomes(disk, textOf)], ["new and longer"]);
 });
 
-test("of a write that was not synced a power cut leaves all, nothing, or a part of it", async () => {
+test("a power cut leaves all, nothing or a part of an unsynced write", async () => {
   const { disk, file } = await withFileOf("aaaa");
   await writeFully(file, Buffer.from("bbbb"), 0);
   const left = outcomes(disk, textOf);
@@ -50,7 +50,7 @@ test("of a write that was not synced a power cut leaves all, nothing, or a part 
   for (const text of left) assert.match(text, /^(?:a*b*|b*a*)$/);
 });
 
-test("pages are lost one by one, and what is missing in front of others reads as zeros", async () => {
+test("pages are lost one by one, and missing pages before others read as zeros", async () => {
   const disk = new SimulatedDisk({ seed: 1 });
   const file = await disk.open("/f", "create");
   await disk.syncDirectory("/");
@@ -66,7 +66,7 @@ test("pages are lost one by one, and what is missing in front of others reads as
     assert.ok(left.has(runs), runs);
 });
 
-test("a page is torn at sectors or at any byte", async () => {
+test("a page is torn at sector boundaries or at any byte", async () => {
   const { disk, file } = await withFileOf("a".repeat(PAGE));
   await writeFully(file, Buffer.alloc(PAGE, "b"), 0);
   const left = [...outcomes(disk, (cut) => runsOf(textOf(cut)))];
@@ -80,7 +80,7 @@ test("a page is torn at sectors or at any byte", async () => {
   );
 });
 
-test("two writes to one page may survive in part, but the second never without the first where both are in one sector", async () => {
+test("two writes to one page may survive in part, but in one sector never the second without the first", async () => {
   const { disk, file } = await withFileOf("......");
   await writeFully(file, Buffer.from("1"), 0);
   await writeFully(file, Buffer.from("2"), 5);
@@ -88,7 +88,7 @@ test("two writes to one page may survive in part, but the second never without t
   for (const text of ["......", "1.....", "1....2"]) assert.ok(left.has(text), text);
 });
 
-test("a truncation that was not synced is lost or kept", async () => {
+test("an unsynced truncation is lost or kept", async () => {
   const { disk, file } = await withFileOf("abcdef");
   await file.truncate(2);
   const left = outcomes(disk, textOf);
@@ -97,14 +97,14 @@ test("a truncation that was not synced is lost or kept", async () => {
   assert.deepEqual([...outcomes(disk, textOf)], ["ab"]);
 });
 
-test("a file that grew behind a truncation shows zeros, not what was cut off", async () => {
+test("a file that grew after a truncation reads as zeros, not as the data cut off", async () => {
   const { file, disk } = await withFileOf("abcdef");
   await file.truncate(2);
   await writeFully(file, Buffer.from("z"), 4);
   assert.equal(textOf(disk), "ab\0\0z");
 });
 
-test("a new name is lost or kept until its directory is synced, whatever was synced of the file", async () => {
+test("a new name is lost or kept until its directory is synced, even if the file was synced", async () => {
   const disk = new SimulatedDisk({ seed: 1 });
   const file = await disk.open("/f", "create");
   await writeFully(file, Buffer.from("x"), 0);
@@ -114,7 +114,7 @@ test("a new name is lost or kept until its directory is synced, whatever was syn
   assert.deepEqual([...outcomes(disk, namesOf)], ["/f"]);
 });
 
-test("a rename is lost or kept as a whole, and so is what it replaces", async () => {
+test("a rename is lost or kept as a whole, with the file that it replaces", async () => {
   const disk = new SimulatedDisk({ seed: 1 });
   disk.put("/old", Buffer.from("old"));
   disk.put("/new", Buffer.from("new"));
@@ -134,7 +134,7 @@ test("changes of names reach the disk in any order", async () => {
   assert.deepEqual([...outcomes(disk, namesOf)].sort(), ["", "/1", "/1 /2", "/1 /2 /3", "/1 /3", "/2", "/2 /3", "/3"]);
 });
 
-test("a hard link shares what is durable of the file, and may itself be lost", async () => {
+test("a hard link shares the durable data of the file, and may itself be lost", async () => {
   const { disk } = await withFileOf("abc");
   await disk.link("/f", "/copy");
   assert.deepEqual([...outcomes(disk, namesOf)].sort(), ["/copy /f", "/f"]);
@@ -144,7 +144,7 @@ test("a hard link shares what is durable of the file, and may itself be lost", a
   await assert.rejects(disk.link("/copy", "/copy"), { code: "EEXIST" });
 });
 
-test("a directory is lost with everything in it", async () => {
+test("a lost directory takes its contents with it", async () => {
   const disk = new SimulatedDisk({ seed: 1 });
   assert.equal(await disk.mkdir("/d"), true);
   assert.equal(await disk.mkdir("/d"), false);
@@ -156,7 +156,7 @@ test("a directory is lost with everything in it", async () => {
   assert.deepEqual([...outcomes(disk, namesOf)], ["/d/f"]);
 });
 
-test("a sync covers what was completed before it was asked for", async () => {
+test("a sync covers the operations completed before it was requested", async () => {
   const disk = new SimulatedDisk({ seed: 1, isStepped: true });
   const random = seededRandom(1);
   const opening = disk.open("/f", "create");
@@ -171,7 +171,7 @@ test("a sync covers what was completed before it was asked for", async () => {
   assert.deepEqual([...outcomes(disk, textOf)].sort(), ["a", "a\0", "ab"]);
 });
 
-test("what is under way at a crash may have happened, in part or not at all", async () => {
+test("an operation under way at a crash happens in full, in part or not at all", async () => {
   const disk = new SimulatedDisk({ seed: 1, isStepped: true });
   disk.put("/f", Buffer.alloc(0));
   const opening = disk.open("/f", "update");
@@ -183,7 +183,7 @@ test("what is under way at a crash may have happened, in part or not at all", as
   assert.equal(textOf(disk), "");
 });
 
-test("after a kill everything that was written is there, and none of it is safer than before", async () => {
+test("a kill keeps all written data and makes none of it more durable", async () => {
   const { disk, file } = await withFileOf("aa");
   await writeFully(file, Buffer.from("bb"), 0);
   const killed = disk.afterKill(seededRandom(1));
@@ -191,7 +191,7 @@ test("after a kill everything that was written is there, and none of it is safer
   assert.ok(outcomes(killed, textOf).has("aa"));
 });
 
-test("after a failed sync the next one does not make up for it", async () => {
+test("after a failed sync the next one does not repair it", async () => {
   const { disk, file } = await withFileOf("aa");
   await writeFully(file, Buffer.from("bb"), 0);
   disk.faultOf = ({ kind }) => (kind === "sync" ? { code: "EIO" } : undefined);
@@ -213,7 +213,7 @@ test("after a failed sync the next one does not make up for it", async () => {
   assert.ok(lefts.has("aa") && lefts.has("bb"), [...lefts].join());
 });
 
-test("a full disk takes what fits, then nothing, and everything again when space is free", async () => {
+test("a full disk writes what fits, then nothing, and everything once space is free", async () => {
   const { disk, file } = await withFileOf("");
   disk.freeBytes = 3;
   assert.equal(await file.write(Buffer.from("abcde"), 0), 3);
@@ -227,7 +227,7 @@ test("a full disk takes what fits, then nothing, and everything again when space
   assert.equal(textOf(disk), "xbcdef");
 });
 
-test("a fault hits the operation it is meant for", async () => {
+test("a fault hits the chosen operation", async () => {
   const { disk, file } = await withFileOf("");
   disk.faultOf = ({ kind, ordinal }) => {
     if (kind === "write" && ordinal === 2) return { bytesMax: 1 };
@@ -246,7 +246,7 @@ test("a fault hits the operation it is meant for", async () => {
   assert.equal(textOf(disk, "/g"), "abcde");
 });
 
-test("a buffer that is changed while it is being written is a fault of the caller", async () => {
+test("a buffer that changes while it is written is reported as a fault of the caller", async () => {
   const disk = new SimulatedDisk({ seed: 1, isStepped: true });
   disk.put("/f", Buffer.alloc(0));
   const opening = disk.open("/f", "update");
@@ -256,10 +256,10 @@ test("a buffer that is changed while it is being written is a fault of the calle
   const writing = file.write(bytes, 0);
   bytes[0] = 0;
   disk.step(seededRandom(1));
-  await assert.rejects(writing, /changed meanwhile/);
+  await assert.rejects(writing, /changed while it was written/);
 });
 
-test("the same seed leaves the same", async () => {
+test("the same seed leaves the same files", async () => {
   const { disk, file } = await withFileOf("aaaa");
   await writeFully(file, Buffer.alloc(3 * PAGE, "x"), 2);
   for (let seed = 0; seed < 20; seed += 1) {
@@ -268,7 +268,7 @@ test("the same seed leaves the same", async () => {
   }
 });
 
-test("a flipped bit is in what is durable", async () => {
+test("a flipped bit is in the durable data", async () => {
   const { disk } = await withFileOf("a");
   disk.flipBit("/f", 0, 1);
   assert.equal(textOf(disk), "c");

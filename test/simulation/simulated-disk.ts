@@ -1,19 +1,19 @@
 /**
- * A disk in memory that loses power as real ones do, decided by a seed.
+ * A disk in memory that loses power as real disks do, decided by a seed.
  *
- * What a power cut may leave of a file is in simulated-file.ts, of names in
- * simulated-names.ts. Here are the operations: when they are completed, in
+ * simulated-file.ts has what a power cut may leave of a file, simulated-names.ts
+ * the same for names. This file has the operations: when they complete, in
  * which order, and which of them fail.
  *
- * (1) A sync covers what was completed before it was asked for, not what came
+ * (1) A sync covers what was completed before it was requested, not what came
  *     while it ran.
- * (2) An operation that is under way at a crash may have been carried out, in
- *     full, in part or not at all; nobody was told.
- * (3) A crash makes a new disk and leaves the old one as it is, so that many
+ * (2) An operation under way at a crash may have been carried out in full, in
+ *     part or not at all; the caller was not notified.
+ * (3) A crash makes a new disk and leaves the old one unchanged, so that many
  *     crashes can be tried at one moment of one run.
  *
- * A stepped disk completes an operation when it is told to (`step`), any of
- * those under way; an immediate one at once.
+ * A stepped disk completes one of the operations under way at each `step`; an
+ * immediate disk completes each at once.
  */
 import { dirname } from "node:path/posix";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -29,22 +29,22 @@ export const OPERATION_KINDS = [
   ...(["rename", "unlink", "link", "mkdir", "syncDirectory"] as const),
 ] as const;
 
-/** Operations after which a crash finds nothing else than before them. */
+/** Operations that do not change what a crash finds. */
 const HARMLESS: ReadonlySet<OperationKind> = new Set(["open", "close", "read", "size", "list"]);
 
 export interface Operation {
   readonly kind: OperationKind;
   readonly path: string;
-  /** How many of its kind were begun on this disk, this one included. */
+  /** The number of operations of its kind begun on this disk, this one included. */
   readonly ordinal: number;
 }
 
-/** What goes wrong with one operation: it fails, or, if it is a write or a read, moves only so many bytes. */
+/** What goes wrong with one operation: it fails, or, for a write or a read, it moves only this many bytes. */
 export type Fault = { readonly code: string } | { readonly bytesMax: number };
 
 export interface SimulatedDiskOptions {
   readonly seed: number;
-  /** False if absent: operations are completed at once. */
+  /** The default is false: operations are completed at once. */
   readonly isStepped?: boolean;
 }
 
@@ -52,16 +52,16 @@ interface Underway {
   readonly operation: Operation;
   waitedMs: number;
   readonly run: () => void;
-  /** What the system may do of it before power goes, on a copy of the disk: (2). */
+  /** What the system may do of it before the power goes, on a copy of the disk: (2). */
   readonly mayHappen: ((disk: SimulatedDisk, random: Random) => void) | undefined;
 }
 
 export class SimulatedDisk implements Disk {
-  /** Decides what goes wrong; nothing if it answers undefined. */
+  /** Decides what goes wrong; nothing if it returns undefined. */
   faultOf: (operation: Operation) => Fault | undefined = () => undefined;
-  /** Told when something has changed that a crash would show. */
+  /** Called when something changed that a crash would show. */
   onBoundary: (operation: Operation) => void = () => {};
-  /** How many bytes files may still grow by. Creating one needs at least one byte. */
+  /** How many bytes files may still grow by. Creating a file needs at least one byte. */
   freeBytes = Number.POSITIVE_INFINITY;
 
   readonly #random: Random;
@@ -137,18 +137,18 @@ export class SimulatedDisk implements Disk {
     return this.#perform({ kind: "syncDirectory", path }, () => this.#names.sync(path, changeCount));
   }
 
-  // What a simulation does with it.
+  // Functions for the simulation.
 
   get underwayCount(): number {
     return this.#underway.length;
   }
 
-  /** True if something is under way that a crash may leave in part. */
+  /** Whether something is under way that a crash may leave in part. */
   get isChanging(): boolean {
     return this.#underway.some(({ mayHappen }) => mayHappen !== undefined);
   }
 
-  /** Tells the disk that time goes by while operations are under way. */
+  /** Lets time pass for the operations under way. */
   passTime(ms: number): void {
     for (const underway of this.#underway) underway.waitedMs += ms;
   }
@@ -163,7 +163,7 @@ export class SimulatedDisk implements Disk {
     return this.#openCount;
   }
 
-  /** Completes one of the operations that are under way. False if there is none. */
+  /** Completes one of the operations under way. False if there is none. */
   step(random: Random): boolean {
     const [next] = this.#underway.splice(random.below(this.#underway.length), 1);
     next?.run();
@@ -175,18 +175,18 @@ export class SimulatedDisk implements Disk {
     return this.#begun.get(kind) ?? 0;
   }
 
-  /** What the next start finds after the power went: some of what was not synced. */
+  /** The disk of the next start after a power cut: some of the unsynced data. */
   afterPowerCut(random: Random): SimulatedDisk {
     const crashed = this.#interrupted(random);
     return new SimulatedDisk({ seed: random.below(2 ** 32) }, crashed.#names.afterPowerCut(random));
   }
 
-  /** What the next start finds after the process was killed: everything it wrote, none of it safer than before. */
+  /** The disk of the next start after a kill: all written data, none of it more durable than before. */
   afterKill(random: Random): SimulatedDisk {
     return this.#interrupted(random);
   }
 
-  /** The same disk, stepped or not, as a start finds it that goes on with it. */
+  /** The same disk, stepped or not, for a start that continues with it. */
   restarted(options: SimulatedDiskOptions): SimulatedDisk {
     return new SimulatedDisk(options, this.#names.copy());
   }
@@ -200,13 +200,13 @@ export class SimulatedDisk implements Disk {
     return Buffer.from(this.#file(path).bytes);
   }
 
-  /** Puts a durable file there, in place of what has the name. */
+  /** Puts a durable file there, in place of the one with that name. */
   put(path: string, bytes: Uint8Array): void {
     this.#names.change(new Map([[path, new SimulatedFile(Buffer.from(bytes))]]));
     this.#names.sync(dirname(path), this.#names.changeCount(dirname(path)));
   }
 
-  /** Takes a file away, durably. */
+  /** Removes a file, durably. */
   remove(path: string): void {
     this.#names.change(new Map([[path, undefined]]));
     this.#names.sync(dirname(path), this.#names.changeCount(dirname(path)));
@@ -216,7 +216,7 @@ export class SimulatedDisk implements Disk {
     this.#file(path).flipBit(offset, bit);
   }
 
-  // How operations happen.
+  // How operations are carried out.
 
   /** keeps (2) */
   #interrupted(random: Random): SimulatedDisk {
@@ -227,7 +227,7 @@ export class SimulatedDisk implements Disk {
       try {
         mayHappen(copy, random);
       } catch {
-        // What it needed had not happened either.
+        // An operation that it depends on did not happen either.
       }
     }
     copy.freeBytes = Number.POSITIVE_INFINITY;
@@ -265,7 +265,7 @@ export class SimulatedDisk implements Disk {
   #complete<Result>(operation: Operation, run: (fault: Fault | undefined) => Result): Result {
     const fault = this.faultOf(operation);
     try {
-      // Writes and syncs that fail leave something behind, so they look at the fault themselves.
+      // Failed writes and syncs have effects, so they handle the fault themselves.
       if (fault !== undefined && "code" in fault && operation.kind !== "write" && operation.kind !== "sync")
         throw systemError(fault.code, operation.path);
       return run(fault);
@@ -304,7 +304,7 @@ export class SimulatedDisk implements Disk {
         };
         return this.#perform({ kind: "write", path, mayHappen }, (fault) => {
           // A thread of the pool may read the buffer at any time until it is done.
-          if (!given.equals(bytes)) throw new Error(`What was being written to ${path} was changed meanwhile`);
+          if (!given.equals(bytes)) throw new Error(`The buffer for ${path} changed while it was written`);
           return this.#write(path, file, { bytes: given, offset, fault });
         });
       },
@@ -354,7 +354,7 @@ export class SimulatedDisk implements Disk {
     const inPlace = Math.max(0, Math.min(bytes.length, file.length - offset));
     let countMax = Math.min(bytes.length, inPlace + Math.max(0, this.freeBytes));
     if (fault !== undefined) {
-      // What a write that failed has left behind is anybody's guess.
+      // A failed write may have left anything.
       countMax = "code" in fault ? this.#random.below(countMax + 1) : Math.min(countMax, fault.bytesMax);
     }
     if (countMax > 0) {

@@ -2,15 +2,15 @@
  * The contents of one simulated file: what a reader sees now, and what a power
  * cut would leave of it.
  *
- * (1) `durable` is there after any power cut. Behind it comes a list of changes
- *     that no sync has covered; applied in order they give `current`.
+ * (1) `durable` survives any power cut. A list of changes that no sync has
+ *     covered follows; applied in order they give `current`.
  * (2) A power cut leaves of the changes what real disks leave: each 4-KiB page
- *     stands where it stood before some change, not all pages before the same
- *     one; a page may be torn, at a byte or at 512-byte sectors; the length is
- *     one that the file had, or one in between, and what was never written in
- *     front of it reads as zeros.
- * (3) After a sync that failed, the pages it covered count as clean: some of
- *     them reached the disk, and no later sync writes the others.
+ *     is in the state before some change, not all pages before the same one; a
+ *     page may be torn, at a byte or at 512-byte sectors; the length is one that
+ *     the file had, or one in between, and bytes below it that were never
+ *     written read as zeros.
+ * (3) After a failed sync the pages that it covered count as clean: some of them
+ *     reached the disk, and no later sync writes the others.
  */
 import type { Random } from "../../src/kernel/random.ts";
 
@@ -25,7 +25,7 @@ export class SimulatedFile {
   #current: Content;
   #durable: Content;
   #changes: Change[] = [];
-  /** Changes that are in `#durable` already. */
+  /** Changes that are already in `#durable`. */
   #settledCount = 0;
 
   constructor(bytes: Buffer = Buffer.alloc(0)) {
@@ -37,7 +37,7 @@ export class SimulatedFile {
     return this.#current.length;
   }
 
-  /** What a reader sees; not to be changed. */
+  /** What a reader sees; read only. */
   get bytes(): Buffer {
     return this.#current.bytes;
   }
@@ -46,7 +46,7 @@ export class SimulatedFile {
     return this.#changes.length === 0;
   }
 
-  /** How many changes there were so far: what a sync that is asked for now will cover. */
+  /** The number of changes so far: what a sync requested now will cover. */
   get changeCount(): number {
     return this.#settledCount + this.#changes.length;
   }
@@ -73,14 +73,14 @@ export class SimulatedFile {
     this.#durable = remains(this.#durable, covered, random);
   }
 
-  /** Alters what is durable, as a failing medium does. */
+  /** Alters durable data, as a failing medium does. */
   flipBit(offset: number, bit: number): void {
     for (const content of [this.#current, this.#durable]) {
       if (offset < content.length) content.write(offset, Buffer.from([content.byteAt(offset) ^ (1 << bit)]));
     }
   }
 
-  /** A file of its own in the same state. */
+  /** An independent file in the same state. */
   copy(): SimulatedFile {
     const copy = new SimulatedFile();
     copy.#current = this.#current.share();
@@ -90,7 +90,7 @@ export class SimulatedFile {
     return copy;
   }
 
-  /** What is found after a power cut: (2). */
+  /** What a power cut leaves: (2). */
   afterPowerCut(random: Random): SimulatedFile {
     const left = new SimulatedFile();
     left.#durable = remains(this.#durable.share(), this.#changes, random);
@@ -104,7 +104,7 @@ export class SimulatedFile {
   }
 }
 
-/** keeps (2). `durable` is the caller's to give away. */
+/** keeps (2). The caller gives `durable` away. */
 function remains(durable: Content, changes: readonly Change[], random: Random): Content {
   if (changes.length === 0) return durable;
   const lengths = [durable.length];
@@ -112,7 +112,7 @@ function remains(durable: Content, changes: readonly Change[], random: Random): 
     const before = lengths.at(-1) ?? 0;
     lengths.push(change.kind === "truncate" ? change.length : Math.max(before, change.offset + change.bytes.length));
   }
-  // Whole outcomes come often enough that a mix is not the only thing ever tried.
+  // Whole outcomes are frequent enough that not only mixes are tried.
   const draw = stepDraw(changes.length, random);
   let length = lengths[draw()] as number;
   if (random.below(4) === 0) {
@@ -229,7 +229,7 @@ class Content {
 
   truncate(length: number): void {
     this.#own(length);
-    // What is cut off must not come back when the file grows again.
+    // Bytes cut off must not come back when the file grows again.
     if (length < this.#length) this.#buffer.fill(0, length, this.#length);
     this.#length = length;
   }

@@ -1,12 +1,12 @@
 /**
- * The directories of a simulated disk: which names there are now, and which
- * would be there after a power cut.
+ * The directories of a simulated disk: which names exist now, and which would
+ * exist after a power cut.
  *
- * (1) A name that was made, taken away or given to another file is durable
- *     behind a sync of its directory. Until then a power cut keeps any of the
- *     changes and loses any of the others.
+ * (1) The creation, removal or replacement of a name is durable after a sync of
+ *     its directory. Until then a power cut keeps any of the changes and loses
+ *     any of the others.
  * (2) A rename is one change: both of its names have changed, or neither has.
- * (3) A directory that is lost is lost with everything in it.
+ * (3) A lost directory takes everything in it with it.
  */
 import { dirname } from "node:path/posix";
 import type { Random } from "../../src/kernel/random.ts";
@@ -16,7 +16,7 @@ export const ROOT = "/";
 
 type Entry = SimulatedFile | "directory";
 
-/** What some paths stand for from here on; undefined: nothing. */
+/** The new targets of some paths; undefined for a removed name. */
 type NameChange = ReadonlyMap<string, Entry | undefined>;
 
 interface Directory {
@@ -50,7 +50,7 @@ export class SimulatedNames {
     return paths.map((path) => path.slice(directory === ROOT ? 1 : directory.length + 1));
   }
 
-  /** Gives names to entries, and takes them away. All of them lie in one directory. */
+  /** Gives names to entries, and removes names. All of them are in one directory. */
   change(change: NameChange): void {
     for (const [path, entry] of change) set(this.#current, path, entry);
     const [first = ROOT] = change.keys();
@@ -62,7 +62,7 @@ export class SimulatedNames {
     this.#directories.set(path, { changes: [], settledCount: 0 });
   }
 
-  /** How many changes a directory has seen: what a sync that is asked for now will cover. */
+  /** The number of changes of a directory: what a sync requested now will cover. */
   changeCount(directory: string): number {
     const { changes, settledCount } = this.#directory(directory);
     return settledCount + changes.length;
@@ -81,7 +81,7 @@ export class SimulatedNames {
     return this.#mapped((file) => memoised(files, file, () => file.copy()));
   }
 
-  /** What is found after a power cut. */
+  /** What a power cut leaves. */
   afterPowerCut(random: Random): SimulatedNames {
     const kept = new Map(this.#durable);
     for (const { changes } of this.#directories.values()) {
@@ -91,7 +91,7 @@ export class SimulatedNames {
     }
     const left = new SimulatedNames();
     const files = new Map<SimulatedFile, SimulatedFile>();
-    // Shorter paths first: a directory comes before what is in it, so that (3) is one look.
+    // Shorter paths first: a directory comes before its contents, so (3) needs one look.
     for (const [path, entry] of [...kept].sort(([a], [b]) => a.length - b.length)) {
       if (!left.#directories.has(dirname(path))) continue; // keeps (3)
       if (entry === "directory") left.#directories.set(path, { changes: [], settledCount: 0 });
@@ -104,7 +104,7 @@ export class SimulatedNames {
 
   #directory(path: string): Directory {
     const directory = this.#directories.get(path);
-    if (directory === undefined) throw new Error(`${path} is no directory of the simulated disk`);
+    if (directory === undefined) throw new Error(`${path} is not a directory of the simulated disk`);
     return directory;
   }
 
@@ -122,7 +122,7 @@ export class SimulatedNames {
   }
 }
 
-/** Draws whether a change had reached the disk. All, none and the first few are as likely as any subset. */
+/** Draws which changes reached the disk. All, none and the first few are as likely as any subset. */
 function keepDraw(count: number, random: Random): () => boolean {
   const first = random.below(count + 1);
   let seen = 0;

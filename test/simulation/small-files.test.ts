@@ -1,7 +1,7 @@
 /**
  * threats.md A-19, exhaustively on small files: whatever is flipped, cut off,
- * taken out or doubled, the start is refused with the name of the file and the
- * place, or it finds a right prefix where nothing says that more was durable.
+ * removed or doubled, the start is refused with the name of the file and the
+ * place, or it finds a right prefix if nothing says that more was durable.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ const SNAPSHOT = `${DIRECTORY}/0000000002.snapshot`;
 
 const caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" } as const;
 
-/** An area, and what its store held at each position. */
+/** An area, and the state of its store at each position. */
 interface Recorded {
   readonly disk: SimulatedDisk;
   readonly states: string[];
@@ -39,7 +39,7 @@ function startOn(disk: SimulatedDisk, mode: "always" | "no" = "always"): Promise
   return startServer({ ...options, disk, mode });
 }
 
-/** A server that takes some commands, each in a batch of its own, and a transaction. */
+/** A server that runs some commands, each in a batch of its own, and a transaction. */
 async function record(
   work: (server: Server & { disk: SimulatedDisk }, ask: (line: string) => Promise<void>) => Promise<void>,
 ): Promise<Recorded> {
@@ -69,12 +69,12 @@ async function outcomeOf(disk: SimulatedDisk): Promise<Outcome> {
     const { area, store } = await startOn(disk);
     return { kind: "started", position: area.recovered.position, state: stateOf(store) };
   } catch (error) {
-    assert.ok(isRefusal(error), `refused by name, not by ${error}`);
+    assert.ok(isRefusal(error), `refused by name, not with ${error}`);
     return { kind: "refused", error };
   }
 }
 
-/** A copy of the area in which one file has other bytes. */
+/** A copy of the area with other bytes in one file. */
 function withFile(recorded: Recorded, path: string, bytes: Buffer): SimulatedDisk {
   const disk = recorded.disk.restarted({ seed: 1 });
   disk.put(path, bytes);
@@ -85,14 +85,14 @@ function bytesOf(recorded: Recorded, path: string): Buffer {
   return recorded.disk.bytesOf(path);
 }
 
-/** The item in which a byte lies. */
+/** The item that contains a byte. */
 function itemAt(items: readonly Item[], offset: number): Item {
   const item = items.find(({ start, end }) => offset >= start && offset < end);
-  assert.ok(item !== undefined, `byte ${offset} lies in an item`);
+  assert.ok(item !== undefined, `byte ${offset} is in an item`);
   return item;
 }
 
-/** Every byte of the file, altered in some ways. */
+/** Every byte of the file, altered in several ways. */
 function* flips(bytes: Buffer): Generator<{ offset: number; flipped: Buffer }> {
   for (let offset = 0; offset < bytes.length; offset += 1) {
     for (const mask of [0x01, 0x80, 1 << (offset % 8), 0xff, bytes[offset] as number]) {
@@ -127,7 +127,7 @@ function assertPrefix(
   assert.equal(outcome.state, recorded.states[outcome.position], `${what}: the state at position ${outcome.position}`);
 }
 
-describe("the segment that was open", () => {
+describe("an open segment", () => {
   let recorded: Recorded;
   let bytes: Buffer;
   let items: readonly Item[];
@@ -144,7 +144,7 @@ describe("the segment that was open", () => {
     assert.equal(statedPosition(bytes), 5);
   });
 
-  test("A-19: a flipped byte in front of a position that a mark calls durable is refused at its item", async () => {
+  test("A-19: refuses a flipped byte before a durable mark, at its item", async () => {
     for (const { offset, flipped } of flips(bytes)) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, flipped));
       const item = itemAt(items, offset);
@@ -158,14 +158,14 @@ describe("the segment that was open", () => {
     }
   });
 
-  test("A-19: cut off within its header it is refused, because the high-water mark knows that it was begun", async () => {
+  test("A-19: refuses a segment cut off in its header, since the high-water mark says that it was begun", async () => {
     for (let length = 0; length < 64; length += 1) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, bytes.subarray(0, length)));
       assertRefusedAt(outcome, { path: FIRST, offset: 0 }, `${length} bytes`);
     }
   });
 
-  test("A-19: cut off at any length behind its header, it holds what is whole", async () => {
+  test("A-19: a segment cut off anywhere after its header holds its complete items", async () => {
     for (let length = 64; length < bytes.length; length += 1) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, bytes.subarray(0, length)));
       assertPrefix(outcome, recorded, `${length} bytes`);
@@ -174,7 +174,7 @@ describe("the segment that was open", () => {
     }
   });
 
-  test("A-19: zeros from any byte on are the tail of a crash only where no mark behind them says otherwise", async () => {
+  test("A-19: takes zeros from any byte on for the tail of a crash, unless a later mark says otherwise", async () => {
     for (let length = 64; length < bytes.length; length += 1) {
       const zeroed = Buffer.concat([bytes.subarray(0, length), Buffer.alloc(5_000)]);
       assertPrefix(await outcomeOf(withFile(recorded, FIRST, zeroed)), recorded, `zeros from ${length}`);
@@ -188,7 +188,7 @@ describe("the segment that was open", () => {
     }
   });
 
-  test("A-19: an item that is missing or there twice is refused, unless it is the last", async () => {
+  test("A-19: refuses a missing or doubled item, unless it is the last", async () => {
     for (const item of items.slice(1)) {
       for (const [what, changed] of [
         ["missing", without(bytes, item)],
@@ -210,7 +210,7 @@ describe("the segment that was open", () => {
     assert.equal((await outcomeOf(withFile(recorded, FIRST, doubled(bytes, frame)))).kind, "refused");
   });
 
-  test("A-19: two items in each other's place are refused", async () => {
+  test("A-19: refuses two swapped items", async () => {
     for (let index = 1; index + 3 < items.length; index += 1) {
       const [one, other] = [items[index], items[index + 2]] as [Item, Item];
       const swapped = Buffer.concat([
@@ -228,7 +228,7 @@ describe("the segment that was open", () => {
   });
 });
 
-describe("a segment that was closed", () => {
+describe("a closed segment", () => {
   let recorded: Recorded;
   let bytes: Buffer;
   let items: readonly Item[];
@@ -243,14 +243,14 @@ describe("a segment that was closed", () => {
     items = itemsOf(bytes);
   });
 
-  test("A-19: a flipped byte is refused, wherever it is", async () => {
+  test("A-19: refuses any flipped byte in a closed segment", async () => {
     for (const { offset, flipped } of flips(bytes)) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, flipped));
       assertRefusedAt(outcome, { path: FIRST, offset: itemAt(items, offset).start }, `byte ${offset}`);
     }
   });
 
-  test("A-19: cut off at any length or made longer, it is refused", async () => {
+  test("A-19: refuses a closed segment of any other length", async () => {
     for (let length = 0; length < bytes.length; length += 1) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, bytes.subarray(0, length)));
       assert.equal(outcome.kind, "refused", `${length} bytes`);
@@ -262,7 +262,7 @@ describe("a segment that was closed", () => {
     }
   });
 
-  test("A-19: an item that is missing or there twice is refused; without a batch mark everything is still there", async () => {
+  test("A-19: refuses a missing or doubled item in a closed segment; a missing batch mark loses nothing", async () => {
     for (const item of items) {
       for (const changed of [without(bytes, item), doubled(bytes, item)]) {
         const outcome = await outcomeOf(withFile(recorded, FIRST, changed));
@@ -278,7 +278,7 @@ describe("a segment that was closed", () => {
     }
   });
 
-  test("A-19: a segment that is missing, or lies under the name of another, is refused by its name", async () => {
+  test("A-19: refuses a missing segment, or one under the name of another, by its name", async () => {
     const missing = recorded.disk.restarted({ seed: 1 });
     missing.remove(FIRST);
     const outcome = await outcomeOf(missing);
@@ -290,7 +290,7 @@ describe("a segment that was closed", () => {
     assert.equal(moved.error.file, SECOND);
   });
 
-  test("A-19: without the open segment behind it the start is refused by name", async () => {
+  test("A-19: refuses a start without the open segment after it, by name", async () => {
     const shortened = recorded.disk.restarted({ seed: 1 });
     shortened.remove(SECOND);
     const outcome = await outcomeOf(shortened);
@@ -298,7 +298,7 @@ describe("a segment that was closed", () => {
     assert.equal(outcome.error.file, SECOND);
   });
 
-  test("A-19: where no high-water mark was made yet, what was closed is what there is", async () => {
+  test("A-19: without a high-water mark, a start finds the closed segments", async () => {
     const shortened = recorded.disk.restarted({ seed: 1 });
     shortened.remove(SECOND);
     shortened.remove(MARK);
@@ -327,14 +327,14 @@ describe("a snapshot", () => {
     assert.deepEqual([...recorded.disk.paths].sort(), [MARK, SECOND, SNAPSHOT].sort());
   });
 
-  test("A-19: a flipped byte is refused, wherever it is", async () => {
+  test("A-19: refuses any flipped byte in a snapshot", async () => {
     for (const { offset, flipped } of flips(bytes)) {
       const outcome = await outcomeOf(withFile(recorded, SNAPSHOT, flipped));
       assertRefusedAt(outcome, { path: SNAPSHOT, offset: itemAt(items, offset).start }, `byte ${offset}`);
     }
   });
 
-  test("A-19: cut off at any length or made longer, it is refused", async () => {
+  test("A-19: refuses a snapshot of any other length", async () => {
     for (let length = 0; length < bytes.length; length += 1) {
       const outcome = await outcomeOf(withFile(recorded, SNAPSHOT, bytes.subarray(0, length)));
       assert.equal(outcome.kind, "refused", `${length} bytes`);
@@ -344,7 +344,7 @@ describe("a snapshot", () => {
     assertRefusedAt(outcome, { path: SNAPSHOT, offset: bytes.length }, "nine bytes more");
   });
 
-  test("A-19: an item that is missing or there twice is refused", async () => {
+  test("A-19: refuses a missing or doubled item in a snapshot", async () => {
     for (const item of items) {
       for (const changed of [without(bytes, item), doubled(bytes, item)]) {
         const outcome = await outcomeOf(withFile(recorded, SNAPSHOT, changed));
@@ -354,7 +354,7 @@ describe("a snapshot", () => {
     }
   });
 
-  test("A-19: without the snapshot or without the segment behind it the start is refused by name", async () => {
+  test("A-19: refuses a start without the snapshot or the segment after it, by name", async () => {
     for (const [removed, named] of [
       [SNAPSHOT, FIRST],
       [SECOND, SECOND],
@@ -367,7 +367,7 @@ describe("a snapshot", () => {
     }
   });
 
-  test("a file of a newer format is refused as one", async () => {
+  test("refuses a file of a newer format as such", async () => {
     for (const path of [SNAPSHOT, SECOND]) {
       const newer = bytesOf(recorded, path);
       newer.writeUInt32LE(2, 8);

@@ -1,6 +1,6 @@
-/** States as texts of many lines, which are compared line by line. */
+/** States as texts of many lines, compared line by line. */
 
-/** What one state has and the other has not, for a failure's text. */
+/** The lines that only one of the two states has, for the text of a failure. */
 export function differenceOf(expected: string, found: string): string {
   const [before, after] = [expected, found].map((state) => new Set(state.split("\n")));
   const only = (some: Set<string> | undefined, others: Set<string> | undefined, sign: string): string[] =>

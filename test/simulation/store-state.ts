@@ -1,14 +1,14 @@
 /**
- * Everything that a store holds as one text, equal for two stores exactly if
- * they hold the same, however their tables came to be filled. Looking changes
- * nothing: a key past its time that is still there is in the text.
+ * The whole contents of a store as one text, equal for two stores exactly if
+ * they hold the same, in whatever order their tables were filled. Reading
+ * changes nothing: an expired key that still exists is in the text.
  */
 import { FrameWriter } from "../../src/kernel/frame.ts";
 import { stateMutations } from "../../src/store/mutations/table.ts";
 import { describeValue } from "../../src/store/mutations/whole-value.ts";
 import type { Store } from "../../src/store/store.ts";
 
-/** One line for each record that would rebuild the store, in an order of their own. */
+/** One line for each record that would rebuild the store, in an order of its own. */
 export function stateOf(store: Store): string {
   const lines: string[] = [];
   const writer = new FrameWriter();
@@ -19,7 +19,7 @@ export function stateOf(store: Store): string {
     const line = (bytes: Uint8Array): void => {
       lines.push(`${number} ${Buffer.from(bytes).toString("latin1")}`);
     };
-    // A record is complete when the next one begins, so each is taken then.
+    // A record is complete when the next one begins, so each is read then.
     const record = (code: number): FrameWriter => {
       if (!writer.isEmpty) line(writer.take());
       return writer.record(number, code);

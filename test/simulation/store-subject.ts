@@ -16,7 +16,7 @@ import { stateOf } from "./store-state.ts";
 
 const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 
-/** A state is its text: the store itself says what it must hold, as long as it lives. */
+/** A state is its text: the live store itself says what it must hold. */
 export const storeSubject: Subject<Store, string> = {
   area: "store",
   empty: "",
@@ -50,7 +50,7 @@ class StoreClients implements Clients<string> {
       case "transaction":
         return replyOf(() => database.transaction(caller, request.commands));
       case "pipeline": {
-        // Each of its commands is a unit, so there is a state behind each frame.
+        // Each of its commands is a unit, so each frame has a state after it.
         journal.onAppend = note;
         const reply = replyOf(() => database.pipeline(caller, request.commands));
         journal.onAppend = () => {};
@@ -84,12 +84,12 @@ function replyOf(run: () => unknown): Reply {
     reply = run();
   } catch (error) {
     if (!(error instanceof TransactionDiscarded)) throw error;
-    return { kind: "blind" }; // It saw nothing of what the store holds.
+    return { kind: "blind" }; // It saw nothing of the store's contents.
   }
   return reply instanceof Promise ? { kind: "waits", sent: reply } : { kind: "sent" };
 }
 
-// A server of the store for tests that draw nothing.
+// A server of the store for tests without random draws.
 
 export interface Server extends Omit<CrashServer<Store>, "engine"> {
   readonly store: Store;

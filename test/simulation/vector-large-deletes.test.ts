@@ -1,9 +1,9 @@
 /**
- * Deletes of thousands by prefix or filter, which take several turns, while
- * other records come, change and go: what was selected all the time is gone,
- * what never was is there.
+ * Deletes of thousands of records by prefix or filter, which take several turns
+ * while other records are added, changed and removed: records selected all the
+ * time are deleted, records never selected remain.
  *
- * Run again:  LARDER_VECTOR_DELETES_SEED=… npm run t -- test/simulation/vector-large-deletes.test.ts
+ * To repeat:  LARDER_VECTOR_DELETES_SEED=… npm run t -- test/simulation/vector-large-deletes.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,10 +22,10 @@ const RUNS = 12;
 const RECORDS = 6_000;
 const BATCH = 1_000;
 
-/** An id and what it was and is: a number that a filter asks for. Undefined: it is gone, or not there yet. */
+/** The old and new number of an id, which a filter compares. Undefined: the record does not exist. */
 type Numbers = Map<string, number | undefined>;
 
-test("a delete of very many finds what it should, whatever happens meanwhile", async (context) => {
+test("a large delete removes the right records while others change", async (context) => {
   for (let run = 0; run < RUNS; run += 1) await runOnce(seed + run);
   context.diagnostic(`SEED=${seed}`);
 });
@@ -71,7 +71,7 @@ async function runOnce(runSeed: number): Promise<void> {
     if (touched.has(id)) continue;
     assert.equal(isThere, !isSelected(id, before.get(id) ?? 0), `${where}${id}, n = ${number}`);
   }
-  // What it took away and was put again since, or deleted by someone else first, is not counted for certain.
+  // Records put again after their deletion, or deleted first by another client, may or may not be counted.
   assert.ok(count >= gone && count <= gone + touched.size, `${where}${count} counted, ${gone} gone`);
 }
 
@@ -94,7 +94,7 @@ function put(index: IndexApi, now: Numbers, records: readonly (readonly [id: str
   for (const [id, number] of records) now.set(id, number);
 }
 
-/** Some records go, change or come. */
+/** Removes, changes or adds some records. */
 function change(
   index: IndexApi,
   { draw, now, touched }: { readonly draw: Draw; readonly now: Numbers; readonly touched: Set<string> },

@@ -1,9 +1,9 @@
 /**
- * Searches that take several turns, while records come, change and go between
- * them: each answer is that of a plain index at one moment.
+ * Searches that take several turns, while records are added, changed and
+ * removed between them: each answer is that of a plain index at one moment.
  *
- * Run again:  LARDER_VECTOR_LARGE_SEED=… npm run t -- test/simulation/vector-large-programs.test.ts
- * A failure names the seed of its program; with that one its program is the first.
+ * To repeat:  LARDER_VECTOR_LARGE_SEED=… npm run t -- test/simulation/vector-large-programs.test.ts
+ * A failure names the seed of its program; with that seed the program comes first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,13 +13,13 @@ import { drawGraphProgram, drawLargeProgram } from "../vector/draw-large-program
 import { EngineSubject } from "../vector/engine-subject.ts";
 import { describeSummary, runPrograms } from "../vector/run-programs.ts";
 
-/** Of the best, over all queries; the bench has what is usual. */
+/** Share of the best hits over all queries; the benchmark has the usual share. */
 const RECALL_MIN = 0.9;
-/** A program may change so much, or ask so narrowly, that all its searches are exact: then another is drawn. */
+/** If a program changes so much, or queries so narrowly, that all its searches are exact, another is drawn. */
 const GRAPH_PROGRAMS_MAX = 10;
 const seed = seedFrom("LARDER_VECTOR_LARGE_SEED");
 
-test("an answer that took several turns is that of one moment", async (context) => {
+test("an answer over several turns is that of one moment", async (context) => {
   const summary = await runPrograms({
     seed,
     allowance: allowanceOf("vector-large-programs"),
@@ -31,7 +31,7 @@ test("an answer that took several turns is that of one moment", async (context) 
   assert.ok(summary.lateAnswers > 0, "some answers came late");
 });
 
-test("over a graph every answer is right, and hardly one of the best is missing", async (context) => {
+test("every answer over a graph is right and misses hardly any of the best hits", async (context) => {
   let graphSearches = 0;
   for (let first = seed, programs = 0; graphSearches === 0 && programs < GRAPH_PROGRAMS_MAX; ) {
     const summary = await runPrograms({
@@ -45,10 +45,10 @@ test("over a graph every answer is right, and hardly one of the best is missing"
       again: "LARDER_VECTOR_LARGE_SEED=<seed> npm run t -- test/simulation/vector-large-programs.test.ts",
     });
     context.diagnostic(`SEED=${first}: ${describeSummary(summary)}, ${graphSearches} searches of graphs`);
-    assert.ok(summary.builtRows > 0, "there was a graph");
+    assert.ok(summary.builtRows > 0, "a graph was built");
     assert.ok(summary.recall.found >= RECALL_MIN * summary.recall.wanted, JSON.stringify(summary.recall));
     first += summary.programs;
     programs += summary.programs;
   }
-  assert.ok(graphSearches > 0, "it was asked");
+  assert.ok(graphSearches > 0, "the graph was searched");
 });

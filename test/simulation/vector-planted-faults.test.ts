@@ -1,6 +1,6 @@
 /**
- * What the random programs of the vector index would find: a plain index agrees
- * with itself, and each fault that is planted in it is found soon.
+ * The random programs of the vector index find faults: a plain index agrees
+ * with itself, and each fault planted in it is found soon.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { PlainSubject, type PlantedFault } from "../vector/plain-subject.ts";
 import { runProgram } from "../vector/run-program.ts";
 import type { OpenSubject } from "../vector/subject.ts";
 
-/** Programs within which a fault must be found; most take a few. */
+/** Programs within which a fault must be found; most need only a few. */
 const PROGRAMS_MAX = 150;
 
 function methods(plant: (index: PlainIndex) => Partial<IndexApi>): PlantedFault {
@@ -31,7 +31,7 @@ function changedAnswers(
 
 const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
   [
-    "a record that is put again moves to the end",
+    "a record put again moves to the end",
     methods((index) => ({
       upsert(namespace: string, records: readonly NewRecord[]) {
         const before = index.copy();
@@ -43,7 +43,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
     })),
   ],
   [
-    "a record that is put again keeps the data it had",
+    "a record put again keeps its old data",
     methods((index) => ({
       upsert(namespace: string, records: readonly NewRecord[]) {
         const include = { metadata: false, vectors: false, data: true };
@@ -65,7 +65,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
     })),
   ],
   [
-    "a refused batch is done up to the fault",
+    "a refused batch is applied up to the fault",
     methods((index) => ({
       upsert(namespace: string, records: readonly NewRecord[]) {
         for (const record of records) index.upsert(namespace, [record]);
@@ -79,7 +79,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
     })),
   ],
   [
-    "a page that ends at the last record names a next one",
+    "a page that ends at the last record names a next page",
     methods((index) => ({
       range(namespace, request): RangePage {
         const page = index.range(namespace, request);
@@ -89,7 +89,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
     })),
   ],
   [
-    "a filter is applied to the best few only",
+    "a filter is applied only to the best few",
     methods((index) => ({
       query: (namespace, queries) =>
         queries.map((query) => {
@@ -102,11 +102,11 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
   ["one answer too few", changedAnswers((views) => views.slice(0, -1))],
   ["equal scores in the order of their ids", changedAnswers((views) => views.toSorted(byScoreAndId))],
   [
-    "a score is a double",
+    "scores are doubles",
     changedAnswers((views) => views.map((view) => ({ ...view, score: view.score * (1 + Number.EPSILON) }))),
   ],
   [
-    "parts that nobody asked for",
+    "parts that were not requested",
     changedAnswers((views, index, namespace) => {
       const include = { metadata: true, vectors: true, data: true };
       const ids = views.map(({ id }) => id);
@@ -115,7 +115,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
     }),
   ],
   [
-    "a query that is gone on with repeats what was put again",
+    "a resumed query repeats records put again",
     methods((index) => {
       const returned = new Map<string, Set<string>>();
       return {
@@ -133,7 +133,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
   ],
   ["a reset forgets the namespace", methods((index) => ({ reset: (name) => void (name && tryDrop(index, name)) }))],
   [
-    "a rename keeps what it should replace",
+    "a rename keeps the records that it should replace",
     methods((index) => ({
       renameNamespace: (namespace, change) => index.renameNamespace(namespace, { ...change, deletesExisting: false }),
     })),
@@ -162,7 +162,7 @@ for (const [fault, planted] of faults) {
     let seed = 1;
     while (seed <= PROGRAMS_MAX && !(await isFound(planted, seed))) seed += 1;
     context.diagnostic(`after ${seed} programs`);
-    assert.ok(seed <= PROGRAMS_MAX, "no program finds it");
+    assert.ok(seed <= PROGRAMS_MAX, "no program found it");
   });
 }
 

@@ -1,29 +1,29 @@
 /**
- * The world that a simulated life runs in, the same for every engine: a disk, a
- * clock and a random source, which move only when the life moves them.
+ * The world of a simulated life, the same for every engine: a disk, a clock and
+ * a random source, which move only when the life moves them.
  *
- * (1) Whatever happens in a life, and in which order, follows from its seed.
- * (2) The first fault of any part is thrown by the next `settle`. Later faults
- *     may come from the first one and are dropped.
+ * (1) What happens in a life, and in which order, follows from its seed.
+ * (2) The next `settle` throws the first fault of any part. Later faults may be
+ *     consequences of the first one and are dropped.
  * (3) Work of one kind is under way at most once.
  */
 import type { Random } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 
-/** After so many rounds without an end, something waits permanently. */
+/** After this many rounds without an end, something waits permanently. */
 const ROUND_COUNT_MAX = 20_000;
 
 export interface WorldOptions {
   readonly disk: SimulatedDisk;
   readonly random: Random;
-  /** Lets the disk do one operation. Without it, only that. */
+  /** Lets the disk do one operation, and may do more. The default does only that. */
   readonly step?: () => void;
   /** Lets a little time pass while the life waits. */
   readonly wait: () => void;
-  /** Checks what must hold whenever nothing can go on. */
+  /** Checks what must hold whenever nothing can progress. */
   readonly settled?: () => void;
-  /** How the life ends if nothing it waits for comes. */
+  /** How the life ends if nothing that it waits for comes. */
   readonly violation: new (
     text: string,
   ) => Error;
@@ -55,7 +55,7 @@ export class SimulatedWorld {
     this.#step();
   }
 
-  /** Lets all parts go on that can, and throws the first fault. keeps (2) */
+  /** Lets every part continue that can, and throws the first fault. keeps (2) */
   async settle(): Promise<void> {
     // A journal looks at its queue once a turn, and may be notified in the turn before.
     await nextTurn();
@@ -84,7 +84,7 @@ export class SimulatedWorld {
     return await work;
   }
 
-  /** Starts work that takes a while. `isExpected` says which failures are none. keeps (3) */
+  /** Starts work that takes time. `isExpected` says which failures are not faults. keeps (3) */
   begin(kind: string, work: () => Promise<unknown>, isExpected: (fault: unknown) => boolean): void {
     if (this.#busy.has(kind)) return;
     this.#busy.add(kind);
@@ -95,7 +95,7 @@ export class SimulatedWorld {
       .finally(() => this.#busy.delete(kind));
   }
 
-  /** True while work of one of these kinds is under way; of any kind, if none is named. */
+  /** Whether work of one of these kinds, or of any kind if none is named, is under way. */
   isBusy(...kinds: readonly string[]): boolean {
     return kinds.length === 0 ? this.#busy.size > 0 : kinds.some((kind) => this.#busy.has(kind));
   }
