@@ -265,7 +265,7 @@ test("W.resume, W.resume.answer, W.config: one id returns the run, several retur
   const ids = Array.from({ length: 101 }, (_, index) => `${index}-0`).join();
   assert.deepEqual(await send(to, `POST /v2/workflows/dlq/resume?dlqIds=${ids}`), [
     400,
-    { error: "Invalid value for dlqIds: there are 101, and one call takes 100 at most" },
+    { error: "Invalid value for dlqIds: there are 101; the limit is 100" },
   ]);
   assert.deepEqual(
     (await failedRuns(to)).map(({ dlqId }) => dlqId),

@@ -80,7 +80,7 @@ async function wait({ door, names, head, request, refusalOf }: MessagingCall): P
   const [eventId = ""] = names;
   const runId = head.own[head.own.indexOf("workflow-runid") + 1];
   if (!head.own.includes("workflow-runid") || runId === undefined) {
-    throw badRequest("Workflow-RunId is missing: it says which run waits");
+    throw badRequest("Workflow-RunId is missing: it names the run that waits");
   }
   checkRunId(runId);
   const { own: headers, contentType } = head;

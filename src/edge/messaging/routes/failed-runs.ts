@@ -152,7 +152,7 @@ async function startMany(call: MessagingCall, how: "resume" | "restart"): Promis
   const overrides = readOverrides(headersOf(call), call);
   const idCount = new Set(filter.ids).size;
   if (idCount > IDS_MAX) {
-    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${IDS_MAX} at most`);
+    throw badRequest(`Invalid value for dlqIds: there are ${idCount}; the limit is ${IDS_MAX}`);
   }
   const count = page.countMax ?? FAILED_RUN_START_MAX;
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
