@@ -1,7 +1,7 @@
 /**
- * Whether a value is JSON (RFC 8259, nothing more and nothing less), where it
- * ends, and what whoever reads it wants to know before. Nothing is built, and
- * depth costs a byte for each level, so that no document is dear to refuse.
+ * Checks whether a value is JSON (exactly RFC 8259), where it ends, and facts that
+ * its reader needs before. Nothing is built, and depth costs a byte for each
+ * level, so that every document is cheap to refuse.
  */
 import {
   ARRAY_END,
@@ -25,32 +25,32 @@ import {
   stopAt,
 } from "./float-text-memory";
 
-/** Flags: a string has an escape; a number may be beyond the range of float64; one may be spelled otherwise than usual. */
+/** Flags: a string has an escape; a number may be beyond float64; a number may have an unusual spelling. */
 const HAS_ESCAPE: u32 = 1;
 const HAS_LARGE_NUMBER: u32 = 2;
 const HAS_ODD_NUMBER: u32 = 4;
 
 /** Numbers of fewer bytes without an exponent are finite. */
 const FINITE_BYTES: usize = 300;
-/** A decimal of so many digits is what its float64 prints as, if it does not end in a zero of its fraction. */
+/** A decimal of this many digits equals the printed float64, unless its fraction ends in a zero. */
 const USUAL_DIGITS_MAX: usize = 15;
-/** Zeros behind `0.` of a number that is not printed with an exponent. */
+/** The most zeros after `0.` of a number that is printed without an exponent. */
 const USUAL_ZEROS_MAX: usize = 5;
 
-/** `true`, `null`, and `alse` of `false`, as they lie in memory. */
+/** `true`, `null`, and `alse` of `false`, as words in memory. */
 const TRUE: u32 = 0x65757274;
 const NULL: u32 = 0x6c6c756e;
 const ALSE: u32 = 0x65736c61;
 const SMALL_F: u32 = 0x66;
 
-/** Of the value that is checked: white space outside its strings in bytes, and bits. */
+/** Facts about the checked value: bytes of white space outside its strings, and flags. */
 let spaces: u32 = 0;
 let flags: u32 = 0;
 
 /**
- * The end of the value at `start`, or 0. Then the call stopped at the byte that
- * is wrong; when the depth that it found is above `depthMax`, that byte is right
- * but opens one level too many. `depthMax` is at most 1023.
+ * Returns the end of the value at `start`, or 0 if the call stopped at a wrong
+ * byte; if the depth is above `depthMax`, that byte is valid but opens one level
+ * too many. `depthMax` is at most 1023.
  */
 export function checkValue(start: usize, depthMax: u32): usize {
   spaces = 0;
@@ -69,7 +69,7 @@ export function checkValue(start: usize, depthMax: u32): usize {
         deepest = depth;
         if (depth > depthMax) return tooDeepAt(at, depth);
       }
-      // What closes it.
+      // The closing byte.
       store<u8>(STACK + depth, byte + 2);
       at = skipCounting(at + 1);
       if (load<u8>(at) != byte + 2) {
@@ -87,7 +87,7 @@ export function checkValue(start: usize, depthMax: u32): usize {
     else if (byte == SMALL_F && load<u32>(at + 1) == ALSE) at += 5;
     else return wrongAt(at);
 
-    // A value has ended: so may what is around it.
+    // A value has ended, so the enclosing one may end too.
     while (true) {
       if (!depth) {
         setFacts(deepest, spaces, flags);
@@ -129,7 +129,7 @@ function tooDeepAt(at: usize, depth: u32): usize {
   return 0;
 }
 
-/** A member's name and its colon; returns where the value begins, or 0. */
+/** Checks a member's name and its colon. Returns the start of the value, or 0. */
 function checkName(start: usize): usize {
   if (load<u8>(start) != QUOTE) return wrongAt(start);
   let at = checkString(start);
@@ -207,7 +207,7 @@ function checkNumber(start: usize): usize {
     const fraction = at + 1;
     at = checkDigits(fraction);
     if (!at) return 0;
-    // The point is no digit.
+    // The point is not a digit.
     if (load<u8>(at - 1) == ZERO || at - first - 1 > USUAL_DIGITS_MAX) flags |= HAS_ODD_NUMBER;
     else if (isBelowOne) {
       let digit = fraction;
@@ -225,7 +225,7 @@ function checkNumber(start: usize): usize {
   return at;
 }
 
-/** The end of one digit or more, or 0. */
+/** The end of one or more digits, or 0. */
 function checkDigits(start: usize): usize {
   let at = start;
   while (<u32>load<u8>(at) - ZERO <= 9) at++;

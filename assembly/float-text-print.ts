@@ -1,20 +1,20 @@
 /**
- * Float32 to the shortest decimal that reads back as the same float32 and, of
- * those, the nearest; of two as near, the even one. Spelled as JavaScript
- * spells a number, but a whole one ends in `.0` and minus zero is `-0.0`: a
- * reader that tells integers from floats shall find a float.
+ * Prints a float32 as the shortest decimal that reads back as the same float32;
+ * among those, the nearest; among two equally near, the even one. The spelling is
+ * JavaScript's, but whole numbers end in `.0` and minus zero is `-0.0`, so that a
+ * reader that distinguishes integers from floats finds a float.
  *
- * A float is c * 2^q. Whatever lies less than half a unit 2^q away reads back
- * as it. With 10^k the largest power of ten that is not wider than that
- * interval, it holds one or more multiples of 10^k, and of 10^(k+1) one at
- * most: the answer is that one, or the nearest of the others.
+ * A float is c * 2^q. Every number less than half a unit 2^q away reads back as
+ * it. With 10^k the largest power of ten that is not wider than that interval,
+ * the interval holds one or more multiples of 10^k, and at most one of 10^(k+1):
+ * the answer is that one, or the nearest of the others.
  *
- * Nearly always float64 can tell: it knows the float in units of 10^k to within
- * 2^-24, and the answer is safe when no distance that decides is that close to
- * the bound it is compared with. For the rest, about one in a million, and
- * where the interval is lopsided (below a power of two the neighbour is half as
- * far), there is Schubfach, which is exact (Giulietti, "The Schubfach way to
- * render doubles", 2020).
+ * Nearly always float64 decides: it has the float in units of 10^k to within
+ * 2^-24, and the answer is safe if no deciding distance is that close to the
+ * bound it is compared with. Other floats, about one in a million, and those with
+ * an asymmetric interval (below a power of two the neighbour is half as far) use
+ * Schubfach, which is exact (Giulietti, "The Schubfach way to render doubles",
+ * 2020).
  */
 import { FINITE_SCALES, SCALES, TEXT, VALUES, WHOLE_POWERS } from "./float-text-memory";
 
@@ -22,19 +22,19 @@ const SIGNIFICAND_BITS: u32 = 23;
 const HIDDEN_BIT: u32 = 1 << SIGNIFICAND_BITS;
 const EXPONENT_MAX: u32 = 255;
 const SIGN: u32 = 0x80000000;
-/** Of the exponent, when the significand is read as a whole number. */
+/** The bias of the exponent if the significand is a whole number. */
 const BIAS: i32 = 150;
 /** The power of ten at SCALES. */
 const SCALE_MIN: i32 = -31;
-/** 2^-20: distances closer than this are for Schubfach. */
+/** 2^-20: closer distances are left to Schubfach. */
 const DOUBT: f64 = 1.0 / 1_048_576.0;
 
 /** A row of FINITE_SCALES: 10^-k, half a unit 2^q in units of 10^k, and k. */
 const SCALE_ROW: u32 = 24;
 
-/** Most digits of a float32. */
+/** The most digits of a float32. */
 const DIGITS: i32 = 9;
-/** Between these the digits are written out: as JavaScript does (ECMA-262, Number::toString). */
+/** Between these exponents the digits are written out, as in JavaScript (ECMA-262, Number::toString). */
 const POINT_MIN: i32 = -6;
 const POINT_MAX: i32 = 21;
 
@@ -43,12 +43,12 @@ const EIGHT_ZEROS: u64 = 0x3030303030303030;
 const ZERO_POINT: u64 = 0x3030303030302e30;
 /** `.0`. */
 const POINT_ZERO: u16 = 0x302e;
-/** `0.0`, and a byte that is written over. */
+/** `0.0`, and a byte that is overwritten. */
 const ZERO_TEXT: u32 = 0x00302e30;
 /** `null`. */
 const NULL: u32 = 0x6c6c756e;
 
-/** Prints `count` floats from VALUES to TEXT with commas between them, and returns the bytes. What is not finite is null. */
+/** Prints `count` floats from VALUES to TEXT, separated by commas, and returns the bytes. Infinity and NaN are null. */
 export function printFloats(count: u32): u32 {
   let out = TEXT;
   for (let at = VALUES, end = VALUES + (<usize>count << 2); at < end; at += 4) {
@@ -84,7 +84,7 @@ function printFloat(bits: u32, out: usize): usize {
   return write(digits * factor, load<i32>(row + 16) + 7 + hasEight + hasNine, out);
 }
 
-/** Zeros, what is not finite, powers of two, floats of less precision, and doubtful cases. */
+/** Zeros, infinities and NaN, powers of two, floats of less precision, and doubtful cases. */
 function printRare(bits: u32, out: usize): usize {
   if (!(bits << 1)) {
     store<u8>(out, 0x2d);
@@ -104,10 +104,10 @@ function printRare(bits: u32, out: usize): usize {
   const c = exponent ? significand | HIDDEN_BIT : significand;
   const q = exponent ? <i32>exponent - BIAS : 1 - BIAS;
   const isLowerCloser = u32(!significand && exponent > 1);
-  // The bounds themselves read back as c when c is even.
+  // The bounds themselves read back as c if c is even.
   const isOdd = c & 1;
 
-  // floor(log10(2^q)), or of 3/4 of it.
+  // floor(log10(2^q)), or that of 3/4 of it.
   const k = (q * 1262611 - select<i32>(524031, 0, isLowerCloser)) >> 22;
   const shift = q + ((-k * 1741647) >> 19) + 1;
   const scale = load<u64>(SCALES + (<usize>(-k - SCALE_MIN) << 3));
@@ -130,7 +130,7 @@ function printRare(bits: u32, out: usize): usize {
   return writeAny(below + isNearerAbove, k, out);
 }
 
-/** scale * factor / 2^64, rounded to odd: an inexact result gets its last bit set, which keeps comparisons true. */
+/** scale * factor / 2^64, rounded to odd: an inexact result gets its last bit set, so that comparisons stay correct. */
 // @ts-ignore: decorator
 @inline
 function scaled(scale: u64, factor: u32): u32 {
@@ -152,7 +152,7 @@ function powerOfTen(exponent: i32): u32 {
   return <u32>load<u64>(WHOLE_POWERS + (<usize>exponent << 3));
 }
 
-/** Writes nine digits, of which `point` stand in front of the decimal point. May store up to 16 bytes behind what it returns. */
+/** Writes nine digits, of which `point` are before the decimal point. May store up to 16 bytes after its result. */
 // @ts-ignore: decorator
 @inline
 function write(digits: u32, point: i32, out: usize): usize {
@@ -160,7 +160,7 @@ function write(digits: u32, point: i32, out: usize): usize {
   const tail = eightDigits(digits - head * 100000000);
   const headByte = head + 0x30;
   const tailBytes = tail | EIGHT_ZEROS;
-  // Zeros at the end are the high bytes of the tail.
+  // Trailing zeros are the high bytes of the tail.
   const count = DIGITS - (<i32>clz(tail) >> 3);
 
   if (point > POINT_MIN && point <= 0) {
@@ -205,7 +205,7 @@ function writeExponent(exponent: i32, out: usize): usize {
   return out + 1;
 }
 
-/** Eight decimal digits, one in a byte, the first in the lowest. Splits in halves, all lanes at once. */
+/** Eight decimal digits, one in each byte, the first in the lowest. Splits in halves, all lanes at once. */
 // @ts-ignore: decorator
 @inline
 function eightDigits(value: u32): u64 {

@@ -1,18 +1,18 @@
 /**
- * Lists of JSON numbers into VALUES. A float32 is what rounding the float64 of
- * the text gives, bit by bit: `Math.fround(Number(text))`.
+ * Reads lists of JSON numbers into VALUES. A float32 has the same bits as the
+ * rounded float64 of the text: `Math.fround(Number(text))`.
  *
  * The first 16 to 19 significant digits are a whole number w. Up to 2^53, and
  * times a power of ten up to 10^22, one operation gives the float64 exactly
  * (Clinger, "How to read floating point numbers accurately", 1990). Otherwise
- * w, the power and the operation are each off by half a unit at most, and digits
- * that were cut weigh less than 10^-15: the float64 lies within MARGIN of the
- * product. Rounding never reverses an order, so when both ends of that interval
- * round to one float32, it is the answer. Else, once in millions, the host reads
- * the text.
+ * w, the power and the operation are each off by at most half a unit, and dropped
+ * digits weigh less than 10^-15: the float64 is within MARGIN of the product.
+ * Rounding never reverses an order, so if both ends of that interval round to
+ * one float32, it is the answer. Otherwise, once in millions, the host reads the
+ * text.
  *
- * Only lists of numbers are understood: at anything else a function returns
- * what is wrong, and `checkValue` says whether it was JSON at all.
+ * Only lists of numbers are accepted: for anything else a function returns the
+ * error, and `checkValue` shows whether it was JSON.
  */
 import {
   ARRAY_END,
@@ -42,9 +42,9 @@ const NO_NUMBER: i32 = -2;
 const OUT_OF_RANGE: i32 = -3;
 const TOO_MANY: i32 = -4;
 
-/** As many digits as fit into 64 bits, whatever they are. */
+/** The most digits that always fit into 64 bits. */
 const DIGITS_MAX: u32 = 19;
-/** Digits behind the point that are read at once; what follows is too small to matter. */
+/** Digits after the point that are read at once; later ones are too small to matter. */
 const BLOCK_DIGITS: u32 = 16;
 const EXACT_MAX: u64 = 1 << 53;
 const EXACT_POWER_MAX: i64 = 22;
@@ -53,18 +53,18 @@ const POWER_MIN: i64 = -64;
 const POWER_MAX: i64 = 38;
 /** 2^-48. */
 const MARGIN: f64 = 1.0 / 281_474_976_710_656.0;
-/** Beyond it an exponent is not read on; no document has as many digits. */
+/** Exponents are not read further beyond this; no document has this many digits. */
 const EXPONENT_MAX: i64 = 1_000_000_000_000;
 
 const EIGHT_ZEROS: u64 = 0x3030303030303030;
 const HIGH_BITS: u64 = 0x8080808080808080;
-/** Added to a digit's value it stays below the high bit; added to 10 it reaches it. */
+/** Added to a digit's value, the sum stays below the high bit; added to 10, it reaches it. */
 const ABOVE_NINE: u64 = 0x7676767676767676;
 
-/** Where the number read last ended, or 0. */
+/** The end of the last number read, or 0. */
 let numberEnd: usize = 0;
 
-/** Reads a list at `start` into VALUES: how many values, at most `countMax`, or what is wrong. */
+/** Reads a list at `start` into VALUES. Returns the count of values, at most `countMax`, or the error. */
 export function readFloats(start: usize, countMax: u32): i32 {
   if (load<u8>(start) != ARRAY_START) return fail(NO_LIST, start, 0);
   let at = skipSpace(start + 1);
@@ -77,7 +77,7 @@ export function readFloats(start: usize, countMax: u32): i32 {
     if (count == countMax || count == VALUES_MAX) return fail(TOO_MANY, at, count);
     const value = readFloat(at);
     if (!numberEnd) return fail(NO_NUMBER, at, count);
-    // Infinity less itself is no number, and so is no number.
+    // Infinity minus itself is NaN, and so is NaN minus itself.
     if (value - value != 0) return fail(OUT_OF_RANGE, at, count);
     store<f32>(VALUES + (<usize>count << 2), value);
     count++;
@@ -130,7 +130,7 @@ function fail(failure: i32, at: usize, index: u32): i32 {
   return failure;
 }
 
-/** The value of a number's text; most are a few digits and nothing else. */
+/** The value of a number's text; most texts are only a few digits. */
 function wholeNumberAt(start: usize, end: usize): f64 {
   const isNegative = load<u8>(start) == MINUS;
   const first = start + usize(isNegative);
@@ -144,7 +144,7 @@ function wholeNumberAt(start: usize, end: usize): f64 {
   return <f64>(isNegative ? -value : value);
 }
 
-/** The number at `start`, by RFC 8259 section 6; `numberEnd` is behind it, or 0 when there is none. */
+/** The number at `start` (RFC 8259 section 6). Sets `numberEnd` to its end, or to 0 if there is no number. */
 // @ts-ignore: decorator
 @inline
 function readFloat(start: usize): f32 {
@@ -152,7 +152,7 @@ function readFloat(start: usize): f32 {
   const isNegative = load<u8>(at) == MINUS;
   at += usize(isNegative);
 
-  // The whole part: 0, or digits of which the first is not 0.
+  // The whole part: 0, or digits whose first is not 0.
   let digits: u64 = 0;
   let power: i64 = 0;
   let digitCount: u32 = 0;
@@ -185,7 +185,7 @@ function readFloat(start: usize): f32 {
     const block = i8x16.sub(v128.load(at), i8x16.splat(<i8>ZERO));
     const count = <u32>ctz(i8x16.bitmask(i8x16.gt_u(block, i8x16.splat(9))) | (1 << BLOCK_DIGITS));
     const kept = min(count, DIGITS_MAX - digitCount);
-    // Zeros go in front: what swizzle takes from outside the block is 0.
+    // Leading zeros: swizzle gives 0 for indices outside of the block.
     const aligned = i8x16.swizzle(block, i8x16.add(ramp(), i8x16.splat(<i8>(kept - BLOCK_DIGITS))));
     digits = digits * load<u64>(WHOLE_POWERS + (<usize>kept << 3)) + sixteenDigits(aligned);
     power -= <i64>(at - fraction + kept);
@@ -232,7 +232,7 @@ function readFloat(start: usize): f32 {
   return isExact ? signed(<f32>value, isNegative) : <f32>numberAt(start, at);
 }
 
-/** By its bits: a branch would be wrong for half of all numbers. */
+/** Sets the sign by its bit: a branch would be mispredicted for half of all numbers. */
 // @ts-ignore: decorator
 @inline
 function signed(value: f32, isNegative: bool): f32 {
@@ -245,7 +245,7 @@ function scaledBy(value: f64, power: i64): f64 {
   return power < 0 ? value / load<f64>(POWERS - (<usize>power << 3)) : value * load<f64>(POWERS + (<usize>power << 3));
 }
 
-/** The end of the digits at `at`. Eight at a time, because how many there are changes from number to number. */
+/** The end of the digits at `at`. Reads eight at a time, because the count varies from number to number. */
 // @ts-ignore: decorator
 @inline
 function skipDigits(at: usize): usize {
@@ -257,7 +257,7 @@ function skipDigits(at: usize): usize {
   }
 }
 
-/** The number that sixteen digits spell, one in a byte, the first in the lowest. Pairs, then fours, then eights. */
+/** The number of sixteen digits, one in each byte, the first in the lowest. Joins pairs, then fours, then eights. */
 // @ts-ignore: decorator
 @inline
 function sixteenDigits(block: v128): u64 {

@@ -1,19 +1,19 @@
 /**
  * Codes of vectors and the distances between them.
  *
- * Vectors are kept as their difference x' from a centre m (COSINE: of the
- * vector of length 1). A code is x' / scale; with a query q' = m - away it holds
+ * Vectors are stored as their difference x' from a centre m (for COSINE, after
+ * scaling to length 1). A code is x' / scale; with a query q' = q - m
  *
  *     EUCLIDEAN             |q - x|² = |q'|² + |x'|² - 2 q'x'      a = |x'|², b = -2 scale
  *     COSINE, DOT_PRODUCT      - q x = -q'm - mm - x'm - q'x'      a = -x'm,  b = -scale
  *
- * so that one sum serves all: distance = base + a + step * b * (query . code).
+ * so that one formula serves all: distance = base + a + step * b * (query . code).
  */
 import { CENTRE, CENTRE_SQUARE, CODE, COSINE, EUCLIDEAN, allocate, codeBytes, similarity } from "./graph-memory";
 
-/** Where the row that is inserted or searched stands, f32 for each dimension and zeros behind them. */
+/** The address of the inserted or searched row, f32 for each dimension, then zeros. */
 export let row: usize = 0;
-/** The row less the centre. */
+/** The row minus the centre. */
 let centred: usize = 0;
 /** The code of the query, i16. */
 let query: usize = 0;
@@ -24,12 +24,12 @@ let scaleOfB: f32 = 0;
 /** The largest value of a query's code, so that no sum of products overflows. */
 let queryMax: f32 = 0;
 
-// What centre() found out about the row.
+// The results of centre() for the row.
 let largest: f32 = 0;
 let squareSum: f32 = 0;
 let centreSum: f32 = 0;
 
-/** False: there is not enough memory. */
+/** Returns false without enough memory. */
 export function openCodes(): bool {
   scaleOfB = similarity == EUCLIDEAN ? -0.5 : -1;
   // Each of 16 sums adds two products of at most 127 * queryMax for every 32 dimensions.
@@ -49,7 +49,7 @@ export function addToCentre(): void {
   }
 }
 
-/** Makes the sum of `count` rows the centre. Values that are not finite leave 0. */
+/** Makes the mean of `count` rows the centre. Values that are not finite become 0. */
 export function finishCentre(count: u32): void {
   let square: f32 = 0;
   for (let at: usize = 0; at < codeBytes * 4; at += 4) {
@@ -103,13 +103,13 @@ function centre(): void {
   centreSum = finite(sumOf(products));
 }
 
-/** Sums that overflow would make distances that compare with nothing. */
+/** Overflowing sums would give distances that cannot be compared. */
 @inline
 function finite(value: f32): f32 {
   return abs(value) < Infinity ? value : 0;
 }
 
-/** Makes the row the query that distances are measured from. */
+/** Makes the row the query of later distances. */
 export function prepareQuery(): void {
   centre();
   const factor = f32x4.splat(codeFactor(queryMax));
@@ -120,7 +120,7 @@ export function prepareQuery(): void {
   base = similarity == EUCLIDEAN ? squareSum : -centreSum - load<f32>(CENTRE_SQUARE);
 }
 
-/** Writes code and factors of the row that was prepared. */
+/** Writes code and factors of the prepared row. */
 export function writeCode(address: usize): void {
   const factor = f32x4.splat(codeFactor(127));
   let to = address + CODE;
@@ -144,7 +144,7 @@ function rounded(at: usize, factor: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
 }
 
-/** Tells rows apart whose versions are mixed up. Not the row's bytes alone decide: padding is part of it. */
+/** Distinguishes rows whose versions are confused. The padding of the row is included. */
 export function checksum(): u32 {
   const prime = i32x4.splat(0x9e37_79b1);
   let sum = i32x4(1, 2, 3, 4);
@@ -159,7 +159,7 @@ export function checksum(): u32 {
   return mixed ^ (mixed >> 15);
 }
 
-/** From the query to a node. */
+/** The distance from the query to a node. */
 @inline
 export function distanceTo(address: usize): f32 {
   let one = i32x4.splat(0);
@@ -177,7 +177,7 @@ export function distanceTo(address: usize): f32 {
   return base + load<f32>(address) + step * load<f32>(address, 4) * total(one, two, three, four);
 }
 
-/** From one node to another. */
+/** The distance from one node to another. */
 export function distanceBetween(from: usize, to: usize): f32 {
   let one = i32x4.splat(0);
   let two = i32x4.splat(0);
@@ -201,7 +201,7 @@ export function isTwin(one: usize, other: usize): bool {
   return load<u64>(one) == load<u64>(other) && memory.compare(one + CODE, other + CODE, codeBytes) == 0;
 }
 
-/** The sums of one lane together may be more than 31 bits hold. */
+/** The sums of all lanes may together exceed 31 bits. */
 @inline
 function total(one: v128, two: v128, three: v128, four: v128): f32 {
   return sumOf(

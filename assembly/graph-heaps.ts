@@ -1,26 +1,26 @@
 /**
- * What a walk holds: the frontier, whose nodes it has seen and not left yet, the
- * results, and which nodes it has visited. Scratch of this thread.
+ * The state of a walk: the frontier of seen nodes that are not expanded yet, the
+ * results, and the visited nodes. It is in the scratch of this thread.
  *
  * A key is a distance and its node in one number that sorts by distance, and
- * nodes of one distance by a salt: rows that are all the same would otherwise
- * all be linked to the first few of them, and lost when those have no room.
+ * nodes of equal distance by a salt: otherwise equal rows would all be linked to
+ * the first few of them, and be lost when those have no room.
  */
 import { allocate } from "./graph-memory";
 
-/** Visited nodes that are noted one by one; beyond that the whole set is cleared. */
+/** The most visited nodes that are noted one by one; beyond that the whole set is cleared. */
 const UNDO_MAX: u32 = 32_768;
 const FRONTIER_MIN: u32 = 4_096;
 const FRONTIER_MAX: u32 = 1_048_576;
 
-/** Odd, so that there is a number that takes it back. */
+/** Odd, so that it has an inverse. */
 const SPREAD: u32 = 0x9e37_79b1;
 const SPREAD_INVERSE: u32 = 0x0e8b_2f51;
 
 export let frontier: usize = 0;
 export let frontierSize: u32 = 0;
 let frontierMax: u32 = 0;
-/** A key found no room in the frontier. */
+/** True if a key did not fit into the frontier. */
 export let isFrontierCut: bool = false;
 export let results: usize = 0;
 export let resultsSize: u32 = 0;
@@ -31,7 +31,7 @@ let visitedNodes: u32 = 0;
 let undo: usize = 0;
 let undoCount: u32 = 0;
 
-/** False: there is not enough memory. */
+/** Returns false without enough memory. */
 export function openHeaps(): bool {
   undo = allocate(UNDO_MAX * 4);
   frontier = allocate(FRONTIER_MIN * 8);
@@ -48,7 +48,7 @@ export function emptyHeaps(): void {
 
 let salt: u32 = 0;
 
-/** Holds for all keys that are made from now on: those of before cannot be read any more. */
+/** Sets the salt of new keys: older keys can no longer be read. */
 export function setSalt(number: u32): void {
   salt = number * 0x9e37_79b1;
 }
@@ -134,7 +134,7 @@ export function pushResult(key: u64): void {
   store<u64>(results + (usize(hole) << 3), key);
 }
 
-/** Puts a key in the place of the largest, `size` of them being there. */
+/** Replaces the largest of `size` keys. */
 export function replaceResult(key: u64, size: u32): void {
   let hole: u32 = 0;
   for (let child: u32 = 1; child < size; child = 2 * hole + 1) {
@@ -153,7 +153,7 @@ export function replaceResult(key: u64, size: u32): void {
   store<u64>(results + (usize(hole) << 3), key);
 }
 
-/** Best first, in place. */
+/** Sorts the results in place, best first. */
 export function sortResults(): void {
   for (let size = resultsSize; size > 1; size -= 1) {
     const last = results + (usize(size - 1) << 3);
@@ -175,7 +175,7 @@ export function reserveResults(effort: u32): bool {
 
 // Visited nodes.
 
-/** Makes room for marks of so many nodes. False: there is not enough memory. */
+/** Makes room for marks of this many nodes. Returns false without enough memory. */
 export function reserveVisited(nodes: u32): bool {
   if (nodes <= visitedNodes) return true;
   const most = (max(nodes, visitedNodes * 2) + 127) & ~127;
@@ -187,7 +187,7 @@ export function reserveVisited(nodes: u32): bool {
   return true;
 }
 
-/** Marks a node. False: it was marked. */
+/** Marks a node. Returns false if it was already marked. */
 @inline
 export function visit(node: u32): bool {
   const at = visited + (usize(node >> 5) << 2);

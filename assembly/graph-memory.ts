@@ -1,5 +1,5 @@
 /**
- * The memory of a graph, which threads share: what lies where.
+ * The layout of a graph's memory, which threads share.
  *
  *     0            | nothing: address 0 means none                        |
  *     TOP          | first free unit of 16 bytes u32                      |
@@ -8,7 +8,7 @@
  *     DIMENSION    | u32 | SIMILARITY u32 | CENTRE_SQUARE f32             |
  *     BLOCK_TABLE  | address of each block of nodes u32, 8,192 of them    |
  *     CENTRE       | f32 for each dimension                               |
- *     TOP          | blocks, upper links and scratch, as they come        |
+ *     TOP          | blocks, upper links and scratch, in any order        |
  *
  *     node         | a f32 | b f32 | record u32 | live u8, level u8, 2 spare |
  *                  | code i8, padded to 32 | upper u32 | checksum u32        |
@@ -16,10 +16,10 @@
  *                  | 32 links u32: node + 1, 0 ends them                     |
  *     upper        | 16 links u32 for each level from 1                      |
  *
- * (1) Memory is given out once and never moved or taken back. What is given out
- *     is zero.
- * (2) TOP is everybody's, atomically. All else in the header and the blocks is
- *     the writer's, but for `live`.
+ * (1) Memory is allocated once and never moved or freed. Allocated memory is
+ *     zero.
+ * (2) All threads change TOP, atomically. Everything else in the header and the
+ *     blocks is changed only by the writer, except `live`.
  */
 
 const TOP: usize = 64;
@@ -52,11 +52,11 @@ export const LEVEL_MAX: u32 = 24;
 
 export const NONE: u32 = 0xffff_ffff;
 
-// What the header says, for this thread.
+// The header's values, for this thread.
 export let dimension: u32 = 0;
 /** As `src/vector/graph/graph-kernel.ts` numbers them. */
 export let similarity: u32 = 0;
-/** Of a code. */
+/** The bytes of a code. */
 export let codeBytes: usize = 0;
 export let upperAt: usize = 0;
 export let checksumAt: usize = 0;
@@ -66,7 +66,7 @@ let stride: usize = 0;
 let blockShift: u32 = 0;
 let blockMask: u32 = 0;
 
-/** Makes an empty graph of a zeroed memory. False: there is not enough memory. */
+/** Creates an empty graph in a zeroed memory. Returns false without enough memory. */
 export function createLayout(dimensions: u32, similarityCode: u32): bool {
   const end = CENTRE + padded(dimensions) * 4;
   const pages = i32((end + 65_535) >> 16) - memory.size();
@@ -77,7 +77,7 @@ export function createLayout(dimensions: u32, similarityCode: u32): bool {
   return true;
 }
 
-/** Reads what the header says. */
+/** Reads the header. */
 export function readLayout(): void {
   dimension = load<u32>(DIMENSION);
   similarity = load<u32>(SIMILARITY);
@@ -96,14 +96,14 @@ function padded(dimensions: u32): usize {
   return (usize(dimensions) + 31) & ~31;
 }
 
-/** The address of so many bytes of zeros, or 0. */
+/** Allocates this many zero bytes. Returns their address, or 0. */
 export function allocate(bytes: usize): usize {
   const units = u32((bytes + 15) >> 4);
   if (u64(atomic.load<u32>(TOP)) + units > UNITS_MAX) return 0;
   const at = atomic.add<u32>(TOP, units);
   const end = (u64(at) + units) << 4;
   if (end > (<u64>UNITS_MAX) << 4) return 0;
-  // Other threads may grow it at the same time: then it is larger than needed, which the next one uses.
+  // Other threads may grow it at the same time: then it is larger than needed, and the next allocation uses the rest.
   for (let size = u64(memory.size()) << 16; size < end; size = u64(memory.size()) << 16) {
     const pages = i32((end - size + 65_535) >> 16);
     if (memory.grow(max(pages, GROWTH_PAGES)) < 0 && memory.grow(pages) < 0) return 0;
@@ -111,7 +111,7 @@ export function allocate(bytes: usize): usize {
   return usize(at) << 4;
 }
 
-/** Bytes that are given out. */
+/** The number of allocated bytes. */
 export function usedBytes(): f64 {
   return f64(atomic.load<u32>(TOP)) * 16;
 }
@@ -121,13 +121,13 @@ export function addressOf(node: u32): usize {
   return usize(load<u32>(slotOf(node))) + usize(node & blockMask) * stride;
 }
 
-/** Where the address of a node's block stands. */
+/** The location of the address of a node's block. */
 @inline
 function slotOf(node: u32): usize {
   return BLOCK_TABLE + (usize(node >> blockShift) << 2);
 }
 
-/** Makes sure that there is a block for a node. False: there is not enough memory. */
+/** Ensures that a node has a block. Returns false without enough memory. */
 export function reserveNode(node: u32): bool {
   if (load<u32>(slotOf(node)) != 0) return true;
   const block = allocate(stride << blockShift);
@@ -136,7 +136,7 @@ export function reserveNode(node: u32): bool {
   return true;
 }
 
-/** The links of a node on one of its levels. */
+/** The address of a node's links on a level. */
 @inline
 export function links(address: usize, level: u32): usize {
   if (level == 0) return address + linksAt;

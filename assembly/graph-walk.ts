@@ -1,9 +1,8 @@
 /**
- * The walk from the entry to the nodes that are most similar to the row.
+ * The walk from the entry to the nodes most similar to the row.
  *
- * A walk looks at nodes that were there when it began. A list that the writer
- * changes meanwhile shows nodes twice or not at all: that costs recall, and
- * nothing else.
+ * A walk visits only nodes that existed when it began. A list that the writer
+ * changes meanwhile may show nodes twice or not at all, which only costs recall.
  */
 import { distanceTo, prepareQuery } from "./graph-code";
 import {
@@ -31,20 +30,20 @@ import { ENTRY, GROUND_LINKS, LEVEL, LIVE, RECORD, UPPER_LINKS, addressOf, alloc
 
 /** Address and number u32 of the unvisited nodes of a list. */
 let batch: usize = 0;
-/** Nodes from here on are not looked at. */
+/** Nodes from this number on are not visited. */
 let limit: u32 = 0;
 let visits: u32 = 0;
 let isCut: bool = false;
-/** What was read only to have it in the cache. */
+/** Values read only to load them into the cache. */
 let touched: u32 = 0;
 
-/** False: there is not enough memory. */
+/** Returns false without enough memory. */
 export function openWalk(): bool {
   batch = allocate(GROUND_LINKS * 8);
   return batch != 0;
 }
 
-/** Makes ready for walks over the first `nodes`. False: there are none, or there is no room for what a walk holds. */
+/** Prepares walks over the first `nodes`. Returns false if there are none, or no room for the state of a walk. */
 export function begin(nodes: u32, effort: u32): bool {
   limit = nodes;
   visits = 0;
@@ -52,7 +51,7 @@ export function begin(nodes: u32, effort: u32): bool {
   return nodes > 0 && !isCut;
 }
 
-/** The best node of the levels above `ground` that greedy steps from the entry lead to, as a key. */
+/** The best node above the level `ground` that greedy steps from the entry reach, as a key. */
 export function descend(node: u32, ground: u32): u64 {
   let address = addressOf(node);
   let best = keyOf(distanceTo(address), node);
@@ -132,10 +131,10 @@ function collect(from: usize, end: usize): u32 {
   for (let at = from; at < end; at += 4) {
     const link = load<u32>(at);
     if (link == 0) break;
-    // Newer than this search.
+    // The node is newer than this search.
     if (link > limit || !visit(link - 1)) continue;
     const address = addressOf(link - 1);
-    // Every line: 113 ns a distance instead of 165 at 100,000 x 384. bench/graph.bench.ts
+    // Touches every line: 113 ns for each distance instead of 165 at 100,000 x 384. bench/graph.bench.ts
     for (let line = address; line < address + codeBytes; line += 64) sum += load<u32>(line);
     store<u32>(to, u32(address));
     store<u32>(to, link - 1, 4);
@@ -146,14 +145,14 @@ function collect(from: usize, end: usize): u32 {
 }
 
 /**
- * The nodes that are most similar to the row, best first at `resultsAddress`: how many. `nodes`: what `nodeCount`
- * answered in a call before this one, so that this thread has learnt of the memory they lie in. `accepts`: address of a
- * bit for each record below `recordEnd`, 0: all pass. The results hold until the next call of this instance.
+ * Writes the nodes most similar to the row to `resultsAddress`, best first, and returns how many. `nodes` is the result
+ * of an earlier call of `nodeCount`, so that this thread sees the memory of these nodes. `accepts` is the address of a
+ * bit for each record below `recordEnd`; all pass if 0. The results are valid until the next call of this instance.
  */
 export function search(nodes: u32, count: u32, effort: u32, accepts: usize, recordEnd: u32, visitsMax: u32): u32 {
   if (!begin(nodes, max(effort, count))) return 0;
   const node = atomic.load<u32>(ENTRY);
-  // An entry that is newer than what this search looks at has at least one older node before it: node 0.
+  // If the entry is newer than this search, at least one older node exists: node 0.
   const start = node == 0 || node > limit ? 0 : node - 1;
   setSalt(0);
   prepareQuery();
@@ -169,17 +168,17 @@ export function search(nodes: u32, count: u32, effort: u32, accepts: usize, reco
   return hits;
 }
 
-/** record u32, distance f32 of each hit. */
+/** The hits: record u32, distance f32. */
 export function resultsAddress(): usize {
   return results;
 }
 
-/** Distances that the last search computed. */
+/** The number of distances that the last search computed. */
 export function visitCount(): u32 {
   return visits;
 }
 
-/** Whether the last search ended before it was done. */
+/** Whether the last search ended early. */
 export function wasCut(): bool {
   return isCut;
 }

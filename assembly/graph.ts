@@ -1,13 +1,13 @@
 /**
  * The approximate graph of one namespace (HNSW, Malkov and Yashunin 2016) over
- * codes of one byte per dimension, in a shared memory. One thread writes, any
- * number of others search at the same time without locks. Each thread has an
- * instance of its own.
+ * codes of one byte per dimension, in a shared memory. One thread writes, and any
+ * number of others search at the same time without locks. Each thread has its own
+ * instance.
  *
  * (1) A link is 0 or a node below the node count that has the level of the list.
  *     A node is linked only after its code, level and own links are written.
- * (2) Only the writer changes nodes, links, count and entry; only the owner says
- *     which nodes are live, and no node is before the owner says so.
+ * (2) Only the writer changes nodes, links, count and entry. Only the owner makes
+ *     nodes live.
  */
 import { checksum, distanceBetween, isTwin, openCodes, prepareQuery, row, writeCode } from "./graph-code";
 import { distanceOf, keyOf, nodeOf, openHeaps, results, resultsSize, setSalt, sortResults } from "./graph-heaps";
@@ -45,16 +45,16 @@ export { resultsAddress, search, visitCount, wasCut } from "./graph-walk";
 let found: usize = 0;
 let foundCount: u32 = 0;
 let chosen: usize = 0;
-/** Of the list that `chosen` was chosen from, those that were not: from one place to another. */
+/** The start and end of the keys that were not chosen from the list of `chosen`. */
 let leftStart: u32 = 0;
 let leftEnd: u32 = 0;
 
-/** Makes an empty graph of a zeroed memory. False: there is not enough memory. */
+/** Creates an empty graph in a zeroed memory. Returns false without enough memory. */
 export function create(dimensions: u32, similarityCode: u32): bool {
   return createLayout(dimensions, similarityCode) && attach();
 }
 
-/** Makes this instance work on a graph. False: there is not enough memory for its scratch. */
+/** Attaches this instance to a graph. Returns false without enough memory for its scratch. */
 export function attach(): bool {
   readLayout();
   chosen = allocate(GROUND_LINKS * 8);
@@ -66,7 +66,7 @@ export function dimensions(): u32 {
   return dimension;
 }
 
-/** Where the row to insert or the query is written, `dimension` f32. Beyond it lie zeros. */
+/** The address for the row to insert or the query: `dimension` f32, followed by zeros. */
 export function rowAddress(): usize {
   return row;
 }
@@ -96,17 +96,17 @@ export function checksumOf(node: u32): u32 {
   return load<u32>(addressOf(node) + checksumAt);
 }
 
-/** Where the links of a node on one of its levels are. */
+/** The address of a node's links on a level. */
 export function linksOf(node: u32, level: u32): usize {
   return links(addressOf(node), level);
 }
 
-/** Whether searches return it. Only its owner says so: keeps (2). */
+/** Sets whether searches return a node. Only the owner calls it: keeps (2). */
 export function setLive(node: u32, isLive: bool): void {
   atomic.store<u8>(addressOf(node) + LIVE, u8(isLive));
 }
 
-/** Where the centre is, for its file. */
+/** The address of the centre, for the graph's file. */
 export function centreAddress(): usize {
   return CENTRE;
 }
@@ -116,7 +116,7 @@ export function rowChecksum(): u32 {
   return checksum();
 }
 
-/** A node of the row, linked to nothing: its number, or NONE when there is no more memory. */
+/** Appends a node of the row without links. Returns its number, or NONE if there is no more memory. */
 export function append(record: u32, level: u32): u32 {
   const node = load<u32>(NODE_COUNT);
   if (!reserveNode(node)) return NONE;
@@ -132,12 +132,12 @@ export function append(record: u32, level: u32): u32 {
   store<u32>(address, record, RECORD);
   store<u8>(address, u8(levels), LEVEL);
   store<u32>(address + checksumAt, checksum());
-  // Only now: keeps (1).
+  // Counted only now: keeps (1).
   atomic.store<u32>(NODE_COUNT, node + 1);
   return node;
 }
 
-/** Appends the row and links it. NONE: there is no more memory, and nothing has changed that a search sees. */
+/** Appends the row and links it. Returns NONE, with no change visible to searches, if there is no more memory. */
 export function insert(record: u32, level: u32, effort: u32): u32 {
   const nodes = load<u32>(NODE_COUNT);
   setSalt(nodes);
@@ -160,7 +160,7 @@ export function insert(record: u32, level: u32, effort: u32): u32 {
     link(node, address, level);
     setSalt(node);
   }
-  // A search that begins here finds its way down: all its levels are linked.
+  // A search can begin here, because all levels of the node are linked.
   if (ownLevel > topLevel) atomic.store<u32>(ENTRY, node + 1);
   return node;
 }
@@ -185,7 +185,7 @@ function linkedBy(list: usize, place: u32): u32 {
   return load<u32>(list + (usize(place) << 2)) - 1;
 }
 
-/** Adds `node` to the links of `to`, if need be in the place of some of them. */
+/** Adds `node` to the links of `to`, replacing some of them if necessary. */
 function linkBack(to: u32, node: u32, level: u32): void {
   const address = addressOf(to);
   const own = links(address, level);
@@ -196,7 +196,7 @@ function linkBack(to: u32, node: u32, level: u32): void {
     writeLink(own, count, node, level);
     return;
   }
-  // Another one for each list: of rows that are all the same, each list keeps others.
+  // A different salt for each list, so that lists keep different ones of equal rows.
   setSalt(to ^ (node << 8));
   foundCount = 0;
   addFound(address, node);
@@ -204,14 +204,14 @@ function linkBack(to: u32, node: u32, level: u32): void {
     if (level == 0) addIncoming(linkedBy(own, i), -1);
     addFound(address, linkedBy(own, i));
   }
-  // Not all that fit: the next nodes find room, and lists are seldom chosen anew.
+  // Not all that fit: this leaves room for the next nodes, so that lists are rarely chosen again.
   let kept = choose(address, found, foundCount, capacity, capacity - (capacity >> 2));
   if (level == 0) kept = keepLast(kept, capacity);
   for (let i: u32 = 0; i < kept; i += 1) writeLink(own, i, nodeOf(load<u64>(chosen + (usize(i) << 3))), level);
   for (let i = kept; i < capacity; i += 1) atomic.store<u32>(own + (usize(i) << 2), 0);
 }
 
-/** Adds to `chosen` what no other link leads to while there is room: a walk would never come there again. */
+/** Adds nodes without any other link to `chosen` while there is room: otherwise no walk would reach them again. */
 function keepLast(count: u32, most: u32): u32 {
   let kept = count;
   for (let i = leftStart; i < leftEnd && kept < most; i += 1) {
@@ -236,14 +236,14 @@ function addFound(from: usize, node: u32): void {
 }
 
 /**
- * Chooses links for the node at `middle` of the sorted keys at `from`, up to `most` that lie in many directions: one
- * that is no farther from a chosen one than from the middle is reached through that. When those are fewer than
- * `filled`, the closest others join them. They stand at `chosen`: how many.
+ * Chooses links for the node at `middle` from the sorted keys at `from`, up to `most` in many directions: a node that
+ * is not farther from a chosen one than from the middle is reached through that one. If they are fewer than `filled`,
+ * the closest others are added. Writes them to `chosen` and returns how many.
  */
 function choose(middle: usize, from: usize, count: u32, most: u32, filled: u32): u32 {
   let kept: u32 = 0;
   leftStart = 0;
-  // Twins of the middle lie in no direction: all others are as close to them, and would be reached through them.
+  // Nodes equal to the middle have no direction: all others are as close to them and would be reached through them.
   leftEnd = countTwins(middle, from, count);
   for (let i = leftEnd; i < count; i += 1) {
     const key = load<u64>(from + (usize(i) << 3));
@@ -260,14 +260,14 @@ function choose(middle: usize, from: usize, count: u32, most: u32, filled: u32):
   return kept;
 }
 
-/** How many of the first keys are of nodes with the code that the middle has. */
+/** Counts the first keys whose nodes have the code of the middle. */
 function countTwins(middle: usize, from: usize, count: u32): u32 {
   let twins: u32 = 0;
   while (twins < count && isTwin(middle, addressOf(nodeOf(load<u64>(from + (usize(twins) << 3)))))) twins += 1;
   return twins;
 }
 
-/** Whether one of the chosen is as close to the key's node as the middle is. */
+/** Whether a chosen node is as close to the key's node as the middle. */
 function isReached(key: u64, kept: u32): bool {
   const distance = distanceOf(key);
   const address = addressOf(nodeOf(key));
@@ -278,7 +278,7 @@ function isReached(key: u64, kept: u32): bool {
   return false;
 }
 
-/** Counts what links lead to each node: of a graph whose links were written from outside. */
+/** Counts the links to each node, for a graph whose links were written by the host. */
 export function countLinks(): void {
   const count = load<u32>(NODE_COUNT);
   for (let node: u32 = 0; node < count; node += 1) {

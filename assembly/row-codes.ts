@@ -1,7 +1,7 @@
 /**
- * Codes of dense rows: one byte for each value, a quarter of what a row takes to
- * read. They tell which rows cannot rank as high as a threshold; all others are
- * ranked by their float32 values. Nothing that is answered comes from a code.
+ * Codes of dense rows: one byte for each value, a quarter of the bytes of a row.
+ * They exclude rows that cannot rank as high as a threshold; all others are ranked
+ * by their float32 values. No answer contains a value from a code.
  *
  *     code   | scale f32 | rest f32 | length f32 | square f32 | i8 for each value, zeros to 32 |
  *     query  | step f64 | rest f64 | length f64 | slack f64 | i16 for each value, zeros to 32  |
@@ -12,8 +12,8 @@
  *     |qx - q'x'|  <=  |q| |x - x'| + |x'| |q - q'|           COSINE and DOT_PRODUCT
  *     |q - x|      >=  |q - x'| - |x - x'|                    EUCLIDEAN
  *
- * (1) A row that the kernel would rank at the threshold or above is kept. `slack` is more than what the kernel's
- *     sums and these round, relative to the lengths that are multiplied.
+ * (1) A row that the kernel would rank at the threshold or above is kept. `slack` is more than the rounding errors of
+ *     the kernel's sums and these, relative to the multiplied lengths.
  * (2) A row whose squares are so small or large that sums lose more than that has a `rest` of Infinity: it is kept.
  * (3) The sum of products of two codes fits in 31 bits (`coded-query.ts`).
  */
@@ -34,18 +34,18 @@ const CODE_MAX: f32 = 127;
 const LANE_BYTES: usize = 16;
 const LINE_BYTES: usize = 64;
 
-/** Squared lengths outside of these have a rest of Infinity: keeps (2). As in `coded-query.ts`. */
+/** Squared lengths outside of these bounds have a rest of Infinity: keeps (2). As in `coded-query.ts`. */
 const SQUARE_MIN: f32 = 1e-16;
 const SQUARE_MAX: f32 = 1e16;
-/** More than what the sum of 65,536 squares rounds. */
+/** More than the rounding error of a sum of 65,536 squares. */
 const REST_FACTOR: f32 = 1.001;
 
-/** Codes whose lines are touched before the first of them is looked at, so that their misses overlap. bench/row-kernel.bench.ts */
+/** Codes whose lines are touched before the first comparison, to overlap their misses. bench/row-kernel.bench.ts */
 const TOUCHED_BYTES: usize = 8_192;
-/** What was read only to have it in the cache. */
+/** Values read only to load them into the cache. */
 let touched: u32 = 0;
 
-/** Writes the code of a row, whose squared length is told. */
+/** Writes the code of a row with the given squared length. */
 export function writeCode(row: usize, rowBytes: usize, squaredLength: f32, at: usize): void {
   let most = f32x4.splat(0);
   for (let from = row; from < row + rowBytes; from += LANE_BYTES) most = f32x4.max(most, f32x4.abs(v128.load(from)));
@@ -113,11 +113,11 @@ function product(code: usize, query: usize, codeEnd: usize): i32 {
   );
 }
 
-/** What a threshold asks of a row, in the words of `isBelow`. */
+/** The conditions of a threshold, in the terms of `isBelow`. */
 let bound: f64 = 0;
 let boundOfLength: f64 = 0;
 
-/** Makes a threshold the one that rows are compared with. */
+/** Sets the threshold for later comparisons. */
 // @ts-ignore: decorator
 @inline
 function setThreshold(similarity: i32, query: usize, threshold: f64): void {
@@ -136,7 +136,7 @@ function setThreshold(similarity: i32, query: usize, threshold: f64): void {
   }
 }
 
-/** Whether the row of a code surely ranks below the threshold. Whatever is no number is kept. */
+/** Whether the row of a code certainly ranks below the threshold. A row with NaN is kept. */
 // @ts-ignore: decorator
 @inline
 function isBelow(similarity: i32, code: usize, codeBytes: usize, query: usize): bool {
@@ -217,7 +217,7 @@ function siftRangeAs(
   return ((to - list) >> 2) as u32;
 }
 
-/** Leaves in a list the rows of a block that may rank at the threshold or above, in their order: how many. */
+/** Reduces a list to the rows of a block that may rank at the threshold or above, in order. Returns how many. */
 export function sift(
   similarity: i32,
   codes: usize,
@@ -232,7 +232,7 @@ export function sift(
   return siftAs(DOT_PRODUCT, codes, codeBytes, list, count, query, threshold);
 }
 
-/** As `sift`, of the rows `start` to `end` of a block: writes the list. */
+/** As `sift`, for the rows `start` to `end` of a block: writes the list. */
 export function siftRange(
   similarity: i32,
   codes: usize,

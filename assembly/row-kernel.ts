@@ -1,19 +1,19 @@
 /**
- * Scores of dense rows. The memory is imported and shared; the kernel owns
- * nothing in it and is told every address. A row and a query are float32
- * values, padded with zeros to a multiple of 16 bytes (`rowBytes`) and aligned
- * to 16. `lengths` is one float32 per row of a block: the row's squared length,
- * negative where there is no row.
+ * Scores dense rows. The memory is imported and shared; the kernel owns none of
+ * it, and all addresses are arguments. A row and a query are float32 values,
+ * padded with zeros to a multiple of 16 bytes (`rowBytes`) and aligned to 16.
+ * `lengths` is one float32 for each row of a block: the row's squared length,
+ * negative if there is no row.
  *
  *     out    | row in its block u32 | rank f32 |   (repeated, in the order of the rows)
  *     list   | row in its block u32 |              (repeated)
  *
- * (1) Every sum takes its terms in one order: four accumulators of four lanes
- *     over 64 bytes at a time, what is left 16 bytes at a time into the first;
- *     then (0 + 1) + (2 + 3) of the accumulators and of the lanes. So a dot
- *     product of a vector with itself is its squared length, bit by bit.
+ * (1) Every sum adds its terms in one order: four accumulators of four lanes over
+ *     64 bytes at a time, the rest 16 bytes at a time into the first; then
+ *     (0 + 1) + (2 + 3) of the accumulators and of the lanes. So the dot product
+ *     of a vector with itself has the same bits as its squared length.
  * (2) Multiplication and addition round separately (no relaxed SIMD), so that
- *     every machine finds the same bits.
+ *     every machine gives the same bits.
  * (3) A rank is a number: rows and queries have finite squared lengths.
  */
 
@@ -98,7 +98,7 @@ function squaredDistance(left: usize, right: usize, rowBytes: usize): f32 {
   return total(first, second, third, fourth);
 }
 
-/** (1 + cos) / 2. A vector with itself is exactly 1; what has no direction is at a right angle to everything else. */
+/** (1 + cos) / 2. A vector with itself gives exactly 1; a vector without a direction is orthogonal to all others. */
 // @ts-ignore: decorator
 @inline
 function cosineRank(dot: f32, queryLength: f32, length: f32): f32 {
