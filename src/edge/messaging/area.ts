@@ -102,8 +102,8 @@ export class MessagingArea implements HttpService {
     const { path, query } = splitAtQuery(request.target);
     try {
       const { admission } = this.#admit(request, head, path, splitQuery(query));
-      const door = this.#options.messaging.user(admission.grant.tenant);
-      const overShare = door === undefined ? undefined : request.claim?.(door);
+      const api = this.#options.messaging.user(admission.grant.tenant);
+      const overShare = api === undefined ? undefined : request.claim?.(api);
       if (overShare !== undefined) throw overShare;
       return undefined;
     } catch (thrown) {
@@ -159,15 +159,15 @@ export class MessagingArea implements HttpService {
     { found, admission, query, ownQuery }: Admitted,
   ): HttpReply | Promise<HttpReply> {
     const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
-    const door = found.route.isOpen ? this.#openDoor(found) : messaging.user(admission.grant.tenant);
+    const api = found.route.isOpen ? this.#apiOfOpenRoute(found) : messaging.user(admission.grant.tenant);
     // A token is removed shortly after its user was deleted.
-    if (door === undefined) throw messagingUnauthorized;
-    const overShare = request.claim?.(door);
+    if (api === undefined) throw messagingUnauthorized;
+    const overShare = request.claim?.(api);
     if (overShare !== undefined) throw overShare;
     const answer = found.route.run({
       request,
       head,
-      door,
+      door: api,
       limits,
       nowMs: clock.nowMs(),
       isReadOnly: admission.grant.access !== "standard",
@@ -182,18 +182,18 @@ export class MessagingArea implements HttpService {
     const print = (value: MessagingAnswer): HttpReply | Promise<HttpReply> => {
       const reply = this.#reply(value, found);
       // A publish waits only for its own messages.
-      return found.route.body === undefined ? whenUserSafe(reply, door, request) : reply;
+      return found.route.body === undefined ? whenUserSafe(reply, api, request) : reply;
     };
     return answer instanceof Promise ? answer.then(print) : print(answer);
   }
 
   /** Finds the user of the run in an open path. */
-  #openDoor({ names }: FoundRoute): MessagingApi {
+  #apiOfOpenRoute({ names }: FoundRoute): MessagingApi {
     const { messaging, usersNamed } = this.#options;
     const [name = "", runId = ""] = names;
     for (const user of usersNamed?.(name) ?? [name]) {
-      const door = messaging.user(user);
-      if (door?.workflows.find(runId) !== undefined) return door;
+      const api = messaging.user(user);
+      if (api?.workflows.find(runId) !== undefined) return api;
     }
     throw new MessagingFailure("not found", `workflow run ${runId} not found`);
   }
@@ -258,8 +258,8 @@ export class MessagingArea implements HttpService {
 }
 
 /** Holds an answer until everything that it may have seen is on the disk, so that no crash revokes it. */
-function whenUserSafe(reply: HttpReply, door: MessagingApi, request: HttpRequest): HttpReply | Promise<HttpReply> {
-  const safe = door.whenSafe();
+function whenUserSafe(reply: HttpReply, api: MessagingApi, request: HttpRequest): HttpReply | Promise<HttpReply> {
+  const safe = api.whenSafe();
   if (safe === undefined) return reply;
   request.holdReply?.(reply.body.length);
   return safe.then(() => reply);

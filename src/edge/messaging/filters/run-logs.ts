@@ -63,15 +63,15 @@ const MESSAGES_MAX = 100;
 const ENTRIES_MAX = 1_000;
 
 /** Throws a `MessagingFailure`. Ignores unknown names, as in all lists. */
-export async function readRunLogFilter(door: MessagingApi, parameters: Parameters): Promise<RunLogFilter> {
+export async function readRunLogFilter(api: MessagingApi, parameters: Parameters): Promise<RunLogFilter> {
   const others = runLogFilterRows.map(({ name }) => name);
   const { ids, ...rest } = readRunsFilter(parameters, { isChange: false, others });
   const named = valuesOf(parameters, "workflowRuns");
   const messages = valuesOf(parameters, "messageId");
   const lists = [
     ids,
-    named.length === 0 ? undefined : named.flatMap((text) => namedRun(door, text)),
-    messages.length === 0 ? undefined : await runsOfMessages(door, messages),
+    named.length === 0 ? undefined : named.flatMap((text) => namedRun(api, text)),
+    messages.length === 0 ? undefined : await runsOfMessages(api, messages),
   ].filter((list) => list !== undefined);
   const [first] = lists;
   const matching = first?.filter((id) => lists.every((list) => list.includes(id)));
@@ -94,10 +94,10 @@ function namedRun({ workflows }: MessagingApi, text: string): readonly string[] 
   return run !== undefined && (createdAtMs ?? run.record.createdAtMs) === run.record.createdAtMs ? [id] : [];
 }
 
-async function runsOfMessages(door: MessagingApi, messages: readonly string[]): Promise<readonly string[]> {
+async function runsOfMessages(api: MessagingApi, messages: readonly string[]): Promise<readonly string[]> {
   if (messages.length > MESSAGES_MAX) throw badRequest(`Invalid value for messageId: more than ${MESSAGES_MAX} ids`);
   const filter = { attributes: new Map([["messageId", messages] as const]) };
-  const { entries } = await door.logs(filter, { order: "latest first", count: ENTRIES_MAX });
+  const { entries } = await api.logs(filter, { order: "latest first", count: ENTRIES_MAX });
   return [...new Set(entries.flatMap(({ message }) => message.envelope.workflow?.runId ?? []))];
 }
 

@@ -15,10 +15,10 @@ import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { bodyView, messageView } from "./messages.ts";
 
 /** A page of dead letters whose bodies fit in one answer; at least one. */
-export function readLetters(door: MessagingApi, filter: Filter, page: Page): ReturnType<MessagingApi["deadLetters"]> {
-  const found = door.deadLetters(filter, page);
+export function readLetters(api: MessagingApi, filter: Filter, page: Page): ReturnType<MessagingApi["deadLetters"]> {
+  const found = api.deadLetters(filter, page);
   const count = fittingCount(found.deadLetters);
-  return count < found.deadLetters.length ? door.deadLetters(filter, { ...page, count }) : found;
+  return count < found.deadLetters.length ? api.deadLetters(filter, { ...page, count }) : found;
 }
 
 function fittingCount(letters: readonly DeadLetter[]): number {
@@ -32,12 +32,12 @@ function fittingCount(letters: readonly DeadLetter[]): number {
   return count;
 }
 
-export async function deadLetterView(door: MessagingApi, letter: DeadLetter): Promise<object> {
-  const run = runOf(door, letter);
+export async function deadLetterView(api: MessagingApi, letter: DeadLetter): Promise<object> {
+  const run = runOf(api, letter);
   const [body, responseBody, answer] = await Promise.all([
-    door.loadBody(letter.body),
-    door.loadBody(letter.responseBody),
-    run?.failureAnswer === undefined ? undefined : door.loadBody(run.failureAnswer),
+    api.loadBody(letter.body),
+    api.loadBody(letter.responseBody),
+    run?.failureAnswer === undefined ? undefined : api.loadBody(run.failureAnswer),
   ]);
   const { response, sequence, nonce, createdAtMs, notBeforeMs } = letter;
   const moments = { id: messageId(sequence, nonce), createdAtMs, notBeforeMs };
@@ -51,9 +51,9 @@ export async function deadLetterView(door: MessagingApi, letter: DeadLetter): Pr
   };
 }
 
-function runOf(door: MessagingApi, { envelope }: DeadLetter): Run | undefined {
+function runOf(api: MessagingApi, { envelope }: DeadLetter): Run | undefined {
   const { workflow } = envelope.fields;
-  return workflow === undefined ? undefined : door.workflows.find(workflow.runId);
+  return workflow === undefined ? undefined : api.workflows.find(workflow.runId);
 }
 
 /** The run that failed with this dead letter, and the result of its failure callback. */

@@ -11,11 +11,11 @@ import {
 } from "../../../messaging/mod.ts";
 import { headerView, labelsView } from "./messages.ts";
 
-export async function workflowLetterView(door: MessagingApi, letter: DeadLetter): Promise<object> {
-  const [bytes, responseBytes] = await Promise.all([door.loadBody(letter.body), door.loadBody(letter.responseBody)]);
+export async function workflowLetterView(api: MessagingApi, letter: DeadLetter): Promise<object> {
+  const [bytes, responseBytes] = await Promise.all([api.loadBody(letter.body), api.loadBody(letter.responseBody)]);
   const { envelope, response, createdAtMs } = letter;
   const { fields } = envelope;
-  const run = fields.workflow === undefined ? undefined : door.workflows.find(fields.workflow.runId);
+  const run = fields.workflow === undefined ? undefined : api.workflows.find(fields.workflow.runId);
   const shown = fields.redact?.body === true && bytes !== undefined ? Buffer.from(redactedText(bytes)) : bytes;
   const answer = response.status === 0 ? Buffer.from(response.error) : responseBytes;
   return {
