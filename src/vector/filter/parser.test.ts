@@ -169,10 +169,7 @@ test("every operator's example is a filter with that operator", () => {
 test("B-04: a filter may have 4,096 characters", () => {
   const condition = "a = 1";
   assert.equal(failureOf(condition.padEnd(LENGTH_MAX)), "accepted");
-  assert.equal(
-    failureOf(condition.padEnd(LENGTH_MAX + 1)),
-    "Invalid filter: it has 4097 characters. Limit: 4096",
-  );
+  assert.equal(failureOf(condition.padEnd(LENGTH_MAX + 1)), "Invalid filter: it has 4097 characters. Limit: 4096");
 });
 
 // B2.filter.limits
