@@ -4,7 +4,7 @@ export class AssertionFailure extends Error {
   override name = "AssertionFailure";
 }
 
-/** Throws unless `condition` holds. `mustHold` says what must hold. */
+/** Throws unless `condition` holds. `mustHold` is the condition in words. */
 export function assert(condition: unknown, mustHold: string): asserts condition {
   if (!condition) throw new AssertionFailure(mustHold);
 }

@@ -15,7 +15,7 @@ test("text becomes its UTF-8 bytes and back; a lone surrogate becomes U+FFFD", (
   assert.equal(textFromBytes("a\xffb"), "a\ufffdb");
 });
 
-test("upper case is of ASCII letters alone, so that bytes stay bytes", () => {
+test("upper case changes only ASCII letters, so that bytes stay bytes", () => {
   const rows: [string, string][] = [
     ["keepTtl", "KEEPTTL"],
     ["stra\xdfe", "STRA\xdfE"],
@@ -37,7 +37,7 @@ test("ASCII ends at 127", () => {
   assert.equal(isAscii("\x80"), false);
 });
 
-test("line breaks at the end go, and others become spaces, whatever their number", () => {
+test("removes any number of line breaks at the end, and replaces others by spaces", () => {
   const rows: [text: string, trimmed: string, line: string][] = [
     ["", "", ""],
     ["a", "a", "a"],
@@ -56,7 +56,7 @@ test("line breaks at the end go, and others become spaces, whatever their number
   assert.ok(onOneLine(text) === `${" ".repeat(10_000_000)}x`);
 });
 
-test("capitals beside bytes that are no ASCII", () => {
+test("capitals next to bytes beyond ASCII", () => {
   assert.equal(upperCase("ab\xe9z{`y"), "AB\xe9Z{`Y");
   assert.ok(upperCase("a\xff".repeat(1_000_000)) === "A\xff".repeat(1_000_000));
 });

@@ -57,9 +57,9 @@ export function copyOf(bytes: Bytes, start: number, end: number): Bytes {
   return Buffer.from(bytes.slice(start, end), "latin1").latin1Slice();
 }
 
-/** The bytes with ASCII letters in upper case and all others as they are, as Redis compares names. */
+/** The bytes with ASCII letters in upper case, as Redis compares names. */
 export function upperCase(bytes: Bytes): Bytes {
-  // Names and options mostly come in capitals, and most of what comes here is short.
+  // Names and options are mostly in capitals, and most inputs are short.
   for (let i = 0; i < bytes.length; i += 1) {
     const code = bytes.charCodeAt(i);
     if (code >= SMALL_A && code <= SMALL_Z) return isAscii(bytes) ? bytes.toUpperCase() : withCapitals(bytes);
@@ -67,7 +67,7 @@ export function upperCase(bytes: Bytes): Bytes {
   return bytes;
 }
 
-/** A pass over a buffer: a regular expression would call us for each run of letters, and there may be millions. */
+/** A pass over a buffer: a regular expression would call a function for each run of letters, possibly millions. */
 function withCapitals(bytes: Bytes): Bytes {
   const buffer = bufferFrom(bytes);
   for (let i = 0; i < buffer.length; i += 1) {
@@ -77,7 +77,7 @@ function withCapitals(bytes: Bytes): Bytes {
   return bytesFrom(buffer);
 }
 
-/** Without the line breaks at the end. A regular expression would begin again at each of them, wherever it stands. */
+/** Removes the line breaks at the end. A regular expression would try a match at every line break. */
 export function withoutLastBreaks(bytes: Bytes): Bytes {
   let end = bytes.length;
   while (end > 0 && isBreak(bytes.charCodeAt(end - 1))) end -= 1;
@@ -86,7 +86,7 @@ export function withoutLastBreaks(bytes: Bytes): Bytes {
 
 const BREAK = /[\r\n]/;
 
-/** With a space for each line break. */
+/** Replaces each line break by a space. */
 export function onOneLine(bytes: Bytes): Bytes {
   if (!BREAK.test(bytes)) return bytes;
   const buffer = bufferFrom(bytes);
@@ -99,7 +99,7 @@ function isBreak(code: number): boolean {
 }
 
 const SPACE = 0x20;
-/** Between a small letter and its capital. */
+/** The difference between a lower-case letter and its capital. */
 const CASE = 0x20;
 const SMALL_A = 0x61;
 const SMALL_Z = 0x7a;
@@ -107,7 +107,7 @@ const SMALL_Z = 0x7a;
 /** V8's header of a sequential one-byte string. */
 const STRING_HEADER_BYTES = 16;
 
-/** What a byte string takes in memory, in bytes. */
+/** The memory of a byte string, in bytes. */
 export function memoryBytesOf(bytes: Bytes): number {
   return (STRING_HEADER_BYTES + bytes.length + 7) & ~7;
 }

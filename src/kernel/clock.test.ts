@@ -1,4 +1,4 @@
-/** The real clock, where Node's timers would do something else. */
+/** The real clock, in cases where Node's timers behave differently. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { systemClock } from "./clock.ts";
@@ -6,7 +6,7 @@ import { systemClock } from "./clock.ts";
 /** The longest delay that Node's timers take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-test("a delay longer than Node's timers can wait is waited for, and can be cancelled on the way", () => {
+test("waits for a delay beyond the limit of Node's timers, and can cancel it", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     const ran: string[] = [];

@@ -1,26 +1,26 @@
 /**
  * A clock that can be moved forward: `clock.advance(ms)` of the development
- * server. Between jumps it runs as the machine's clock does, or, if it is
- * frozen, it stands still.
+ * server. Between jumps it runs like the machine's clock, or stands still if it is
+ * frozen.
  *
  * (1) A jump goes from task to task, in order of their due time, ties in the
- *     order they were asked for. Each sees its own due time, or a later one if
- *     real time has passed meanwhile, so a task that asks for another within
- *     the span of the jump sees it run in the same jump.
+ *     order of their creation. Each sees its own due time, or a later one if real
+ *     time has passed meanwhile, so a task that a task creates within the jump
+ *     runs in the same jump.
  * (2) Time never goes back.
- * (3) Before each task, and at the end, a jump waits in real time for what is
- *     under way: calls that hold it, and what is watched, such as a journal
- *     that is being synced. It waits WAIT_MS_MAX for each call, once.
+ * (3) Before each task, and at the end, a jump waits in real time for work that is
+ *     under way: calls that hold it, and watched work, such as a sync of a
+ *     journal. It waits WAIT_MS_MAX for each call, once.
  * (4) Housekeeping runs by real time, and once more at the end of a jump.
  * (5) Both of its times are whole milliseconds, and so are jumps: sums of them are
- *     exact, and moments have no fraction (clock.ts).
+ *     exact, and times have no fraction (clock.ts).
  */
 import { assert } from "./assert.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { nextTurn } from "./turn.ts";
 
 interface Task {
-  /** Milliseconds until it is due; below zero when it is late. */
+  /** Milliseconds until it is due; negative if it is late. */
   remainingMs(): number;
   run(): void;
 }
@@ -30,27 +30,27 @@ interface Housekeeping {
   readonly cancel: () => void;
 }
 
-/** What a jump waits for. */
+/** Work that a jump waits for. */
 interface Hold {
   /** Of the real clock. */
   readonly sinceMs: number;
   readonly released: PromiseWithResolvers<void>;
 }
 
-/** What is watched: undefined if nothing is under way, otherwise when it is done. */
+/** Watched work: undefined if none is under way, otherwise a promise of its end. */
 export type Watched = () => Promise<unknown> | undefined;
 
-/** How long a jump waits for one call, in real time. Shorter than tests usually may take. */
+/** How long a jump waits for one call, in real time. Shorter than the usual time-out of a test. */
 export const WAIT_MS_MAX = 3_000;
 
-/** The wall clock may step while we sleep, so it is read again at least this often. */
+/** The wall clock may step during a sleep, so it is read again at least this often. */
 const SLEEP_MS_MAX = 1_000;
 
 export class TravelClock implements Clock {
   readonly real: Clock;
   readonly #frozenAt: { readonly nowMs: number; readonly monotonicMs: number } | undefined;
   #jumpedMs = 0;
-  /** In the order they were asked for. Few are ever waiting, so they are scanned. */
+  /** In the order of their creation. Few tasks ever wait, so they are scanned. */
   #tasks: Task[] = [];
   readonly #housekeeping = new Set<Housekeeping>();
   readonly #holds = new Set<Hold>();
@@ -72,7 +72,7 @@ export class TravelClock implements Clock {
     return (this.#frozenAt?.monotonicMs ?? Math.floor(this.real.monotonicMs())) + this.#jumpedMs;
   }
 
-  /** A jump is no work. */
+  /** A jump does not count as work. */
   threadCpuMs(): number {
     return this.real.threadCpuMs();
   }
@@ -103,7 +103,7 @@ export class TravelClock implements Clock {
     return entry.cancel;
   }
 
-  /** Something is under way that a jump waits for (3), until the returned function is called. */
+  /** A jump waits (3) until the returned function is called. */
   hold(): () => void {
     const hold: Hold = { sinceMs: this.real.monotonicMs(), released: Promise.withResolvers() };
     this.#holds.add(hold);
@@ -113,17 +113,17 @@ export class TravelClock implements Clock {
     };
   }
 
-  /** A jump asks this between tasks, and waits for what it answers (3). */
+  /** A jump calls this between tasks, and waits for the returned promise (3). */
   watch(watched: Watched): void {
     this.#watched.push(watched);
   }
 
   /**
-   * Moves time forward by `ms` and resolves when every task that fell due has run and what that set off is done, as far as
-   * a jump waits for it (3). Jumps that overlap run one after the other.
+   * Moves time forward by `ms` and resolves when every task that fell due has run and its work is done, as far as a
+   * jump waits for it (3). Overlapping jumps run one after the other.
    */
   advance(ms: number): Promise<void> {
-    assert(Number.isFinite(ms) && ms >= 0, "a jump in time is a finite number of milliseconds, not below zero"); // keeps (2)
+    assert(Number.isFinite(ms) && ms >= 0, "a jump in time is a finite number of milliseconds, 0 or more"); // keeps (2)
     const jump = this.#jumps.then(() => this.#jump(Math.ceil(ms))); // keeps (5)
     // A task that throws ends its own jump.
     this.#jumps = jump.catch(() => {});
@@ -161,7 +161,7 @@ export class TravelClock implements Clock {
   async #quiet(): Promise<void> {
     const startMs = this.real.monotonicMs();
     for (;;) {
-      // What a task put on the microtask queue or behind `setImmediate` has run after two turns.
+      // Microtasks and `setImmediate` callbacks of a task have run after two turns.
       await nextTurn();
       await nextTurn();
       const nowMs = this.real.monotonicMs();
@@ -202,7 +202,7 @@ export class TravelClock implements Clock {
     this.#tasks = this.#tasks.filter((other) => other !== task);
   }
 
-  /** The task that is due first: keeps (1). */
+  /** The first due task: keeps (1). */
   #next(): Task | undefined {
     let first: Task | undefined;
     let firstMs = Number.POSITIVE_INFINITY;
@@ -215,7 +215,7 @@ export class TravelClock implements Clock {
     return first;
   }
 
-  /** Sleeps until the next task is due. A jump runs tasks itself, and where time stands still only what is due now is. */
+  /** Sleeps until the next task is due. A jump runs tasks itself; a frozen clock runs only tasks that are due now. */
   #arm(): void {
     this.#disarm();
     this.#disarm = () => {};
@@ -231,7 +231,7 @@ export class TravelClock implements Clock {
     const task = this.#next();
     if (task !== undefined && task.remainingMs() <= 0) {
       this.#remove(task);
-      // The next one is armed first, so that a task that throws does not stop the clock.
+      // The next task is armed first, so that a task that throws does not stop the clock.
       this.#arm();
       task.run();
     } else {

@@ -2,11 +2,11 @@
  * Time as a dependency.
  *
  * Only `kernel/` calls `Date.now()` and `setTimeout()`. Expiry, schedules,
- * retries and rate windows read a `Clock`, so a unit test can hold time still
- * and the simulation can run a week in a second.
+ * retries and rate windows read a `Clock`, so a unit test can freeze time and the
+ * simulation can run a week in a second.
  *
- * Moments are whole milliseconds: whatever a clock does, `nowMs` has no
- * fraction, so neither has what is made of it, such as an id or a record.
+ * Times are whole milliseconds: `nowMs` of any clock has no fraction, so values
+ * derived from it, such as ids and records, have none either.
  */
 
 export interface Clock {
@@ -15,8 +15,8 @@ export interface Clock {
   /** Milliseconds that never step: for durations and time limits. */
   monotonicMs(): number;
   /**
-   * Milliseconds that this thread has computed: for limits of work, which others on the machine must not use up. Never more
-   * than passed of `monotonicMs`. A reading costs 0.3 us, six times one of that.
+   * CPU milliseconds of this thread: for limits of work, which other load of the machine must not use up. Never
+   * advances faster than `monotonicMs`. A reading costs 0.3 us, six times as much.
    */
   threadCpuMs(): number;
   /** Runs `task` once, not before `atMs` of `nowMs`. The returned function cancels it. */
@@ -24,18 +24,18 @@ export interface Clock {
   /** Runs `task` once after `delayMs` of `monotonicMs`. The returned function cancels it. */
   after(delayMs: number, task: () => void): () => void;
   /**
-   * Runs `task` once after about `delayMs`: a sweep, a removal, which does as much as there is to do. Where time jumps, it
-   * runs at the end of the jump, and not on the way. The returned function cancels it.
+   * Runs `task` once after about `delayMs`: a sweep or a removal, which does all pending work. In a jump of time it
+   * runs at the end of the jump only. The returned function cancels it.
    */
   housekeep(delayMs: number, task: () => void): () => void;
-  /** The clock of the machine, where this one travels; itself otherwise. For sockets, disks and limits of work. */
+  /** The clock of the machine if this one travels, otherwise itself. For sockets, disks and limits of work. */
   readonly real: Clock;
 }
 
-/** The wall clock may step while we sleep, so it is read again at least this often. */
+/** The wall clock may step during a sleep, so it is read again at least this often. */
 const SLEEP_MS_MAX = 1_000;
 
-/** Node takes a longer delay for none. */
+/** Node treats a longer delay as 1 ms. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

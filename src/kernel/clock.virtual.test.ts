@@ -4,7 +4,7 @@ import { VirtualClock } from "./clock.virtual.ts";
 
 const START_MS = 1_000_000;
 
-test("C-25: a step of the wall clock moves tasks that name a moment, not those that name a delay", () => {
+test("C-25: a step of the wall clock moves tasks with a time, but not tasks with a delay", () => {
   const clock = new VirtualClock(START_MS);
   const ran: string[] = [];
   clock.at(START_MS + 10_000, () => ran.push(`at, after ${clock.monotonicMs()}`));

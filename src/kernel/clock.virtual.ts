@@ -1,10 +1,10 @@
 /**
- * A clock that stands still until it is told to move: for tests, for the
- * simulation, and for `clock.advance(ms)` of the development server.
+ * A clock that stands still until it is advanced: for tests, for the simulation,
+ * and for `clock.advance(ms)` of the development server.
  *
- * Tasks run in order of their due time, ties in the order they were asked for,
- * each at its own due time, so a task that asks for another within the span
- * that is being advanced sees it run too.
+ * Tasks run in order of their due time, ties in the order of their creation, each
+ * at its own due time, so a task that a task creates within the advanced period
+ * runs too.
  */
 import type { Clock } from "./clock.ts";
 
@@ -17,7 +17,7 @@ interface Task {
 }
 
 export class VirtualClock implements Clock {
-  /** Nothing of a test goes by the machine's clock. */
+  /** Tests do not use the machine's clock. */
   readonly real: Clock = this;
   #nowMs: number;
   #elapsedMs = 0;
@@ -37,7 +37,7 @@ export class VirtualClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** Time passes by computing alone. */
+  /** Only computing lets time pass. */
   threadCpuMs(): number {
     return this.monotonicMs();
   }
@@ -72,7 +72,7 @@ export class VirtualClock implements Clock {
     this.#moveTo(endMs);
   }
 
-  /** As `advance`, but lets what each task started (promises, loopback I/O callbacks) go on before the next. */
+  /** Like `advance`, but promises and loopback I/O callbacks of each task run before the next task. */
   async advanceAsync(ms: number): Promise<void> {
     const endMs = this.#elapsedMs + ms;
     await settle();
@@ -94,7 +94,7 @@ export class VirtualClock implements Clock {
     this.#elapsedMs = elapsedMs;
   }
 
-  /** By `monotonicMs`, as far as is known: a step of the wall clock moves what names a moment. */
+  /** By `monotonicMs`, as far as is known: a step of the wall clock moves tasks that have a wall-clock time. */
   #dueMs({ dueMs, isOfWall }: Task): number {
     return isOfWall ? this.#elapsedMs + dueMs - this.#nowMs : dueMs;
   }
@@ -113,7 +113,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Two turns of the event loop: what a task put on the microtask queue or behind `setImmediate` has run. */
+/** Two turns of the event loop: microtasks and `setImmediate` callbacks of a task have run. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseDecimal, parseDurationMs, parseGoDurationMs } from "./duration.ts";
 
-test("C.spans: a span is the sum of its pairs, in ms", () => {
+test("C.spans: a duration is the sum of its pairs, in ms", () => {
   const table: [string, string, number | undefined][] = [
     ["50s", "smhd", 50_000],
     ["3m", "smhd", 180_000],
@@ -27,7 +27,7 @@ test("C.spans: a span is the sum of its pairs, in ms", () => {
   for (const [text, units, ms] of table) assert.equal(parseDurationMs(text, units), ms, text);
 });
 
-test("C.spans: what is no span is undefined", () => {
+test("C.spans: invalid text is undefined", () => {
   const table = [
     "",
     " ",
@@ -63,7 +63,7 @@ test("C.spans: what is no span is undefined", () => {
   assert.equal(parseDurationMs("1d", "smh"), undefined);
 });
 
-test("Go's spans have more units and need them", () => {
+test("Go's durations have more units and need them", () => {
   const table: [string, number | undefined][] = [
     ["6m5s", 365_000],
     ["250ms", 250],
@@ -109,7 +109,7 @@ test("any order of whole pairs adds up", () => {
   );
 });
 
-test("junk is refused or a whole number of ms, whatever its length", () => {
+test("random text of any length is rejected or a whole number of ms", () => {
   const junk = fc.oneof(fc.string({ maxLength: 10_000 }), fc.stringMatching(/^[0-9.smhdnuµ]{0,80}$/));
   fc.assert(
     fc.property(junk, (text) => {

@@ -1,10 +1,10 @@
 /**
- * Spans of time as text: `50s`, `1d10h30m`, `1.5h`, `250ms`.
+ * Durations as text: `50s`, `1d10h30m`, `1.5h`, `250ms`.
  *
  * (1) A text is one or more pairs of a decimal number and a unit, in any order
- *     and as often as one likes, as Go's `time.ParseDuration` takes them.
- * (2) A sign, a blank, an unknown unit or a sum of 2^53 ms and more is no span.
- * (3) The answer is a whole number of milliseconds, rounded to the nearest.
+ *     and number, as in Go's `time.ParseDuration`.
+ * (2) A sign, a blank, an unknown unit or a sum of 2^53 ms and more is invalid.
+ * (3) The result is a whole number of milliseconds, rounded to the nearest.
  */
 
 const MS_BY_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -21,12 +21,12 @@ const MS_BY_GO_UNIT: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** No span that anybody means is longer as text; longer ones are not read. */
+/** Longer texts are not parsed. */
 const TEXT_LENGTH_MAX = 64;
 
 /**
- * The span that `text` tells, in ms, or undefined if it is none. `units` lists the letters that are allowed, out of
- * `s`, `m`, `h` and `d`. A number alone counts seconds.
+ * The duration in ms, or undefined if `text` is invalid. `units` has the allowed letters of `s`, `m`, `h` and `d`. A
+ * number alone is in seconds.
  */
 export function parseDurationMs(text: string, units: string): number | undefined {
   const seconds = parseDecimal(text);
@@ -35,8 +35,8 @@ export function parseDurationMs(text: string, units: string): number | undefined
 }
 
 /**
- * The span that `text` tells in Go's spelling (`6m5s`, `250ms`, `1m0.5s`, `0`), in ms, or undefined if it is none or
- * negative. Each number but a lone zero needs its unit.
+ * The duration in Go's notation (`6m5s`, `250ms`, `1m0.5s`, `0`), in ms, or undefined if `text` is invalid or negative.
+ * Each number except a lone zero needs its unit.
  */
 export function parseGoDurationMs(text: string): number | undefined {
   if (text === "0") return 0;
@@ -71,7 +71,7 @@ function wholeMs(ms: number): number | undefined {
   return rounded <= Number.MAX_SAFE_INTEGER ? rounded : undefined;
 }
 
-/** Where the decimal number that starts at `start` ends; `start` itself if there is none. */
+/** The end of the decimal number that starts at `start`; `start` itself without a number. */
 function endOfDecimal(text: string, start: number): number {
   let at = start;
   let digits = 0;
@@ -84,7 +84,7 @@ function endOfDecimal(text: string, start: number): number {
   return digits === 0 ? start : at;
 }
 
-/** Where a unit that starts at `start` ends: before the next digit or point. */
+/** The end of a unit that starts at `start`: before the next digit or point. */
 function endOfLetters(text: string, start: number): number {
   let at = start;
   while (at < text.length && !isDigit(text.charCodeAt(at)) && text[at] !== ".") at += 1;

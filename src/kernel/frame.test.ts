@@ -14,7 +14,7 @@ test("a frame is its database number and its records, byte by byte", () => {
   assert.equal(frame.isEmpty, true);
 });
 
-test("what is written is read back", () => {
+test("reads back the fields that were written", () => {
   const bytes = fc.string({
     unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
     maxLength: 60,
@@ -41,7 +41,7 @@ test("what is written is read back", () => {
   );
 });
 
-test("a byte string of a megabyte survives, and the writer gives its large buffer back", () => {
+test("reads back a byte string of a megabyte, and the writer releases its large buffer", () => {
   const frame = new FrameWriter();
   const long = "x".repeat(3_000_000);
 
@@ -52,7 +52,7 @@ test("a byte string of a megabyte survives, and the writer gives its large buffe
   assert.equal(reader.bytes(), long);
 });
 
-test("a frame that ends inside a field is an assertion, not a guess", () => {
+test("a frame that ends inside a field fails an assertion", () => {
   const whole = Buffer.from(new FrameWriter().record(1, 1).bytes("hello").time(1).take());
   for (let length = 1; length < whole.length; length += 1) {
     const reader = new FrameReader(whole.subarray(0, length));

@@ -1,9 +1,9 @@
 /**
- * The payload of one journal frame: what one unit of work did to one tenant of
- * an area (a database, a user).
+ * The payload of one journal frame: the changes of one unit of work to one tenant
+ * of an area (a database, a user).
  *
  *     frame   | tenant number varint | record | record | …
- *     record  | code u8 | fields as the code's row in the engine says |
+ *     record  | code u8 | fields of the code's row in the engine |
  *
  *     varint  7 bits a byte, low first, high bit = more        (0 … 2^53 - 1)
  *     bytes   | length varint | bytes |
@@ -17,11 +17,11 @@ import { assert } from "./assert.ts";
 import type { Bytes } from "./bytes.ts";
 
 const CAPACITY_BYTES_MIN = 4 * 1024;
-/** A buffer grown beyond this by one large frame is given back when the frame is done. */
+/** A buffer that one large frame made larger than this is released after the frame. */
 const CAPACITY_BYTES_KEPT = 1024 * 1024;
 /** Below this length a loop over char codes beats the call into the runtime. bench/store.bench.ts */
 const LOOP_LENGTH_MAX = 24;
-/** Views up to this length are kept; most frames are shorter. */
+/** Views up to this length are cached; most frames are shorter. */
 const VIEW_BYTES_MAX = 512;
 /** Longest varint: 53 bits at 7 a byte. */
 const VARINT_BYTES_MAX = 8;
@@ -42,12 +42,12 @@ export class FrameWriter {
     return this.#length;
   }
 
-  /** Whose frame it is, as its first record said. */
+  /** The tenant of the frame, from its first record. */
   get tenantNumber(): number {
     return this.#tenantNumber;
   }
 
-  /** Opens a record. The first record of a frame puts the tenant number in front. */
+  /** Opens a record. The first record of a frame writes the tenant number before it. */
   record(tenantNumber: number, code: number): this {
     if (this.#length === 0) {
       this.#tenantNumber = tenantNumber;
@@ -99,7 +99,7 @@ export class FrameWriter {
     return this;
   }
 
-  /** A moment in ms, or 0 for none. */
+  /** A time in ms, or 0 for none. */
   time(ms: number): this {
     assert(ms >= 0 && ms <= TIME_MS_MAX, "a recorded time fits 48 bits");
     this.#reserve(6);
@@ -150,8 +150,8 @@ export class FrameWriter {
 }
 
 /**
- * The latest moment that can be kept: 2^48 - 1 ms, in the year 10889. A later
- * expiry is kept as this one.
+ * The latest time that can be stored: 2^48 - 1 ms, in the year 10889. A later
+ * expiry is stored as this one.
  */
 export const TIME_MS_MAX = 2 ** 48 - 1;
 
@@ -184,7 +184,7 @@ export class FrameReader {
     return bytes;
   }
 
-  /** A `bytes` field as a view of the frame: copy what is kept. */
+  /** A `bytes` field as a view of the frame: copy it to store it. */
   buffer(): Buffer {
     const end = this.#end();
     const bytes = this.#buffer.subarray(this.#offset, end);

@@ -1,6 +1,6 @@
-/** How names of HTTP headers are written where people see them. */
+/** The spelling of names of HTTP headers for people. */
 
-/** Names are few and come with every message. */
+/** A cache, because the few names occur in every message. */
 const CANONICAL_NAMES_MAX = 1_024;
 const canonicalNames = new Map<string, string>();
 

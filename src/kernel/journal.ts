@@ -1,6 +1,6 @@
 /**
- * What an engine needs of a journal. `persistence/` has one on the disk; a test
- * has one that records, and an engine that keeps nothing has `NullJournal`.
+ * The journal as engines use it. `persistence/` implements it on the disk, tests
+ * have one that records, and an engine that stores nothing has `NullJournal`.
  */
 
 export interface Journal {
@@ -9,28 +9,28 @@ export interface Journal {
    * caller may reuse its buffer. Returns the position after the frame (a count of frames, growing by one).
    */
   append(frame: Uint8Array, owner?: FrameOwner): number;
-  /** Where the payload of the frame that was appended last lies in its batch, in bytes. */
+  /** Offset of the payload of the last appended frame in its batch, in bytes. */
   readonly appendedOffset: number;
   /** The position after the last appended frame. */
   readonly end: number;
   /** Everything up to this position is as safe as the durability setting promises. */
   readonly safe: number;
-  /** Everything up to this position is on the disk, whatever the setting promises. Undefined: nothing is stored there. */
+  /** Everything up to this position is on the disk, independent of the setting. Undefined: nothing is stored there. */
   readonly synced?: number | undefined;
   /** Resolves once `safe >= position`. Never rejects: after a write error the process ends. */
   whenSafe(position: number): Promise<void>;
   /** Why no new write may start now (the disk is full), or undefined. */
   readonly refusal: string | undefined;
-  /** Why this owner may write nothing now, for example because it has too much in the journal's queue. Absent: as for all. */
+  /** Why this owner may not write now, for example because its frames fill the journal's queue. Absent: `refusal`. */
   refusalOf?(owner: FrameOwner): string | undefined;
 }
 
-/** Who writes frames. The journal counts here how many bytes of them it has not written yet. */
+/** An owner of frames. The journal counts here how many bytes of them it has not written yet. */
 export interface FrameOwner {
   journalBytes: number;
 }
 
-/** A journal that stores nothing: for a server without a data directory, for tests, and for a process that only reads. */
+/** A journal that stores nothing: for servers without a data directory, tests, and processes that only read. */
 export class NullJournal implements Journal {
   readonly appendedOffset = 0;
   readonly refusal = undefined;

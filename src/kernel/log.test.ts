@@ -19,7 +19,7 @@ test("a JSON line carries time, level, event and the fields that have a value", 
   ]);
 });
 
-test("a text line is for people: words stand bare, other text is quoted", () => {
+test("a text line is for people: words are bare, other text is quoted", () => {
   const { log, lines } = collect("text");
 
   log.warn("disk full", { path: "/data/store", reason: "no space left" });

@@ -5,8 +5,8 @@
  *     and errors cannot be passed, so a secret cannot slip in with them.
  * (2) A line is written when the call returns: the sink is synchronous, so the
  *     last lines of a thread that crashes are not lost.
- * (3) Whatever a field holds, it cannot start a new line or move a terminal's
- *     cursor: control characters are escaped in both forms.
+ * (3) No field can start a new line or move a terminal's cursor: control
+ *     characters are escaped in both forms.
  */
 import type { Clock } from "./clock.ts";
 
@@ -69,7 +69,7 @@ export const silentLog: Log = {
   with: () => silentLog,
 };
 
-/** What a fault leaves in the log: its text and where it was thrown. Never shown to a caller. */
+/** The fields of a fault in the log: its text and where it was thrown. Never shown to a caller. */
 export function faultFields(fault: unknown): LogFields {
   if (!(fault instanceof Error)) return { fault: String(fault) };
   const code = "code" in fault && typeof fault.code === "string" ? fault.code : undefined;

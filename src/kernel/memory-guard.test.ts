@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "./clock.virtual.ts";
 import { MemoryAccount, MemoryGuard } from "./memory-guard.ts";
 
-/** A thread whose memory is what its accounts have, `besideBytes`, `garbageBytes` and what `underWayBytes` of bodies take. */
+/** A thread with the memory of its accounts, `besideBytes`, `garbageBytes` and that of `underWayBytes` of bodies. */
 function startThread(bytesMax = 1_000) {
   const thread = { besideBytes: 0, garbageBytes: 0, liveBytes: 0, underWayBytes: 0 };
   const guard = new MemoryGuard({
@@ -34,7 +34,7 @@ test("A-16: at 70 % of the limit the largest tenant may not grow, and the others
   assert.deepEqual([large.account.mayGrow, small.account.mayGrow], [false, true]);
 });
 
-test("the others go on until the bound falls to what they have, and only small tenants grow at 80 %", () => {
+test("the others may grow until the threshold falls to their size, and only small tenants at 80 %", () => {
   const { open } = startThread();
   const [large, small] = [open("large"), open("small")];
   large.add(600);
@@ -46,7 +46,7 @@ test("the others go on until the bound falls to what they have, and only small t
   assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, true]);
 });
 
-test("a tenant below a 64th of the limit goes on to 90 %, and nobody beyond", () => {
+test("a tenant below a 64th of the limit may grow to 90 %, and none beyond", () => {
   const { open } = startThread();
   const [large, other, small, next] = [open("large"), open("other"), open("small"), open("next")];
   large.add(600);
@@ -65,7 +65,7 @@ test("a tenant below a 64th of the limit goes on to 90 %, and nobody beyond", ()
   assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, true]);
 });
 
-test("many tenants of one size are not small, however little each has", () => {
+test("many tenants of one size are not small, even if each has little", () => {
   const { guard, open } = startThread();
   const many = Array.from({ length: 100 }, (_, i) => open(`${i}`));
   for (const { add } of many) add(7);
@@ -77,7 +77,7 @@ test("many tenants of one size are not small, however little each has", () => {
   assert.deepEqual([many[0]?.account.mayGrow, fresh.account.mayGrow, guard.thresholdBytes], [false, true, 1.75]);
 });
 
-test("requests under way refuse nobody, before a collection and after it", () => {
+test("requests under way do not cause refusals, before and after a collection", () => {
   const { guard, thread, open } = startThread();
   const { account, add } = open("only");
   add(500);
@@ -105,7 +105,7 @@ test("a few collections with garbage stop large tenants, and 64 of them the smal
   assert.equal(small.account.mayGrow, false);
 });
 
-test("what the largest deletes lets it grow again at once", () => {
+test("the largest tenant may grow again at once after it deletes data", () => {
   const { open } = startThread();
   const { account, add } = open("only");
   add(720);
@@ -114,7 +114,7 @@ test("what the largest deletes lets it grow again at once", () => {
   assert.equal(account.mayGrow, true);
 });
 
-test("garbage refuses nobody, and what a full collection leaves beside the accounts does", () => {
+test("garbage does not cause refusals, but memory that a full collection leaves outside the accounts does", () => {
   const { guard, thread, open } = startThread();
   const { account, add } = open("only");
   guard.collected();
@@ -130,14 +130,14 @@ test("garbage refuses nobody, and what a full collection leaves beside the accou
   assert.deepEqual([account.mayGrow, guard.usedBytes], [false, 750]);
 });
 
-test("accounts that count too much refuse nobody as long as the thread has room", () => {
+test("accounts that count too much do not cause refusals while the thread has room", () => {
   const guard = new MemoryGuard({ bytesMax: 1_000, readBytes: () => 500 });
   const account = guard.open("only");
   account.add(900);
   assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 500]);
 });
 
-test("memory outside of the heap is looked at each second", async () => {
+test("memory outside of the heap is measured each second", async () => {
   const { guard, open } = startThread();
   const clock = new VirtualClock();
   const { account } = open("only");
@@ -152,7 +152,7 @@ test("memory outside of the heap is looked at each second", async () => {
   stop();
 });
 
-test("a tenant that is gone has nothing and holds nobody up", () => {
+test("a dropped tenant counts for nothing", () => {
   const { guard, thread, open } = startThread();
   const [gone, other] = [open("gone"), open("other")];
   other.add(100);

@@ -1,28 +1,27 @@
 /**
- * Who may still take memory in a thread, before there is none left for anybody.
+ * Decides which tenants may still take memory in a thread, before it runs out.
  *
- * Each tenant has an account: what its data takes, as its engine counts it. What
- * the thread really has (the heap, and what lies outside of it) is looked at now
- * and then. Its garbage is unknown, so what is used beside the accounts is
- * learned from the figures right after the last full collections.
+ * Each tenant has an account: the memory of its data, as its engine counts it. The
+ * memory of the thread (the heap, and memory outside of it) is measured from time
+ * to time. It includes an unknown amount of garbage, so memory in use outside the
+ * accounts is measured right after the last full collections.
  *
  *     0 ─────────────── SOFT ──────── HARD ──────── END ──────────── limit
- *       everybody grows   the largest   small tenants   nobody grows
- *                         do not        alone grow      (garbage, bodies, replay)
+ *       all may grow      the largest   only small      none may grow
+ *                         may not       tenants may     (garbage, bodies, replay)
  *
- * (1) `usedBytes` is what the accounts say together and what was last known to
- *     be used beside them, but never more than the thread really has. Requests
- *     under way have a bound of their own and end soon: they are left out.
- * (2) Up to SOFT of the limit everybody may grow. From there on tenants with at
- *     least `thresholdBytes` may not: at SOFT that is the largest alone, and the
- *     threshold falls to the size of a small tenant at HARD. So the largest is
- *     stopped first.
- * (3) A small tenant goes on up to END. Small is below SMALL_SHARE of the limit
+ * (1) `usedBytes` is the sum of the accounts and the last known memory in use
+ *     outside them, but never more than the memory of the thread. Requests under
+ *     way are left out: they have their own limit and end soon.
+ * (2) Up to SOFT of the limit all tenants may grow. Above it tenants with at least
+ *     `thresholdBytes` may not: at SOFT that is only the largest, and the threshold
+ *     falls to the size of a small tenant at HARD. So the largest is stopped first.
+ * (3) A small tenant may grow up to END. Small is below SMALL_SHARE of the limit
  *     and below a quarter of the largest: many tenants of one size are stopped
  *     between SOFT and HARD.
- * (4) What is between END and the limit is for reading, for garbage, and for a
- *     start that replays what was allowed before.
- * (5) An account may change by a step before the thread is looked at again.
+ * (4) Memory between END and the limit is for reads, for garbage, and for a start
+ *     that replays data that was accepted before.
+ * (5) An account may change by a step before the thread is measured again.
  */
 import type { Clock } from "./clock.ts";
 
@@ -31,31 +30,32 @@ export const HARD_SHARE = 0.8;
 export const END_SHARE = 0.9;
 /** A tenant below this share of the limit is small, unless the largest is small as well. */
 const SMALL_SHARE = 1 / 64;
-/** A small tenant has less than this share of what the largest has. */
+/** A small tenant has less than this share of the largest one's memory. */
 const SMALL_SHARE_OF_LARGEST = 1 / 4;
-/** A body under way takes so much of its bytes: it is there as it came, and as the words that were read from it. */
+/** The memory of a body under way, in multiples of its bytes: the body itself, and the words that were read from it. */
 const UNDER_WAY_FACTOR = 2;
-/** How much accounts may change before the thread is looked at again, as a share of the limit. */
+/** How much accounts may change before the thread is measured again, as a share of the limit. */
 const STEP_SHARE = 1 / 128;
 const LOOK_EVERY_MS = 1_000;
-/** Of so many full collections the one counts that has left least: in most of them requests have just been read. */
+/** The least of this many full collections counts: at most of them, requests have just been read. */
 const COLLECTIONS_KEPT = 8;
 /**
- * The same for what stops small tenants. Between a collection and the look at it new garbage arrives, tens of MB with large
- * bodies, so a few collections in a row may say too much. When memory really ends they follow each other within a second.
+ * The same for the limit of small tenants. Between a collection and its measurement new garbage arrives, tens of MB
+ * with large bodies, so a few collections in a row may show too much. When memory really runs out, collections follow
+ * each other within a second.
  */
 const COLLECTIONS_KEPT_FOR_END = 64;
 
 export interface MemoryGuardOptions {
-  /** What the thread may have: its heap and what lies outside of it. */
+  /** The limit of the thread: its heap and memory outside of it. */
   readonly bytesMax: number;
-  /** What it has, garbage included. */
+  /** The memory of the thread, including garbage. */
   readonly readBytes: () => number;
-  /** What requests under way hold of it: bodies and replies that wait. Absent: nothing. */
+  /** The memory of requests under way: bodies and replies that wait. Absent: 0. */
   readonly readUnderWayBytes?: () => number;
 }
 
-/** What one tenant takes. Without a guard it may take everything. */
+/** The memory of one tenant. Without a guard it has no limit. */
 export class MemoryAccount {
   readonly name: string;
   readonly #guard: MemoryGuard | undefined;
@@ -71,12 +71,12 @@ export class MemoryAccount {
     return this.#bytes;
   }
 
-  /** False while the tenant has to stop growing. keeps (2) */
+  /** False while the tenant may not grow. keeps (2) */
   get mayGrow(): boolean {
     return this.#guard === undefined || this.#bytes < this.#guard.thresholdBytes;
   }
 
-  /** True when the tenant must stop even in the middle of what it does: it may not grow, and only small tenants may. */
+  /** True if the tenant must stop even within an operation: it may not grow, and only small tenants may. */
   get isAtEnd(): boolean {
     return this.#guard?.isHard === true && !this.mayGrow;
   }
@@ -91,7 +91,7 @@ export class MemoryAccount {
     if (bytes !== this.#bytes) this.add(bytes - this.#bytes);
   }
 
-  /** The tenant is gone; what still goes with it counts no more. */
+  /** The tenant was dropped; later changes do not count. */
   close(): void {
     this.set(0);
     this.#isClosed = true;
@@ -106,12 +106,12 @@ export class MemoryGuard {
   readonly #outside: (() => number)[] = [];
   readonly #accounts = new Set<MemoryAccount>();
   #accountedBytes = 0;
-  /** Used beside the accounts and requests under way, as the last full collections have shown. */
+  /** Memory in use outside the accounts and requests under way, after each of the last full collections. */
   readonly #besideBytes: number[] = [];
   #usedBytes = 0;
   #thresholdBytes = Number.POSITIVE_INFINITY;
   #isHard = false;
-  /** Accounts below or above this: it is time to look. */
+  /** The thread is measured again when the accounts are outside this range. */
   #lookBelowBytes = 0;
   #lookAboveBytes = 0;
 
@@ -121,12 +121,12 @@ export class MemoryGuard {
     this.#readUnderWayBytes = readUnderWayBytes;
   }
 
-  /** Who has so much or more may not grow; Infinity: everybody may. keeps (2) */
+  /** Tenants with this much or more may not grow; Infinity: all may. keeps (2) */
   get thresholdBytes(): number {
     return this.#thresholdBytes;
   }
 
-  /** True when only small tenants may grow, if any. keeps (3) */
+  /** True if at most small tenants may grow. keeps (3) */
   get isHard(): boolean {
     return this.#isHard;
   }
@@ -151,20 +151,20 @@ export class MemoryGuard {
     this.#outside.push(readBytes);
   }
 
-  /** The accounts have changed together by so much. keeps (5) */
+  /** Adds a change of an account. keeps (5) */
   count(bytes: number): void {
     this.#accountedBytes += bytes;
     if (this.#accountedBytes > this.#lookAboveBytes || this.#accountedBytes < this.#lookBelowBytes) this.look();
   }
 
-  /** A full collection has ended: what is there is in use. */
+  /** Call after a full collection: the remaining memory is in use. */
   collected(): void {
     this.#besideBytes.push(this.#besideOf(this.#readAll()));
     if (this.#besideBytes.length > COLLECTIONS_KEPT_FOR_END) this.#besideBytes.shift();
     this.look();
   }
 
-  /** Looks each second. The returned function ends that. */
+  /** Measures each second. The returned function stops it. */
   watch(clock: Clock): () => void {
     let cancel = (): void => {};
     const lookOn = (): void => {
@@ -208,7 +208,7 @@ export class MemoryGuard {
     return Math.max(small, largest * Math.min(1, leftShare));
   }
 
-  /** Of so many bytes that the thread has, garbage among them. */
+  /** From the memory of the thread, including garbage. */
   #besideOf(bytes: number): number {
     return Math.max(0, bytes - this.#accountedBytes - UNDER_WAY_FACTOR * this.#readUnderWayBytes());
   }

@@ -1,6 +1,6 @@
 /**
- * Chance as a dependency. Engines draw from a `Random`, so a run can be
- * replayed from its seed; secrets come from `secretBytes` alone.
+ * Randomness as a dependency. Engines draw from a `Random`, so a run can be
+ * replayed from its seed; secrets come only from `secretBytes`.
  */
 import { randomBytes, randomFillSync } from "node:crypto";
 
@@ -57,14 +57,14 @@ export function seededRandom(seed: number): Random {
   return { unit, below: (bound) => Math.floor(unit() * bound) };
 }
 
-/** Bytes that nobody can guess: tokens, signing keys, hash seeds. */
+/** Bytes that cannot be guessed: tokens, signing keys, hash seeds. */
 export function secretBytes(count: number): Buffer {
   return randomBytes(count);
 }
 
 const LETTERS_AND_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** Letters and digits that nobody can guess, about 6 bits each: tokens, signing keys. */
+/** Letters and digits that cannot be guessed, about 6 bits each: tokens, signing keys. */
 export function secretText(count: number): string {
   let text = "";
   while (text.length < count) {

@@ -1,4 +1,4 @@
-/** SHA-1, which Redis names scripts and digests of data by. Not for anything that must withstand an attack. */
+/** SHA-1, which Redis uses for names of scripts and digests of data. Not for security. */
 import { createHash } from "node:crypto";
 import type { Bytes } from "./bytes.ts";
 

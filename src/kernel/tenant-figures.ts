@@ -1,13 +1,13 @@
-/** Figures by tenant with a bounded number of series: the largest by name, and the sum of the others. */
+/** Metrics by tenant with a bounded number of series: the largest by name, and the sum of the others. */
 import type { SeriesSnapshot } from "./metrics.ts";
 
-/** Tenants that a family names. */
+/** The most tenants with their own series in a family. */
 export const TENANTS_NAMED_MAX = 50;
 
-/** What those beyond are called. */
+/** The name of the series for the others. */
 const OTHER = "other";
 
-/** The largest first. Tenants without anything are left out. */
+/** The largest first. Tenants with 0 are left out. */
 export function tenantSeries(
   figures: Iterable<readonly [name: string, value: number]>,
   namedMax = TENANTS_NAMED_MAX,

@@ -1,14 +1,13 @@
 /**
- * Trace context: the two headers by which a trace goes from one program to the
- * next (W3C recommendation Trace Context, with the random flag of its level 2).
+ * Trace context: the two headers that pass a trace from one program to the next
+ * (W3C recommendation Trace Context, with the random flag of its level 2).
  *
  *     traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
  *     tracestate: vendor=opaque,other@vendor=opaque
  *
- * (1) What breaks the grammar counts as if it had not come: without a valid
- *     `traceparent` there is no `tracestate` either, and a broken `tracestate`
- *     leaves the `traceparent` as it is.
- * (2) Both have a length with a bound, and only characters of ASCII.
+ * (1) Invalid values are ignored: without a valid `traceparent`, `tracestate` is
+ *     ignored too; an invalid `tracestate` does not affect the `traceparent`.
+ * (2) Both have a bounded length, and only ASCII characters.
  */
 
 export interface TraceContext {
@@ -26,21 +25,21 @@ const PARENT_LENGTH_MAX = 512;
 const NO_VERSION = "ff";
 const NO_TRACE = "0".repeat(32);
 const NO_SPAN = "0".repeat(16);
-/** Of a later version only these mean to us what they meant to the sender: sampled, and random. */
+/** The flags of later versions that are known here: sampled, and random. */
 const KNOWN_FLAGS = 0x03;
 
 const KEY = /^[a-z0-9][a-z0-9_\-*/@]{0,255}$/;
-/** Neither comma nor equals sign, and no blank at the end. */
+/** No comma, no equals sign, and no blank at the end. */
 const VALUE = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const MEMBERS_MAX = 32;
-/** What everybody has to pass on; so much is kept. */
+/** The length that every program must pass on; the limit here. */
 const STATE_LENGTH_MAX = 512;
-/** Where there is too much, members that are longer than this go first. */
+/** If the value is too long, members longer than this are removed first. */
 const MEMBER_LENGTH_SPARED = 128;
-/** More than this is not looked at. */
+/** A longer value is not parsed. */
 const STATE_LENGTH_READ_MAX = 8 * 1024;
 
-/** The context that the two headers carry, undefined if there is none. Several headers of one name are joined by commas. */
+/** The context of the two headers, or undefined. Several headers of one name are joined by commas. */
 export function readTraceContext(parent: string | undefined, state: string | undefined): TraceContext | undefined {
   const kept = parent === undefined ? undefined : readParent(parent.trim());
   if (kept === undefined) return undefined;
@@ -58,12 +57,12 @@ function readParent(parent: string): string | undefined {
   const [, version, traceId, spanId, flags = "", rest] = PARENT.exec(parent) ?? [];
   if (version === undefined || version === NO_VERSION || traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
   if (version === "00") return rest === undefined ? parent : undefined;
-  // A later version is sent on in the one that is known here.
+  // A later version is sent as the version that is known here.
   const known = (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, "0");
   return `00-${traceId}-${spanId}-${known}`;
 }
 
-/** Empty if there is nothing to pass on. */
+/** Empty if no member is valid. */
 function readState(state: string): string {
   if (state.length > STATE_LENGTH_READ_MAX) return "";
   const members = state
@@ -80,12 +79,12 @@ function readState(state: string): string {
   return members.length > MEMBERS_MAX ? "" : fitting(members).join(",");
 }
 
-/** Whole members, the newest (which are in front) first. */
+/** Keeps whole members, the newest first, which are at the front. */
 function fitting(members: readonly string[]): readonly string[] {
   let kept = members;
   while (lengthOf(kept) > STATE_LENGTH_MAX) {
     const long = kept.findLastIndex(({ length }) => length > MEMBER_LENGTH_SPARED);
-    kept = kept.toSpliced(long, 1); // Without a long one `long` is -1: the last goes.
+    kept = kept.toSpliced(long, 1); // Without a long member `long` is -1: removes the last one.
   }
   return kept;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "./clock.virtual.ts";
 import { afterPoll, nextTurn } from "./turn.ts";
 
-test("what comes in the turn of a time limit still cancels it", async () => {
+test("input in the turn of a time limit still cancels it", async () => {
   const clock = new VirtualClock();
   const ended: string[] = [];
   afterPoll(clock, 100, () => ended.push("first"));
@@ -15,7 +15,7 @@ test("what comes in the turn of a time limit still cancels it", async () => {
   assert.deepEqual(ended, ["first"]);
 });
 
-test("a limit that is cancelled in time does nothing", async () => {
+test("a cancelled limit does nothing", async () => {
   const clock = new VirtualClock();
   const ended: string[] = [];
   afterPoll(clock, 100, () => ended.push("ended"))();

@@ -1,14 +1,14 @@
 /** Waits for turns of the event loop. */
 import type { Clock } from "./clock.ts";
 
-/** Gives the event loop one turn, so that long work lets others in between its parts. */
+/** Gives the event loop one turn, so that other work runs between the parts of long work. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
- * As `clock.after`, for a time within which something has to come: timers come before the poll of the event loop, so what
- * came while the thread was busy is read first, and may cancel.
+ * Like `clock.after`, for a time limit of input: timers run before the poll of the event loop, so input that arrived
+ * while the thread was busy is read first, and may cancel the limit.
  */
 export function afterPoll(clock: Pick<Clock, "after">, delayMs: number, task: () => void): () => void {
   let isCancelled = false;

@@ -1,7 +1,6 @@
 /**
- * An event loop that turns when a test says so, for `Turns` beside a
- * `VirtualClock`: what waits for its turn runs then, each unit with everything
- * that its promises set going.
+ * An event loop that turns when a test calls it, for `Turns` with a
+ * `VirtualClock`: waiting units run then, each with all work of its promises.
  */
 import type { EventLoop } from "./turns.ts";
 
@@ -17,12 +16,12 @@ export class VirtualLoop implements EventLoop {
     this.#after = task;
   }
 
-  /** True while nobody has asked for a turn. */
+  /** True while no turn is requested. */
   get isIdle(): boolean {
     return this.#nexts.length === 0;
   }
 
-  /** Runs what asked for a turn before. */
+  /** Runs the tasks that were requested before. */
   async turn(): Promise<void> {
     await settle();
     const nexts = this.#nexts;
@@ -40,7 +39,7 @@ export class VirtualLoop implements EventLoop {
   }
 }
 
-/** All promises that can go on have gone on. */
+/** Resolves when all promises that can continue have continued. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

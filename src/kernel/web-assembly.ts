@@ -1,14 +1,14 @@
 /**
- * WebAssembly as far as it is used here: modules without start code that are
- * compiled and made at once, over a memory that threads may share or with one of
- * their own. Node has it, but its types come only with those of a browser.
+ * The part of WebAssembly that is used here: modules without start code, compiled
+ * and instantiated synchronously, with a shared memory or their own. Node has it,
+ * but its types are only part of those of a browser.
  */
 
 /** A memory that grows and never shrinks. */
 export interface SharedMemory {
-  /** Another object after each growth; the old one goes on to show what it showed. */
+  /** A new object after each growth; the old one still shows its part of the memory. */
   readonly buffer: SharedArrayBuffer;
-  /** Throws a RangeError beyond the maximum, and when the machine gives no more. */
+  /** Throws a RangeError beyond the maximum, and if the machine has no more memory. */
   grow(pages: number): number;
 }
 
@@ -22,7 +22,7 @@ interface MemoryPages {
   readonly maximum: number;
 }
 
-/** By module and name, as the source in `assembly/` asks for them. */
+/** By module and name, as the source in `assembly/` imports them. */
 type Imports = Readonly<Record<string, Readonly<Record<string, SharedMemory | ((...numbers: number[]) => number)>>>>;
 
 declare const WebAssembly: {
@@ -33,22 +33,22 @@ declare const WebAssembly: {
 
 export const PAGE_BYTES = 65_536;
 
-/** Throws a RangeError when the machine gives no more memory. */
+/** Throws a RangeError if the machine has no more memory. */
 export function makeSharedMemory(pages: MemoryPages): SharedMemory {
   return new WebAssembly.Memory({ ...pages, shared: true });
 }
 
-/** Of the base64 text in a generated file (tools/assembly.ts). */
+/** Compiles the base64 text of a generated file (tools/assembly.ts). */
 export function compileModule(base64: string): CompiledModule {
   return new WebAssembly.Module(Buffer.from(base64, "base64"));
 }
 
-/** The exports of an instance of `module`; their types are what its source in `assembly/` says. */
+/** The exports of an instance of `module`; their types are those of its source in `assembly/`. */
 export function instantiate<Exports>(module: CompiledModule, imports: Imports): Exports {
   return new WebAssembly.Instance(module, imports).exports as Exports;
 }
 
-/** What a module with a shared memory asks for. */
+/** The imports of a module with a shared memory. */
 export function over(memory: SharedMemory): Imports {
   return { env: { memory } };
 }
