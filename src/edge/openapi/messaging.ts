@@ -5,7 +5,7 @@
  */
 import { PERIOD_MS_MAX } from "../../messaging/mod.ts";
 import type { MessagingRoute, Method } from "../messaging/route.ts";
-import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "../messaging/routes/dead-letters.ts";
+import { DEAD_LETTER_BULK_MAX, DEAD_LETTER_LIST_MAX } from "../messaging/routes/dead-letters.ts";
 import { FAILED_RUN_START_MAX } from "../messaging/routes/failed-runs.ts";
 import { LOG_LIST_MAX } from "../messaging/routes/logs.ts";
 import { MESSAGE_CANCEL_MAX } from "../messaging/routes/messages.ts";
@@ -85,8 +85,8 @@ const query = (name: string, schema: Schema, description?: string): Parameter =>
   ...(description !== undefined && { description }),
 });
 
-const letterPage = [...filters("dead letters"), count(LETTER_LIST_MAX), cursor, order, trimBody];
-const letterBulk = [...filters("dead letters"), count(LETTER_BULK_MAX), cursor];
+const deadLetterPage = [...filters("dead letters"), count(DEAD_LETTER_LIST_MAX), cursor, order, trimBody];
+const deadLetterBulk = [...filters("dead letters"), count(DEAD_LETTER_BULK_MAX), cursor];
 const logPage = [...filters("logs"), count(LOG_LIST_MAX), cursor, order, trimBody];
 /** Parameters in a JSON body; those in the query count too. */
 const parametersBody = jsonBody(anyObject, {
@@ -178,18 +178,18 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     done: empty,
   },
   listDeadLetters: {
-    parameters: letterPage,
+    parameters: deadLetterPage,
     done: object({ messages: list(named("DeadLetter")) }, { cursor: text }),
   },
   getDeadLetter: { done: named("DeadLetter"), refusals: [404] },
   deleteDeadLetter: { done: empty, refusals: [404] },
   deleteDeadLetters: {
-    parameters: letterBulk,
+    parameters: deadLetterBulk,
     body: parametersBody,
     done: object({ deleted: wholeNumber }, { cursor: text }),
   },
   retryDeadLetters: {
-    parameters: [...letterBulk, ...overrideHeaders],
+    parameters: [...deadLetterBulk, ...overrideHeaders],
     body: parametersBody,
     done: object({ responses: list(named("Retried")) }, { cursor: text }),
     refusals: [404, 412],
@@ -291,12 +291,12 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   listWaiters: { done: list(named("Waiter")) },
   callWebhook: { body: bytesBody("Anything"), done: named("Notified"), refusals: [404, 412] },
   deleteFailedRuns: {
-    parameters: letterBulk,
+    parameters: deadLetterBulk,
     body: parametersBody,
     done: object({ deleted: wholeNumber }, { cursor: text }),
   },
   listFailedRuns: {
-    parameters: letterPage,
+    parameters: deadLetterPage,
     done: object({ cursor: text, messages: list(named("FailedRun")) }),
   },
   getFailedRun: { done: named("FailedRun"), refusals: [404] },

@@ -7,8 +7,8 @@ import { deadLetterView, readLetters } from "../views/dead-letters.ts";
 import { readTrimming } from "../views/trim-body.ts";
 import { headersOf } from "./publish.ts";
 
-export const LETTER_LIST_MAX = 100;
-export const LETTER_BULK_MAX = 500;
+export const DEAD_LETTER_LIST_MAX = 100;
+export const DEAD_LETTER_BULK_MAX = 500;
 
 export const deadLetterRoutes = messagingRows([
   {
@@ -78,8 +78,8 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
   }
   const filter = readFilter(parameters, { target: "dead letters", isChange: false, others: [] });
   const page = readPage(parameters, {
-    countDefault: LETTER_LIST_MAX,
-    countMax: LETTER_LIST_MAX,
+    countDefault: DEAD_LETTER_LIST_MAX,
+    countMax: DEAD_LETTER_LIST_MAX,
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
@@ -91,7 +91,7 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
 async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   const letter = door.deadLetter(id);
-  if (letter === undefined) throw letterMissing(id);
+  if (letter === undefined) throw deadLetterMissing(id);
   return { value: await deadLetterView(door, letter) };
 }
 
@@ -99,7 +99,7 @@ async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
 async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   const { deleted } = await door.deleteDeadLetters({ ids: [id], attributes: new Map() }, {});
-  if (deleted === 0) throw letterMissing(id);
+  if (deleted === 0) throw deadLetterMissing(id);
   return ok;
 }
 
@@ -118,7 +118,7 @@ function retryMany(call: MessagingCall): Promise<MessagingAnswer> {
 function readBulk({ request }: MessagingCall, query: string): { readonly filter: Filter; readonly page: BulkPage } {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
-  return { filter, page: readBulkPage(parameters, LETTER_BULK_MAX) };
+  return { filter, page: readBulkPage(parameters, DEAD_LETTER_BULK_MAX) };
 }
 
 async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
@@ -128,6 +128,6 @@ async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promi
   return { value: { cursor, responses } };
 }
 
-function letterMissing(id: string): unknown {
+function deadLetterMissing(id: string): unknown {
   return notFound(`dead letter ${id} not found`);
 }

@@ -15,16 +15,16 @@ import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../
 import { readLetters } from "../views/dead-letters.ts";
 import { workflowLetterView } from "../views/failed-runs.ts";
 import { readTrimming } from "../views/trim-body.ts";
-import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "./dead-letters.ts";
+import { DEAD_LETTER_BULK_MAX, DEAD_LETTER_LIST_MAX } from "./dead-letters.ts";
 import { headersOf } from "./publish.ts";
 
 const DELETE_COUNT_DEFAULT = 100;
 /** The most runs that one call starts. */
 export const FAILED_RUN_START_MAX = 50;
 /** The most runs that one call starts by their ids: a page of the list. */
-const IDS_MAX = LETTER_LIST_MAX;
+const IDS_MAX = DEAD_LETTER_LIST_MAX;
 
-export const workflowLetterRoutes = messagingRows([
+export const failedRunRoutes = messagingRows([
   {
     id: "deleteFailedRuns",
     rule: "C4",
@@ -118,8 +118,8 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   const filter = ofRuns(readFilter(parameters, { target: "dead letters", isChange: false, others: [] }));
   const page = readPage(parameters, {
-    countDefault: LETTER_LIST_MAX,
-    countMax: LETTER_LIST_MAX,
+    countDefault: DEAD_LETTER_LIST_MAX,
+    countMax: DEAD_LETTER_LIST_MAX,
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
@@ -130,7 +130,7 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
 
 /** C4 */
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
-  const { filter, page } = readBulk(call, LETTER_BULK_MAX);
+  const { filter, page } = readBulk(call, DEAD_LETTER_BULK_MAX);
   const isByIds = filter.ids !== undefined;
   const { deleted, cursor } = await call.door.deleteDeadLetters(
     filter,

@@ -2,14 +2,14 @@
 import { chatNotAvailable } from "../../errors.ts";
 import { messagingRows } from "../route.ts";
 import { eventRoutes } from "./events.ts";
-import { workflowLetterRoutes } from "./failed-runs.ts";
+import { failedRunRoutes } from "./failed-runs.ts";
 import { runLogRoutes } from "./run-logs.ts";
 import { runRoutes } from "./runs.ts";
 
 export const workflowRoutes = messagingRows([
   ...runRoutes,
   ...eventRoutes,
-  ...workflowLetterRoutes,
+  ...failedRunRoutes,
   ...runLogRoutes,
   {
     id: "completeChat",
