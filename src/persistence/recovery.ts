@@ -272,7 +272,7 @@ async function readHeader(
   }
 }
 
-/** Says where a segment is to be cut, or throws because what is bad was durable once: keeps (1) and (2). */
+/** Returns where to cut a segment, or throws if the bad item was durable: keeps (1) and (2). */
 async function checkTail(source: ItemSource, found: ItemsRead, expected: ExpectedSegment): Promise<number> {
   if (!expected.isLast)
     throw new DamagedData(expected.path, found.offset, "the segment is incomplete, but another one follows it");

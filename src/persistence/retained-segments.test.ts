@@ -118,7 +118,7 @@ test("a segment is removed once all frames appended before the engine gave it up
     const opened = await openOn(disk, { mode, mayRemove: () => true });
     const { journal } = opened.area;
     disk.freeBytes = 0;
-    journal.append(Buffer.from("nobody needs segments 1 to 3"));
+    journal.append(Buffer.from("segments 1 to 3 are not needed"));
     const removed = opened.area.removeUnneeded();
     await settle();
     assert.deepEqual([journal.synced, opened.area.segments.length], [3, 4], mode);

@@ -102,8 +102,8 @@ function ten(): History {
 const filters: [name: string, query: Partial<HistoryQuery>, ids: string[]][] = [
   ["one value", labels("nine"), ["9@93/1", "9@90/0"]],
   ["either value", { ...labels("nine", "even"), states: [ACTIVE] }, ["9@93/1", "8@83/1", "6@63/1", "4@43/1", "2@23/1"]],
-  ["a value that nobody has", labels("none"), []],
-  ["a name that nobody has", { attributes: new Map([["host", ["any"]]]) }, []],
+  ["an unknown value", labels("none"), []],
+  ["an unknown name", { attributes: new Map([["host", ["any"]]]) }, []],
   [
     "values of two names",
     {
@@ -115,7 +115,7 @@ const filters: [name: string, query: Partial<HistoryQuery>, ids: string[]][] = [
     ["4@43/1", "4@40/0"],
   ],
   [
-    "values that never meet",
+    "values that no message combines",
     {
       attributes: new Map([
         ["label", ["nine"]],
@@ -124,13 +124,13 @@ const filters: [name: string, query: Partial<HistoryQuery>, ids: string[]][] = [
     },
     [],
   ],
-  ["no value at all", labels(), []],
+  ["an empty list of values", labels(), []],
   ["message ids", { messageIds: ["msg_3", "msg_5", "msg_x"], states: [CREATED] }, ["5@50/0", "3@30/0"]],
   ["the id of another user's message", { messageIds: ["msg_103"] }, []],
   ["states", { states: [DELIVERED] }, ["5@53/4", "0@3/4"]],
-  ["no state at all", { states: [] }, []],
+  ["an empty list of states", { states: [] }, []],
   ["a time range, both ends included", { fromMs: 40, toMs: 50 }, ["5@50/0", "4@43/1", "4@40/0"]],
-  ["a time range that is empty", { fromMs: 50, toMs: 40 }, []],
+  ["an empty time range", { fromMs: 50, toMs: 40 }, []],
   [
     "a value in a time range",
     { ...labels("even"), fromMs: 23, toMs: 63, states: [ACTIVE] },

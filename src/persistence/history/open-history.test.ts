@@ -56,10 +56,10 @@ test("continues an undamaged file", () => {
 });
 
 for (const [name, damage] of [
-  ["is no database", () => Buffer.from("something else ".repeat(1_000))],
+  ["is not a database", () => Buffer.from("something else ".repeat(1_000))],
   ["has a torn first page", (bytes: Buffer) => bytes.fill(0xff, 16, 4_000)],
 ] as const) {
-  test(`a file that ${name} is moved aside, and a new one is made`, () => {
+  test(`a file that ${name} is moved aside, and a new one is created`, () => {
     inFolder((path) => {
       fill(path);
       const damaged = damage(readFileSync(path));

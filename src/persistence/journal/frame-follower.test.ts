@@ -156,10 +156,10 @@ test("refuses a position in a removed segment by name", async () => {
 
   const early = follower(disk, { position: 1 });
   await assert.rejects(early.follower.follow(area.journal.syncedLocation), new MissingData(FIRST, why(1)));
-  const behind = follower(disk, { position: 2 });
-  await behind.follower.follow(area.journal.syncedLocation);
-  assert.deepEqual(behind.followed, ["3:c", "4:d", "5:e"]);
-  await behind.follower.close();
+  const second = follower(disk, { position: 2 });
+  await second.follower.follow(area.journal.syncedLocation);
+  assert.deepEqual(second.followed, ["3:c", "4:d", "5:e"]);
+  await second.follower.close();
 
   disk.remove(SECOND);
   const between = follower(disk, { position: 2 });

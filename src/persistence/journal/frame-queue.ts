@@ -51,7 +51,7 @@ const SAFE = Promise.resolve();
 
 export class FrameQueue {
   /** The owner of frames without an owner. */
-  readonly nobody: FrameOwner = { journalBytes: 0 };
+  readonly unowned: FrameOwner = { journalBytes: 0 };
   #end: number;
   #safe: number;
   #open: Batch;
@@ -93,7 +93,7 @@ export class FrameQueue {
   }
 
   /** Copies a frame into the open batch. Returns the position after it. */
-  append(frame: Uint8Array, owner: FrameOwner = this.nobody): number {
+  append(frame: Uint8Array, owner: FrameOwner = this.unowned): number {
     const count = frame.length;
     assert(count > 0 && count <= FRAME_BYTES_MAX, "a frame holds at least one byte and less than 2 GiB");
     const batch = this.#open;

@@ -115,14 +115,14 @@ class FileWindow {
 
   /** Reads until `needed` bytes are available. Returns false if the file is shorter than its stated size. */
   async fill(needed: number): Promise<boolean> {
-    const kept = this.count;
+    const unread = this.count;
     const target = needed > this.bytes.length ? Buffer.allocUnsafeSlow(needed) : this.bytes;
     this.bytes.copy(target, 0, this.start, this.#end);
     this.bytes = target;
     this.start = 0;
-    const left = this.#size - this.offset - kept;
-    const free = target.subarray(kept, Math.min(target.length, kept + left));
-    this.#end = kept + (await readFully(this.#file, free, this.offset + kept));
+    const left = this.#size - this.offset - unread;
+    const free = target.subarray(unread, Math.min(target.length, unread + left));
+    this.#end = unread + (await readFully(this.#file, free, this.offset + unread));
     return this.count >= needed;
   }
 }

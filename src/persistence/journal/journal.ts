@@ -183,7 +183,7 @@ export class FileJournal implements Journal {
 
   /** Why no new write may start now, or undefined. */
   get refusal(): string | undefined {
-    return this.refusalOf(this.#queue.nobody);
+    return this.refusalOf(this.#queue.unowned);
   }
 
   /** Why no new write of this owner may start now, or undefined. keeps (5) */

@@ -3,18 +3,18 @@ import { unprocessable } from "../failure.ts";
 import { FilterFailure } from "./failure.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 
-const FILTERS_KEPT_MAX = 256;
+const FILTERS_MAX = 256;
 
-const kept = new Map<string, Filter>();
+const cache = new Map<string, Filter>();
 
 /** Throws a `VectorFailure` whose text states the error and its place. */
 export function readFilter(text: string): Filter {
-  const known = kept.get(text);
+  const known = cache.get(text);
   if (known !== undefined) return known;
   try {
     const filter = compileFilter(text);
-    if (kept.size >= FILTERS_KEPT_MAX) kept.clear();
-    kept.set(text, filter);
+    if (cache.size >= FILTERS_MAX) cache.clear();
+    cache.set(text, filter);
     return filter;
   } catch (fault) {
     if (fault instanceof FilterFailure) throw unprocessable(fault.text);

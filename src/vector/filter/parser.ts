@@ -164,10 +164,11 @@ class Parser {
     return token.value;
   }
 
-  #parseLiteral(behind: string): Scalar {
+  #parseLiteral(precedingText: string): Scalar {
     const token = this.#peek();
     const value = literalOf(token);
-    if (value === undefined) throw this.#unexpected(`a string in quotes, a number, true or false after ${behind}`);
+    if (value === undefined)
+      throw this.#unexpected(`a string in quotes, a number, true or false after ${precedingText}`);
     this.#at += 1;
     return value;
   }

@@ -86,9 +86,9 @@ function stringAt(filter: string, start: number): Token {
 
 function numberAt(filter: string, start: number): Token {
   const end = endOfNumber(filter, start);
-  const behind = endOfWord(filter, Math.max(end, start + 1));
-  if (end < 0 || behind > end) {
-    const text = filter.slice(start, behind);
+  const wordEnd = endOfWord(filter, Math.max(end, start + 1));
+  if (end < 0 || wordEnd > end) {
+    const text = filter.slice(start, wordEnd);
     const problem = `${clipped(text)} is not a number, and a field name starts with a letter or _`;
     return { kind: "broken", text, start, problem };
   }

@@ -59,12 +59,12 @@ export class GraphCache {
 
   /** Writes the graphs that changed enough, or `all` that changed; removes files of namespaces without a graph. */
   async save(namespaces: readonly PlacedNamespace[], { all }: { readonly all: boolean }): Promise<void> {
-    const kept = new Set<string>();
+    const current = new Set<string>();
     for (const placed of namespaces) {
       const { graph, graphInsertCount } = placed.namespace;
       if (graph === undefined) continue;
       const name = fileNameOf(placed);
-      kept.add(name);
+      current.add(name);
       const newCount = graphInsertCount - (this.#savedAt.get(name) ?? Number.NEGATIVE_INFINITY);
       if (newCount === 0 || (!all && newCount < graph.count * NEW_SHARE)) continue;
       try {
@@ -77,7 +77,7 @@ export class GraphCache {
         this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
       }
     }
-    for (const name of [...this.#savedAt.keys()]) if (!kept.has(name)) await this.#remove(name);
+    for (const name of [...this.#savedAt.keys()]) if (!current.has(name)) await this.#remove(name);
   }
 
   async #remove(name: string): Promise<void> {

@@ -18,10 +18,10 @@ const records: readonly RecordVersion[] = Array.from({ length: COUNT }, (_, reco
   version: record * 8 + 0.5,
 }));
 
-async function fileOf(kept: readonly RecordVersion[]): Promise<Uint8Array<ArrayBuffer>> {
+async function fileOf(saved: readonly RecordVersion[]): Promise<Uint8Array<ArrayBuffer>> {
   const builder = new InlineGraphBuilder();
   const graph = builder.open(options);
-  for (const { record, version } of kept) graph.insert(record, version);
+  for (const { record, version } of saved) graph.insert(record, version);
   await graph.whenBuilt();
   const bytes = await graph.save();
   assert.ok(bytes);
@@ -156,22 +156,22 @@ test("a loaded graph has no dead nodes", async () => {
 
 describe("refuses invalid files", () => {
   const refusals: readonly (readonly [string, Uint8Array, string])[] = [
-    ["nothing", new Uint8Array(0), "its length is wrong"],
-    ["a length that is no multiple of four", file.subarray(0, -1), "its length is wrong"],
+    ["an empty file", new Uint8Array(0), "its length is wrong"],
+    ["a length that is not a multiple of four", file.subarray(0, -1), "its length is wrong"],
     ["a cut file", file.subarray(0, -400), "its length is wrong"],
-    ["a file with something after it", Uint8Array.from([...file, 0, 0, 0, 0]), "its length is wrong"],
-    ["something else", new Uint8Array(4_096).fill(7), "it is not the file of a graph, or of another machine"],
-    ["another format", changed(1, 2), "it has format 2, and this version reads 1"],
-    ["another dimension", resigned(changed(2, 17)), "it is of another dimension or similarity"],
-    ["another similarity", resigned(changed(3, 1)), "it is of another dimension or similarity"],
-    ["more nodes than there are", resigned(changed(4, COUNT + 1)), "its nodes do not end where it ends"],
-    ["fewer nodes than there are", resigned(changed(4, COUNT - 1)), "its nodes do not end where it ends"],
-    ["an endless number of nodes", resigned(changed(4, 0xffff_ffff)), "its nodes do not end where it ends"],
-    ["no entry", resigned(changed(5, 0)), "it begins at no node"],
-    ["an entry that is no node", resigned(changed(5, COUNT + 1)), "it begins at no node"],
-    ["a centre that is no number", resigned(changed(6, 0x7fc0_0000)), "its centre is not finite"],
-    ["a level beyond all levels", resigned(changed(6 + DIMENSION + 3, 25)), "its nodes do not end where it ends"],
-    ["a link to no node", resigned(changed(6 + DIMENSION + 4, COUNT + 1)), "a link leads nowhere"],
+    ["a file with extra bytes", Uint8Array.from([...file, 0, 0, 0, 0]), "its length is wrong"],
+    ["another file", new Uint8Array(4_096).fill(7), "it is not a graph file of this machine"],
+    ["another format", changed(1, 2), "it has format 2, but this version reads format 1"],
+    ["another dimension", resigned(changed(2, 17)), "it has another dimension or similarity"],
+    ["another similarity", resigned(changed(3, 1)), "it has another dimension or similarity"],
+    ["more nodes than there are", resigned(changed(4, COUNT + 1)), "its nodes do not fill it exactly"],
+    ["fewer nodes than there are", resigned(changed(4, COUNT - 1)), "its nodes do not fill it exactly"],
+    ["a huge number of nodes", resigned(changed(4, 0xffff_ffff)), "its nodes do not fill it exactly"],
+    ["no entry", resigned(changed(5, 0)), "its entry is not a node"],
+    ["an entry that is not a node", resigned(changed(5, COUNT + 1)), "its entry is not a node"],
+    ["a centre that is not a number", resigned(changed(6, 0x7fc0_0000)), "its centre is not finite"],
+    ["a level above the maximum", resigned(changed(6 + DIMENSION + 3, 25)), "its nodes do not fill it exactly"],
+    ["a link beyond the nodes", resigned(changed(6 + DIMENSION + 4, COUNT + 1)), "it has an invalid link"],
   ];
   for (const [what, bytes, reason] of refusals) {
     test(what, () => assert.deepEqual(load(bytes), { kind: "refused", reason }));

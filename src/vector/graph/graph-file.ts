@@ -50,23 +50,23 @@ export function readGraphFile(bytes: Uint8Array, { dimension, similarity }: Grap
   const centreEnd = HEADER_WORDS + dimension;
   if (bytes.length % 4 !== 0 || bytes.length / 4 < centreEnd + TRAILER_WORDS) return "its length is wrong";
   const words = wordsOf(bytes);
-  if (words[0] !== MAGIC) return "it is not the file of a graph, or of another machine";
-  if (words[1] !== FORMAT) return `it has format ${words[1]}, and this version reads ${FORMAT}`;
+  if (words[0] !== MAGIC) return "it is not a graph file of this machine";
+  if (words[1] !== FORMAT) return `it has format ${words[1]}, but this version reads format ${FORMAT}`;
   // keeps (1)
   if (words.at(-2) !== words.length) return "its length is wrong";
   if (checksumOf(words.subarray(0, -1), 0) !== words.at(-1)) return "its checksum is wrong";
   if (words[2] !== dimension || words[3] !== similarityRows[similarity].code) {
-    return "it is of another dimension or similarity";
+    return "it has another dimension or similarity";
   }
   const centre = new Float32Array(words.slice(HEADER_WORDS, centreEnd).buffer);
   if (!centre.every(Number.isFinite)) return "its centre is not finite";
   const nodeCount = words[4] as number;
   const entry = words[5] as number;
-  if (entry === 0 || entry > nodeCount) return "it begins at no node";
+  if (entry === 0 || entry > nodeCount) return "its entry is not a node";
   const starts = findNodes(words.subarray(0, -TRAILER_WORDS), centreEnd, nodeCount);
-  if (starts === undefined) return "its nodes do not end where it ends";
+  if (starts === undefined) return "its nodes do not fill it exactly";
   const file = { words, nodeCount, entry, centre, starts };
-  return areLinksRight(file) ? file : "a link leads nowhere";
+  return areLinksRight(file) ? file : "it has an invalid link";
 }
 
 /** The words of the file; copied if the bytes are not aligned. */

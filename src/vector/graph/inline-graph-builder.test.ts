@@ -280,11 +280,11 @@ describe("filters", () => {
 describe("changes", () => {
   test("a removed record is never a hit, and the others still are", async () => {
     const there = await world({ count: 3_000, dimension: 24 });
-    const kept = allOf(there).filter((record) => record % 4 !== 0);
+    const remaining = allOf(there).filter((record) => record % 4 !== 0);
     for (const record of allOf(there)) if (record % 4 === 0) there.graph.remove(record);
 
     assert.equal(there.graph.count, 2_250);
-    assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
+    assert.ok(recallOf(there, remaining, { count: 50, effort: 64 }) >= 0.99);
     for (const query of there.queries) {
       const hits = hitsOf(there.graph, { query, count: 100, effort: 100 });
       assert.equal(hits.length, 100);
@@ -370,11 +370,11 @@ describe("changes", () => {
   test("a graph of mostly dead nodes is built again, and answers meanwhile", async () => {
     const there = await world({ count: 4_000, dimension: 16 });
     const full = there.graph.byteCount;
-    const kept = allOf(there).filter((record) => record < 2_500);
+    const remaining = allOf(there).filter((record) => record < 2_500);
     for (const record of allOf(there)) if (record >= 2_500) there.graph.remove(record);
 
     assert.ok(there.graph.byteCount > full, "there are two generations");
-    assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
+    assert.ok(recallOf(there, remaining, { count: 50, effort: 64 }) >= 0.99);
     await there.graph.whenBuilt();
     while (there.builder.runOnce(1_000) > 0);
     await there.graph.whenBuilt();
@@ -382,7 +382,7 @@ describe("changes", () => {
     assert.ok(there.graph.byteCount < full, "there is one");
     assert.equal(there.graph.count, 2_500);
     assert.equal(there.graph.pendingCount, 0);
-    assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
+    assert.ok(recallOf(there, remaining, { count: 50, effort: 64 }) >= 0.99);
   });
 
   test("changes during the rebuild are in the new generation", async () => {

@@ -89,7 +89,7 @@ export class IndexQueries {
 
   resumableQueryNext(handle: string, additionalK: number): Eventually<readonly ScoredView[]> {
     const query = this.#resumable.use(handle);
-    if (query.running === undefined) return this.#goOn(query, additionalK);
+    if (query.running === undefined) return this.#resume(query, additionalK);
     return query.running.then(() => this.resumableQueryNext(handle, additionalK));
   }
 
@@ -100,7 +100,7 @@ export class IndexQueries {
   #begin(namespace: string, query: VectorQuery, maxIdleSeconds: number): Eventually<ResumableStart> {
     const filter = readFilter(query.filter);
     this.#resumable.checkRoom();
-    const kept: ResumableQuery = {
+    const resumable: ResumableQuery = {
       namespace,
       query,
       filter,
@@ -108,14 +108,14 @@ export class IndexQueries {
       answered: new Set(),
       running: undefined,
     };
-    const uuid = this.#resumable.add(kept);
-    const scores = this.#goOn(kept, query.topK);
+    const uuid = this.#resumable.add(resumable);
+    const scores = this.#resume(resumable, query.topK);
     return scores instanceof Promise ? scores.then((late) => ({ uuid, scores: late })) : { uuid, scores };
   }
 
   /** Returns the next `count` hits that were not returned yet. */
-  #goOn(kept: ResumableQuery, count: number): Eventually<readonly ScoredView[]> {
-    const { namespace: name, query, filter, answered } = kept;
+  #resume(resumable: ResumableQuery, count: number): Eventually<readonly ScoredView[]> {
+    const { namespace: name, query, filter, answered } = resumable;
     const remember = (views: readonly ScoredView[]): readonly ScoredView[] => {
       for (const { id } of views) answered.add(id);
       return views;
@@ -133,10 +133,10 @@ export class IndexQueries {
     const views = this.#search(name, request);
     if (!(views instanceof Promise)) return remember(views);
     const ended = (): void => {
-      kept.running = undefined;
+      resumable.running = undefined;
     };
     const later = views.then(remember);
-    kept.running = later.then(ended, ended);
+    resumable.running = later.then(ended, ended);
     return later;
   }
 

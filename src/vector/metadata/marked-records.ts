@@ -29,18 +29,18 @@ export function keepMarked(words: Uint32Array, { ids, marks, start, end }: Marke
     const before = words[at] as number;
     if (before === 0) continue;
     const first = at << 5;
-    let kept = 0;
+    let passing = 0;
     if (bitCount(before) > FEW_BITS) {
-      for (let bit = 0; bit < 32; bit += 1) kept |= (marks[ids[first + bit] as number] as number) << bit;
+      for (let bit = 0; bit < 32; bit += 1) passing |= (marks[ids[first + bit] as number] as number) << bit;
       looked += 32;
     } else {
       for (let word = before; word !== 0; word &= word - 1) {
         const bit = lowestBit(word);
-        kept |= (marks[ids[first + bit] as number] as number) << bit;
+        passing |= (marks[ids[first + bit] as number] as number) << bit;
         looked += 3;
       }
     }
-    words[at] = before & kept;
+    words[at] = before & passing;
   }
   return end - start + looked;
 }

@@ -181,7 +181,7 @@ const tightPairs: readonly ((random: Random, dimension: number) => { row: Float3
     const row = drawPlain(random, dimension, []);
     return { row, query: restOf(row) };
   },
-  // The query is behind the row, seen from its code.
+  // Seen from its code, the query is beyond the row.
   (random, dimension) => {
     const row = drawPlain(random, dimension, []);
     const rest = restOf(row);

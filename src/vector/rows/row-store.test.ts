@@ -178,7 +178,7 @@ test("rows agree with a Map, over blocks of every size and several arenas", () =
         plain.delete(record);
       } else {
         store.truncate(record);
-        for (const kept of [...plain.keys()]) if (kept >= record) plain.delete(kept);
+        for (const removed of [...plain.keys()]) if (removed >= record) plain.delete(removed);
       }
     }
     assert.equal(store.count, plain.size, `seed ${seed}, dimension ${dimension}`);

@@ -91,7 +91,7 @@ export class RowStore {
     try {
       while (record >= this.#capacity) this.#addBlock();
     } catch (failure) {
-      this.#keepBlocks(blockCount);
+      this.#truncateBlocks(blockCount);
       throw failure;
     }
   }
@@ -189,15 +189,15 @@ export class RowStore {
 
   /** Removes the records from `count` on and frees the blocks that only they used. */
   truncate(count: number): void {
-    let kept = this.#blocks.length;
-    while (kept > 0 && (this.#blocks[kept - 1] as RowBlock).start >= count) kept -= 1;
-    this.#keepBlocks(kept);
+    let blockCount = this.#blocks.length;
+    while (blockCount > 0 && (this.#blocks[blockCount - 1] as RowBlock).start >= count) blockCount -= 1;
+    this.#truncateBlocks(blockCount);
     for (; this.#end > count; this.#end -= 1) this.remove(this.#end - 1);
   }
 
   /** Removes all records and frees all memory. */
   clear(): void {
-    this.#keepBlocks(0);
+    this.#truncateBlocks(0);
   }
 
   /** The block with space for a record, or undefined. For scans. */
@@ -251,7 +251,7 @@ export class RowStore {
     this.#byteCount += bytes;
   }
 
-  #keepBlocks(count: number): void {
+  #truncateBlocks(count: number): void {
     while (this.#blocks.length > count) {
       const last = this.#blocks.pop() as RowBlock;
       this.#capacity = last.start;
