@@ -1,11 +1,10 @@
 /**
- * An HTTP client of one area, ours or that of a hosted service: what `larder
- * import` and `larder export` read from and write to.
+ * An HTTP client of one area, of larder or of a hosted service, for `larder
+ * import` and `larder export`.
  *
- * (1) A request is repeated after what may pass: no connection, no answer in
- *     time, 429 and 502 to 504. So whoever calls sends only what may be done
- *     twice.
- * (2) A redirect is an answer like any other: the token goes nowhere else.
+ * (1) A request is repeated after a temporary failure: no connection, a timeout,
+ *     429 and 502 to 504. So callers send only idempotent requests.
+ * (2) A redirect is not followed: the token goes to no other address.
  * (3) A failure names the address and never the token.
  */
 import { type Dispatcher, Pool } from "undici";
@@ -17,7 +16,7 @@ export interface AreaClientOptions {
   readonly base: string;
   /** Sent as a bearer token; absent: none. */
   readonly token?: string;
-  /** The address is this machine's own, so nothing leaves it: its certificate may have any name. */
+  /** The address is on this machine, so nothing leaves it: its certificate may have any name. */
   readonly isThisMachine?: boolean;
   /** Times the pauses between attempts. */
   readonly clock: Clock;
@@ -25,7 +24,7 @@ export interface AreaClientOptions {
 
 export interface AreaRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Behind the base address, from its slash on. */
+  /** The part after the base address, from its slash on. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Buffer;
@@ -38,14 +37,14 @@ export interface AreaAnswer {
   readonly body: Buffer;
 }
 
-/** Of one attempt, until the answer begins and between two parts of it. */
+/** Limit of one attempt, until the response begins and between two parts of it. */
 const SILENCE_MS_MAX = 120_000;
 const ATTEMPTS_MAX = 6;
-/** Before the second attempt, doubled before each further one: about 15 s in all. */
+/** Pause before the second attempt, doubled before each further one: about 15 s in all. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 const CONNECTIONS_MAX = 4;
-/** Longer answers than a Buffer of this size are none that we asked for. */
+/** No valid response is larger. */
 const ANSWER_BYTES_MAX = 512 * 1024 * 1024;
 
 export class AreaClient {
@@ -70,20 +69,20 @@ export class AreaClient {
     return this.#options.base;
   }
 
-  /** Resolves with the answer, whatever its status. Rejects with a `StartRefusal` when nobody answers. */
+  /** Resolves with a response of any status. Rejects with a `StartRefusal` if there is no response. */
   async send(request: AreaRequest): Promise<AreaAnswer> {
     let pauseMs = PAUSE_MS;
     for (let attempt = 1; ; attempt += 1) {
-      let wishedMs = 0;
+      let retryAfterMs = 0;
       try {
         const answer = await this.#attempt(request);
         if (!mayPass(answer.status) || attempt === ATTEMPTS_MAX) return answer;
-        wishedMs = Number(answer.headers["retry-after"] ?? 0) * 1_000;
+        retryAfterMs = Number(answer.headers["retry-after"] ?? 0) * 1_000;
       } catch (fault) {
         if (attempt === ATTEMPTS_MAX) throw unreachable(this.base, fault);
       }
       // keeps (1)
-      await this.#pause(Math.min(Math.max(pauseMs, wishedMs > 0 ? wishedMs : 0), PAUSE_MS_MAX));
+      await this.#pause(Math.min(Math.max(pauseMs, retryAfterMs > 0 ? retryAfterMs : 0), PAUSE_MS_MAX));
       pauseMs *= 2;
     }
   }

@@ -1,4 +1,4 @@
-/** The commands that move indexes and what messaging is set up with, as rows of the program's table. */
+/** The commands that move indexes and the setup of messaging, as rows of the program's table. */
 import type { CommandOption, CommandRow } from "../program/cli/command-row.ts";
 import { SOURCE_TOKEN } from "./source-address.ts";
 import { storeTransferRows } from "./store/rows.ts";
@@ -6,34 +6,34 @@ import { storeTransferRows } from "./store/rows.ts";
 const sourceToken: CommandOption = {
   name: SOURCE_TOKEN,
   environment: "LARDER_SOURCE_TOKEN",
-  meaning: "the token of the source; behind its address every user of the machine can see it",
+  meaning: "the token of the source; as an argument, every user of the machine can see it",
 };
 
 const index: CommandOption = {
   name: "index",
   flag: "--index",
   argument: "<name>",
-  meaning: "which of our indexes; the first without it",
+  meaning: "the index of this larder; by default the first",
 };
 
 const user: CommandOption = {
   name: "user",
   flag: "--user",
   argument: "<name>",
-  meaning: "which of our messaging users; the first without it",
+  meaning: "the messaging user of this larder; by default the first",
 };
 
 const namespace: CommandOption = {
   name: "namespace",
   flag: "--namespace",
   argument: "<name>",
-  meaning: "only this namespace; the default one is --namespace=",
+  meaning: "only this namespace; --namespace= is the default namespace",
 };
 
 const resume: CommandOption = {
   name: "resume",
   flag: "--resume",
-  meaning: "goes on where the same command was interrupted",
+  meaning: "continues the same command after an interruption",
 };
 
 export const transferRows: readonly CommandRow[] = [
@@ -44,12 +44,12 @@ export const transferRows: readonly CommandRow[] = [
     options: [
       index,
       namespace,
-      { name: "replace", flag: "--replace", meaning: "empties the namespaces that are imported first" },
+      { name: "replace", flag: "--replace", meaning: "first empties the namespaces that are imported" },
       resume,
       sourceToken,
     ],
     meaning:
-      "copies the records of another index, by its address and token, or of an exported file into one of ours, and compares both",
+      "copies the records of another index, by its address and token, or of an exported file into an index, and compares both",
     defaults: "serve",
     async run(call) {
       const { runVectorImport } = await import("./vector/commands.ts");
@@ -59,13 +59,8 @@ export const transferRows: readonly CommandRow[] = [
   {
     words: "export vector",
     operands: ["<file.ndjson>"],
-    options: [
-      index,
-      namespace,
-      { name: "replace", flag: "--replace", meaning: "replaces a file that is there" },
-      resume,
-    ],
-    meaning: "writes all records of an index into a file, and compares both",
+    options: [index, namespace, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }, resume],
+    meaning: "writes all records of an index to a file, and compares both",
     defaults: "serve",
     async run(call) {
       const { runVectorExport } = await import("./vector/commands.ts");
@@ -77,11 +72,11 @@ export const transferRows: readonly CommandRow[] = [
     operands: ["<address or file>", "[<token>]"],
     options: [
       user,
-      { name: "replace", flag: "--replace", meaning: "replaces what is there already and differs" },
+      { name: "replace", flag: "--replace", meaning: "replaces existing items that differ" },
       sourceToken,
     ],
     meaning:
-      "makes the schedules, URL groups, queues and pinned flow-control keys of another service, by its address and token, or of an exported file; those of the same name stay",
+      "copies the schedules, URL groups, queues and pinned flow-control keys of another service, by its address and token, or of an exported file; existing ones of the same name stay",
     defaults: "serve",
     async run(call) {
       const { runMessagingImport } = await import("./messaging/commands.ts");
@@ -91,9 +86,8 @@ export const transferRows: readonly CommandRow[] = [
   {
     words: "export messaging",
     operands: ["<file.json>"],
-    options: [user, { name: "replace", flag: "--replace", meaning: "replaces a file that is there" }],
-    meaning:
-      "writes schedules, URL groups, queues and pinned flow-control keys into a file; messages stay where they are",
+    options: [user, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
+    meaning: "writes schedules, URL groups, queues and pinned flow-control keys to a file; messages are not moved",
     defaults: "serve",
     async run(call) {
       const { runMessagingExport } = await import("./messaging/commands.ts");

@@ -1,4 +1,4 @@
-/** The second file of an export: what is written is read, and a line that is wrong is named. */
+/** The second file of an export: written entries are read back, and an invalid line is named. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,14 +24,14 @@ const written: readonly SourceEntry[] = [
   { key: "", atMs: undefined, value: { kind: "document", text: "1" } },
 ];
 
-test("what is written is read, from any line on", async () => {
+test("reads back written entries, from any line on", async () => {
   const text = written.map((entry) => `${printDocument(entry)}\n`).join("");
   assert.equal(text.split("\n")[0], '{"key":"ké","expiresAtMs":5000,"json":"{\\"a\\":\\"é\\"}"}');
   assert.deepEqual(await readAll(text), written);
   assert.deepEqual(await readAll(text, 1), written.slice(1));
 });
 
-test("a line that is wrong is named with the reason", async () => {
+test("names an invalid line with the reason", async () => {
   const rows: readonly (readonly [line: string, reason: string])[] = [
     ["{", "is not valid JSON"],
     ["1", "must have either key or keyBase64"],

@@ -1,13 +1,13 @@
 /**
- * What a Redis file (RDB) of a plain redis-server cannot hold, in a second file
- * next to it: JSON documents, and hashes whose fields expire. Each has one line
- * of JSON:
+ * The second file beside a Redis file (RDB), with values that a plain
+ * redis-server cannot hold: JSON documents, and hashes whose fields expire. Each
+ * has one line of JSON:
  *
  *     {"key":"user:1","expiresAtMs":1764000000000,"json":"{\"name\":\"Ada\"}"}
  *     {"keyBase64":"/w==","dumpBase64":"GAAA…"}
  *
- * A key is text where it is UTF-8; a hash is what DUMP gives, which RESTORE of
- * larder and of Redis 7.4 takes.
+ * A key is text if it is UTF-8; a hash is a payload of DUMP, for RESTORE of
+ * larder or of Redis 7.4.
  */
 
 import { isUtf8 } from "node:buffer";

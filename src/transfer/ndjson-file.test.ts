@@ -1,4 +1,4 @@
-/** Files of lines: written on, read on, and lines longer than a piece. */
+/** Files of lines: continued writing and reading, and lines longer than a piece. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ async function linesOf(path: string, from = 0): Promise<readonly (readonly [stri
   return found;
 }
 
-test("lines are read with where they end, from any of those places on, in pieces or longer than one", async () => {
+test("reads lines with their end offsets, from any of them on, also lines longer than a piece", async () => {
   const path = join(folder, "lines.ndjson");
   const long = "ü".repeat(1_500_000);
   writeFileSync(path, `a\n\n${long}\nlast`);
@@ -28,10 +28,13 @@ test("lines are read with where they end, from any of those places on, in pieces
     ["last", end + 4],
   ]);
   assert.deepEqual(await linesOf(path, end), [["last", end + 4]]);
-  await assert.rejects(linesOf(join(folder, "none")), { name: "StartRefusal", message: /^There is no file .*none/ });
+  await assert.rejects(linesOf(join(folder, "none")), {
+    name: "StartRefusal",
+    message: /^File .*none or its directory does not exist/,
+  });
 });
 
-test("a writer keeps what was whole and writes on behind it, for its owner alone", async () => {
+test("a writer keeps complete lines and continues after them, readable only by the owner", async () => {
   const path = join(folder, "written.ndjson");
   const first = await NdjsonWriter.open(path, 0);
   await first.write(["one", "two"]);

@@ -1,14 +1,14 @@
 /**
- * Files of one JSON value in a line, written and read piece by piece, with the
- * offset of each line, so that either can go on where it was interrupted.
+ * Files with one JSON value per line, written and read in pieces, with the offset
+ * of each line, so that writing and reading can continue after an interruption.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { codeOf, StartRefusal } from "../program/refusal.ts";
 
-/** Only the owner: there are data in it. */
+/** Only the owner: the file has data. */
 const FILE_MODE = 0o600;
 const PIECE_BYTES = 1024 * 1024;
-/** More than any record may have. */
+/** Longer than any record. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -21,7 +21,7 @@ export class NdjsonWriter {
     this.#bytes = bytes;
   }
 
-  /** Keeps the first `keptBytes` of a file that is there, and goes on behind them; 0 begins a new one. */
+  /** Keeps the first `keptBytes` of an existing file, and continues after them; 0 begins a new file. */
   static async open(path: string, keptBytes: number): Promise<NdjsonWriter> {
     try {
       const file = await open(path, keptBytes === 0 ? "w" : "r+", FILE_MODE);
@@ -37,12 +37,12 @@ export class NdjsonWriter {
     }
   }
 
-  /** Behind the last line. */
+  /** The offset after the last line. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Each a text without a line break. */
+  /** Each is a text without a line break. */
   async write(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
     const bytes = Buffer.from(`${lines.join("\n")}\n`);
@@ -53,7 +53,7 @@ export class NdjsonWriter {
     this.#bytes += bytes.length;
   }
 
-  /** Resolves when all that was written is on the disk. */
+  /** Resolves when everything written is on disk. */
   sync(): Promise<void> {
     return this.#file.sync();
   }
@@ -65,11 +65,11 @@ export class NdjsonWriter {
 
 export interface Line {
   readonly text: string;
-  /** Where the next line begins. */
+  /** The offset of the next line. */
   readonly end: number;
 }
 
-/** The lines of a file from an offset on, in lists of what was read at once. Rejects with a `StartRefusal`. */
+/** The lines of a file from an offset on, in lists of lines that were read together. Rejects with a `StartRefusal`. */
 export async function* readLines(path: string, from: number): AsyncGenerator<readonly Line[]> {
   const file = await open(path, "r").catch((fault: unknown) => {
     throw fileRefusal(fault, path);
@@ -85,7 +85,7 @@ export async function* readLines(path: string, from: number): AsyncGenerator<rea
       if (bytesRead === 0) break;
       at += bytesRead;
       const read = piece.subarray(0, bytesRead);
-      // Looked for in what is new alone: a long line comes in many pieces.
+      // Only the new bytes are searched: a long line comes in many pieces.
       const isWhole = read.includes(NEWLINE);
       rest = rest.length === 0 ? read : Buffer.concat([rest, read]);
       if (rest.length > LINE_BYTES_MAX)
@@ -127,11 +127,11 @@ export async function readLastLine(path: string, bytesMax: number): Promise<stri
   }
 }
 
-/** Why a file cannot be used, in a sentence, or the fault itself when it is none of the known reasons. */
+/** The reason why a file cannot be used, as a refusal, or the fault itself if the reason is unknown. */
 export function fileRefusal(fault: unknown, path: string): unknown {
   switch (codeOf(fault)) {
     case "ENOENT":
-      return new StartRefusal(`There is no file ${path}, or no directory for it`);
+      return new StartRefusal(`File ${path} or its directory does not exist`);
     case "EACCES":
     case "EPERM":
       return new StartRefusal(`No permission to use ${path}`);
@@ -139,7 +139,7 @@ export function fileRefusal(fault: unknown, path: string): unknown {
       return new StartRefusal(`${path} is a directory`);
     case "ENOSPC":
     case "EDQUOT":
-      return new StartRefusal(`No space is left for ${path}`);
+      return new StartRefusal(`No space left for ${path}`);
     case "EROFS":
       return new StartRefusal(`${path} is on a read-only file system`);
     default:

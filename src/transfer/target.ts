@@ -1,13 +1,13 @@
 /**
- * The larder that `larder import` and `larder export` mean: whoever uses the
- * data directory. It is spoken to over HTTP, by clients of its areas.
+ * The larder that `larder import` and `larder export` use: the one that uses the
+ * data directory. They call it over HTTP, with clients of its areas.
  *
- *     somebody has the data directory locked    it runs: its addresses are in the directory
- *     nobody has                                a server is started here, on free ports of the loopback, and stopped
+ *     a server has the data directory locked    its addresses are in the directory
+ *     the data directory is not in use          a server is started here, on free ports of the loopback, and stopped
  *                                               by `close`
  *
- * A server that is started here is still: it calls nobody and fires no schedule. What is due meanwhile is due at
- * the next start.
+ * A server that is started here makes no deliveries and fires no schedule. Work
+ * that falls due meanwhile is due at the next start.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -28,20 +28,20 @@ import { AreaClient } from "./area-client.ts";
 export interface TargetOptions {
   readonly run: RunSettings;
   readonly version: string;
-  /** Whether a data directory that no server has used is made; otherwise it is refused, because there is nothing in it. */
+  /** Whether an unused data directory is created; otherwise it is refused, because it has no data. */
   readonly isMade: boolean;
 }
 
 export interface Target {
   /** The data directory, absolute. */
   readonly directory: string;
-  /** Whether the data directory was made for this command. */
+  /** Whether this command created the data directory. */
   readonly isNew: boolean;
   readonly addresses: Omit<Addresses, "resp">;
   readonly tenants: Tenants;
-  /** The most bytes of a request, as far as this command knows: a server that runs may have been told otherwise. */
+  /** The most bytes of a request, by this command's settings: a running server may have others. */
   readonly requestBytesMax: number;
-  /** A client with the standard token of a tenant; `close` closes it as well. Throws a `StartRefusal`. */
+  /** A client with the standard token of a tenant; `close` closes it too. Throws a `StartRefusal`. */
   client(area: TargetArea, name?: string): AreaClient;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ const tenantKinds = {
   messaging: { list: "users", word: "messaging user", setting: "messagingToken" },
 } as const satisfies Record<TargetArea, { list: keyof Tenants; word: string; setting: SettingName }>;
 
-/** A server for one command takes as large requests as any may: nobody else asks it. */
+/** A server for one command accepts the largest possible requests: it has no other clients. */
 const REQUEST_BYTES_MAX = 128 * 1024 * 1024;
 
 /** Rejects with a `StartRefusal`. */
@@ -114,20 +114,20 @@ function serverFor({ run, version }: TargetOptions): Server {
 function runningTarget(run: RunSettings, directory: string): Target {
   const addresses = readAddresses(directory);
   if (addresses === undefined)
-    throw new StartRefusal(`A larder uses ${directory} and does not serve yet: try again when it does`);
+    throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
   const path = join(directory, TOKENS_FILE);
-  const kept = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
-  const { tenants, problems } = resolveTenants(run, kept);
+  const stored = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
+  const { tenants, problems } = resolveTenants(run, stored);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
-  // What is generated here is no token of the server's: `client` refuses it.
-  const known = new Set(secretsOf(kept));
+  // A secret generated here is not a token of the server: `client` refuses it.
+  const known = new Set(secretsOf(stored));
   const isKnown = (token: string): boolean => known.has(token);
   const { requestBytesMax } = run.settings;
   return targetOf(run, { directory, isNew: false, addresses, tenants, requestBytesMax, isKnown, end: async () => {} });
 }
 
-function secretsOf(kept: object): readonly string[] {
-  return Object.values(kept).flatMap((value: unknown) => {
+function secretsOf(tokens: object): readonly string[] {
+  return Object.values(tokens).flatMap((value: unknown) => {
     if (typeof value === "string") return [value];
     return typeof value === "object" && value !== null ? secretsOf(value) : [];
   });
@@ -139,7 +139,7 @@ interface Found {
   readonly addresses: Omit<Addresses, "resp">;
   readonly tenants: Tenants;
   readonly requestBytesMax: number;
-  /** Whether a token that stands in tokens.json really does; absent: it does. */
+  /** Whether a token is really in tokens.json; absent: it is. */
   readonly isKnown?: (token: string) => boolean;
   readonly end: () => Promise<void>;
 }
@@ -153,7 +153,7 @@ function targetOf(run: RunSettings, { end, isKnown = () => true, ...found }: Fou
       const { token } = findTenant(found.tenants[list], { word, name });
       if (token.from.kind === "stored" && !isKnown(token.value)) {
         throw new StartRefusal(
-          `${join(found.directory, TOKENS_FILE)} has no token of the ${word}: set ${run.origins[setting].place} to the one that its larder was started with`,
+          `${join(found.directory, TOKENS_FILE)} has no token of the ${word}: set ${run.origins[setting].place} to the token that its larder was started with`,
         );
       }
       const client = new AreaClient({

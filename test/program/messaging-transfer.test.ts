@@ -221,9 +221,7 @@ test("a schedule whose publisher hid a part of it is named, and not made without
   const reports = await importMessaging({ source: found, client: target, replaces: false, clock: systemClock });
 
   assert.deepEqual(reports[3]?.wrong, ["s: the source hides its body"]);
-  assert.deepEqual(hiddenSetups(found), [
-    "schedules: s: the source hides its body, so it cannot be made again from the file",
-  ]);
+  assert.deepEqual(hiddenSetups(found), ["schedules: s: the source hides its body, so the file cannot recreate it"]);
   assert.deepEqual(await listed(target, "/v2/schedules"), []);
 });
 
@@ -249,11 +247,11 @@ test("a file that is none is refused by the field that is wrong, before anything
     });
   const twice = { name: "q" };
   assert.throws(() => parseFile(JSON.stringify({ ...head, queues: [twice, twice] }), "f"), {
-    message: "f: queues[1] is q once more",
+    message: "f: queues[1] repeats q",
   });
   assert.throws(() => parseFile("{}", "f"), { message: "f was not written by larder export messaging" });
   assert.throws(() => parseFile('{"larder":"messaging","format":2}', "f"), {
-    message: "f has the format 2, and this version reads 1",
+    message: "f has the format 2, but this version reads format 1",
   });
   assert.throws(() => parseFile("[", "f"), { message: "f is not valid JSON" });
 });
@@ -309,7 +307,7 @@ test("larder import messaging and larder export messaging are commands with what
 
   assert.equal(await call("import messaging", [larder.messaging.url, tokenOf("source")]), 0, lines.join("\n"));
   assert.deepEqual(lines.slice(0, 5), [
-    "hint: arguments are visible to every user of this machine; LARDER_SOURCE_TOKEN keeps the token from them",
+    "hint: arguments are visible to every user of this machine; set LARDER_SOURCE_TOKEN to hide the token",
     "queues: 2 made",
     "flow-control keys: 2 made",
     "URL groups: 1 made",

@@ -198,7 +198,7 @@ test("a file of redis-server comes in, goes out, and another redis-server loads 
     `${join(folder, "own")} is a new data directory; its tokens are in tokens.json there\n` +
       `${KEY_COUNT} keys read; the database main has ${KEY_COUNT} keys now\n` +
       `${KEY_COUNT} keys stored, and compared with what was read: type, content and expiry agree\n` +
-      "libraries of functions: 1 stored, 0 there before, 0 refused\n",
+      "libraries of functions: 1 stored, 0 already existed, 0 refused\n",
   );
 
   const exported = spawnProgram(["export", "store", join(folder, "out.rdb"), ...words]);
@@ -235,7 +235,7 @@ test("a redis-server that runs is copied, once and again", { timeout, skip }, as
     lines: [
       `${KEY_COUNT} keys read; the database live has ${KEY_COUNT} keys now`,
       `${KEY_COUNT} keys stored, and compared with what was read: type, content and expiry agree`,
-      "libraries of functions: 1 stored, 0 there before, 0 refused",
+      "libraries of functions: 1 stored, 0 already existed, 0 refused",
     ],
   });
   assert.deepEqual(await contentOf(ours("live")), await contentOf(theirs));
@@ -253,7 +253,7 @@ test("a redis-server that runs is copied, once and again", { timeout, skip }, as
       "1 keys stored, and compared with what was read: type, content and expiry agree",
       `${KEY_COUNT - 2} keys already existed with the same content`,
       "1 keys already existed with other content and were left unchanged (--replace overwrites them)",
-      "libraries of functions: 0 stored, 1 there before, 0 refused",
+      "libraries of functions: 0 stored, 1 already existed, 0 refused",
     ],
   });
   assert.deepEqual(await live([["GET", "string"]]), ["changed"]);
@@ -329,7 +329,7 @@ test("what a plain redis-server cannot hold goes into a second file, and comes b
   await taken([["FLUSHALL"]]);
   const imported = await larderCommand(["import", path, "--database", "taken"]);
   assert.deepEqual(imported.lines, [
-    `${path}: 2 keys more come from ${path}.documents.ndjson`,
+    `${path}: 2 more keys come from ${path}.documents.ndjson`,
     "3 keys read; the database taken has 3 keys now",
     "3 keys stored, and compared with what was read: type, content and expiry agree",
   ]);
@@ -391,7 +391,7 @@ test("a source that cannot be read is refused with the reason, and changes nothi
   await taken([["FLUSHALL"]]);
   const rows: readonly (readonly [words: readonly string[], token: string | undefined, text: RegExp])[] = [
     [["nowhere.rdb"], undefined, /^nowhere\.rdb: the file does not exist$/],
-    [[folder], undefined, /: it is not a regular file, and it must be read twice$/],
+    [[folder], undefined, /: it is not a regular file, but must be read twice$/],
     [[damaged], undefined, /damaged\.rdb: it is damaged at byte \d+: /],
     [[join(folder, "larder.json")], undefined, /it is damaged at byte 0: it is not a Redis file \(RDB\)$/],
     [
@@ -419,7 +419,7 @@ test("a source that cannot be read is refused with the reason, and changes nothi
 
   const { lines } = await larderCommand(["import", several, "--source-database", "3", "--database", "taken"]);
   assert.deepEqual(lines.slice(0, 2), [
-    `${several}: 1522 keys of its database 0 are left out`,
+    `${several}: 1522 keys of its database 0 are not imported`,
     "1 keys read; the database taken has 1 keys now",
   ]);
 });

@@ -216,7 +216,7 @@ test("records that are there already are kept, and nothing is imported, unless t
 
   await assert.rejects(importVectors(await importing("copy", { source })), {
     message:
-      'The namespace "__proto__" of the index copy holds 1 record already: empty it with --replace, or go on with an import that was interrupted with --resume',
+      'The namespace "__proto__" of the index copy holds 1 record already: empty it with --replace, or continue an interrupted import with --resume',
   });
   assert.equal((await official("copy").info()).vectorCount, 1);
 
@@ -230,7 +230,7 @@ test("an index is not emptied to be filled from itself, nor is another one with 
   const source = await sourceFromIndex(ours("source"), "there");
 
   await assert.rejects(importVectors(await importing("source", { source, replaces: true })), {
-    message: "there is the index source itself: it would be emptied before it is read",
+    message: "there is the index source itself: --replace would empty it before it is read",
   });
   assert.equal(await everything("source"), before);
 
@@ -328,7 +328,7 @@ test("a file is imported to its end after an interruption, and one that is cut o
   writeFileSync(cut, text.replace('"id":"id-7"', '"id":"id-x"'));
   const changed = await importVectors(await importing("copy", { source: await sourceFromFile(cut), replaces: true }));
   assert.equal(changed.mismatches.length, 1);
-  assert.match(changed.mismatches[0] ?? "", /cut\.ndjson says that "" has 25 records .*: it is damaged$/);
+  assert.match(changed.mismatches[0] ?? "", /cut\.ndjson states that "" has 25 records .*: it is damaged$/);
 });
 
 test("an export goes on behind what is in its file, and is the file that one run makes", async () => {

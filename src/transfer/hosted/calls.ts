@@ -1,9 +1,9 @@
 /**
- * Commands for a store that is spoken to over HTTP, in the form that every
- * service of this kind understands: `/pipeline` with JSON, answers in base64.
+ * Commands for a store with an HTTP interface, in the form that every service of
+ * this kind understands: `/pipeline` with JSON, replies in base64.
  *
- * (1) Words that are no UTF-8 cannot stand in JSON. Such a command goes by
- *     itself, percent-encoded in a path.
+ * (1) Words that are not UTF-8 cannot be in JSON. Such a command is sent alone,
+ *     percent-encoded in a path.
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bufferFrom, textFromBytes } from "../../kernel/bytes.ts";
@@ -20,7 +20,7 @@ export class HostedCalls {
     this.#client = client;
   }
 
-  /** The replies, in order; an error is a value. Rejects with a `StartRefusal` when nothing can be asked. */
+  /** The replies, in order; an error is a value. Rejects with a `StartRefusal` if the request fails. */
   async send(commands: readonly (readonly Bytes[])[]): Promise<readonly RespReply[]> {
     const replies: RespReply[] = [];
     let batch: (readonly string[])[] = [];
@@ -89,7 +89,7 @@ function replyOf(value: unknown): RespReply {
   return "result" in value ? decoded(value.result, { isOuter: true }) : null;
 }
 
-/** Every string is base64, but for an OK that is the whole reply. */
+/** Every string is base64, except an OK that is the whole reply. */
 function decoded(value: unknown, { isOuter }: { isOuter: boolean }): RespReply {
   if (typeof value === "string") return isOuter && value === "OK" ? value : Buffer.from(value, "base64").latin1Slice();
   if (typeof value === "number") return value;

@@ -1,6 +1,6 @@
 /**
  * A hosted store as a source, over its HTTP interface: keys by SCAN, values by
- * DUMP, or with the commands of their types where it has none.
+ * DUMP, or with the commands of their types if it has no DUMP.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -17,7 +17,7 @@ import {
 import { HostedCalls } from "./calls.ts";
 import { documentTypes, readValue, type ValueReader } from "./values.ts";
 
-/** Keys of one answer: what they hold comes in one answer as well, and services bound its size. */
+/** Keys of one page: their values come in one response too, and services limit its size. */
 const PAGE_KEYS = 100;
 
 export class HostedSource implements StoreSource {
@@ -26,7 +26,7 @@ export class HostedSource implements StoreSource {
   readonly #calls: HostedCalls;
   readonly #reader: ValueReader;
   #hasDump = true;
-  #tellsMoments = true;
+  #hasPexpiretime = true;
 
   constructor(client: AreaClient, clock: Clock) {
     this.name = client.base;
@@ -40,12 +40,12 @@ export class HostedSource implements StoreSource {
   }
 
   async open(): Promise<{ keyCount: number | undefined; remarks: readonly string[] }> {
-    // Whoever may not read is told so before anything else.
+    // Missing read rights are reported first.
     await this.#calls.call(["SCAN", "0", "COUNT", "1"]);
-    // What a service does not have it says of a key that is not there as well.
+    // A service reports an unsupported command also for a missing key.
     const [size, dump, moment] = await this.#calls.send([["DBSIZE"], ["DUMP", ""], ["PEXPIRETIME", ""]]);
     this.#hasDump = !(dump instanceof ReplyError);
-    this.#tellsMoments = !(moment instanceof ReplyError);
+    this.#hasPexpiretime = !(moment instanceof ReplyError);
     const remarks = this.#hasDump ? [] : ["it has no DUMP: values are read with the commands of their types"];
     return { keyCount: typeof size === "number" ? size : undefined, remarks };
   }
@@ -72,9 +72,9 @@ export class HostedSource implements StoreSource {
     await this.#client.close();
   }
 
-  /** The keys that are still there, with their values. */
+  /** The keys that still exist, with their values. */
   async #read(keys: readonly Bytes[]): Promise<readonly SourceEntry[]> {
-    const expiry = this.#tellsMoments ? "PEXPIRETIME" : "PTTL";
+    const expiry = this.#hasPexpiretime ? "PEXPIRETIME" : "PTTL";
     const replies = await this.#calls.send(
       keys.flatMap((key) => [
         ["TYPE", key],
@@ -89,13 +89,13 @@ export class HostedSource implements StoreSource {
       const time = replies[2 * index + 1];
       const value = await this.#valueOf(key, { type, dump: dumps[index] });
       const expires = typeof time === "number" && time >= 0;
-      const atMs = expires ? time + (this.#tellsMoments ? 0 : nowMs) : undefined;
+      const atMs = expires ? time + (this.#hasPexpiretime ? 0 : nowMs) : undefined;
       if (value !== undefined) entries.push({ key, atMs, value });
     }
     return entries;
   }
 
-  /** Undefined: it is gone by now. */
+  /** Undefined: the key no longer exists. */
   async #valueOf(
     key: Bytes,
     { type, dump }: { type: RespReply; dump: RespReply | undefined },
@@ -111,7 +111,7 @@ function listOf(reply: RespReply): readonly RespReply[] {
   return Array.isArray(reply) ? reply : [];
 }
 
-/** Of one library in the reply to FUNCTION LIST WITHCODE: names and values in turn. */
+/** The code of a library in the reply to FUNCTION LIST WITHCODE: alternating names and values. */
 function codeOf(library: RespReply): readonly Bytes[] {
   const fields = listOf(library);
   const code = fields[fields.indexOf("library_code") + 1];

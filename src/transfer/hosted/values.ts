@@ -1,12 +1,12 @@
 /**
- * Values of a store that has no DUMP: read with the commands of their types,
- * and made into dumps here. One row for each type.
+ * Reads values of a store without DUMP with the commands of their types, and
+ * makes dumps of them. One row for each type.
  *
- * (1) What may be large is read in pages of PAGE_COUNT, so what changes between
- *     two of them may be read half before and half after.
+ * (1) Possibly large values are read in pages of PAGE_COUNT, so a change between
+ *     two pages may be in one of them only.
  * (2) Pages of SCAN may repeat an element; it counts once.
- * (3) Of times that have passed a server tells how long ago they were; in the
- *     dump they are moments, exact to the time that the answer took.
+ * (3) A server returns past times as ages; in the dump they are times, exact to
+ *     the duration of the response.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import {
@@ -30,7 +30,7 @@ export interface ValueReader {
   readonly nowMs: () => number;
 }
 
-/** What is answered cannot be made a value of. */
+/** The reply is not a value. */
 class Unreadable extends Error {}
 
 type ReadValue = (reader: ValueReader, key: Bytes) => Promise<Dumped | undefined>;
@@ -46,10 +46,10 @@ const readers: ReadonlyMap<RespReply, ReadValue> = new Map([
   ["stream", readStream],
 ]);
 
-/** How TYPE names JSON documents: the hosted service, and Redis' module. */
+/** The names of JSON documents in TYPE: of the hosted service, and of Redis' module. */
 export const documentTypes: readonly RespReply[] = ["json", "JSON", "ReJSON-RL"];
 
-/** The value of a key that TYPE says is of that type; undefined: it is gone by now. */
+/** The value of a key of that type; undefined: the key no longer exists. */
 export async function readValue(
   reader: ValueReader,
   { key, type }: { key: Bytes; type: RespReply },
@@ -115,7 +115,7 @@ async function readHash(reader: ValueReader, key: Bytes): Promise<Dumped | undef
   return { kind: "hash", fields, values: [...content.values()], ...(expiriesMs !== undefined && { expiriesMs }) };
 }
 
-/** When each field expires, 0 for never; undefined if none does, or if the source knows no such thing. */
+/** The expiry time of each field, 0 for never; undefined if none expires, or if the source does not support it. */
 async function readFieldExpiries(
   reader: ValueReader,
   key: Bytes,
@@ -185,7 +185,7 @@ async function readConsumers(
   const pages = { command: ["XPENDING", key, group], tail: [`${PAGE_COUNT}`] };
   for await (const [idText, name, idle, deliveries] of idPages(reader, pages)) {
     const deliveredAtMs = reader.nowMs() - countOf(idle); // keeps (3)
-    // One that came between the two questions is the consumer of another moment.
+    // A consumer that was created between the two commands belongs to a later state.
     consumers.get(String(name))?.pending.push({ ...idOf(idText), deliveredAtMs, deliveryCount: countOf(deliveries) });
   }
   for (const { pending } of consumers.values()) pending.sort(compareIds);
@@ -213,7 +213,7 @@ async function* scan(reader: ValueReader, command: readonly Bytes[]): AsyncItera
   do {
     const reply: RespReply = await ask(reader, [...command, cursor, "COUNT", `${PAGE_COUNT}`]);
     const [next, page] = itemsOf(reply);
-    if (typeof next !== "string") throw new Unreadable(`what is answered to ${command[0]} is not a page`);
+    if (typeof next !== "string") throw new Unreadable(`the reply to ${command[0]} is not a page`);
     yield bytesOf(page ?? null);
     cursor = next;
   } while (cursor !== "0");
@@ -240,7 +240,7 @@ function pairsOf(items: readonly Bytes[]): readonly (readonly [Bytes, Bytes])[] 
   return Array.from({ length: items.length >> 1 }, (_, index) => [items[2 * index] ?? "", items[2 * index + 1] ?? ""]);
 }
 
-/** Names and values in turn. */
+/** Alternating names and values. */
 function fieldsOf(reply: RespReply): ReadonlyMap<RespReply, RespReply> {
   const items = itemsOf(reply);
   return new Map(items.flatMap((name, index) => (index % 2 === 0 ? [[name, items[index + 1] ?? null]] : [])));

@@ -1,4 +1,4 @@
-/** `larder import messaging` and `larder export messaging`: from words and options to a transfer, and its end in lines. */
+/** `larder import messaging` and `larder export messaging`: runs a transfer and prints its result. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
@@ -24,7 +24,7 @@ import {
 /** Headers and bodies are secrets. */
 const FILE_MODE = 0o600;
 
-/** Rejects with a `StartRefusal`; 1: it is done, and the file does not have everything. */
+/** Rejects with a `StartRefusal`; 1: done, but the file is incomplete. */
 export async function runMessagingExport({ run, version, operands, options, print }: CommandCall): Promise<0 | 1> {
   const [place = ""] = operands;
   if (isAddress(place)) throw new StartRefusal("Name the file to write: larder export messaging <file.json>", 2);
@@ -50,7 +50,7 @@ export async function runMessagingExport({ run, version, operands, options, prin
   }
 }
 
-/** Rejects with a `StartRefusal`; 1: something could not be made, or was made otherwise. */
+/** Rejects with a `StartRefusal`; 1: done, but some items could not be created, or differ. */
 export async function runMessagingImport(call: CommandCall): Promise<0 | 1> {
   const source = await readSource(call);
   const { run, version, options, print } = call;
@@ -94,8 +94,10 @@ function readText(path: string): string {
 
 function reportLine({ kind, made, alike, kept }: KindReport): string {
   const parts = [`${kind.words}: ${made.length} made`];
-  if (alike.length > 0) parts.push(`${alike.length} there already`);
+  if (alike.length > 0) parts.push(`${alike.length}already exist unchanged`);
   if (kept.length > 0)
-    parts.push(`${kept.length} there already and otherwise, left so without --replace: ${kept.join(", ")}`);
+    parts.push(
+      `${kept.length} exist with other settings and were left unchanged (--replace overwrites them): ${kept.join(", ")}`,
+    );
   return parts.join(", ");
 }

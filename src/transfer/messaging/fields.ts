@@ -1,18 +1,18 @@
 /**
- * Takes records of messaging apart, as a listing or an exported file has them.
- * Unknown fields are ignored, because listings contain more than what is moved.
- * A field of the wrong type is refused by name.
+ * Reads records of messaging from a listing or an exported file. Unknown fields
+ * are ignored, because listings contain more than a transfer needs. A field of the
+ * wrong type is refused by name.
  */
 import { StartRefusal } from "../../program/refusal.ts";
 
-/** Name and values, in the order of the names. */
+/** Names and values, ordered by name. */
 export type NamedValues = readonly (readonly [name: string, values: readonly string[]])[];
 
 export class RecordFields {
   readonly #fields: ReadonlyMap<string, unknown>;
   readonly #path: string;
 
-  /** `path`: how a message names the record: `schedules[2]`. */
+  /** `path`: the name of the record in error texts: `schedules[2]`. */
   constructor(value: unknown, path: string) {
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new StartRefusal(`${path} is not an object`);
@@ -72,7 +72,7 @@ export class RecordFields {
       .sort(([one], [other]) => (one < other ? -1 : 1));
   }
 
-  /** null is the same as absent. */
+  /** null counts as absent. */
   #given(name: string): unknown {
     return this.#fields.get(name) ?? undefined;
   }
@@ -88,6 +88,6 @@ function isTexts(value: unknown): value is readonly string[] {
 
 /** The reverse of `headers`; undefined when there are no headers. */
 export function valuesObject(values: NamedValues): Readonly<Record<string, readonly string[]>> | undefined {
-  // `fromEntries` makes a member of every name, also of `__proto__`.
+  // `fromEntries` creates an own property for every name, also for `__proto__`.
   return values.length === 0 ? undefined : Object.fromEntries(values);
 }

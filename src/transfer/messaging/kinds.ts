@@ -1,9 +1,9 @@
 /**
- * What messaging is set up with, one row for each kind, in the order in which
- * they are made: a schedule may name a group, which must be there.
+ * The setup of messaging, one row for each kind, in the order of creation: a
+ * schedule may name a group, which must exist.
  *
- * A row reads records as listings have them, shows them in a form that is the
- * same for the same setup, and knows the requests that make one.
+ * A row reads records of listings, shows them in a canonical form, and has the
+ * requests that create one.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { AreaRequest } from "../area-client.ts";
@@ -17,22 +17,22 @@ import {
   showSchedule,
 } from "./schedule.ts";
 
-/** One thing that is set up. */
+/** One item of the setup. */
 export interface Setup {
   readonly name: string;
-  /** As a listing has it. */
+  /** Its record in a listing. */
   readonly shown: Shown;
-  /** The same for two that do the same. */
+  /** Equal for items with the same effect. */
   readonly essence: string;
-  /** What of it nobody can read, and so nobody can make again. */
+  /** The part of it that is hidden, so that it cannot be recreated. */
   readonly hidden: string | undefined;
-  /** The requests that make it, or that make it of what is there. */
+  /** The requests that create it, or that change the existing item into it. */
   readonly requests: (existing: Shown | undefined, clock: Clock) => readonly AreaRequest[];
-  /** Begun by an import that was interrupted: as good as not there. */
+  /** Left by an interrupted import: counts as missing. */
   readonly isUnfinished: boolean;
 }
 
-/** The fields by which one that is there becomes another. */
+/** The fields that change an existing item. */
 export interface Shown {
   readonly isPaused?: boolean;
   readonly endpoints?: readonly Endpoint[];
@@ -46,13 +46,13 @@ interface Endpoint {
 }
 
 export interface SetupKind {
-  /** In the plural, as people call it. */
+  /** The plural noun for people. */
   readonly words: string;
-  /** Of the list in a file. */
+  /** The name of the list in a file. */
   readonly field: string;
-  /** Of the listing. */
+  /** The path of the listing. */
   readonly path: string;
-  /** Undefined: there is nothing to move. Throws a `StartRefusal` that names the field. */
+  /** Undefined: nothing to transfer. Throws a `StartRefusal` that names the field. */
   readonly read: (fields: RecordFields) => Setup | undefined;
 }
 
@@ -82,7 +82,7 @@ function readQueue(fields: RecordFields): Setup {
   };
 }
 
-/** A key that is neither pinned nor paused is what messages say of it. */
+/** A key that is neither pinned nor paused is defined by its messages. */
 function readFlowKey(fields: RecordFields): Setup | undefined {
   const key = fields.text("flowControlKey");
   const isPaused = fields.flag("isPaused");
@@ -106,7 +106,7 @@ function readFlowKey(fields: RecordFields): Setup | undefined {
   return {
     ...whole,
     ...{ name: key, shown, essence: JSON.stringify(shown) },
-    // Paused first, so that nothing goes out by limits that are not there yet.
+    // Paused first, so that nothing is delivered before the limits are set.
     requests: (existing) => [
       ...(isPaused ? [{ method: "POST", path: `${path}/pause` } as const] : []),
       ...(existing === undefined ? [] : call("unpin", unpins)),
@@ -144,7 +144,7 @@ function readEndpoint(fields: RecordFields): Endpoint {
   return { url: fields.text("url"), ...(name !== undefined && { name }) };
 }
 
-/** A single value is a text, as it mostly was given. */
+/** A single value is a string, the usual form. */
 function headersObject(headers: NamedValues): object | undefined {
   if (headers.length === 0) return undefined;
   return Object.fromEntries(headers.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
@@ -154,7 +154,7 @@ function byUrl(one: Endpoint, other: Endpoint): number {
   return one.url < other.url ? -1 : 1;
 }
 
-/** What is new comes before what is old goes: a group never is without endpoints, and goes with its last. */
+/** New endpoints are added before old ones are removed: a group disappears with its last endpoint. */
 function groupRequests({ name, endpoints, headers }: GroupSetup, existing: Shown | undefined): readonly AreaRequest[] {
   const path = `/v2/topics/${encodeURIComponent(name)}`;
   const urls = new Set(endpoints.map(({ url }) => url));

@@ -2,11 +2,11 @@
  * A schedule between two services of messaging: read from a record of a listing
  * (C.schedules.record), and written as the request that makes it (C1).
  *
- * (1) A secret that its publisher hid is in no listing. Such a schedule cannot
- *     be made again and is named.
- * (2) A paused schedule never fires on its way: a new one begins with a cron
- *     that is half a year away, is paused, and has its own cron then. The label
- *     of the first shows an import that was interrupted in between.
+ * (1) Listings do not contain hidden secrets. Such a schedule cannot be recreated
+ *     and is named.
+ * (2) A paused schedule never fires during the import: it is created with a cron
+ *     that is half a year away, is paused, and then gets its own cron. The label
+ *     of the first step marks an interrupted import.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { canonicalName } from "../../kernel/header-name.ts";
@@ -16,7 +16,7 @@ import { type NamedValues, type RecordFields, valuesObject } from "./fields.ts";
 export interface CallbackSetup {
   readonly url: string;
   readonly headers: NamedValues;
-  /** What is said of the callback itself: names as in a publish, without the prefix and `Callback-`. */
+  /** Options of the callback itself: names as in a publish, without the prefix and `Callback-`. */
   readonly settings: NamedValues;
 }
 
@@ -74,7 +74,7 @@ export function readSchedule(fields: RecordFields): ScheduleSetup {
   };
 }
 
-/** A setting may also stand among the headers, with the prefix of the interface. */
+/** An option may also be among the headers, with the prefix of the interface. */
 const PREFIXED = /^(?:upstash|service)-(forward-)?(.+)$/i;
 
 function readCallback(fields: RecordFields, name: "callback" | "failureCallback"): CallbackSetup | undefined {
@@ -93,7 +93,7 @@ function readCallback(fields: RecordFields, name: "callback" | "failureCallback"
   return { url, headers: canonical(headers), settings: canonical(settings) };
 }
 
-/** Services differ in how they write the names of headers. */
+/** Services differ in the spelling of header names. */
 function canonical(values: NamedValues): NamedValues {
   return values
     .map(([name, each]) => [canonicalName(name), each] as const)
@@ -112,7 +112,7 @@ function readFlowControl(fields: RecordFields): FlowControlSetup | undefined {
   };
 }
 
-/** As a listing has it, with a fixed order of fields. */
+/** Its record in a listing, with a fixed order of fields. */
 export function showSchedule(schedule: ScheduleSetup) {
   const { body, callback, failureCallback, flowControl, labels } = schedule;
   return {
@@ -145,7 +145,7 @@ export function showSchedule(schedule: ScheduleSetup) {
 
 const HIDDEN = /^REDACTED:[0-9a-f]{64}$/;
 
-/** What of a schedule its listing hides, or undefined. keeps (1) */
+/** The part of a schedule that its listing hides, or undefined. keeps (1) */
 export function hiddenPart({ body, headers, callback, failureCallback }: ScheduleSetup): string | undefined {
   if (body !== undefined && "text" in body && HIDDEN.test(body.text)) return "its body";
   const hasHidden = (values: NamedValues): boolean => values.some(([, each]) => each.some((text) => HIDDEN.test(text)));
@@ -156,7 +156,7 @@ export function hiddenPart({ body, headers, callback, failureCallback }: Schedul
   return lists.some(hasHidden) ? "some of its headers" : undefined;
 }
 
-/** The requests that make a schedule, in their order. `existing`: what there is of its id. keeps (2) */
+/** The requests that create a schedule, in order. `existing`: the current schedule of its id. keeps (2) */
 export function scheduleRequests(
   schedule: ScheduleSetup,
   existing: Pick<ScheduleSetup, "isPaused"> | undefined,
@@ -179,7 +179,7 @@ export function isUnfinished({ labels }: ScheduleSetup): boolean {
   return labels[0] === UNFINISHED_LABEL;
 }
 
-/** The first of the month that is half a year away. */
+/** The first day of the month that is half a year away. */
 function farCron(clock: Clock): string {
   const month = new Date(clock.nowMs()).getUTCMonth();
   return `0 0 1 ${((month + 6) % 12) + 1} *`;
@@ -193,7 +193,7 @@ function putRequest(schedule: ScheduleSetup): AreaRequest {
   const { body, flowControl } = schedule;
   const headers = new Map<string, string[]>();
   const say = (name: string, value: string | number | undefined): void => {
-    // What we read as text is UTF-8 on the wire, and headers are bytes.
+    // The texts are UTF-8 on the wire, and headers are bytes.
     if (value !== undefined) headers.set(`upstash-${name}`, [Buffer.from(String(value)).toString("latin1")]);
   };
   say("cron", schedule.cron);
@@ -220,7 +220,7 @@ function putRequest(schedule: ScheduleSetup): AreaRequest {
   sayCallback(headers, "failure-callback", schedule.failureCallback);
   return {
     method: "POST",
-    // Encoded as a whole, so that nothing in the query of the destination is taken for ours.
+    // Encoded as a whole, so that the query of the destination is not taken for ours.
     path: `/v2/schedules/${encodeURIComponent(schedule.destination)}`,
     headers: Object.fromEntries(headers),
     body: body === undefined ? "" : "text" in body ? body.text : Buffer.from(body.base64, "base64"),

@@ -1,12 +1,11 @@
 /**
- * What messaging is set up with, out of one service and into another: from
- * listings to a file, and from either into one of ours. Messages that wait are
- * not moved; they end where they were published.
+ * Transfers the setup of messaging: from listings to a file, and from either into
+ * larder. Waiting messages are not moved; they end where they were published.
  *
- * (1) All of a source is read and checked before anything is made.
- * (2) What is there already stays as it is, unless it is to be replaced. One
- *     refusal does not keep the others back.
- * (3) What was made is listed again and compared with what was wanted.
+ * (1) The whole source is read and checked before anything is created.
+ * (2) Existing items stay unchanged, unless they are to be replaced. One refusal
+ *     does not stop the others.
+ * (3) Created items are listed again and compared with the source.
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../kernel/clock.ts";
@@ -19,14 +18,14 @@ import { type Setup, type SetupKind, setupKinds } from "./kinds.ts";
 export type Setups = ReadonlyMap<SetupKind, ReadonlyMap<string, Setup>>;
 
 export interface MessagingSource {
-  /** How people know it. */
+  /** Its name for people. */
   readonly name: string;
   readonly setups: Setups;
 }
 
 const FORMAT = 1;
 
-/** All that a service lists. Rejects with a `StartRefusal`. */
+/** All listings of a service. Rejects with a `StartRefusal`. */
 export async function readListings(client: AreaClient, name: string): Promise<MessagingSource> {
   const lists = new Map<string, unknown>();
   for (const { path, field } of setupKinds) lists.set(field, await readListing(client, { name, path }));
@@ -38,7 +37,7 @@ async function readListing(client: AreaClient, { name, path }: { name: string; p
   // Not every service has every kind.
   if (answer.status === 404) return [];
   if (answer.status !== 200) throw new StartRefusal(`${name} refuses ${path}: ${refusalOf(answer)}`);
-  return parse(answer.body.toString("utf8"), `What ${name} answers to ${path}`);
+  return parse(answer.body.toString("utf8"), `The response of ${name} to ${path}`);
 }
 
 /** The text of a file. Throws a `StartRefusal`. */
@@ -48,7 +47,9 @@ export function parseFile(text: string, path: string): MessagingSource {
   if (fields.get("larder") !== "messaging")
     throw new StartRefusal(`${path} was not written by larder export messaging`);
   if (fields.get("format") !== FORMAT)
-    throw new StartRefusal(`${path} has the format ${String(fields.get("format"))}, and this version reads ${FORMAT}`);
+    throw new StartRefusal(
+      `${path} has the format ${String(fields.get("format"))}, but this version reads format ${FORMAT}`,
+    );
   return { name: path, setups: setupsOf(fields, path) };
 }
 
@@ -76,7 +77,7 @@ function setupsOf(lists: ReadonlyMap<string, unknown>, source: string): Setups {
       const path = `${kind.field}[${index}]`;
       const setup = kind.read(new RecordFields(value, `${source}: ${path}`));
       if (setup === undefined) continue;
-      if (byName.has(setup.name)) throw new StartRefusal(`${source}: ${path} is ${setup.name} once more`);
+      if (byName.has(setup.name)) throw new StartRefusal(`${source}: ${path} repeats ${setup.name}`);
       byName.set(setup.name, setup);
     }
     setups.set(kind, byName);
@@ -84,13 +85,13 @@ function setupsOf(lists: ReadonlyMap<string, unknown>, source: string): Setups {
   return setups;
 }
 
-/** What came of each setup of a kind. */
+/** The result of each item of a kind. */
 export interface KindReport {
   readonly kind: SetupKind;
   readonly made: string[];
-  /** Was there already and was alike. */
+  /** Existed and was equal. */
   readonly alike: string[];
-  /** Was there already, differs, and was left as it is. */
+  /** Existed, differs, and was left unchanged. */
   readonly kept: string[];
   /** Each with the reason. */
   readonly wrong: string[];
@@ -103,7 +104,7 @@ export interface MessagingImport {
   readonly clock: Clock;
 }
 
-/** Rejects with a `StartRefusal` when nothing can be done at all. */
+/** Rejects with a `StartRefusal` if nothing can be done at all. */
 export async function importMessaging({ source, client, replaces, clock }: MessagingImport): Promise<KindReport[]> {
   const ours = "the messaging user";
   const before = (await readListings(client, ours)).setups;
@@ -130,7 +131,7 @@ export async function importMessaging({ source, client, replaces, clock }: Messa
       const setup = source.setups.get(kind)?.get(name);
       const found = after.get(kind)?.get(name);
       if (setup === undefined || found === undefined || !isAlike(setup, found))
-        wrong.push(`${name}: it was made, and is listed otherwise: ${JSON.stringify(found?.shown)}`);
+        wrong.push(`${name}: it was created, but is listed differently: ${JSON.stringify(found?.shown)}`);
     }
   }
   return reports;
@@ -145,9 +146,9 @@ async function make(client: AreaClient, requests: ReturnType<Setup["requests"]>)
   for (const request of requests) {
     const answer = await client.send(request);
     if (answer.status < 300) continue;
-    // Nothing else will be let in either.
+    // All other requests would be refused too.
     if (answer.status === 401 || answer.status === 403)
-      throw new StartRefusal(`The messaging user is refused: ${refusalOf(answer)}`);
+      throw new StartRefusal(`The request was refused for the messaging user: ${refusalOf(answer)}`);
     return refusalOf(answer);
   }
   return undefined;
@@ -158,12 +159,12 @@ function refusalOf({ status, body }: AreaAnswer): string {
     const { error }: { error?: unknown } = JSON.parse(body.toString("utf8"));
     if (typeof error === "string") return `${error} (${status})`;
   } catch {
-    // A proxy may answer anything.
+    // A proxy may send any response.
   }
   return `status ${status}`;
 }
 
-/** The same for the same setups, in whatever order they are listed. */
+/** Equal for equal setups, in any order of the listing. */
 export function digestOf(setups: Setups): string {
   const texts = setups
     .entries()
@@ -173,7 +174,7 @@ export function digestOf(setups: Setups): string {
   return createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 32);
 }
 
-/** In a sentence each. */
+/** One sentence each. */
 export function hiddenSetups({ name, setups }: MessagingSource): readonly string[] {
   return setups
     .entries()
@@ -181,10 +182,7 @@ export function hiddenSetups({ name, setups }: MessagingSource): readonly string
       byName
         .values()
         .filter(({ hidden }) => hidden !== undefined)
-        .map(
-          (setup) =>
-            `${kind.words}: ${setup.name}: ${name} hides ${setup.hidden}, so it cannot be made again from the file`,
-        ),
+        .map((setup) => `${kind.words}: ${setup.name}: ${name} hides ${setup.hidden}, so the file cannot recreate it`),
     )
     .toArray();
 }

@@ -1,6 +1,6 @@
 /**
- * One connection to a Redis server, as a client: for reading a store that is
- * imported. Commands go in batches, one batch at a time.
+ * A client connection to a Redis server, for reading an imported store. Commands
+ * are sent in batches, one batch at a time.
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectEncrypted } from "node:tls";
@@ -13,23 +13,23 @@ export interface RedisAddress {
   readonly host: string;
   readonly port: number;
   readonly isEncrypted: boolean;
-  /** Undefined: that of the password alone, `default`. */
+  /** Undefined: the user of a password without user, `default`. */
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
 }
 
 const PORT = 6_379;
-/** Between two parts of what the server says. */
+/** Limit between two parts of the server's reply. */
 const SILENCE_MS_MAX = 120_000;
 
-/** `redis://user:password@host:port/0`, or `rediss://` within TLS. Throws a `StartRefusal` without the password in it. */
+/** Parses `redis://user:password@host:port/0`, or `rediss://` with TLS. A `StartRefusal` never shows the password. */
 export function parseRedisAddress(text: string, password: string | undefined): RedisAddress {
   const url = URL.parse(text);
   const database = /^\/?(\d{0,6})$/.exec(url?.pathname ?? "x")?.[1];
   if (url === null || url.hostname === "" || database === undefined || url.search !== "" || url.hash !== "")
     throw new StartRefusal(
-      "The address of a Redis server is redis://user:password@host:port/database, or rediss://…",
+      "The address of a Redis server must be redis://user:password@host:port/database, or rediss://…",
       2,
     );
   return {
@@ -47,7 +47,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StartRefusal("User and password in the address of a Redis server are percent-encoded", 2);
+    throw new StartRefusal("User and password in the address of a Redis server must be percent-encoded", 2);
   }
 }
 
@@ -75,7 +75,7 @@ export class RedisConnection {
     socket.on("close", () => this.#end(new Error("it has closed the connection")));
   }
 
-  /** The replies, in order; an error is a value. Rejects with a `StartRefusal` when the server is gone. */
+  /** The replies, in order; an error is a value. Rejects with a `StartRefusal` if the connection fails. */
   async send(commands: readonly (readonly Bytes[])[]): Promise<readonly RespReply[]> {
     if (commands.length === 0) return [];
     if (this.#waiting !== undefined) throw new Error("one batch at a time");
@@ -136,7 +136,7 @@ export class RedisConnection {
   }
 
   #refusal(cause: Error): StartRefusal {
-    // That of several addresses of one name has a code alone.
+    // The error of several addresses of one name only has a code.
     return new StartRefusal(`${this.#name}: ${cause.message || (codeOf(cause) ?? cause.name)}`, 1, { cause });
   }
 }
@@ -149,12 +149,12 @@ interface Settle {
 /** Connects, logs in and chooses the database. Rejects with a `StartRefusal`. */
 export async function openRedis(address: RedisAddress, clock: Clock): Promise<RedisConnection> {
   const { host, port, isEncrypted, user, password, database } = address;
-  // Only a name can be asked of a certificate's holder.
+  // A certificate can only be checked for a name.
   const named = isIP(host) === 0 ? { servername: host } : {};
   const socket = isEncrypted ? connectEncrypted({ host, port, ...named }) : connectPlain({ host, port });
   const connection = new RedisConnection(printRedisAddress(address), socket, clock);
   try {
-    // A password alone is that of the user `default`, also before Redis 6.
+    // A password without user belongs to `default`, also before Redis 6.
     if (password !== undefined)
       await connection.call(["AUTH", ...(user === undefined ? [] : [bytes(user)]), bytes(password)]);
     if (database !== 0) await connection.call(["SELECT", `${database}`]);

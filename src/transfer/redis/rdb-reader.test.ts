@@ -1,4 +1,4 @@
-/** Files of Redis, put together by hand: every type of value, every record, and what is wrong with damaged ones. */
+/** Handmade Redis files: every type of value, every record, and the errors of damaged files. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryFile, rdbBytes, valuesInHex } from "../../../test/harness/rdb-file.ts";
@@ -14,7 +14,7 @@ async function readAll(bytes: Buffer, from?: RdbPosition): Promise<RdbRecord[]> 
   return records;
 }
 
-test("a value of each type is cut out as it stands in the file, and RESTORE's reader takes it", async () => {
+test("copies a value of each type unchanged from the file, and RESTORE's reader accepts it", async () => {
   const bytes = rdbBytes(valuesInHex.map(([, type, content], index) => `${type}c0${hexByte(index)}${content}`));
 
   const records = await readAll(bytes);
@@ -43,7 +43,7 @@ test("a hash in the form of Redis 2.4 becomes one in the plain form", async () =
   });
 });
 
-test("records besides keys are read or passed over, and belong to the key behind them", async () => {
+test("reads or skips records other than keys, and they belong to the following key", async () => {
   const records = await readAll(
     rdbBytes([
       "fa0972656469732d76657205372e302e30",
@@ -71,7 +71,7 @@ test("records besides keys are read or passed over, and belong to the key behind
   ]);
 });
 
-test("a module's value is passed over and named", async () => {
+test("skips a module's value and names it", async () => {
   // ReJSON-RL, version 3, with one string.
   const records = await readAll(rdbBytes([`07016b81${moduleId("ReJSON-RL", 3)}05027b7d00`, "0001610162"]));
   assert.deepEqual(
@@ -87,7 +87,7 @@ function moduleId(name: string, version: number): string {
   return ((id << 10n) | BigInt(version)).toString(16).padStart(16, "0");
 }
 
-test("reading goes on from where it stood", async () => {
+test("continues reading from a position", async () => {
   const bytes = rdbBytes(["fe02", "0001610161", "0001620162", "0001630163"]);
   const reader = new RdbReader(memoryFile(bytes, 7), bytes.length);
   await reader.open();
@@ -102,7 +102,7 @@ test("reading goes on from where it stood", async () => {
   );
 });
 
-test("a record that is longer than what is read at a time is read as a whole", async () => {
+test("reads a record that is longer than the window", async () => {
   const text = "x".repeat(1_000_000);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
@@ -123,30 +123,34 @@ const refusals: readonly (readonly [what: string, bytes: Buffer, text: string])[
     Buffer.from("PK\u0003\u0004 some archive"),
     "it is damaged at byte 0: it is not a Redis file (RDB)",
   ],
-  ["an empty file", Buffer.alloc(0), "it is damaged at byte 0: it ends within what begins at byte 0"],
-  ["a cut file", whole.subarray(0, 12), "it is damaged at byte 12: it ends within what begins at byte 9"],
-  ["a cut checksum", whole.subarray(0, -1), "it is damaged at byte 22: it ends within what begins at byte 15"],
+  ["an empty file", Buffer.alloc(0), "it is damaged at byte 0: it ends within the record that begins at byte 0"],
+  ["a cut file", whole.subarray(0, 12), "it is damaged at byte 12: it ends within the record that begins at byte 9"],
+  [
+    "a cut checksum",
+    whole.subarray(0, -1),
+    "it is damaged at byte 22: it ends within the record that begins at byte 15",
+  ],
   [
     "a changed byte",
     Buffer.concat([whole.subarray(0, 13), Buffer.from("b"), whole.subarray(14)]),
     "it is damaged at byte 15: the checksum does not match its bytes",
   ],
-  ["a record that is none", rdbBytes(["16016101"]), "it is damaged at byte 9: there is no record of type 22"],
-  [
-    "a length that is none",
-    rdbBytes(["00c4"]),
-    "it is damaged at byte 10: there is no string that begins with byte 196",
-  ],
-  ["a length of a byte", rdbBytes(["0182"]), "it is damaged at byte 10: there is no length that begins with byte 130"],
+  ["a record that is none", rdbBytes(["16016101"]), "it is damaged at byte 9: there is no record type 22"],
+  ["a length that is none", rdbBytes(["00c4"]), "it is damaged at byte 10: no string begins with byte 196"],
+  ["a length of a byte", rdbBytes(["0182"]), "it is damaged at byte 10: no length begins with byte 130"],
   [
     "what follows the end",
     Buffer.concat([whole, Buffer.from("*1")]),
     "it is damaged at byte 23: 2 bytes follow its end, as in a file of Redis' command log",
   ],
-  ["a version to come", rdbBytes([], "0013"), "it has version 13 of the format, and 12 is the latest that is read"],
+  [
+    "a version to come",
+    rdbBytes([], "0013"),
+    "it has version 13 of the format, but 12 is the newest supported version",
+  ],
 ];
 
-test("what is wrong with a file is said with its place", async () => {
+test("reports an error in a file with its position", async () => {
   for (const [what, bytes, text] of refusals) {
     await assert.rejects(readAll(bytes), (fault) => {
       assert.ok(fault instanceof RdbDamage || fault instanceof RdbUnsupported, what);
@@ -156,7 +160,7 @@ test("what is wrong with a file is said with its place", async () => {
   }
 });
 
-test("a file without a checksum is read, and says that it has none", async () => {
+test("reads a file without a checksum, and reports that it has none", async () => {
   const bytes = rdbBytes(["0001610161"]);
   bytes.fill(0, bytes.length - 8);
   const reader = new RdbReader(memoryFile(bytes), bytes.length);

@@ -7,13 +7,13 @@
  *     fe number               the database of what follows
  *     fb size, expiring       how many keys it has
  *     f5 code                 a library of functions
- *     f7 …, f4 …              of modules, of slots: passed over
+ *     f7 …, f4 …              of modules, of slots: skipped
  *     [fd u32 | fc u64] [f8 length | f9 u8] type, key, value      with its expiry, its age or frequency
  *
- * (1) What is kept of the file is a window: a record, or 64 KiB. No record is
- *     longer than VALUE_BYTES_MAX, so damage makes no large window.
- * (2) Every step goes forward: damage ends in `RdbDamage`, with the offset in
- *     the file where what is wrong begins.
+ * (1) Memory holds only a window of the file: a record, or 64 KiB. No record is
+ *     longer than VALUE_BYTES_MAX, so damage cannot cause a large window.
+ * (2) Every step goes forward: damage ends in `RdbDamage`, with the file offset of
+ *     the error.
  */
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 import {
@@ -35,7 +35,7 @@ import {
 } from "./rdb-walker.ts";
 import { hashOfZipmap, ZIPMAP } from "./zipmap.ts";
 
-/** The file is none, or is damaged. */
+/** The file is not a Redis file, or is damaged. */
 export class RdbDamage extends Error {
   override name = "RdbDamage";
   readonly offset: number;
@@ -46,7 +46,7 @@ export class RdbDamage extends Error {
   }
 }
 
-/** Something that we do not read, in a file that may be whole. */
+/** An unsupported part of a possibly valid file. */
 export class RdbUnsupported extends Error {
   override name = "RdbUnsupported";
 }
@@ -57,30 +57,30 @@ export type RdbRecord =
       readonly database: number;
       readonly key: Bytes;
       readonly atMs: number | undefined;
-      /** As DUMP would give it. */
+      /** As the payload of DUMP. */
       readonly payload: Buffer;
     }
   | { readonly kind: "module value"; readonly database: number; readonly key: Bytes; readonly module: string }
   | { readonly kind: "library"; readonly code: Bytes };
 
-/** What is read of a file: as much as `read` of Node's `FileHandle`. */
+/** The used part of Node's `FileHandle`. */
 export interface RdbFile {
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
 }
 
-/** Where a reading may go on: behind a record. */
+/** A position where reading may continue: after a record. */
 export interface RdbPosition {
   readonly offset: number;
   readonly database: number;
 }
 
-/** That of Redis 7.4 and 8, and of what RESTORE takes. */
+/** The version of Redis 7.4 and 8, and of payloads for RESTORE. */
 const VERSION_MAX = 12;
 const CHECKSUM_SINCE_VERSION = 5;
 const MAGIC = "REDIS";
 const HEADER_BYTES = 9;
 const WINDOW_BYTES = 65_536;
-/** As long as Redis' longest string, and what belongs to it. */
+/** Redis' longest string, with its key and lengths. */
 const VALUE_BYTES_MAX = 544 * 1024 * 1024;
 
 const MODULE_VALUE = 7;
@@ -96,20 +96,20 @@ const EXPIRY_SECONDS = 0xfd;
 const DATABASE = 0xfe;
 const END = 0xff;
 
-/** What a record was, or that it says nothing to anybody. */
+/** The content of a record; some records have none. */
 type Step = RdbRecord | "passed" | "end";
 
 export class RdbReader {
   readonly #file: RdbFile;
   readonly #size: number;
   readonly #walker = new RdbWalker();
-  /** Where in the file the walker's bytes begin. */
+  /** The file offset of the walker's bytes. */
   #offset = 0;
-  /** Where in the walker's bytes the next record begins. */
+  /** The offset of the next record in the walker's bytes. */
   #next = 0;
   #database = 0;
   #version = 0;
-  /** Undefined when reading began in the middle. */
+  /** Undefined if reading began in the middle. */
   #checksum: Crc64 | undefined;
   #hasChecksum = false;
 
@@ -118,7 +118,7 @@ export class RdbReader {
     this.#size = size;
   }
 
-  /** Whether the end was reached and the file had a checksum, which then was right. */
+  /** Whether the end was reached and the file had a correct checksum. */
   get hasChecksum(): boolean {
     return this.#hasChecksum;
   }
@@ -127,7 +127,7 @@ export class RdbReader {
     return { offset: this.#offset + this.#next, database: this.#database };
   }
 
-  /** Reads the head; from a position on, nothing else that comes before it. Rejects as `next` does. */
+  /** Reads the head, and skips everything before the position. Rejects as `next` does. */
   async open(from?: RdbPosition): Promise<void> {
     this.#checksum = from === undefined ? new Crc64() : undefined;
     await this.#step((walker) => {
@@ -136,7 +136,7 @@ export class RdbReader {
       if (!/^REDIS\d{4}$/.test(head)) throw new WrongBytes(0, "it is not a Redis file (RDB)");
       if (version < 1 || version > VERSION_MAX)
         throw new RdbUnsupported(
-          `it has version ${version} of the format, and ${VERSION_MAX} is the latest that is read`,
+          `it has version ${version} of the format, but ${VERSION_MAX} is the newest supported version`,
         );
       this.#version = version;
     });
@@ -160,7 +160,7 @@ export class RdbReader {
     }
   }
 
-  /** Runs `read` on the bytes at hand, with more of them until it is content, and goes behind what it read. */
+  /** Runs `read` on the current bytes, with more of them until they suffice, and moves past the read bytes. */
   async #step<Result>(read: (walker: RdbWalker) => Result): Promise<Result> {
     const walker = this.#walker;
     for (;;) {
@@ -178,22 +178,24 @@ export class RdbReader {
     }
   }
 
-  /** Gets at least so many bytes more, and about as many as are there, so that a long record is not walked often. */
+  /** Reads at least this many more bytes, and doubles the window, so that a long record is not walked often. */
   async #fill(neededBytes: number): Promise<void> {
     const walker = this.#walker;
     const keptBytes = walker.end - this.#next;
     const start = this.#offset + this.#next;
     const leftBytes = this.#size - (this.#offset + walker.end);
-    if (neededBytes > leftBytes) throw new RdbDamage(this.#size, `it ends within what begins at byte ${start}`);
+    if (neededBytes > leftBytes)
+      throw new RdbDamage(this.#size, `it ends within the record that begins at byte ${start}`);
     // keeps (1)
-    if (keptBytes + neededBytes > VALUE_BYTES_MAX) throw new RdbDamage(start, "nothing is as long as what begins here");
+    if (keptBytes + neededBytes > VALUE_BYTES_MAX)
+      throw new RdbDamage(start, "the record that begins here is too long");
     const byteCount = Math.min(leftBytes, Math.max(neededBytes, keptBytes, WINDOW_BYTES));
     const bytes = Buffer.allocUnsafeSlow(keptBytes + byteCount);
     walker.bytes.copy(bytes, 0, this.#next, walker.end);
     let filled = keptBytes;
     while (filled < bytes.length) {
       const { bytesRead } = await this.#file.read(bytes, filled, bytes.length - filled, start + filled);
-      if (bytesRead === 0) throw new RdbDamage(start + filled, "it became shorter while it was read");
+      if (bytesRead === 0) throw new RdbDamage(start + filled, "it was truncated while being read");
       filled += bytesRead;
     }
     walker.bytes = bytes;
@@ -258,7 +260,7 @@ export class RdbReader {
       skipModuleParts(walker);
       return { kind: "module value", database, key, module };
     }
-    if (!isValueType(type)) throw new WrongBytes(start, `there is no record of type ${type}`);
+    if (!isValueType(type)) throw new WrongBytes(start, `there is no record type ${type}`);
     const key = readString(walker);
     const valueStart = walker.at;
     skipValue(walker, type);
@@ -269,7 +271,7 @@ export class RdbReader {
     return { kind: "key", database, key, atMs, payload: closePayload(writer, VERSION_MAX) };
   }
 
-  /** The checksum, and that nothing follows. */
+  /** Checks the checksum, and that nothing follows. */
   async #readEnd(): Promise<void> {
     const sum = this.#checksum;
     this.#checksum = undefined;
@@ -280,7 +282,7 @@ export class RdbReader {
       });
       const expected = Buffer.alloc(CRC64_BYTES);
       sum?.writeTo(expected, 0);
-      // Zero: whoever wrote it was told to leave the checksum out.
+      // Zero: the writer was configured to omit the checksum.
       this.#hasChecksum = found.readBigUInt64LE(0) !== 0n;
       if (sum !== undefined && this.#hasChecksum && !found.equals(expected))
         throw new RdbDamage(this.position.offset - CRC64_BYTES, "the checksum does not match its bytes");
@@ -291,7 +293,7 @@ export class RdbReader {
   }
 }
 
-/** A key or a code, as bytes of its own. */
+/** A copy of a key or a code. */
 function readString(walker: RdbWalker): Bytes {
   const start = walker.at;
   walker.skipString();

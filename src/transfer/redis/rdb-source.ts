@@ -2,8 +2,8 @@
  * A Redis file as a source, with the file of documents that `larder export
  * store` puts beside it.
  *
- * The file is read twice: first as a whole, so that a damaged file or one with
- * values that nobody here can hold changes nothing, then to store what is in it.
+ * The file is read twice: first completely, so that a damaged file or one with
+ * unsupported values changes nothing, then to store its content.
  */
 import { existsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -24,11 +24,11 @@ import { RdbDamage, type RdbPosition, RdbReader, RdbUnsupported } from "./rdb-re
 
 export interface RdbSourceOptions {
   readonly path: string;
-  /** Whose keys are read; undefined: the only one that has keys. */
+  /** The database to read; undefined: the only one with keys. */
   readonly database: number | undefined;
 }
 
-/** In the file itself, or so many lines into the documents. */
+/** A position in the file, or a line number in the documents. */
 type Position = RdbPosition | { readonly documents: number };
 
 export class RdbSource implements StoreSource {
@@ -66,11 +66,11 @@ export class RdbSource implements StoreSource {
     });
     const database = this.#choose(keyCounts);
     const others = [...keyCounts].filter(([number]) => number !== database);
-    const remarks = others.map(([number, count]) => `${count} keys of its database ${number} are left out`);
-    if (!reader.hasChecksum) remarks.push("it has no checksum: damage may not have been found");
+    const remarks = others.map(([number, count]) => `${count} keys of its database ${number} are not imported`);
+    if (!reader.hasChecksum) remarks.push("it has no checksum: damage may be undetected");
     let documentCount = 0;
     if (this.#hasDocuments) for await (const _ of readDocuments(this.#documents)) documentCount += 1;
-    if (documentCount > 0) remarks.push(`${documentCount} keys more come from ${documentsPath(this.name)}`);
+    if (documentCount > 0) remarks.push(`${documentCount} more keys come from ${documentsPath(this.name)}`);
     return { keyCount: (keyCounts.get(database) ?? 0) + documentCount, remarks };
   }
 
@@ -79,7 +79,7 @@ export class RdbSource implements StoreSource {
   }
 
   async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
-    // What we have written ourselves, and kept beside what the source is.
+    // larder wrote this text itself, beside the identity of the source.
     const position = from === undefined ? undefined : (JSON.parse(from) as Position);
     if (position === undefined || "offset" in position) yield* this.#keys(position);
     if (this.#hasDocuments)
@@ -145,11 +145,11 @@ export class RdbSource implements StoreSource {
     if (this.#database !== undefined && database !== this.#database) return;
     throw sourceRefusal(
       this.name,
-      `the key ${JSON.stringify(key)} holds a value of the module ${module}, whose form in files is its own: import from the running server instead, where documents are read with JSON.GET`,
+      `the key ${JSON.stringify(key)} holds a value of the module ${module}, whose file format is specific to it: import from the running server instead, where documents are read with JSON.GET`,
     );
   }
 
-  /** Says what is wrong with the file in a sentence. */
+  /** Describes the error in the file as a refusal. */
   async #reading<Result>(read: () => Promise<Result>): Promise<Result> {
     try {
       return await read();
@@ -181,7 +181,7 @@ export async function openRdbSource(options: RdbSourceOptions): Promise<RdbSourc
   const { size, mtimeMs } = await file.stat().then((stats) => (stats.isFile() ? stats : { size: -1, mtimeMs: 0 }));
   if (size < 0) {
     await file.close();
-    throw sourceRefusal(path, "it is not a regular file, and it must be read twice");
+    throw sourceRefusal(path, "it is not a regular file, but must be read twice");
   }
   return new RdbSource(options, { file, size, modifiedMs: mtimeMs });
 }

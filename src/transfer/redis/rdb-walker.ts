@@ -1,14 +1,14 @@
 /**
- * Goes over what a Redis file (RDB) holds without taking it apart: where a
- * length, a string, a value ends. Lengths and strings are drawn in
- * `store/structures/rdb/payload-reader.ts`, values in `payload.ts` and
- * `stream-payload.ts` there; what their bytes mean is read by RESTORE.
+ * Walks over the content of a Redis file (RDB) without decoding it, to find the
+ * end of a length, a string or a value. `store/structures/rdb/payload-reader.ts`
+ * draws lengths and strings, `payload.ts` and `stream-payload.ts` there draw
+ * values; RESTORE decodes their bytes.
  *
- * The bytes at hand are a part of the file. Where they do not reach, `MoreNeeded`
- * is thrown, and whoever has read more begins again at the same record.
+ * The current bytes are a part of the file. If they do not suffice, `MoreNeeded`
+ * is thrown, and the caller reads more and begins again at the same record.
  */
 
-/** The bytes at hand end before the record does. */
+/** The current bytes end before the record. */
 export class MoreNeeded extends Error {
   readonly byteCount: number;
 
@@ -18,9 +18,9 @@ export class MoreNeeded extends Error {
   }
 }
 
-/** What cannot stand in such a file. */
+/** Bytes that are invalid in such a file. */
 export class WrongBytes extends Error {
-  /** In the bytes at hand. */
+  /** In the current bytes. */
   readonly at: number;
 
   constructor(at: number, reason: string) {
@@ -31,11 +31,11 @@ export class WrongBytes extends Error {
 
 export class RdbWalker {
   bytes: Buffer = Buffer.alloc(0);
-  /** Where the next byte is read. */
+  /** The offset of the next byte. */
   at = 0;
   end = 0;
 
-  /** Goes behind so many bytes and returns where they begin. */
+  /** Skips this many bytes and returns where they begin. */
   skip(byteCount: number): number {
     const start = this.at;
     if (byteCount > this.end - start) throw new MoreNeeded(byteCount - (this.end - start));
@@ -54,7 +54,7 @@ export class RdbWalker {
     if (first < 0x40) return first;
     if (first < 0x80) return ((first & 0x3f) << 8) | this.byte();
     if (first === 0x80) return this.bytes.readUInt32BE(this.skip(4));
-    if (first !== 0x81) throw new WrongBytes(start, `there is no length that begins with byte ${first}`);
+    if (first !== 0x81) throw new WrongBytes(start, `no length begins with byte ${first}`);
     const length = this.bytes.readBigUInt64BE(this.skip(8));
     if (length > Number.MAX_SAFE_INTEGER) throw new WrongBytes(start, `nothing has a length of ${length}`);
     return Number(length);
@@ -80,7 +80,7 @@ export class RdbWalker {
       const compressedBytes = this.length();
       this.length();
       this.skip(compressedBytes);
-    } else throw new WrongBytes(start, `there is no string that begins with byte ${first}`);
+    } else throw new WrongBytes(start, `no string begins with byte ${first}`);
   }
 
   skipStrings(count: number): void {
@@ -88,7 +88,7 @@ export class RdbWalker {
   }
 }
 
-/** Types of values, by their byte: what stands behind it. */
+/** The content of each type of value, by its byte. */
 const valueForms: ReadonlyMap<number, (walker: RdbWalker) => void> = new Map([
   [0, (walker) => walker.skipString()],
   [1, (walker) => walker.skipStrings(walker.length())],
@@ -117,7 +117,7 @@ export function isValueType(type: number): boolean {
   return valueForms.has(type);
 }
 
-/** Goes behind the value of that type. */
+/** Skips a value of that type. */
 export function skipValue(walker: RdbWalker, type: number): void {
   const skip = valueForms.get(type);
   if (skip === undefined) throw new WrongBytes(walker.at, `there is no type of value ${type}`);
@@ -197,7 +197,7 @@ const moduleParts: ReadonlyMap<bigint, (walker: RdbWalker) => void> = new Map([
   [5n, (walker) => walker.skipString()],
 ] satisfies [bigint, (walker: RdbWalker) => void][]);
 
-/** Goes behind the parts of a module's value. */
+/** Skips the parts of a module's value. */
 export function skipModuleParts(walker: RdbWalker): void {
   for (;;) {
     const start = walker.at;

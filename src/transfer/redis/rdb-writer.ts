@@ -1,17 +1,16 @@
 /**
- * Writes a file of Redis (RDB) of version 10, which redis-server 7.0 loads; the
- * form is drawn in `rdb-reader.ts`. What is written is kept in memory up to
- * CHUNK_BYTES only.
+ * Writes a Redis file (RDB) of version 10, which redis-server 7.0 loads;
+ * `rdb-reader.ts` draws the format. Memory holds at most CHUNK_BYTES of it.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { CRC64_BYTES, Crc64, openPayload, PayloadWriter } from "../../store/structures/rdb/mod.ts";
 
 export interface RdbFacts {
-  /** The version of Redis whose file it looks like, such as `7.0.15`. */
+  /** The version of Redis that the file names, such as `7.0.15`. */
   readonly redisVersion: string;
-  /** When it is written. */
+  /** The time of writing. */
   readonly nowMs: number;
-  /** About how many keys there will be, and how many of them expire: the server makes room for them. */
+  /** About how many keys will follow, and how many of them expire: the server allocates for them. */
   readonly keyCount: number;
   readonly expiringCount: number;
 }
@@ -35,7 +34,7 @@ export class RdbWriter {
     this.#write = write;
   }
 
-  /** The head: `libraries` is what FUNCTION DUMP gives. */
+  /** The head: `libraries` is the payload of FUNCTION DUMP. */
   async begin({ redisVersion, nowMs, keyCount, expiringCount }: RdbFacts, libraries: Buffer): Promise<void> {
     await this.#add(Buffer.from(`REDIS${VERSION}`, "latin1"));
     const writer = new PayloadWriter();
@@ -53,7 +52,7 @@ export class RdbWriter {
     await this.#add(writer.take(0));
   }
 
-  /** A key with what DUMP gives of it. */
+  /** A key with its payload of DUMP. */
   async key(key: Bytes, { atMs, payload }: { atMs: number | undefined; payload: Buffer }): Promise<void> {
     const content = openPayload(payload);
     const writer = new PayloadWriter();

@@ -1,4 +1,4 @@
-/** Replies as they come in pieces, and what is no reply. */
+/** Replies in pieces, and invalid replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { printCommands, printedBytes, ReplyError, ReplyReader, type RespReply, WrongReply } from "./replies.ts";
@@ -15,7 +15,7 @@ const rows: readonly (readonly [text: string, reply: RespReply])[] = [
   ["*0\r\n", []],
 ];
 
-test("replies are read however they are cut", () => {
+test("reads replies in pieces of any size", () => {
   const text = rows.map(([each]) => each).join("");
   for (const pieceLength of [1, 2, 3, 7, text.length]) {
     const reader = new ReplyReader();
@@ -32,7 +32,7 @@ test("replies are read however they are cut", () => {
   }
 });
 
-test("what is no RESP is refused, and so is what would take too much", () => {
+test("rejects replies that are not RESP or that would take too much memory", () => {
   const wrong = ["HTTP/1.1 400 Bad\r\n", "$x\r\n", "$536870913\r\n", "*16777217\r\n", ":1.5\r\n", "*1\r\n".repeat(40)];
   for (const text of wrong) {
     const reader = new ReplyReader();
@@ -44,7 +44,7 @@ test("what is no RESP is refused, and so is what would take too much", () => {
   assert.throws(() => endless.next(), WrongReply);
 });
 
-test("commands are printed as they are sent, in the bytes that they take", () => {
+test("prints commands in their wire form, with the computed length", () => {
   const words = ["SET", "k", "\xff".repeat(10)];
   const printed = printCommands([words, ["PING"]]);
   assert.equal(

@@ -1,8 +1,8 @@
 /**
- * RESP 2 from the side of a client: commands are printed, replies are read, in
- * whatever pieces they come.
+ * RESP 2 for a client: prints commands, and reads replies that arrive in pieces of
+ * any size.
  *
- * (1) What a reply may announce is bounded, and memory follows what has come.
+ * (1) Announced lengths are bounded, and memory follows the received bytes.
  */
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 
@@ -17,7 +17,7 @@ export class ReplyError {
 
 export type RespReply = Bytes | number | null | ReplyError | readonly RespReply[];
 
-/** Whoever is there does not speak RESP. */
+/** The other end does not speak RESP. */
 export class WrongReply extends Error {
   override name = "WrongReply";
 }
@@ -35,7 +35,7 @@ export class ReplyReader {
   #at = 0;
   #end = 0;
 
-  /** Takes bytes, which must not change afterwards. */
+  /** Adds received bytes, which must not change afterwards. */
   feed(chunk: Buffer): void {
     const leftBytes = this.#end - this.#at;
     if (leftBytes === 0) {
@@ -45,7 +45,7 @@ export class ReplyReader {
       return;
     }
     if (this.#end + chunk.length > this.#bytes.length) {
-      // Twice what is needed, so that a long reply in small pieces is not copied for each of them.
+      // Twice the needed size, so that a long reply in small pieces is not copied for each piece.
       const grown = Buffer.allocUnsafeSlow(2 * (leftBytes + chunk.length));
       this.#bytes.copy(grown, 0, this.#at, this.#end);
       this.#bytes = grown;
@@ -56,7 +56,7 @@ export class ReplyReader {
     this.#end += chunk.length;
   }
 
-  /** The next reply, or undefined when it is not all there. Throws `WrongReply`. */
+  /** The next reply, or undefined if it is incomplete. Throws `WrongReply`. */
   next(): RespReply | undefined {
     const start = this.#at;
     const reply = this.#read(0);
@@ -103,7 +103,7 @@ export class ReplyReader {
     return bytesFrom(this.#bytes, start, start + length);
   }
 
-  /** What stands behind the kind, up to the end of the line. */
+  /** The rest of the line after the kind. */
   #line(): Bytes | undefined {
     const start = this.#at;
     const lineEnd = this.#bytes.indexOf(CARRIAGE_RETURN, start);
@@ -139,7 +139,7 @@ export function printCommands(commands: readonly (readonly Bytes[])[]): Buffer {
   return body;
 }
 
-/** How many bytes a command takes. */
+/** The length of a command in bytes. */
 export function printedBytes(words: readonly Bytes[]): number {
   let byteCount = lineBytes(words.length);
   for (const word of words) byteCount += lineBytes(word.length) + word.length + 2;

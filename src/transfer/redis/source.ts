@@ -1,7 +1,7 @@
 /**
- * A Redis server that runs, as a source: its keys by SCAN, their values by DUMP.
- * What changes meanwhile is read as it is when it is read; a key that comes
- * while SCAN goes may be missed.
+ * A running Redis server as a source: its keys by SCAN, their values by DUMP. A
+ * key that changes meanwhile has its value at the time of reading; a key that is
+ * created during SCAN may be missed.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -20,9 +20,9 @@ import {
 import { openRedis, printRedisAddress, type RedisAddress, type RedisConnection } from "./connection.ts";
 import { ReplyError, type RespReply } from "./replies.ts";
 
-/** The type of a value in a dump: that of a module. */
+/** The type byte of a module's value in a dump. */
 const MODULE_VALUE = 7;
-/** Values that are asked for at once; a batch of large ones is cut where it has become long. */
+/** Values per request; a batch of large values is cut when it is long enough. */
 const DUMPS_PER_CALL = 50;
 
 export class RedisSource implements StoreSource {
@@ -30,8 +30,8 @@ export class RedisSource implements StoreSource {
   readonly #address: RedisAddress;
   readonly #clock: Clock;
   #connection: RedisConnection | undefined;
-  /** Since Redis 7 a key tells when it expires; before, only in how long. */
-  #tellsMoments = true;
+  /** Redis 7 and later return the expiry time of a key; earlier versions only its TTL. */
+  #hasPexpiretime = true;
 
   constructor(address: RedisAddress, clock: Clock) {
     this.name = printRedisAddress(address);
@@ -45,10 +45,10 @@ export class RedisSource implements StoreSource {
 
   async open(): Promise<{ keyCount: number | undefined; remarks: readonly string[] }> {
     this.#connection = await openRedis(this.#address, this.#clock);
-    // Whoever may not read is told so before anything else.
+    // Missing read rights are reported first.
     await this.#redis.call(["SCAN", "0", "COUNT", "1"]);
     const [size, moment] = await this.#redis.send([["DBSIZE"], ["PEXPIRETIME", ""]]);
-    this.#tellsMoments = !(moment instanceof ReplyError);
+    this.#hasPexpiretime = !(moment instanceof ReplyError);
     return { keyCount: typeof size === "number" ? size : undefined, remarks: [] };
   }
 
@@ -78,7 +78,7 @@ export class RedisSource implements StoreSource {
           bytes += entry.value.kind === "dump" ? entry.value.payload.length : 0;
         }
         if (bytes < BATCH_BYTES) continue;
-        // Of a page that is cut, all comes again after an interruption.
+        // After an interruption, a cut page is read again completely.
         yield { entries: batch, position: cursor };
         batch = [];
         bytes = 0;
@@ -92,9 +92,9 @@ export class RedisSource implements StoreSource {
     this.#connection?.close();
   }
 
-  /** The keys that are still there, with their values. */
+  /** The keys that still exist, with their values. */
   async #read(keys: readonly Bytes[]): Promise<readonly SourceEntry[]> {
-    const expiry = this.#tellsMoments ? "PEXPIRETIME" : "PTTL";
+    const expiry = this.#hasPexpiretime ? "PEXPIRETIME" : "PTTL";
     const replies = await this.#redis.send(
       keys.flatMap((key) => [
         [expiry, key],
@@ -110,12 +110,12 @@ export class RedisSource implements StoreSource {
       const value = await this.#valueOf(key, dump);
       if (value === undefined) continue;
       const expires = typeof time === "number" && time >= 0;
-      entries.push({ key, atMs: expires ? time + (this.#tellsMoments ? 0 : nowMs) : undefined, value });
+      entries.push({ key, atMs: expires ? time + (this.#hasPexpiretime ? 0 : nowMs) : undefined, value });
     }
     return entries;
   }
 
-  /** Undefined: it is gone by now. */
+  /** Undefined: the key no longer exists. */
   async #valueOf(key: Bytes, dump: RespReply): Promise<SourceValue | undefined> {
     if (typeof dump === "string" && dump.charCodeAt(0) !== MODULE_VALUE)
       return { kind: "dump", payload: Buffer.from(dump, "latin1") };

@@ -1,5 +1,5 @@
 /**
- * The flat form in which Redis up to 2.4 kept small hashes (`zipmap.c`), turned
+ * Converts the flat form in which Redis up to 2.4 stored small hashes (`zipmap.c`)
  * into the plain form of hashes in dumps.
  *
  *     zipmap   | count u8 | length, name, length, unused u8, value, unused bytes | … | ff |
@@ -19,7 +19,7 @@ export function hashOfZipmap(blob: Buffer, writer: PayloadWriter): void {
   const take = (byteCount: number): number => {
     const start = at;
     at += byteCount;
-    // Behind everything stands at least the end.
+    // At least the end byte follows.
     if (at >= blob.length) throw badDataFormat;
     return start;
   };

@@ -1,6 +1,6 @@
 /**
- * Commands for a database of ours, over its HTTP interface: batches go as RESP
- * and come back as RESP, so that keys and values may be any bytes.
+ * Commands for a database of larder over its HTTP interface: batches and replies
+ * are RESP, so that keys and values may be any bytes.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { StartRefusal } from "../../program/refusal.ts";
@@ -20,7 +20,7 @@ export class StoreCalls {
     return this.#client.base;
   }
 
-  /** The reply to each command, in order. Rejects with a `StartRefusal` when the batch as a whole is refused. */
+  /** The reply to each command, in order. Rejects with a `StartRefusal` if the whole batch is refused. */
   async pipeline(commands: readonly (readonly Bytes[])[]): Promise<readonly RespReply[]> {
     if (commands.length === 0) return [];
     const body = printCommands(commands);

@@ -1,12 +1,12 @@
 /**
- * `larder export store <file.rdb>`: a database of ours as a file that a plain
- * redis-server 7.0 loads. What such a server cannot hold (JSON documents, fields
- * that expire) goes into a second file (`documents-file.ts`).
+ * `larder export store <file.rdb>`: a database as a file that a plain
+ * redis-server 7.0 loads. Values that such a server cannot hold (JSON documents,
+ * hashes whose fields expire) go to a second file (`documents-file.ts`).
  *
- * (1) SCAN passes each key once: it goes once over the space of hashes, and a
- *     key's hash does not change. A key twice would make the file useless.
- * (2) Both files are written beside their places and renamed when they are
- *     whole and on the disk, so there is never half of one under its name.
+ * (1) SCAN returns each key once: it passes the space of hashes once, and a key's
+ *     hash does not change. A repeated key would make the file useless.
+ * (2) Both files are written under temporary names and renamed when they are
+ *     complete and on disk, so a file never has its name before it is complete.
  */
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -109,7 +109,7 @@ async function writeEntries({ main, documents, calls, progress }: Writing): Prom
   return { keyCount, documentCount };
 }
 
-/** The keys of each page of SCAN that are still there, with their values. */
+/** The keys of each page of SCAN that still exist, with their values. */
 async function* pages(calls: StoreCalls): AsyncIterable<readonly SourceEntry[]> {
   let cursor = "0";
   do {
@@ -125,7 +125,7 @@ async function* pages(calls: StoreCalls): AsyncIterable<readonly SourceEntry[]> 
 }
 
 async function readKeys(calls: StoreCalls, keys: readonly Bytes[]): Promise<readonly SourceEntry[]> {
-  // Each pair is read in one go: what a key holds, and when it expires.
+  // Value and expiry of a key are read together.
   const replies = await calls.pipeline(
     keys.flatMap((key) => [
       ["PEXPIRETIME", key],
@@ -141,7 +141,7 @@ async function readKeys(calls: StoreCalls, keys: readonly Bytes[]): Promise<read
       entries.push({ key, atMs, value: { kind: "dump", payload: Buffer.from(dump, "latin1") } });
     } else if (dump instanceof ReplyError) {
       const [text] = await calls.pipeline([["JSON.GET", key]]);
-      // What is no document is too large to be dumped.
+      // A value that is not a document is too large to be dumped.
       if (text instanceof ReplyError) throw new StartRefusal(`${JSON.stringify(key)}: ${dump.text}`);
       if (typeof text === "string") entries.push({ key, atMs, value: { kind: "document", text } });
     }
@@ -149,7 +149,7 @@ async function readKeys(calls: StoreCalls, keys: readonly Bytes[]): Promise<read
   return entries;
 }
 
-/** A file that is being written, under another name until it is whole. */
+/** A file that is being written, under another name until it is complete. */
 class Draft {
   readonly #path: string;
   readonly #file: FileHandle;
@@ -175,7 +175,7 @@ class Draft {
     await rename(`${this.#path}${DRAFT_SUFFIX}`, this.#path);
   }
 
-  /** An older file of the name says what is not there any more. */
+  /** An older file of the name has entries that no longer exist. */
   async replaceByNothing(): Promise<void> {
     await this.drop();
     await rm(this.#path, { force: true });

@@ -1,10 +1,10 @@
 /**
- * `larder import <source>`: the keys and functions of another store into a
- * database of ours. The words say what the source is:
+ * `larder import <source>`: copies the keys and functions of another store into a
+ * database. The operand selects the kind of source:
  *
- *     redis://… rediss://…     a Redis server that runs
+ *     redis://… rediss://…     a running Redis server
  *     http://… https://…       a hosted store, over its HTTP interface
- *     anything else            a file of Redis (RDB)
+ *     anything else            a Redis file (RDB)
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -25,17 +25,17 @@ import { type Outcome, StoreSink } from "./sink.ts";
 import type { StoreSource } from "./source.ts";
 import { StoreStateFile } from "./state.ts";
 
-/** So many keys are named that are refused or different. */
-const TROUBLES_TOLD_MAX = 20;
-const KEY_TOLD_LENGTH_MAX = 80;
+/** How many refused or different keys are named. */
+const TROUBLES_SHOWN_MAX = 20;
+const KEY_SHOWN_LENGTH_MAX = 80;
 
-/** Where the environment or the configuration gives every token, no file of them is made. */
+/** If the environment or the configuration sets every token, the file of tokens is not created. */
 function newDirectoryLine(directory: string): string {
   const tokens = existsSync(join(directory, TOKENS_FILE)) ? "; its tokens are in tokens.json there" : "";
   return `${directory} is a new data directory${tokens}`;
 }
 
-/** Resolves with 1 when it is done and some keys are not as they should be. Rejects with a `StartRefusal`. */
+/** Resolves with 1 if it is done and some keys are refused or differ. Rejects with a `StartRefusal`. */
 export async function importStore(call: CommandCall): Promise<0 | 1> {
   const source = await sourceOf(call, systemClock);
   try {
@@ -91,7 +91,7 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
     replaces: options.has("replace"),
     requestBytesMax: target.requestBytesMax,
     onTrouble(key, reason) {
-      if (troubles.length < TROUBLES_TOLD_MAX) troubles.push(`${toldKey(key)}: ${reason}`);
+      if (troubles.length < TROUBLES_SHOWN_MAX) troubles.push(`${printKey(key)}: ${reason}`);
     },
   });
   const state = new StoreStateFile(target.directory, systemClock);
@@ -123,21 +123,21 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   for (const line of reportLines(sink.counts, { database, size: Number(size) })) print(line);
   if (libraries.codes.length > 0)
     print(
-      `libraries of functions: ${functions.stored} stored, ${functions.kept} there before, ${functions.refused} refused`,
+      `libraries of functions: ${functions.stored} stored, ${functions.kept} already existed, ${functions.refused} refused`,
     );
   for (const trouble of troubles) print(`problem: ${trouble}`);
   const isRight = functions.refused + (sink.counts.get("refused") ?? 0) + (sink.counts.get("different") ?? 0) === 0;
   return isRight ? 0 : 1;
 }
 
-/** One line for each outcome that there was. */
+/** One line for each outcome with keys. */
 const meanings: Readonly<Record<Outcome, string>> = {
   stored: "stored, and compared with what was read: type, content and expiry agree",
   same: "already existed with the same content",
   kept: "already existed with other content and were left unchanged (--replace overwrites them)",
   expired: "had expired",
   refused: "could not be stored",
-  different: "were stored but read back differently: another client changed them, or larder has a fault",
+  different: "were stored but read back differently: another client changed them, or larder has a bug",
 };
 
 function reportLines(
@@ -153,8 +153,8 @@ function sumOf(counts: ReadonlyMap<Outcome, number>): number {
   return counts.values().reduce((sum, count) => sum + count, 0);
 }
 
-/** A key as people can read it, with nothing in it that a terminal would obey. */
-function toldKey(key: string): string {
-  const shown = key.length > KEY_TOLD_LENGTH_MAX ? `${key.slice(0, KEY_TOLD_LENGTH_MAX)}…` : key;
+/** A key in readable form, without control characters for a terminal. */
+function printKey(key: string): string {
+  const shown = key.length > KEY_SHOWN_LENGTH_MAX ? `${key.slice(0, KEY_SHOWN_LENGTH_MAX)}…` : key;
   return JSON.stringify(shown).replace(/[\u007f-\u00ff]/g, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
 }

@@ -6,7 +6,7 @@ const database: CommandOption = {
   name: "database",
   flag: "--database",
   argument: "<name>",
-  meaning: "which of our databases; the first without it",
+  meaning: "the database of this larder; by default the first",
 };
 
 export const storeTransferRows: readonly CommandRow[] = [
@@ -18,14 +18,14 @@ export const storeTransferRows: readonly CommandRow[] = [
       {
         name: "replace",
         flag: "--replace",
-        meaning: "overwrites keys that exist; otherwise they are kept and counted",
+        meaning: "overwrites existing keys; otherwise they are left unchanged and counted",
       },
-      { name: "resume", flag: "--resume", meaning: "goes on where the same import was interrupted" },
+      { name: "resume", flag: "--resume", meaning: "continues the same import after an interruption" },
       {
         name: "source database",
         flag: "--source-database",
         argument: "<number>",
-        meaning: "which database of a file is read, if several have keys",
+        meaning: "the database of a file to read, if several have keys",
       },
       {
         name: SOURCE_TOKEN,
@@ -44,9 +44,9 @@ export const storeTransferRows: readonly CommandRow[] = [
   {
     words: "export store",
     operands: ["<file.rdb>"],
-    options: [database, { name: "replace", flag: "--replace", meaning: "replaces a file that is there" }],
+    options: [database, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
     meaning:
-      "writes a database into a file that redis-server 7.0 loads, and what such a server cannot hold into a second file beside it",
+      "writes a database to a file that redis-server 7.0 loads, and values that such a server cannot hold to a second file beside it",
     defaults: "serve",
     async run(call) {
       const { exportStore } = await import("./export.ts");

@@ -1,4 +1,4 @@
-/** What came of each key, on a store that is made up: what it does wrong is found. */
+/** The outcome of each key, with a fake store: its mistakes are found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -62,7 +62,7 @@ function counted({ sink }: Made): Record<string, number> {
   return Object.fromEntries([...sink.counts].filter(([, count]) => count > 0));
 }
 
-test("each key is counted by what came of it", async () => {
+test("counts each key by its outcome", async () => {
   const made = sinkOn((name, key) => {
     if (name === "RESTORE" && key === "bad") return new ReplyError("ERR Bad data format");
     if (name === "RESTORE" && (key === "there" || key === "other")) return new ReplyError("BUSYKEY Target key name");
@@ -99,21 +99,21 @@ test("each key is counted by what came of it", async () => {
   ]);
 });
 
-test("what would fail for every key ends the import", async () => {
+test("an error that would fail every key ends the import", async () => {
   for (const text of ["OOM command not allowed", "NOPERM this user", "ERR max daily request limit exceeded"]) {
     const { sink } = sinkOn((name) => (name === "RESTORE" ? new ReplyError(text) : undefined));
     await assert.rejects(sink.store([entry("k")]), new StartRefusal(`http://store: ${text}`));
   }
 });
 
-test("a key that was written before another one ended the import is known", async () => {
+test("knows a key that was written before another key ended the import", async () => {
   const { sink } = sinkOn((name, key) => (name === "RESTORE" && key === "b" ? new ReplyError("OOM") : undefined));
   assert.equal(sink.hasWritten, false);
   await assert.rejects(sink.store([entry("a"), entry("b")]), new StartRefusal("http://store: OOM"));
   assert.equal(sink.hasWritten, true);
 });
 
-test("requests are as large as the server takes, and a key that does not fit into one is refused", async () => {
+test("requests are as large as the server accepts, and a key that fits into none is refused", async () => {
   const long = dump({ kind: "string", bytes: "x".repeat(5_000) });
   const made = sinkOn((name, key) => (name === "DUMP" && key !== "s" ? long.latin1Slice() : undefined));
 
@@ -134,5 +134,8 @@ test("requests are as large as the server takes, and a key that does not fit int
     ],
   );
   assert.deepEqual(counted(made), { stored: 3, refused: 1 });
-  assert.match(made.troubles[0] ?? "", /^b: it takes 200\d\d bytes, and a request of this larder may have 10000: /);
+  assert.match(
+    made.troubles[0] ?? "",
+    /^b: it takes 200\d\d bytes, but a request to this larder may have at most 10000: /,
+  );
 });

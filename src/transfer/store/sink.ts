@@ -1,14 +1,14 @@
 /**
- * Puts the keys of a source into a database of ours, batch by batch, and looks
- * at once whether what is there now is what was read.
+ * Stores the keys of a source in a database, batch by batch, and compares the
+ * stored values with the source at once.
  *
- *     RESTORE, or JSON.SET for documents    in requests as large as the server takes
+ *     RESTORE, or JSON.SET for documents    in requests as large as the server accepts
  *     DUMP and PEXPIRETIME, or JSON.GET     of every key of the batch; contents are compared, not encodings
  *
- * (1) A key that exists is left alone unless everything is to be replaced. It
- *     counts as the same when its content is, so an import may be repeated.
- * (2) Every entry is counted once, by what came of it.
- * (3) What would fail for every key (no memory, no rights) ends the import.
+ * (1) An existing key is left unchanged unless everything is to be replaced. It
+ *     counts as the same if its content is, so an import may be repeated.
+ * (2) Every entry is counted once, by its outcome.
+ * (3) An error that would fail every key (no memory, no rights) ends the import.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -21,24 +21,24 @@ import { haveSameContent } from "./value-content.ts";
 
 export const outcomes = ["stored", "same", "kept", "expired", "refused", "different"] as const;
 
-/** What came of a key; for people in `import.ts`. */
+/** The outcome of a key; `import.ts` has the texts for people. */
 export type Outcome = (typeof outcomes)[number];
 
 export interface StoreSinkOptions {
   readonly calls: StoreCalls;
   readonly clock: Clock;
-  /** Whether keys that exist are overwritten. */
+  /** Whether existing keys are overwritten. */
   readonly replaces: boolean;
   /** Of a request. */
   readonly requestBytesMax: number;
-  /** Called for what was refused or turned out different, with the reason. */
+  /** Called for refused and different keys, with the reason. */
   readonly onTrouble: (key: Bytes, reason: string) => void;
 }
 
-/** An error that begins otherwise is not about one value: no memory, no rights, no disk. */
+/** Errors with another beginning are not about one value: no memory, no rights, no disk. */
 const VALUE_ERROR = /^ERR (?!max )/;
 const EXISTS = "BUSYKEY";
-/** Around the commands of a request, and for what others count differently. */
+/** Room for the frame of a request, and for differences in counting. */
 const REQUEST_ROOM_BYTES = 1_024;
 
 export class StoreSink {
@@ -51,22 +51,22 @@ export class StoreSink {
     this.#options = options;
   }
 
-  /** True once a key was written, in a request that failed for other keys too. */
+  /** True once a key was written, even in a request that failed for other keys. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
 
-  /** How many entries came to what. */
+  /** The number of entries by outcome. */
   get counts(): ReadonlyMap<Outcome, number> {
     return this.#counts;
   }
 
-  /** Counts what an earlier run of the same import did. */
+  /** Adds the counts of an earlier run of the same import. */
   countBefore(counts: ReadonlyMap<Outcome, number>): void {
     for (const [outcome, count] of counts) this.#counts.set(outcome, count);
   }
 
-  /** Resolves when all entries are stored and looked at. Rejects with a `StartRefusal` (3). */
+  /** Resolves when all entries are stored and compared. Rejects with a `StartRefusal` (3). */
   async store(entries: readonly SourceEntry[]): Promise<void> {
     const { clock } = this.#options;
     const left: SourceEntry[] = [];
@@ -79,7 +79,7 @@ export class StoreSink {
     await this.#storeDocuments(left.flatMap((entry) => documentOf(entry)));
   }
 
-  /** Libraries of functions, each by itself; resolves with how many are new, were there, or are refused. */
+  /** Stores libraries of functions one by one; resolves with how many are new, existed, or are refused. */
   async storeLibraries(codes: readonly Bytes[]): Promise<{ stored: number; kept: number; refused: number }> {
     const { calls, replaces, onTrouble } = this.#options;
     const counts = { stored: 0, kept: 0, refused: 0 };
@@ -172,7 +172,7 @@ export class StoreSink {
     }
   }
 
-  /** What a reply to RESTORE or JSON.SET says of an entry. */
+  /** Handles the reply to RESTORE or JSON.SET of an entry. */
   #note<Entry extends DumpEntry | DocumentEntry>(written: Written<Entry>[], entry: Entry, reply: RespReply): void {
     if (!(reply instanceof ReplyError)) {
       this.#hasWritten = true;
@@ -185,7 +185,7 @@ export class StoreSink {
   /** keeps (2) */
   #compared(entry: DumpEntry | DocumentEntry, found: Found): void {
     const { isNew, isSame, isThere, atMs, nowMs } = found;
-    // What the time has taken since is as it should be.
+    // A key that has expired since is correct.
     const isOver = entry.atMs !== undefined && entry.atMs <= nowMs;
     if (!isNew) this.#count(isSame ? "same" : "kept");
     else if (!isThere && isOver) this.#count("expired");
@@ -195,7 +195,7 @@ export class StoreSink {
     else this.#count("stored");
   }
 
-  /** Cuts commands into requests that are not too large; a command that alone is too large is refused. */
+  /** Splits commands into requests that are not too large; refuses a command that is too large alone. */
   #requests(entries: readonly DumpEntry[], commands: readonly (readonly Bytes[])[]): readonly Range[] {
     const ranges: Range[] = [];
     let from = 0;
@@ -219,7 +219,7 @@ export class StoreSink {
     const byteCount = commands.reduce((sum, words) => sum + printedBytes(words), 0);
     if (byteCount <= this.#requestBytesMax) return true;
     const { requestBytesMax } = this.#options;
-    const reason = `it takes ${byteCount} bytes, and a request of this larder may have ${requestBytesMax}: give it, and this command, a larger --max-request-size, or stop it for the import`;
+    const reason = `it takes ${byteCount} bytes, but a request to this larder may have at most ${requestBytesMax}: set a larger --max-request-size for it and for this command, or stop it during the import`;
     this.#trouble("refused", entry.key, reason);
     return false;
   }
@@ -252,7 +252,7 @@ interface DocumentEntry {
 
 interface Written<Entry> {
   readonly entry: Entry;
-  /** False: the key was there before, and was left alone. */
+  /** False: the key existed and was left unchanged. */
   readonly isNew: boolean;
 }
 
@@ -277,7 +277,7 @@ function documentOf({ key, atMs, value }: SourceEntry): readonly DocumentEntry[]
   return value.kind === "document" ? [{ key, atMs, text: value.text }] : [];
 }
 
-/** A dump that we cannot read is not the same as anything. */
+/** An unreadable dump equals nothing. */
 function haveSame(first: Buffer, second: Buffer, nowMs: number): boolean {
   try {
     return haveSameContent(first, second, nowMs);
@@ -287,7 +287,7 @@ function haveSame(first: Buffer, second: Buffer, nowMs: number): boolean {
   }
 }
 
-/** Documents are compared by what JSON says they are; spaces and escapes are nothing. */
+/** Documents are compared as JSON values; spaces and escapes do not matter. */
 function plainText(text: Bytes): string {
   const decoded = Buffer.from(text, "latin1").utf8Slice();
   try {

@@ -1,4 +1,4 @@
-/** What `larder import` reads a store from: a source gives its keys in batches, from a position on. */
+/** The source of `larder import`: it returns its keys in batches, from a position on. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 
@@ -10,45 +10,45 @@ export interface SourceEntry {
 }
 
 export type SourceValue =
-  /** As DUMP gives it. */
+  /** A payload of DUMP. */
   | { readonly kind: "dump"; readonly payload: Buffer }
-  /** A JSON document, as its text in UTF-8. */
+  /** A JSON document, as UTF-8 text. */
   | { readonly kind: "document"; readonly text: Bytes }
-  /** One that cannot be carried, and why. */
+  /** A value that cannot be transferred, and the reason. */
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface SourceBatch {
   readonly entries: readonly SourceEntry[];
-  /** From where a later import goes on, once these are stored; text that only the source understands. */
+  /** The position from which a later import continues, once these are stored; opaque text of the source. */
   readonly position: string;
 }
 
 export interface SourceLibraries {
   /** The code of each library of functions. */
   readonly codes: readonly Bytes[];
-  /** Why there may be more than was read. */
+  /** Why there may be more libraries than were read. */
   readonly remark?: string;
 }
 
 export interface StoreSource {
-  /** For people; never with a secret in it. */
+  /** For people; never contains a secret. */
   readonly name: string;
-  /** An import goes on only from a source that says the same here. */
+  /** An import continues only from a source with the same value. */
   readonly identity: string;
-  /** How many keys there are, as far as it is known. Rejects with a `StartRefusal` when nothing can be read. */
+  /** The number of keys, if known. Rejects with a `StartRefusal` if nothing can be read. */
   open(): Promise<{ readonly keyCount: number | undefined; readonly remarks: readonly string[] }>;
   readLibraries(): Promise<SourceLibraries>;
-  /** Everything, or what comes behind a position. A key may come twice. Fails with a `StartRefusal`. */
+  /** All keys, or those after a position. A key may come twice. Fails with a `StartRefusal`. */
   batches(from: string | undefined): AsyncIterable<SourceBatch>;
   close(): Promise<void>;
 }
 
-/** So many keys are asked for at a time. */
+/** Keys per request. */
 export const BATCH_KEYS = 500;
-/** A batch ends when its values are so long together. */
+/** A batch ends when its values have this length together. */
 export const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** What the source itself says is wrong. */
+/** A refusal about the source. */
 export function sourceRefusal(name: string, reason: string, cause?: unknown): StartRefusal {
   return new StartRefusal(`${name}: ${reason}`, 1, cause === undefined ? undefined : { cause });
 }

@@ -1,12 +1,12 @@
 /**
- * How far an import of a store is, in a file of the data directory that is
- * replaced as a whole, so that an interrupted one can go on. It goes when the
- * import is done.
+ * The progress of an import of a store, in a file of the data directory that is
+ * replaced as a whole, so that an interrupted import can continue. It is removed
+ * when the import is done.
  *
  *     {"source":"…","database":"main","position":"…","counts":{"stored":1000,…}}
  *
- * What lies behind the position when the import ends is read again; keys that
- * were stored by then count as the same.
+ * Keys after the position are read again; keys that were already stored count as
+ * the same.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,9 +16,9 @@ import { StartRefusal } from "../../program/refusal.ts";
 import { type Outcome, outcomes } from "./sink.ts";
 
 export interface StoreState {
-  /** As the source says it of itself. */
+  /** The identity of the source. */
   readonly source: string;
-  /** Of ours. */
+  /** The database of larder. */
   readonly database: string;
   readonly position: string;
   readonly counts: ReadonlyMap<Outcome, number>;
@@ -31,14 +31,14 @@ const DIRECTORY_MODE = 0o700;
 export class StoreStateFile {
   readonly #path: string;
   readonly #clock: Clock;
-  #keptAtMs: number | undefined;
+  #storedAtMs: number | undefined;
 
   constructor(dataDirectory: string, clock: Clock) {
     this.#path = join(dataDirectory, "transfers", "store-import.json");
     this.#clock = clock;
   }
 
-  /** Where the same import was interrupted. Throws a `StartRefusal` when there is nothing to go on with. */
+  /** The state of the same interrupted import. Throws a `StartRefusal` if there is nothing to continue. */
   read({ source, database }: { source: string; database: string }): StoreState {
     let state: StoreState;
     try {
@@ -54,11 +54,11 @@ export class StoreStateFile {
     );
   }
 
-  /** Notes how far it is, once a second at most. */
+  /** Stores the progress, at most once a second. */
   async note(state: StoreState): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#keptAtMs !== undefined && nowMs - this.#keptAtMs < KEEP_PAUSE_MS) return;
-    this.#keptAtMs = nowMs;
+    if (this.#storedAtMs !== undefined && nowMs - this.#storedAtMs < KEEP_PAUSE_MS) return;
+    this.#storedAtMs = nowMs;
     mkdirSync(dirname(this.#path), { recursive: true, mode: DIRECTORY_MODE });
     const text = JSON.stringify({ ...state, counts: Object.fromEntries(state.counts) });
     await writeFileDurably(this.#path, `${text}\n`, { mode: FILE_MODE });

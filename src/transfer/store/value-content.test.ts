@@ -1,4 +1,4 @@
-/** What counts as the same content, and what does not. */
+/** Equal and different contents. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Dumped, writePayload } from "../../store/structures/rdb/payload.ts";
@@ -84,12 +84,12 @@ const rows: readonly (readonly [what: string, one: Dumped, other: Dumped, isSame
   ],
 ];
 
-test("values are the same by their content, not by their bytes", () => {
+test("compares values by content, not by bytes", () => {
   for (const [what, one, other, isSame] of rows)
     assert.equal(haveSameContent(writePayload(one), writePayload(other), 2_000), isSame, what);
 });
 
-test("of a stream from before Redis 7 what groups have read is not compared, because it does not say", () => {
+test("does not compare the read counts of groups in a stream from before Redis 7, which has none", () => {
   const old = new PayloadWriter().raw(
     Buffer.from(
       "0f0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001016701010000",

@@ -1,7 +1,7 @@
 /**
- * Whether two dumps hold the same. Their bytes need not be equal: one value has
- * many encodings, and sets and hashes have no order. So both are taken apart and
- * put into one order; what two servers may rightly tell apart is left out.
+ * Compares the content of two dumps. Their bytes may differ: one value has many
+ * encodings, and sets and hashes have no order. So both are decoded and sorted;
+ * fields that may legitimately differ between servers are left out.
  */
 import { createHash, type Hash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
@@ -13,7 +13,7 @@ import {
   readPayload,
 } from "../../store/structures/rdb/mod.ts";
 
-/** Fields that have expired at `nowMs` count as absent. Throws a `CommandError` for what is no dump. */
+/** Fields that have expired at `nowMs` count as absent. Throws a `CommandError` for an invalid dump. */
 export function haveSameContent(first: Buffer, second: Buffer, nowMs: number): boolean {
   if (first.equals(second)) return true;
   const [a, b] = [readPayload(first), readPayload(second)];
@@ -91,7 +91,7 @@ function addStream(hash: Hash, stream: DumpedStream, { withReadCounts }: DigestO
   );
 }
 
-/** Names in their order, each with what belongs to it; one that has nothing is left out. */
+/** Names in order, each with its parts; a name without parts is left out. */
 function addSorted(hash: Hash, names: readonly Bytes[], of: (index: number) => readonly Bytes[] | undefined): void {
   const order = names.map((_, index) => index).sort((a, b) => compare(names[a] ?? "", names[b] ?? ""));
   for (const index of order) {
@@ -109,7 +109,7 @@ function addAll(hash: Hash, parts: readonly Bytes[]): void {
   for (const part of parts) add(hash, part);
 }
 
-/** The length in front keeps parts apart. */
+/** The length prefix separates the parts. */
 function add(hash: Hash, part: Bytes): void {
   hash.update(`${part.length}:${part}`, "latin1");
 }

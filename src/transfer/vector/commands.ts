@@ -17,7 +17,7 @@ import { sourceFromFile, sourceFromIndex, type VectorSource } from "./source.ts"
 /** In the data directory: how far interrupted imports are. */
 const STATE_DIRECTORY = "transfers";
 
-/** Rejects with a `StartRefusal`; 1: it is done, and something does not agree. */
+/** Rejects with a `StartRefusal`; 1: it is done, but there are mismatches. */
 export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
   const [path = ""] = call.operands;
   if (isAddress(path)) throw new StartRefusal("Name the file to write: larder export vector <file.ndjson>", 2);
@@ -30,13 +30,13 @@ export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
       ...{ index, indexName, progress, path: resolve(path), clock: systemClock },
       ...choicesOf(call),
     }).finally(() => progress.end());
-    return told(report, `exported the index ${indexName} to ${path}`, call);
+    return printReport(report, `exported the index ${indexName} to ${path}`, call);
   } finally {
     await target.close();
   }
 }
 
-/** Rejects with a `StartRefusal`; 1: it is done, and something does not agree. */
+/** Rejects with a `StartRefusal`; 1: it is done, but there are mismatches. */
 export async function runVectorImport(call: CommandCall): Promise<0 | 1> {
   const opened = await openSource(call);
   try {
@@ -50,7 +50,7 @@ export async function runVectorImport(call: CommandCall): Promise<0 | 1> {
         ...choicesOf(call),
         stateDirectory: join(target.directory, STATE_DIRECTORY),
       }).finally(() => progress.end());
-      return told(report, `imported ${source.name} into the index ${indexName}`, call);
+      return printReport(report, `imported ${source.name} into the index ${indexName}`, call);
     } finally {
       await target.close();
     }
@@ -82,7 +82,7 @@ function indexOf(target: Target, { options }: CommandCall): { index: IndexClient
   return { index: new IndexClient(client, { name: `the index ${indexName}`, requestBytesMax }), indexName };
 }
 
-/** With both, what was interrupted goes on, and what comes behind it is replaced. */
+/** With both flags, the interrupted transfer continues, and what follows it is replaced. */
 function choicesOf({ options }: CommandCall): { namespace: string | undefined; replaces: boolean; resumes: boolean } {
   return {
     namespace: options.get("namespace"),
@@ -91,7 +91,7 @@ function choicesOf({ options }: CommandCall): { namespace: string | undefined; r
   };
 }
 
-function told(report: TransferReport, done: string, { print }: CommandCall): 0 | 1 {
+function printReport(report: TransferReport, done: string, { print }: CommandCall): 0 | 1 {
   for (const line of reportLines(report, done)) print(line);
   for (const mismatch of report.mismatches) print(`problem: ${mismatch}`);
   return report.mismatches.length === 0 ? 0 : 1;

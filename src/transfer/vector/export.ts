@@ -1,12 +1,12 @@
 /**
  * `larder export vector`: all namespaces of an index into a file.
  *
- *     docs.ndjson.partial    what is written; becomes docs.ndjson when it is whole
- *     docs.ndjson.state      how far it is, for --resume
+ *     docs.ndjson.partial    the file being written; becomes docs.ndjson when it is complete
+ *     docs.ndjson.state      the progress, for --resume
  *
- * Others may write meanwhile, and a cursor of another service may be an offset,
- * so that a delete moves records past it. Each namespace is therefore read once
- * more, and the sums of both readings are compared.
+ * Other clients may write meanwhile, and a cursor of another service may be an
+ * offset, so that a delete moves records past it. Therefore each namespace is read
+ * again, and the sums of both readings are compared.
  */
 import { renameSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
@@ -24,9 +24,9 @@ export interface VectorExport {
   readonly index: IndexClient;
   readonly indexName: string;
   readonly path: string;
-  /** Only this one. */
+  /** Only this namespace. */
   readonly namespace: string | undefined;
-  /** Whether a file that is there gives way. */
+  /** Whether an existing file is replaced. */
   readonly replaces: boolean;
   readonly resumes: boolean;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ interface Writing extends VectorExport {
   readonly report: TransferReport;
 }
 
-/** Rejects with a `StartRefusal`; what was done until then is kept for --resume. */
+/** Rejects with a `StartRefusal`; the work done so far is kept for --resume. */
 export async function exportVectors(wanted: VectorExport): Promise<TransferReport> {
   const { index, indexName, path, namespace, replaces, resumes, clock, progress } = wanted;
   assertOutputFile(path, { place: path, replaces });
@@ -86,7 +86,7 @@ export async function exportVectors(wanted: VectorExport): Promise<TransferRepor
   return report;
 }
 
-/** `before`: how far it was when the export was interrupted. */
+/** `before`: the progress of the interrupted export. */
 async function writeNamespace(writing: Writing, name: string, before: TransferState | undefined): Promise<void> {
   const { index, writer, stateFile, subject, report, progress } = writing;
   const tally = new Tally(before?.tally);
@@ -117,7 +117,7 @@ async function writeNamespace(writing: Writing, name: string, before: TransferSt
   report.namespaces.push({ name, count: tally.state.count });
 }
 
-/** What the state says must be on the disk before the state is. */
+/** The data that the state describes must be on disk before the state. */
 async function keep({ writer, stateFile }: Writing): Promise<void> {
   await writer.sync();
   await stateFile.keep();

@@ -1,13 +1,13 @@
 /**
- * The file of an exported index: a JSON value in a line.
+ * The file of an exported index: one JSON value per line.
  *
- *     {"larder":"vector","format":1,"index":{…},"namespaces":[["docs",…],…]}    what it is, and about how many records
- *     {"namespace":"docs"}                                 whose records follow
+ *     {"larder":"vector","format":1,"index":{…},"namespaces":[["docs",…],…]}    the index, and about how many records
+ *     {"namespace":"docs"}                                 the namespace of the following records
  *     {"id":"a","vector":[…],"metadata":{…},"data":"…"}    a record, as the interface prints it
- *     {"endOf":"docs","count":…,"digest":"…"}              how many there were, and what they sum up to
- *     {"end":true,"namespaces":…,"count":…,"digest":"…"}   of all
+ *     {"endOf":"docs","count":…,"digest":"…"}              their count and their digest
+ *     {"end":true,"namespaces":…,"count":…,"digest":"…"}   the totals
  *
- * A file without the last line is not whole and is not imported. Only records
+ * A file without the last line is incomplete and is not imported. Only records
  * have an `id`.
  */
 import { StartRefusal } from "../../program/refusal.ts";
@@ -16,12 +16,12 @@ import type { IndexFacts } from "./index-client.ts";
 import type { TallyState } from "./tally.ts";
 
 const FORMAT = 1;
-/** The last line has a few figures. */
+/** The last line only has a few numbers. */
 const END_BYTES_MAX = 4_096;
 
 export interface FileHead {
   readonly facts: IndexFacts;
-  /** About so many records, by namespace: all of the file, in its order. */
+  /** About how many records each namespace has: all of the file, in its order. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -45,18 +45,18 @@ export function endLine({ namespaceCount, count, digest }: FileEnd): string {
   return JSON.stringify({ end: true, namespaces: namespaceCount, count, digest });
 }
 
-/** A record as a line: what breaks lines in JSON stands between values only. */
+/** A record as a line: in JSON, line breaks are only between values. */
 export function recordLine(text: string): string {
   return /[\n\r]/.test(text) ? text.replaceAll(/[\n\r]/g, " ") : text;
 }
 
 export type FileLine =
   | { readonly kind: "namespace"; readonly name: string }
-  /** Nobody has looked yet what it holds. */
+  /** Its content is not parsed yet. */
   | { readonly kind: "record" }
   | { readonly kind: "end of namespace"; readonly name: string; readonly tally: TallyState };
 
-/** What the first and the last line say. Rejects with a `StartRefusal` when this is no whole file of an index. */
+/** Reads the first and the last line. Rejects with a `StartRefusal` if this is not a complete file of an index. */
 export async function readEnds(
   path: string,
 ): Promise<{ readonly head: FileHead; readonly end: FileEnd; readonly bodyAt: number }> {
@@ -70,7 +70,9 @@ export async function readEnds(
   if (head.get("larder") !== "vector" || first === undefined)
     throw new StartRefusal(`${path} was not written by larder export vector`);
   if (head.get("format") !== FORMAT)
-    throw new StartRefusal(`${path} has the format ${String(head.get("format"))}, and this version reads ${FORMAT}`);
+    throw new StartRefusal(
+      `${path} has the format ${String(head.get("format"))}, but this version reads format ${FORMAT}`,
+    );
   const end = fieldsOf((await readLastLine(path, END_BYTES_MAX)) ?? "");
   const tally = tallyOf(end);
   if (end.get("end") !== true || tally === undefined)
@@ -98,9 +100,9 @@ export async function readEnds(
   };
 }
 
-/** Reads a line between the first and the last; undefined: it is the last. Throws a SyntaxError. */
+/** Reads a line after the first; undefined: it is the last. Throws a SyntaxError. */
 export function parseLine(text: string): FileLine | undefined {
-  // Told apart before it is parsed: nearly all lines are records.
+  // Distinguished before parsing: nearly all lines are records.
   if (!/^\{"(?:namespace|endOf|end)":/.test(text)) return { kind: "record" };
   const fields = fieldsOf(text);
   if (fields.has("id")) return { kind: "record" };

@@ -1,12 +1,14 @@
 /**
- * `larder import vector`: records of another index, or of a file, into one of
- * ours.
+ * `larder import vector`: copies records of another index, or of a file, into an
+ * index.
  *
- * (1) A namespace that is to be filled is empty first, or emptied when that was
- *     asked for: what is in it afterwards can be compared with the source.
- * (2) What is kept as done was acknowledged by the index. A repeated upsert
- *     changes nothing, so an import may be repeated from any place before.
- * (3) A filled namespace is read once, and its sum compared with what was sent.
+ * (1) A namespace must be empty before it is filled, or is emptied with
+ *     `--replace`: its content can then be compared with the source.
+ * (2) Progress is stored only for records that the index has acknowledged. A
+ *     repeated upsert changes nothing, so an import may repeat from any earlier
+ *     place.
+ * (3) A filled namespace is read once, and its sum is compared with the sent
+ *     records.
  * (4) An index is not emptied to be filled from itself.
  */
 import { createHash } from "node:crypto";
@@ -25,11 +27,11 @@ export interface VectorImport {
   readonly source: VectorSource;
   readonly index: IndexClient;
   readonly indexName: string;
-  /** Where the state of interrupted imports is kept. */
+  /** The directory with the state of interrupted imports. */
   readonly stateDirectory: string;
-  /** Only this one. */
+  /** Only this namespace. */
   readonly namespace: string | undefined;
-  /** Whether namespaces that hold records are emptied. */
+  /** Whether namespaces with records are emptied. */
   readonly replaces: boolean;
   readonly resumes: boolean;
   readonly clock: Clock;
@@ -42,11 +44,11 @@ interface Filling extends VectorImport {
   readonly stateFile: StateFile;
   readonly subject: string;
   readonly report: TransferReport;
-  /** What was in the namespaces of the index before. */
+  /** The record counts of the index's namespaces before. */
   readonly countsBefore: ReadonlyMap<string, number>;
 }
 
-/** Rejects with a `StartRefusal`; what was done until then is kept for --resume. */
+/** Rejects with a `StartRefusal`; the work done so far is kept for --resume. */
 export async function importVectors(wanted: VectorImport): Promise<TransferReport> {
   const { source, index, indexName, namespace, replaces, resumes, clock, progress } = wanted;
   const { facts, counts: countsBefore } = await index.info();
@@ -64,7 +66,7 @@ export async function importVectors(wanted: VectorImport): Promise<TransferRepor
   if (namespace !== undefined && !source.counts.has(namespace))
     throw new StartRefusal(`${source.name} has no namespace ${JSON.stringify(namespace)}`);
   if (!replaces) {
-    // Those that an interrupted import has been at are its own.
+    // Namespaces that an interrupted import has filled are its own.
     const done = before === undefined ? -1 : names.indexOf(before.namespace);
     refuseFilled(names.slice(done + 1), countsBefore, indexName);
   }
@@ -90,7 +92,7 @@ export async function importVectors(wanted: VectorImport): Promise<TransferRepor
   return report;
 }
 
-/** One for each pair of source and index; names of people become no file names. */
+/** One file for each pair of source and index; names of users never become file names. */
 function statePath({ source, indexName, stateDirectory }: VectorImport): string {
   const pair = createHash("sha256")
     .update(JSON.stringify([source.name, indexName]))
@@ -145,13 +147,13 @@ function refuseFilled(names: readonly string[], counts: ReadonlyMap<string, numb
   const filled = names.find((name) => (counts.get(name) ?? 0) > 0);
   if (filled === undefined) return;
   throw new StartRefusal(
-    `The namespace ${JSON.stringify(filled)} of the index ${indexName} holds ${counted(counts.get(filled) ?? 0, "record")} already: empty it with --replace, or go on with an import that was interrupted with --resume`,
+    `The namespace ${JSON.stringify(filled)} of the index ${indexName} holds ${counted(counts.get(filled) ?? 0, "record")} already: empty it with --replace, or continue an interrupted import with --resume`,
   );
 }
 
 /**
- * The address of an index has many spellings. Where both hold as many records in all namespaces, one record in a namespace
- * that nobody else has made tells whether they are one. keeps (4)
+ * The address of an index has many spellings. If both have the same record counts in all namespaces, one record in a new
+ * namespace shows whether they are the same index. keeps (4)
  */
 async function refuseItself(
   { source, index, indexName }: VectorImport,
@@ -164,7 +166,9 @@ async function refuseItself(
   await index.upsert(mark, [record]);
   const isItself = await source.hasNamespace?.(mark).finally(() => index.deleteNamespace(mark));
   if (isItself === true)
-    throw new StartRefusal(`${source.name} is the index ${indexName} itself: it would be emptied before it is read`);
+    throw new StartRefusal(
+      `${source.name} is the index ${indexName} itself: --replace would empty it before it is read`,
+    );
 }
 
 async function firstRecord(source: VectorSource): Promise<string | undefined> {
@@ -183,12 +187,12 @@ async function check(
   const sent = tally.state;
   if (step.tally !== undefined && !isSameTally(step.tally, sent))
     report.mismatches.push(
-      `${source.name} says that ${shown} has ${counted(step.tally.count, "record")} with the digest ${step.tally.digest}, and has ${counted(sent.count, "record")} with ${sent.digest}: it is damaged`,
+      `${source.name} states that ${shown} has ${counted(step.tally.count, "record")} with the digest ${step.tally.digest}, but has ${counted(sent.count, "record")} with ${sent.digest}: it is damaged`,
     );
   const found = sent.count === 0 ? sent : await readTally(index, name, progress);
   if (!isSameTally(found, sent))
     report.mismatches.push(
-      `of the namespace ${shown} ${counted(sent.count, "record")} with the digest ${sent.digest} were sent, and the index has ${counted(found.count, "record")} with ${found.digest}: the source or the index was written to meanwhile`,
+      `of the namespace ${shown} ${counted(sent.count, "record")} with the digest ${sent.digest} were sent, but the index has ${counted(found.count, "record")} with ${found.digest}: the source or the index was changed meanwhile`,
     );
   report.total.addAll(sent);
   report.namespaceCount += 1;
@@ -203,7 +207,7 @@ async function compareCounts({ source, report }: Filling): Promise<void> {
     const now = counts.get(name) ?? 0;
     if (now !== count)
       report.mismatches.push(
-        `${counted(count, "record")} of the namespace ${JSON.stringify(name)} were read, and ${source.name} counts ${now}: it was written to meanwhile`,
+        `${counted(count, "record")} of the namespace ${JSON.stringify(name)} were read, but ${source.name} counts ${now}: it was changed meanwhile`,
       );
   }
 }

@@ -1,11 +1,11 @@
 /**
- * One index behind its HTTP interface, ours or a hosted one: what it is, its
- * records page by page, and the way in for them.
+ * A client of one index over HTTP, of larder or hosted: its facts, its records
+ * page by page, and upserts.
  *
- * (1) Pages are cut to a size in bytes, not in records, so memory does not grow
- *     with vectors or texts. A page that is refused is asked for again with half
- *     as many records, and a list that is refused is sent in halves, because
- *     servers differ in what they take at once.
+ * (1) Pages are limited in bytes, not in records, so memory does not grow with
+ *     vectors or texts. A refused page is requested again with half as many
+ *     records, and a refused upsert is sent in halves, because the limits of
+ *     servers differ.
  */
 import { StartRefusal } from "../../program/refusal.ts";
 import type { AreaAnswer, AreaClient } from "../area-client.ts";
@@ -13,7 +13,7 @@ import { elementTexts, memberTexts } from "./slices.ts";
 
 export interface IndexFacts {
   readonly type: string;
-  /** 0: none yet, or none at all (SPARSE). */
+  /** 0: not fixed yet, or no dense vectors (SPARSE). */
   readonly dimension: number;
   /** Empty for a SPARSE index. */
   readonly similarity: string;
@@ -24,27 +24,27 @@ export interface IndexFacts {
 
 export interface IndexInfo {
   readonly facts: IndexFacts;
-  /** Records by namespace, those that are being indexed as well. */
+  /** Records by namespace, including pending ones. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
 export interface RecordPage {
   /** Each the text of an object. */
   readonly records: readonly string[];
-  /** Where the next page begins; undefined behind the last. */
+  /** The cursor of the next page; undefined after the last. */
   readonly next: string | undefined;
 }
 
-/** What a page is meant to have. */
+/** The target size of a page. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_RECORDS_MAX = 1_000;
-/** Of a component as text, with sign and comma. */
+/** Bytes of a component as text, with sign and comma. */
 const FLOAT_BYTES = 13;
-/** Of the rest of a record, before there is a page that tells. */
+/** Bytes of the rest of a record, before the first page shows it. */
 const REST_BYTES = 512;
 
 export interface IndexOptions {
-  /** How people know it, for failures. */
+  /** Its name for people, in errors. */
   readonly name: string;
   readonly requestBytesMax?: number;
 }
@@ -74,7 +74,7 @@ export class IndexClient {
       denseModel: textOf(dense.get("embeddingModel")),
       sparseModel: textOf(sparse.get("embeddingModel")),
     };
-    if (facts.type === "") throw this.#odd("/info", "it names no indexType");
+    if (facts.type === "") throw this.#odd("/info", "it has no indexType");
     const counts = new Map<string, number>();
     for (const [name, value] of fieldsOf(result.get("namespaces"))) {
       const counted = fieldsOf(value);
@@ -84,7 +84,7 @@ export class IndexClient {
     return { facts, counts };
   }
 
-  /** In the order of their code units, which is the same each time. */
+  /** Ordered by code units, always the same order. */
   async namespaces(): Promise<readonly string[]> {
     const names: unknown = JSON.parse(await this.#done("/list-namespaces", "{}"));
     if (!Array.isArray(names) || !names.every((name) => typeof name === "string"))
@@ -109,7 +109,7 @@ export class IndexClient {
     }
   }
 
-  /** Stores records in the place of those with the same ids. keeps (1) */
+  /** Stores records, and replaces those with the same ids. keeps (1) */
   async upsert(namespace: string, records: readonly string[]): Promise<void> {
     const path = pathOf("/upsert", namespace);
     const body = Buffer.from(`[${records.join(",")}]`);
@@ -126,7 +126,7 @@ export class IndexClient {
     await this.upsert(namespace, records.slice(middle));
   }
 
-  /** Empties a namespace; one that is not there stays so. */
+  /** Empties a namespace; a missing namespace is left missing. */
   async reset(namespace: string): Promise<void> {
     await this.#done(pathOf("/reset", namespace), "{}");
   }
@@ -173,11 +173,11 @@ export class IndexClient {
   }
 
   #odd(path: string, what: string): StartRefusal {
-    return new StartRefusal(`What ${this.#name} answers to ${path} is not what a vector index answers: ${what}`);
+    return new StartRefusal(`The response of ${this.#name} to ${path} is not a response of a vector index: ${what}`);
   }
 }
 
-/** Refused for what was asked, not for who asks or when. */
+/** Refused because of the request, not because of the client or the time. */
 function isTooMuch({ status }: AreaAnswer): boolean {
   return status === 400 || status === 413 || status === 422;
 }
@@ -190,7 +190,7 @@ function idOf(record: string | undefined): string {
   return memberTexts(record ?? "{}").get("id") ?? "";
 }
 
-/** A slash within a name stays one: the rest of the path is the name (B.namespace). */
+/** A slash in a name stays a slash: the rest of the path is the name (B.namespace). */
 function pathOf(command: string, namespace: string): string {
   if (namespace === "") return command;
   return `${command}/${namespace.split("/").map(encodeURIComponent).join("/")}`;
@@ -208,12 +208,12 @@ function countOf(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }
 
-/** What is different about an index, in words, so that records of `source` cannot be in `target`; undefined: nothing. */
+/** The difference because of which `target` cannot hold records of `source`, in words; undefined: none. */
 export function mismatchOf(source: IndexFacts, target: IndexFacts): string | undefined {
   const isAlike =
     source.type === target.type &&
     source.similarity === target.similarity &&
-    // A dimension that is open is fixed by the first vector.
+    // The first vector fixes an open dimension.
     (source.dimension === target.dimension || source.dimension === 0 || target.dimension === 0);
   return isAlike ? undefined : `is ${describe(source)}, and the index is ${describe(target)}`;
 }

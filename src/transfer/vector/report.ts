@@ -1,4 +1,4 @@
-/** What an import or export of an index counts and tells at its end. */
+/** The counts and the final report of an import or export of an index. */
 
 import type { Progress } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
@@ -7,14 +7,14 @@ import { parseRecord, Tally, type TallyState } from "./tally.ts";
 
 export interface TransferReport {
   readonly total: Tally;
-  /** Of this run: those that an interrupted one had done are in the total alone. */
+  /** Of this run: records of an interrupted run are only in the total. */
   readonly namespaces: { readonly name: string; readonly count: number }[];
   namespaceCount: number;
-  /** One for each thing that does not agree. */
+  /** One sentence for each mismatch. */
   readonly mismatches: string[];
 }
 
-/** Namespaces that the report lists; the total tells of the others. */
+/** How many namespaces the report lists; the total includes the others. */
 const LISTED_MAX = 100;
 
 export function reportLines({ total, namespaces, namespaceCount }: TransferReport, done: string): readonly string[] {
@@ -33,7 +33,7 @@ export function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
-/** Adds records of a page to a tally. Throws a `StartRefusal` that names the one that is none. */
+/** Adds records of a page to a tally. Throws a `StartRefusal` that names an invalid record. */
 export function addTexts(tally: Tally, namespace: string, texts: readonly string[]): void {
   for (const text of texts) {
     try {

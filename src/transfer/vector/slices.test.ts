@@ -1,10 +1,10 @@
-/** Cutting JSON apart, beside JSON.parse. */
+/** Slicing JSON texts, compared with JSON.parse. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { elementTexts, memberTexts } from "./slices.ts";
 
-test("elements and members are the texts that stand there", () => {
+test("elements and members are the original texts", () => {
   assert.deepEqual(elementTexts(' [ {"a":[1,2]} , "]\\\\\\"," ,-1e-7,[[]],null ] '), [
     '{"a":[1,2]}',
     '"]\\\\\\","',
@@ -23,7 +23,7 @@ test("elements and members are the texts that stand there", () => {
   assert.deepEqual([...memberTexts("{}")], []);
 });
 
-test("any list and any object is cut where JSON.parse sees its parts", () => {
+test("slices any array and any object into the parts that JSON.parse finds", () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (list, object) => {
       const elements = elementTexts(JSON.stringify(list, undefined, 1));
@@ -38,7 +38,7 @@ test("any list and any object is cut where JSON.parse sees its parts", () => {
   );
 });
 
-test("what ends too early or is something else is refused", () => {
+test("rejects truncated and other texts", () => {
   for (const text of ["", "{", "[1", "[1,]", "[,1]", '["a', "[[1]", '{"a":1}', "7"])
     assert.throws(() => elementTexts(text), SyntaxError, text);
   for (const text of ["", "[", '{"a"', '{"a":', '{"a":1', "{1:2}", '{"a":1,}', "[]"])

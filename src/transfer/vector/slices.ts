@@ -1,13 +1,13 @@
 /**
- * Cuts JSON texts apart without building what they hold: the records of a page
- * go from a source into a file or an index as they were written, so that no
- * number is formatted again.
+ * Slices JSON texts without building their values: the records of a page go from
+ * a source to a file or an index as they were written, so that no number is
+ * formatted again.
  *
- * A cut only looks for the end of a value. Whether the value is JSON, whoever
- * parses it finds out.
+ * A slice only finds the end of a value. The later parser checks that the value is
+ * valid JSON.
  */
 
-/** The values of an object's members by name, as written; of members with one name the last. Throws a SyntaxError. */
+/** The values of an object's members by name, as written; the last of equal names. Throws a SyntaxError. */
 export function memberTexts(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   let at = expect(text, skipSpace(text, 0), "{");
@@ -26,7 +26,7 @@ export function memberTexts(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** The elements of a list, as written. Throws a SyntaxError. */
+/** The elements of an array, as written. Throws a SyntaxError. */
 export function elementTexts(text: string): readonly string[] {
   const elements: string[] = [];
   let at = skipSpace(text, expect(text, skipSpace(text, 0), "["));
@@ -49,7 +49,7 @@ const OBJECT_START = 0x7b;
 const OBJECT_END = 0x7d;
 const SPACE = 0x20;
 
-/** Behind the value that begins at `start`. */
+/** The offset after the value that begins at `start`. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {

@@ -1,6 +1,6 @@
 /**
- * Where records come from: another index, read by range, or a file. Both are
- * walked as steps, and a walk can begin where an earlier one stopped.
+ * The source of records: another index, read by range, or a file. Both are read in
+ * steps, and a reading can begin where an earlier one stopped.
  */
 import { StartRefusal } from "../../program/refusal.ts";
 import { readLines } from "../ndjson-file.ts";
@@ -10,30 +10,30 @@ import type { TallyState } from "./tally.ts";
 
 export type Step =
   | { readonly kind: "begin"; readonly namespace: string }
-  /** `cursor`: where the records behind these begin; undefined: there are none in this namespace. */
+  /** `cursor`: the beginning of the following records; undefined: the namespace has no more. */
   | { readonly kind: "records"; readonly texts: readonly string[]; readonly cursor: string | undefined }
-  /** `tally`: what the source says they sum up to, if it says so. */
+  /** `tally`: the tally that the source states, if any. */
   | { readonly kind: "end"; readonly tally?: TallyState };
 
-/** Where a walk begins that goes on. */
+/** The beginning of a continued reading. */
 export interface Place {
   readonly namespace: string;
   readonly cursor: string | undefined;
 }
 
 export interface VectorSource {
-  /** How people know it. */
+  /** Its name for people. */
   readonly name: string;
   readonly facts: IndexFacts;
-  /** About so many records, by namespace: all that the source has. */
+  /** About how many records each namespace has, for all namespaces of the source. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Tells this source from others, and from itself when it has changed. */
+  /** Identifies this source, and differs after it has changed. */
   readonly identity: string;
   /** All namespaces, or one. Without a `begin` for the namespace of the place. Rejects with a `StartRefusal`. */
   walk(only: string | undefined, from: Place | undefined): AsyncIterable<Step>;
-  /** What the source holds now, by namespace, if it can be asked. */
+  /** The current record counts by namespace, if the source can report them. */
   countsNow?(): Promise<ReadonlyMap<string, number>>;
-  /** Whether there is a namespace now, if the source can be asked. */
+  /** Whether a namespace exists now, if the source can report it. */
   hasNamespace?(namespace: string): Promise<boolean>;
 }
 
@@ -66,11 +66,11 @@ export async function sourceFromIndex(index: IndexClient, name: string): Promise
   };
 }
 
-/** Records of one step: as many as a request may have, and not much more bytes than this. */
+/** Records of one step: at most as many as a request may have, and not many more bytes than this. */
 const STEP_RECORDS_MAX = 1_000;
 const STEP_CHARACTERS = 8 * 1024 * 1024;
 
-/** Rejects with a `StartRefusal` when the file is none of an index, or not whole. The cursor is a place in the file. */
+/** Rejects with a `StartRefusal` if it is not a complete file of an index. The cursor is an offset in the file. */
 export async function sourceFromFile(path: string): Promise<VectorSource> {
   const { head, end, bodyAt } = await readEnds(path);
   return {

@@ -1,6 +1,6 @@
 /**
- * How far an interrupted import or export had come, in a small file that is
- * replaced as a whole. It goes when the work is done.
+ * The progress of an interrupted import or export, in a small file that is
+ * replaced as a whole and removed when the work is done.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,21 +10,21 @@ import { StartRefusal } from "../../program/refusal.ts";
 import { emptyTally, type TallyState } from "./tally.ts";
 
 export interface TransferState {
-  /** What is moved where; another one is not gone on with. */
+  /** Source and target; a state with others is not continued. */
   readonly subject: string;
   readonly namespace: string;
-  /** Behind what was done of the namespace; undefined: all of it. */
+  /** After the finished part of the namespace; undefined: all of it is done. */
   readonly cursor: string | undefined;
   /** Of the namespace, up to the cursor. */
   readonly tally: TallyState;
-  /** Of the namespaces before. */
+  /** Of the earlier namespaces. */
   readonly total: TallyState;
   readonly namespaceCount: number;
-  /** Of the file that is written. */
+  /** Of the output file. */
   readonly bytes: number;
 }
 
-/** At most this much is done again after an interruption. */
+/** At most this much work is repeated after an interruption. */
 const KEEP_PAUSE_MS = 1_000;
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
@@ -32,16 +32,16 @@ const DIRECTORY_MODE = 0o700;
 export class StateFile {
   readonly path: string;
   readonly #clock: Clock;
-  #keptAtMs: number;
+  #storedAtMs: number;
   #noted: TransferState | undefined;
 
   constructor(path: string, clock: Clock) {
     this.path = path;
     this.#clock = clock;
-    this.#keptAtMs = clock.monotonicMs();
+    this.#storedAtMs = clock.monotonicMs();
   }
 
-  /** Throws a `StartRefusal` when there is nothing to go on with. */
+  /** Throws a `StartRefusal` if there is nothing to continue. */
   read(subject: string): TransferState {
     let state: TransferState;
     try {
@@ -56,22 +56,22 @@ export class StateFile {
     return state;
   }
 
-  /** Says how far the work is; true: it is time to keep that. */
+  /** Notes the progress; true: it is time to store it. */
   note(state: TransferState): boolean {
     this.#noted = state;
-    return this.#clock.monotonicMs() - this.#keptAtMs >= KEEP_PAUSE_MS;
+    return this.#clock.monotonicMs() - this.#storedAtMs >= KEEP_PAUSE_MS;
   }
 
-  /** Keeps what was noted last. */
+  /** Stores the latest noted progress. */
   async keep(): Promise<void> {
     if (this.#noted === undefined) return;
-    this.#keptAtMs = this.#clock.monotonicMs();
+    this.#storedAtMs = this.#clock.monotonicMs();
     mkdirSync(dirname(this.path), { recursive: true, mode: DIRECTORY_MODE });
     await writeFileDurably(this.path, `${JSON.stringify(this.#noted)}\n`, { mode: FILE_MODE });
     this.#noted = undefined;
   }
 
-  /** A refusal that says how to go on, if there is something to go on with. */
+  /** A refusal that says how to continue, if that is possible. */
   hinted(fault: unknown): unknown {
     if (!(fault instanceof StartRefusal) || !existsSync(this.path)) return fault;
     const hint = "The work done so far is kept: run the same command with --resume to continue";

@@ -1,4 +1,4 @@
-/** Sums over records: what they tell apart, and what they do not. */
+/** Sums over records: the differences that they show, and those that they ignore. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isSameTally, parseRecord, Tally } from "./tally.ts";
@@ -38,7 +38,7 @@ test("every part of a record counts, and so does its namespace", () => {
   assert.notEqual(sum(["n", A], ["n", A]), sum(["n", A]));
 });
 
-test("sums of parts are the sum of the whole, also when they were kept in between", () => {
+test("sums of parts add up to the sum of the whole, also after being stored", () => {
   const one = new Tally();
   one.add("n", parseRecord(A));
   const other = new Tally(one.state);
@@ -52,7 +52,7 @@ test("sums of parts are the sum of the whole, also when they were kept in betwee
   assert.equal(`${all.state.count} ${all.state.digest}`, sum(["n", A], ["n", B]));
 });
 
-test("what is no record is refused with its id", () => {
+test("rejects an invalid record with its id", () => {
   const rows: readonly (readonly [string, string | RegExp])[] = [
     ["[]", "the id of a record is a string"],
     ['{"id":1}', "the id of a record is a string"],

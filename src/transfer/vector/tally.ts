@@ -1,16 +1,16 @@
 /**
- * Counts records and sums up what they are, in whatever order they come: two
- * namespaces with the same tally hold the same records.
+ * Counts records and sums up their hashes in any order: two namespaces with the
+ * same tally hold the same records.
  *
- * (1) A record is hashed in one form, whatever its text looks like: float32 as
- *     bits, metadata with sorted names. -0 counts as 0, because an index of
- *     another version or service may print it so.
+ * (1) A record is hashed in a canonical form, independent of its text: float32 as
+ *     bits, metadata with sorted names. -0 counts as 0, because an index of another
+ *     version or service may print it so.
  * (2) The digest is the sum of the first 128 bits of the records' SHA-256,
  *     modulo 2^128. The name of the namespace is part of each record.
  */
 import { createHash, type Hash } from "node:crypto";
 
-/** A record as an index prints it; what is not there is undefined or null. */
+/** A record as an index prints it; missing fields are undefined or null. */
 export interface RecordFields {
   readonly id: string;
   readonly vector: readonly number[] | undefined;
@@ -58,7 +58,7 @@ export function isSameTally(one: TallyState, other: TallyState): boolean {
   return one.count === other.count && one.digest === other.digest;
 }
 
-/** Reads the text of a record. Throws a SyntaxError that says what is wrong with it. */
+/** Parses the text of a record. Throws a SyntaxError that describes the problem. */
 export function parseRecord(text: string): RecordFields {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null) throw new SyntaxError("a record must be an object");
