@@ -41,7 +41,7 @@ larder_keys{area="store",database="main"} 3
   );
 });
 
-test("families of one name from two threads stand under one header", () => {
+test("families of one name from two threads have one header", () => {
   const first = new Metrics();
   const second = new Metrics();
   first.counter("larder_x_total", "X").with().add(1);
@@ -75,7 +75,7 @@ test("a label value cannot break out of its quotes", () => {
   assert.equal(text.split("\n")[2], 'larder_x_total{name="a\\"} 1\\nforged_total 2 \\\\"} 1');
 });
 
-test("a family that has its most series counts every further one as other", () => {
+test("a full family counts every further series as other", () => {
   const metrics = new Metrics();
   const family = metrics.counter("larder_x_total", "X", ["name"]);
 
@@ -92,7 +92,7 @@ test("a metric cannot be registered twice", () => {
   assert.throws(() => metrics.gauge("larder_x_total", "X"), /registered twice/);
 });
 
-test("numbers that somebody else keeps have a bound too: those beyond it are added up", () => {
+test("numbers that other code maintains are bounded too: those beyond the bound are added up", () => {
   const metrics = new Metrics();
   const facts = { name: "larder_keys", help: "Keys", kind: "gauge", labelNames: ["database"] } as const;
   const names = Array.from({ length: SERIES_MAX + 2 }, (_, index) => (index === 1 ? "other" : `database-${index}`));

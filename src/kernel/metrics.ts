@@ -1,22 +1,22 @@
 /**
- * Figures about a running server: counters, gauges and histograms, printed in
- * the Prometheus text format (version 0.0.4).
+ * Metrics of a running server: counters, gauges and histograms, printed in the
+ * Prometheus text format (version 0.0.4).
  *
- * Each thread keeps its own `Metrics`; the main thread asks for their
- * `snapshot()`, which can be posted between threads, and prints all of them
- * with one label more that names the area.
+ * Each thread has its own `Metrics`; the main thread collects their `snapshot()`,
+ * which can be posted between threads, and prints all of them with a further label
+ * for the area.
  *
- * (1) A family holds at most SERIES_MAX label combinations; what comes after
- *     them is counted under the label value `other`. So a stranger who invents
- *     command names cannot grow our memory.
- * (2) Adding to a series allocates nothing: hot code keeps the series it got
- *     from `with` and adds to that.
+ * (1) A family has at most SERIES_MAX label combinations; further ones count under
+ *     the label value `other`. So a client that invents command names cannot grow
+ *     the memory.
+ * (2) Adding to a series allocates nothing: hot code stores the series that `with`
+ *     returns and adds to it.
  */
 
 /** Label combinations per family. */
 export const SERIES_MAX = 1_000;
 
-/** What those beyond are called. */
+/** The label value of further series. */
 const OTHER = "other";
 
 /** Upper bounds in seconds for the time a request takes: 100 µs to 10 s. */
@@ -82,7 +82,7 @@ export class Histogram {
   }
 }
 
-/** The series of one name, told apart by label values. */
+/** The series of one name, distinguished by label values. */
 export class Family<Series> {
   readonly #labelNames: readonly string[];
   readonly #make: () => Series;
@@ -153,12 +153,12 @@ export class Metrics {
     return family;
   }
 
-  /** A number that somebody else keeps: it is read whenever a snapshot is taken. */
+  /** A number that other code maintains: `snapshot` reads it. */
   reading(name: string, help: string, read: () => number, kind: "gauge" | "counter" = "gauge"): void {
     this.#register({ name, help, kind, labelNames: [], buckets: [] }, () => [{ labelValues: [], values: [read()] }]);
   }
 
-  /** Numbers that somebody else keeps, told apart by labels. Those beyond the bound are added up. keeps (1) */
+  /** Numbers that other code maintains, distinguished by labels. Those beyond the bound are added up. keeps (1) */
   readings(
     facts: { name: string; help: string; kind: "gauge" | "counter"; labelNames: readonly string[] },
     read: () => SeriesSnapshot[],
@@ -166,12 +166,12 @@ export class Metrics {
     this.#register({ ...facts, buckets: [] }, () => bounded(read()));
   }
 
-  /** All figures as plain data that can be posted to another thread. */
+  /** All values as plain data that can be posted to another thread. */
   snapshot(): FamilySnapshot[] {
     return [...this.#families.values()].map(({ take }) => take());
   }
 
-  /** What the families are, without their figures. */
+  /** The families without their values. */
   get families(): readonly FamilyFacts[] {
     return [...this.#families.values()].map(({ facts }) => facts);
   }
@@ -188,7 +188,7 @@ export interface LabelledSnapshot {
   readonly families: readonly FamilySnapshot[];
 }
 
-/** The Prometheus text of several snapshots: families of one name stand together, as the format demands. */
+/** The Prometheus text of several snapshots: families of one name are together, as the format requires. */
 export function printMetrics(snapshots: readonly LabelledSnapshot[]): string {
   const blocks = new Map<string, string[]>();
   for (const { labels, families } of snapshots) {
@@ -247,7 +247,7 @@ function bounded(series: readonly SeriesSnapshot[]): readonly SeriesSnapshot[] {
   if (series.length <= SERIES_MAX) return series;
   let sum = 0;
   const kept = series.filter(({ labelValues, values: [value = 0] }, index) => {
-    // One that is called so stands for itself and the others: no combination may be there twice.
+    // A real series with this label value is merged with the others: no combination may occur twice.
     const isKept = index < SERIES_MAX && labelValues.some((label) => label !== OTHER);
     if (!isKept) sum += value;
     return isKept;

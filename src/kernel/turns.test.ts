@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "./clock.virtual.ts";
 import { type EventLoop, type Tenant, Turns } from "./turns.ts";
 
-/** An event loop that turns when the test says so. */
+/** An event loop that turns when the test calls it. */
 class TestLoop implements EventLoop {
   #nexts: (() => void)[] = [];
   #afters: (() => void)[] = [];
@@ -30,7 +30,7 @@ class TestLoop implements EventLoop {
   }
 }
 
-/** Requests of tenants that take virtual time, and in which order they ran. */
+/** Requests of tenants that take virtual time, and the order in which they ran. */
 class Thread {
   readonly clock = new VirtualClock();
   readonly loop = new TestLoop();
@@ -41,7 +41,7 @@ class Thread {
     return this.turns.tenant("store", name);
   }
 
-  /** A request as an edge handles it: it runs now, or waits. `kind` is known when it is being run. */
+  /** A request as an edge handles it: it runs now, or waits. `kind` is known when it runs. */
   request(name: string, ms: number, kind = "PING"): void {
     const tenant = this.tenant(name);
     if (!tenant.mayRun) {
@@ -58,12 +58,12 @@ class Thread {
     for (let index = 0; index < count; index += 1) this.request(name, ms, kind);
   }
 
-  /** Turns until nothing is left to do at this moment. */
+  /** Turns until no work is left at this time. */
   settle(): void {
     while (!this.loop.isIdle) this.loop.turn();
   }
 
-  /** What has run since the last call. */
+  /** The requests that have run since the last call. */
   take(): readonly string[] {
     return this.ran.splice(0);
   }
@@ -80,13 +80,13 @@ class Thread {
   }
 }
 
-test("a request runs where it arrives while nothing waits and the turn has time", () => {
+test("a request runs on arrival while nothing waits and the turn has time", () => {
   const thread = new Thread();
   thread.requests(4, "a", 1);
   assert.deepEqual(thread.take(), ["a", "a", "a", "a"]);
 });
 
-test("a turn runs 5 ms of requests where they arrive, and the others after the poll", () => {
+test("a turn runs 5 ms of requests on arrival, and the others after the poll", () => {
   const thread = new Thread();
   for (const name of ["a", "b", "c", "d"]) thread.request(name, 2);
   assert.deepEqual(thread.take(), ["a", "b", "c"]);
@@ -94,7 +94,7 @@ test("a turn runs 5 ms of requests where they arrive, and the others after the p
   assert.deepEqual(thread.take(), ["d"]);
 });
 
-test("light traffic asks the event loop for a turn once in a millisecond of work", () => {
+test("light traffic requests a turn of the event loop once in a millisecond of work", () => {
   const thread = new Thread();
   thread.requests(9, "a", 0.1);
   assert.equal(thread.loop.isIdle, true);
@@ -139,7 +139,7 @@ test("S-11: a PING waits for one unit beside 75 queued scripts of each of ten te
   }
 });
 
-test("tenants that wait get equal times, not equal counts", () => {
+test("waiting tenants get equal times, not equal counts", () => {
   const thread = new Thread();
   thread.requests(200, "large", 20);
   thread.requests(2_000, "small", 1);
@@ -151,7 +151,7 @@ test("tenants that wait get equal times, not equal counts", () => {
   assert.ok(counts.small >= 480 && counts.small <= 520, `${counts.small} of 1 ms`);
 });
 
-test("a tenant that asks for one large unit at a time does not jump the line", () => {
+test("a tenant that requests one large unit at a time gets no priority", () => {
   const thread = new Thread();
   thread.request("large", 90);
   thread.settle();
@@ -174,7 +174,7 @@ test("a debt fades with time", () => {
   assert.equal(tenant.mayRun, true);
 });
 
-test("a tenant that keeps the thread busy alone runs where its requests arrive, and owes nothing for it", () => {
+test("requests of a tenant that uses the thread alone run on arrival, and it owes nothing", () => {
   const thread = new Thread();
   // One request in a turn, so that the turn never has too little time.
   for (let index = 0; index < 300; index += 1) {
@@ -195,7 +195,7 @@ test("a tenant that keeps the thread busy alone runs where its requests arrive, 
   );
 });
 
-test("rounds in which nobody has credit are not walked through", () => {
+test("skips rounds in which no tenant has credit", () => {
   const thread = new Thread();
   thread.requests(2, "a", 1_000);
   thread.settle();
@@ -203,7 +203,7 @@ test("rounds in which nobody has credit are not walked through", () => {
   assert.ok(thread.tenant("a").creditMs < -900);
 });
 
-test("heavy units of one tenant follow each other while nobody else asks", () => {
+test("heavy units of one tenant follow each other while no other tenant has requests", () => {
   const thread = new Thread();
   thread.requests(5, "bad", 1_000, "EVAL");
   thread.settle();
@@ -211,7 +211,7 @@ test("heavy units of one tenant follow each other while nobody else asks", () =>
   assert.equal(thread.clock.monotonicMs(), 5_000);
 });
 
-test("upkeep of other tenants is no light request: heavy units follow each other beside it", () => {
+test("upkeep of other tenants is not a light request: heavy units still follow each other", () => {
   const thread = new Thread();
   const other = thread.tenant("other");
   thread.requests(4, "bad", 1_000, "EVAL");
@@ -235,7 +235,7 @@ test("upkeep after a heavy unit does not make its kind light", () => {
   assert.equal(tenant.isHeavy("EVAL"), true);
 });
 
-test("heavy units that ran while nobody else asked are not made up for when somebody does", () => {
+test("heavy units that ran alone cause no pause when another tenant has requests later", () => {
   const thread = new Thread();
   thread.requests(30, "bad", 1_000, "EVAL");
   thread.settle();
@@ -287,7 +287,7 @@ test("S-11: heavy units of ten tenants together take a quarter of the time", () 
   assert.ok(waitedMsMax <= 1_001, `a light request waited ${waitedMsMax} ms`);
 });
 
-test("what is light waits behind the heavy units of its own tenant only", () => {
+test("light units wait only for heavy units of their own tenant", () => {
   const thread = new Thread();
   thread.request("bad", 1_000, "EVAL");
   thread.request("good", 0.1);
@@ -316,7 +316,7 @@ test("a kind that has become light is no longer expected to be heavy", () => {
   assert.equal(tenant.isHeavy("EVAL"), false);
 });
 
-test("the first unit of a kind that is heavy for others waits, and that of one who has run it light does not", () => {
+test("the first unit of a kind that is heavy for others waits, unless the tenant has run a light one", () => {
   const thread = new Thread();
   thread.request("known", 1, "EVAL");
   thread.request("bad", 1_000, "EVAL");
@@ -341,7 +341,7 @@ test("a new tenant's first request goes before the first ones of ten others", ()
   assert.deepEqual(thread.take(), ["good", "bad9"]);
 });
 
-test("a unit that waits for a promise of its own is charged up to there", async () => {
+test("a unit that waits for its own promise is charged up to that wait", async () => {
   const clock = new VirtualClock();
   const turns = new Turns({ clock });
   const tenant = turns.tenant("store", "a");
@@ -360,7 +360,7 @@ test("a unit that waits for a promise of its own is charged up to there", async 
   assert.equal(tenant.waitedCount, 2);
 });
 
-test("what a unit answers leaves before the next unit begins", async () => {
+test("the answer of a unit is sent before the next unit begins", async () => {
   const clock = new VirtualClock();
   const turns = new Turns({ clock });
   const order: string[] = [];

@@ -1,63 +1,62 @@
 /**
- * Who has the thread next: one object for each thread, asked by everything in
- * it that works for a tenant. A unit of work is what runs without a break: a
- * command, a slice of a pipeline, a script.
+ * Decides which tenant runs next: one object for each thread, used by all work of
+ * tenants in it. A unit of work runs without a break: a command, a slice of a
+ * pipeline, a script.
  *
- * (1) A request runs at once, where it arrived, if nothing waits, its tenant has
- *     credit, and this turn of the event loop has used less than TURN_MS.
- *     Otherwise it waits with its tenant, in the order of arrival.
- * (2) What waits runs behind the poll of the event loop, so that whatever
- *     arrived meanwhile is known: by deficit round robin over the tenants, for
- *     TURN_MS or one unit above that; then the event loop polls again.
+ * (1) A request runs on arrival if nothing waits, its tenant has credit, and this
+ *     turn of the event loop has used less than TURN_MS. Otherwise it waits with
+ *     its tenant, in the order of arrival.
+ * (2) Waiting units run after the poll of the event loop, so that all requests
+ *     that arrived meanwhile are known: by deficit round robin over the tenants,
+ *     for TURN_MS or one unit above that; then the event loop polls again.
  * (3) A tenant with nothing waiting and with credit goes to the front, where
- *     those whose units took least lately come first. So a simple request waits
- *     for the unit that runs, however many others wait.
+ *     tenants with the shortest recent units come first. So a simple request waits
+ *     only for the running unit, however many others wait.
  * (4) The real time of a unit is charged to its tenant afterwards. The debt
- *     stays when nothing of the tenant waits any more, and fades with time,
- *     faster the fewer tenants wait. Who made all of the last ALONE_UNITS
- *     requests has kept nobody waiting: it owes next to nothing, and goes on
- *     where its requests arrive.
+ *     remains when the tenant has nothing waiting, and fades with time, faster the
+ *     fewer tenants wait. A tenant that made all of the last ALONE_UNITS requests
+ *     has delayed no other: it owes almost nothing, and its requests run on arrival.
  * (5) A unit of HEAVY_MS or more is heavy. The next one of its kind is expected
  *     to be heavy, as is the first of another tenant. After one of c ms, no unit
- *     that is expected to be heavy starts for 3 c ms, unless no other tenant has made a
- *     light request for a while. So heavy units of all tenants together take at
- *     most a quarter of the time while others make light requests.
- * (6) A request is told from upkeep (sweeps, answers that are late) by the kind
- *     that the engine names. Upkeep is charged; no heavy unit waits for it, and
- *     nothing is learned from it.
+ *     that is expected to be heavy starts for 3 c ms, unless no other tenant has
+ *     made a light request for a while. So heavy units of all tenants together take
+ *     at most a quarter of the time while others make light requests.
+ * (6) The kind that the engine sets distinguishes requests from upkeep (sweeps,
+ *     late answers). Upkeep is charged; no heavy unit waits for it, and it does not
+ *     affect expectations.
  *
- * Light traffic costs comparisons and nothing that is allocated: `mayRun` reads
- * five fields, and a turn is asked for once in ARM_MS of work. A request that
- * waits costs one object and the promise of its caller.
+ * Light traffic costs comparisons and no allocation: `mayRun` reads five fields,
+ * and a turn is requested once in ARM_MS of work. A waiting request costs one
+ * object and the promise of its caller.
  */
 import type { Clock } from "./clock.ts";
 
 /** How long a turn of the event loop runs requests before it polls again, and how long a slice of a pipeline is. */
 export const TURN_MS = 5;
-/** What a tenant may use before another one that waits has its turn; also the most credit that it saves. */
+/** The time that a tenant may use before the next waiting one; also the most credit that it saves. */
 const QUANTUM_MS = 5;
-/** A unit that takes so long is heavy. */
+/** A unit that takes this long is heavy. */
 export const HEAVY_MS = 100;
-/** Light work gets so many times what a heavy unit took before the next one. */
+/** After a heavy unit, light work gets this many times its duration before the next one. */
 const LIGHT_SHARE = 3;
-/** A pause between heavy units ends after so long at the latest. */
+/** The longest pause between heavy units. */
 const PAUSE_MS_MAX = 60_000;
-/** Without light requests for as long as the last heavy unit took, and at most for so long, the next may start. */
+/** Without light requests for the duration of the last heavy unit, but at most this long, the next may start. */
 const QUIET_MS_MAX = 1_000;
-/** So long after a heavy unit of a kind, the first one of another tenant is expected to be heavy too. */
+/** For this long after a heavy unit of a kind, the first one of another tenant is expected to be heavy too. */
 const HEAVY_KIND_MS = 60_000;
-/** After a heavy unit the event loop polls so often more before the next: to accept a connection, and to read from it. */
+/** Polls of the event loop between heavy units: to accept a connection, and to read from it. */
 const POLLS = 2;
 /** A larger debt is forgiven. */
 const DEBT_MS_MAX = 10_000;
-/** What one large unit says of the next ones fades by this factor with each of them. */
+/** The expectation after a large unit fades by this factor with each further one. */
 const COST_FADING = 0.95;
-/** Of a thread that one tenant keeps busy: some milliseconds of small requests. */
+/** Requests in a row by one tenant after which it counts as alone: some milliseconds of small requests. */
 const ALONE_UNITS = 256;
-/** A turn that has used less is not told from the next one, so that light traffic asks for none. */
+/** A turn that has used less continues as the next one, so that light traffic requests no turns. */
 const ARM_MS = 1;
 
-/** What a unit was, for what is expected of the next of its kind: the number of a command, the name of a route. */
+/** The kind of a unit, for expectations: the number of a command, the name of a route. */
 export type UnitKind = number | string;
 
 const NO_KIND: UnitKind = -1;
@@ -66,19 +65,19 @@ const SETTLED = Promise.resolve();
 
 /** The event loop of a thread. */
 export interface EventLoop {
-  /** Runs a task in the next turn, behind what has arrived by then. */
+  /** Runs a task in the next turn, after the input that has arrived by then. */
   nextTurn(task: () => void): void;
-  /** Runs a task when everything that promises have set going is over, still within this turn. */
+  /** Runs a task after all continuations of promises, still within this turn. */
   afterPromises(task: () => void): void;
 }
 
 /**
- * Promises that are settled are followed up to their end before node looks at its queue of ticks again. A tick may have
- * been asked for by what they did, such as a write, so the task is a tick behind those.
+ * Node runs all continuations of settled promises before the next tick. They may have added ticks themselves, for
+ * example by a write, so the task is a tick after those.
  */
 export const systemLoop: EventLoop = {
   nextTurn: (task) => void setImmediate(task),
-  // Not `queueMicrotask`, which makes an object for the hooks of node each time.
+  // Not `queueMicrotask`, which allocates an object for the hooks of node each time.
   afterPromises: (task) => void SETTLED.then(() => process.nextTick(process.nextTick, task)),
 };
 
@@ -88,32 +87,32 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** `idle`: nothing waits. `parked`: what waits first is expected to be heavy, and may not start yet. */
+/** `idle`: nothing waits. `parked`: the first waiting unit is expected to be heavy, and may not start yet. */
 type Place = "idle" | "front" | "ring" | "parked";
 
-/** One whose requests compete for the thread: a database, an index, a user of messaging. */
+/** A tenant, whose requests compete for the thread: a database, an index, a user of messaging. */
 export class Tenant {
   readonly area: string;
   readonly name: string;
-  /** What runs last or runs now. The engine says it; an edge that has not come so far leaves it. */
+  /** The kind of the running or last unit. The engine sets it. */
   kind: UnitKind = NO_KIND;
   /** Thread time since the start. */
   usedMs = 0;
-  /** Units that had to wait, and how long one did at most. */
+  /** Count of units that had to wait, and the longest wait. */
   waitedCount = 0;
   waitedMsMax = 0;
   heavyCount = 0;
-  // What follows is kept by `Turns`.
+  // `Turns` maintains the following fields.
   place: Place = "idle";
   creditMs = QUANTUM_MS;
-  /** What its units took at most lately; of who is new nothing is known. */
+  /** The longest recent unit; unknown for a new tenant. */
   costMs = QUANTUM_MS;
-  /** Until when the credit is what it says. */
+  /** The time up to which the credit is computed. */
   creditAtMs = 0;
-  /** Which unit may be heavy: the one that runs. */
+  /** The kind of the running unit, which may be heavy. */
   isHeavyTurn = false;
   readonly waiting: Waiting[] = [];
-  /** Kinds whose units were heavy, with what the next one is expected to take; undefined: none. */
+  /** Kinds whose units were heavy, with the expected duration of the next one; undefined: none. */
   heavyMs: Map<UnitKind, number> | undefined;
   /** Kinds of which it has run a unit. */
   readonly known = new Set<UnitKind>();
@@ -126,7 +125,7 @@ export class Tenant {
     this.name = name;
   }
 
-  /** Whether a request may run now, where it arrived. If not, it waits for `next`. */
+  /** True if a request may run now, on arrival. If not, it waits for `next`. */
   get mayRun(): boolean {
     return this.#turns.mayRun(this);
   }
@@ -142,13 +141,13 @@ export class Tenant {
     return this.heavyMs !== undefined || this.#turns.hasHeavyKinds;
   }
 
-  /** Whether a unit of this kind is expected to be heavy: by what it was, and the first one by what it was for others. */
+  /** True if a unit of this kind is expected to be heavy: from earlier units, or from other tenants for the first. */
   isHeavy(kind: UnitKind): boolean {
     return this.heavyMs?.has(kind) === true || (this.#turns.heavyKinds.has(kind) && !this.known.has(kind));
   }
 
   /**
-   * Whether a unit of this kind must wait because it is expected to be heavy: `next` with `isHeavy`. False once behind
+   * True if a unit of this kind must wait because it is expected to be heavy: `next` with `isHeavy`. False once after
    * each such wait.
    */
   mustWaitFor(kind: UnitKind): boolean {
@@ -158,26 +157,26 @@ export class Tenant {
     return false;
   }
 
-  /** Resolves when it is the tenant's turn. What follows, up to the next wait for something else, is one unit. */
+  /** Resolves when it is the tenant's turn. The code after it, up to its next wait, is one unit. */
   next(options?: NextOptions): Promise<void> {
     return new Promise((resolve) => this.queue(resolve, options));
   }
 
-  /** As `next`, with a task. */
+  /** Like `next`, with a task. */
   queue(task: () => void, options: NextOptions = AS_IT_COMES): void {
     this.#turns.queue(this, task, options);
   }
 
-  /** Charges a unit that did not wait, and that has just ended: at `nowMs` of the clock of the thread, if that is known. */
+  /** Charges a unit that did not wait and has just ended, at `nowMs` of the clock of the thread if that is known. */
   charge(ms: number, nowMs = this.#turns.nowMs()): void {
     this.#turns.charge(this, ms, nowMs);
   }
 }
 
 export interface NextOptions {
-  /** It is expected to be heavy. */
+  /** True if it is expected to be heavy. */
   readonly isHeavy?: boolean;
-  /** It was at the head of what waits, and has changed nothing since. */
+  /** True if it was the first waiting unit, and nothing has changed since. */
   readonly isFirst?: boolean;
 }
 
@@ -186,14 +185,14 @@ const AS_IT_COMES: NextOptions = {};
 export interface TurnsOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
   readonly loop?: EventLoop;
-  /** Told of units and commands: the thread makes progress. */
+  /** Notified of units and commands, which show that the thread makes progress. */
   readonly observer?: TurnObserver;
 }
 
 export interface TurnObserver {
   /** The unit of a tenant begins, or one has ended. */
   unit(tenant: Tenant | undefined): void;
-  /** A command begins within it that may take long. */
+  /** A command that may take long begins within the unit. */
   command(name: string): void;
 }
 
@@ -204,36 +203,36 @@ export class Turns {
   readonly #loop: EventLoop;
   readonly observer: TurnObserver;
   readonly #tenants = new Map<string, Tenant>();
-  /** Kinds of which somebody's unit was heavy lately, with the moment when that is forgotten. */
+  /** Kinds that were heavy for some tenant recently, with the time when that is forgotten. */
   readonly heavyKinds = new Map<UnitKind, number>();
-  /** Whether that holds any: each command asks. */
+  /** True if that map has entries: each command checks it. */
   hasHeavyKinds = false;
   /** Tenants that go first: (3). */
   readonly #front: Tenant[] = [];
-  /** The others with something waiting; the one at the cursor is served. */
+  /** The other tenants with something waiting; the one at the cursor is served. */
   readonly #ring: Tenant[] = [];
   #cursor = 0;
-  /** Those whose heavy unit may not start yet: (5). */
+  /** Tenants whose heavy unit may not start yet: (5). */
   readonly #parked: Tenant[] = [];
   #cancelWake: (() => void) | undefined;
   #isArmed = false;
   #turnNumber = 0;
   /** Time of units in this turn. */
   #turnUsedMs = 0;
-  /** The tenant of the unit that waited and runs now. */
+  /** The tenant of the running unit, if that has waited. */
   #running: Tenant | undefined;
   #startedMs = 0;
-  /** The unit that runs was expected to be heavy, or has found that its rest is. */
+  /** True if the running unit was expected to be heavy, or has found that its rest is. */
   #turnsHeavy = false;
-  /** Of the last heavy unit; 0: there was none. */
+  /** Of the last heavy unit; 0: none yet. */
   #heavyMs = 0;
   #pauseEndMs = 0;
-  /** In later turns than this one heavy units may start: the event loop has polled. */
+  /** Heavy units may start in later turns than this one, after the event loop has polled. */
   #heavyTurn = 0;
-  /** Who made the last requests, and how many in a row. */
+  /** The tenant of the last requests, and how many in a row. */
   #lone: Tenant | undefined;
   #loneCount = 0;
-  /** Who made the last light request, when, and when somebody else did. */
+  /** The tenant of the last light request, its time, and the time of the last one of another tenant. */
   #light: Tenant | undefined;
   #lightMs = Number.NEGATIVE_INFINITY;
   #otherLightMs = Number.NEGATIVE_INFINITY;
@@ -244,7 +243,7 @@ export class Turns {
     this.observer = observer;
   }
 
-  /** The tenant of this name, always the same object until it is dropped. Keep it where it is needed often. */
+  /** The tenant of this name, always the same object until it is dropped, so callers may store it. */
   tenant(area: string, name: string): Tenant {
     const key = `${area}\u0000${name}`;
     let tenant = this.#tenants.get(key);
@@ -255,7 +254,7 @@ export class Turns {
     return tenant;
   }
 
-  /** Forgets a tenant that is gone. What it has waiting still runs. */
+  /** Drops a tenant. Its waiting units still run. */
   drop({ area, name }: Tenant): void {
     this.#tenants.delete(`${area}\u0000${name}`);
   }
@@ -265,7 +264,7 @@ export class Turns {
     return [...this.#tenants.values()].filter((tenant) => tenant.area === area);
   }
 
-  /** By the clock of the thread; that of an engine may travel. */
+  /** By the clock of the thread; the clock of an engine may travel. */
   nowMs(): number {
     return this.#clock.monotonicMs();
   }
@@ -291,7 +290,7 @@ export class Turns {
   }
 
   charge(tenant: Tenant, ms: number, nowMs: number): void {
-    // The unit that waited and runs is charged as a whole when it ends.
+    // A running unit that has waited is charged as a whole at its end.
     if (this.#running !== undefined) return;
     if (ms >= HEAVY_MS) this.#heavyTurn = this.#turnNumber + 1 + POLLS;
     this.#account(tenant, ms, nowMs);
@@ -308,7 +307,7 @@ export class Turns {
     const { kind } = tenant;
     if (kind !== NO_KIND) this.#countLone(tenant);
     tenant.creditMs = Math.max(tenant.creditMs - ms, this.#isAlone(tenant) ? -QUANTUM_MS : -DEBT_MS_MAX);
-    // What follows without a kind of its own (an answer that is late, upkeep) says nothing of this one. keeps (6)
+    // Later work without its own kind (a late answer, upkeep) does not affect expectations of this one. keeps (6)
     tenant.kind = NO_KIND;
     if (kind !== NO_KIND && kind !== tenant.knownLast) {
       tenant.knownLast = kind;
@@ -343,7 +342,7 @@ export class Turns {
     return this.#loneCount >= ALONE_UNITS && tenant === this.#lone;
   }
 
-  /** Lets the debt of a tenant fade that has nothing waiting, and says whether none is left. */
+  /** Fades the debt of a tenant that has nothing waiting; true if none is left. */
   #hasCredit(tenant: Tenant): boolean {
     const nowMs = this.#clock.monotonicMs();
     const othersCount = this.#front.length + this.#ring.length;
@@ -353,7 +352,7 @@ export class Turns {
     return tenant.creditMs > 0;
   }
 
-  /** Gives a tenant with something waiting its place. */
+  /** Puts a tenant with something waiting into its list. */
   #place(tenant: Tenant, nowMs: number): void {
     const isHeavy = tenant.waiting[0]?.isHeavy === true;
     if (isHeavy && !this.#mayBeHeavy(tenant, nowMs)) {
@@ -372,13 +371,13 @@ export class Turns {
   #placeInFront(tenant: Tenant): void {
     const front = this.#front;
     let index = front.length;
-    // Before those of whom as little is known: they may have come with large units, all of them.
+    // Before other new tenants, whose first units may all be large.
     while (index > 0 && (front[index - 1] as Tenant).costMs >= tenant.costMs) index -= 1;
     front.splice(index, 0, tenant);
     tenant.place = "front";
   }
 
-  /** Takes it out of the list that it is in. */
+  /** Removes it from its list. */
   #displace(tenant: Tenant): void {
     if (tenant.place === "front") this.#front.splice(this.#front.indexOf(tenant), 1);
     else if (tenant.place === "ring") {
@@ -423,7 +422,7 @@ export class Turns {
     tenant.kind = NO_KIND;
     tenant.isHeavyTurn = next.isHeavy;
     this.#turnsHeavy = next.isHeavy;
-    // It starts within a pause only if nobody else asks: then there is nothing to make up for.
+    // It starts within a pause only if no other tenant has requests: then no pause is needed afterwards.
     if (next.isHeavy) this.#pauseEndMs = Math.min(this.#pauseEndMs, nowMs);
     this.#running = tenant;
     this.#startedMs = nowMs;
@@ -455,7 +454,7 @@ export class Turns {
     else this.#wakeLater(nowMs);
   };
 
-  /** Gives a tenant that was served its next place. */
+  /** Puts a tenant that was served into its next list. */
   #replace(tenant: Tenant, nowMs: number): void {
     const [next] = tenant.waiting;
     if (next === undefined) {
@@ -481,14 +480,14 @@ export class Turns {
     if (ring.length === 0) return undefined;
     const found = this.#findWithCredit();
     if (found !== undefined) return found;
-    // Rounds in which nobody would be served are passed over at once.
+    // Rounds that would serve no tenant are skipped at once.
     const leastDebtMs = -Math.max(...ring.map((tenant) => tenant.creditMs));
     const grantMs = (Math.floor(leastDebtMs / QUANTUM_MS) + 1) * QUANTUM_MS;
     for (const tenant of ring) tenant.creditMs += grantMs;
     return this.#findWithCredit();
   }
 
-  /** The first of the ring from the cursor on. */
+  /** The first tenant of the ring from the cursor on. */
   #findWithCredit(): Tenant | undefined {
     const ring = this.#ring;
     for (let count = 0; count < ring.length; count += 1) {
@@ -519,7 +518,7 @@ export class Turns {
     this.#lightMs = nowMs;
   }
 
-  /** Sees to it that there is a turn when the next heavy unit may start. */
+  /** Requests a turn for the time when the next heavy unit may start. */
   #wakeLater(nowMs: number): void {
     this.#cancelWake?.();
     this.#cancelWake = undefined;
@@ -530,7 +529,7 @@ export class Turns {
   }
 }
 
-/** A decaying maximum: what a unit of a kind took at most lately. */
+/** A decaying maximum: the longest recent unit of a kind. */
 function learn(tenant: Tenant, kind: UnitKind, ms: number): void {
   if (kind === NO_KIND) return;
   const expectedMs = Math.max(ms, (tenant.heavyMs?.get(kind) ?? 0) / 2);

@@ -44,7 +44,7 @@ test("a number is rounded to float64 first and then to float32, as Math.fround o
     assert.deepEqual(open(`[${text}]`).readFloats(0, 1), Float32Array.of(Number(text)), text);
 });
 
-test("a list says what is wrong, at which element and byte", () => {
+test("reports the fault of a list with its element and byte", () => {
   const rows: [string, string, number, number][] = [
     ["1", "no list", 0, 0],
     ["", "no list", 0, 0],
@@ -83,7 +83,7 @@ test("a list says what is wrong, at which element and byte", () => {
   }
 });
 
-test("whole numbers of 32 bits are read in any spelling that is whole", () => {
+test("reads whole numbers of 32 bits in any spelling of a whole number", () => {
   const rows: [string, number[] | string][] = [
     ["[]", []],
     ["[0,-0,7,-7]", [0, 0, 7, -7]],
@@ -107,13 +107,13 @@ test("whole numbers of 32 bits are read in any spelling that is whole", () => {
   }
 });
 
-test("a list has as many values as there is room for, and no more", () => {
+test("a list has at most as many values as fit", () => {
   const text = `[${"1,".repeat(LIST_VALUES_MAX - 1)}1]`;
   assert.equal(open(text).readFloats(0, Number.POSITIVE_INFINITY).length, LIST_VALUES_MAX);
   assert.equal(open(text.replace("]", ",1]")).readFloats(0, 1e9), "too many values");
 });
 
-test("what was read is not changed by what is read next", () => {
+test("the next read does not change earlier results", () => {
   const first = open("[1,2]").readFloats(0, 9);
   const second = open("[3,4]").readFloats(0, 9);
   assert.deepEqual([first, second], [Float32Array.of(1, 2), Float32Array.of(3, 4)]);
@@ -142,7 +142,7 @@ test("a check accepts JSON and says where it ends", () => {
   }
 });
 
-test("a check refuses what is no JSON, at the byte that is wrong", () => {
+test("a check rejects invalid JSON at the invalid byte", () => {
   const rows: [string, number][] = [
     ["", 0],
     ["\ufeff1", 0],
@@ -179,7 +179,7 @@ test("a check refuses what is no JSON, at the byte that is wrong", () => {
   }
 });
 
-test("a check says how deep a value is, and stops at the level that is too deep", () => {
+test("a check reports the depth of a value, and stops at the level that is too deep", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
   const document = open(`${nested(8)} ${nested(9)}`);
   assert.equal(document.checkValue(0, 8), "json");
@@ -190,7 +190,7 @@ test("a check says how deep a value is, and stops at the level that is too deep"
   assert.equal(open("[".repeat(1_000_000)).checkValue(0, 1_023), "too deep");
 });
 
-test("a check counts white space outside strings, and tells escapes and numbers that may be infinite", () => {
+test("a check counts white space outside strings, and reports escapes and numbers that may be infinite", () => {
   const factsOf = (text: string) => {
     const document = open(text);
     assert.equal(document.checkValue(0, 8), "json", text);
@@ -214,7 +214,7 @@ test("a check counts white space outside strings, and tells escapes and numbers 
   assert.equal(factsOf(`[1${"0".repeat(400)}]`).hasLargeNumber, true);
 });
 
-test("a check tells numbers that JavaScript may print otherwise", () => {
+test("a check reports numbers that JavaScript may print with another spelling", () => {
   const isOdd = (text: string) => {
     const document = open(text);
     assert.equal(document.checkValue(0, 8), "json", text);
@@ -258,7 +258,7 @@ test("a document that is no longer open is not read", () => {
   assert.throws(() => first.checkValue(0, 1), AssertionFailure);
 });
 
-test("memory that a large document took is given back after a run of small ones", () => {
+test("the memory of a large document is released after a number of small ones", () => {
   const usual = floatTextModule().bytes.length;
   open(`[${"1,".repeat(4_000_000)}1]`);
   const grown = floatTextModule().bytes.length;

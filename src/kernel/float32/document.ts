@@ -4,9 +4,9 @@
  * value can be checked without being built.
  *
  * (1) A thread has one open document: opening the next ends this one.
- * (2) Positions are byte offsets in the document. Every method is given one
- *     where a value begins, and leaves in `end` where it stopped.
- * (3) The document is UTF-8; whoever opens it has looked.
+ * (2) Positions are byte offsets in the document. Every method gets the start of a
+ *     value, and sets `end` to the position where it stopped.
+ * (3) The document is UTF-8; the caller has checked this.
  */
 import { assert } from "../assert.ts";
 import { type FloatTextModule, floatTextModule, floatTextModuleWith } from "./module.ts";
@@ -14,32 +14,32 @@ import { type FloatTextModule, floatTextModule, floatTextModuleWith } from "./mo
 /** Most values of one list. */
 export const LIST_VALUES_MAX = floatTextModule().valuesMax;
 
-/** Levels that a document may be nested at most. */
+/** The most levels of nesting of a document. */
 export const CHECKED_DEPTH_MAX = 1_023;
 
-/** What is wrong with a list. Whether it is JSON at all, `checkValue` says. */
+/** The fault of a list. `checkValue` checks whether it is JSON. */
 export type ListFault =
   /** It begins with another byte than `[`. */
   | "no list"
-  /** An element is no number. */
+  /** An element is not a number. */
   | "no number"
-  /** A number is beyond float32, or no whole number of 32 bits. */
+  /** A number is beyond float32, or not a whole number of 32 bits. */
   | "out of range"
   | "too many values";
 
 const listFaults: readonly ListFault[] = ["no list", "no number", "out of range", "too many values"];
 
-/** What a check found out about a value on the way. */
+/** The properties of a value that a check collects. */
 export interface ValueFacts {
   /** Levels of objects and lists; 0 for a scalar. */
   readonly depth: number;
   /** White space outside strings. */
   readonly spaceBytes: number;
-  /** Whether a string has a backslash, so that its bytes are not its text. */
+  /** True if a string has a backslash, so that its bytes are not its text. */
   readonly hasEscape: boolean;
-  /** Whether a number may be beyond the range of float64. */
+  /** True if a number may be beyond the range of float64. */
   readonly hasLargeNumber: boolean;
-  /** Whether JavaScript may print a number otherwise than it is spelled: `1.0`, `-0`, `1e2`, or more digits than float64 has. */
+  /** True if JavaScript may print a number with another spelling: `1.0`, `-0`, `1e2`, or digits beyond float64. */
   readonly hasOddNumber: boolean;
 }
 
@@ -54,7 +54,7 @@ const HAS_ESCAPE = 1;
 const HAS_LARGE_NUMBER = 2;
 const HAS_ODD_NUMBER = 4;
 
-/** Lists that lie in one buffer at most: as long as one of them is held, all are. */
+/** The most lists in one buffer: while one of them is referenced, all stay in memory. */
 const LISTS_PER_BUFFER_MAX = 64;
 
 export class JsonDocument {
@@ -62,15 +62,15 @@ export class JsonDocument {
   readonly #number: number;
   readonly #base: number;
   #listCount = 0;
-  /** For the lists to come, from `#used` on. */
+  /** For further lists, from `#used` on. */
   #buffer = new Float32Array(0);
   #used = 0;
-  /** Where the last call stopped: behind the value, or at the byte or element that is wrong. */
+  /** Where the last call stopped: after the value, or at the invalid byte or element. */
   end = 0;
-  /** Of the list that was read last and is at fault: which element, from 0. */
+  /** Index of the invalid element of the last list, from 0. */
   faultIndex = 0;
 
-  /** Copies the document. Throws a RangeError when the machine gives no memory for it. */
+  /** Copies the document. Throws a RangeError if the machine has not enough memory. */
   constructor(document: Uint8Array) {
     this.#module = floatTextModuleWith(document);
     this.#number = this.#module.documentCount;
@@ -91,7 +91,7 @@ export class JsonDocument {
     return this.#fault(count) ?? integers.slice(valuesIndex, valuesIndex + count);
   }
 
-  /** Whether the value at `start` is JSON, whatever it is. "too deep": it is, up to the level behind `depthMax`. */
+  /** Checks whether the value at `start` is JSON. "too deep": it is, up to the level after `depthMax`. */
   checkValue(start: number, depthMax: number): "json" | "malformed" | "too deep" {
     assert(depthMax <= CHECKED_DEPTH_MAX, "the stack of a check has room for every level");
     const { exports } = this.#opened();
@@ -104,7 +104,7 @@ export class JsonDocument {
     return this.#result(DEPTH) > depthMax ? "too deep" : "malformed";
   }
 
-  /** Of the value that was checked last. */
+  /** Properties of the last checked value. */
   get facts(): ValueFacts {
     const flags = this.#result(FLAGS);
     return {
@@ -117,8 +117,8 @@ export class JsonDocument {
   }
 
   /**
-   * A copy of a list of floats. The lists of a document behind its first share buffers: a buffer for each of a thousand
-   * would be most of the garbage that a request leaves.
+   * A copy of a list of floats. The lists of a document after its first share buffers: a buffer for each of a thousand
+   * would be most of the garbage of a request.
    */
   #kept(list: Float32Array): Float32Array {
     const { length } = list;

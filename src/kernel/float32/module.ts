@@ -3,8 +3,8 @@
  * and their decimal text. This thread has one; it holds one JSON document at a
  * time, and lists of numbers while they are printed or read.
  *
- * Memory of WebAssembly only grows, so what a huge document took is given back
- * by making a new instance once that many documents in a row were small.
+ * Memory of WebAssembly only grows, so the memory of a huge document is released
+ * by creating a new instance after a number of small documents in a row.
  */
 
 import { compileModule, instantiate, PAGE_BYTES } from "../web-assembly.ts";
@@ -41,7 +41,7 @@ interface WasmGlobal {
 
 /** A document up to this size never makes the memory grow. */
 const USUAL_DOCUMENT_BYTES = 2 * 1_024 * 1_024;
-/** So many documents of usual size in a row give back what a larger one took. */
+/** After this many documents of usual size in a row, the memory of a larger one is released. */
 const USUAL_DOCUMENTS_MAX = 256;
 
 /** The powers of ten that printing a float32 needs (assembly/float-text-print.ts). */
@@ -58,21 +58,21 @@ const finiteScales = finiteScaleTable();
 
 export class FloatTextModule {
   readonly exports: FloatTextExports;
-  /** The whole memory. Others after a document that made it grow. */
+  /** The whole memory. Replaced after a document that made it grow. */
   bytes: Buffer;
   floats: Float32Array;
   integers: Int32Array;
-  /** Where lists of numbers lie, as an index into `floats` and `integers`, and how many they may be. */
+  /** The place of lists of numbers, as an index into `floats` and `integers`, and their maximum count. */
   readonly valuesIndex: number;
   readonly valuesMax: number;
-  /** Where printed text lies, and how many numbers are printed at once. */
+  /** The place of printed text, and how many numbers are printed at once. */
   readonly textAt: number;
   readonly printMax: number;
-  /** What a call leaves beside what it returns, as an index into `integers`. */
+  /** The place of further results of a call, as an index into `integers`. */
   readonly resultsIndex: number;
-  /** Where the document lies. */
+  /** The place of the document. */
   readonly documentAt: number;
-  /** How many documents there were so far, which tells one from the next. */
+  /** Count of documents so far, which identifies the current one. */
   documentCount = 0;
   readonly #slack: number;
 
@@ -94,7 +94,7 @@ export class FloatTextModule {
     this.#writeTables();
   }
 
-  /** Copies a document in. Throws a RangeError when the machine gives no memory for it. */
+  /** Copies a document into the memory. Throws a RangeError if the machine has not enough memory. */
   setDocument(document: Uint8Array): void {
     this.#reserve(document.length);
     this.documentCount += 1;
@@ -136,12 +136,12 @@ export class FloatTextModule {
 let current = new FloatTextModule();
 let usualDocuments = 0;
 
-/** This thread's instance, as it is until the next document. */
+/** This thread's instance, valid until the next document. */
 export function floatTextModule(): FloatTextModule {
   return current;
 }
 
-/** This thread's instance with that document in it; the one before is gone. */
+/** This thread's instance with that document in it, which replaces the previous one. */
 export function floatTextModuleWith(document: Uint8Array): FloatTextModule {
   if (document.length > USUAL_DOCUMENT_BYTES) usualDocuments = 0;
   else if (current.isGrown) {

@@ -34,12 +34,12 @@ test("a float32 is its shortest decimal, spelled as JavaScript spells numbers, a
   for (const [value, text] of rows) assert.equal(float32Text(value), text);
 });
 
-test("zero keeps its sign, and what is not finite is null, as in JSON.stringify", () => {
+test("zero keeps its sign, and values that are not finite are null, as in JSON.stringify", () => {
   const values = [0, -0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
   assert.deepEqual(values.map(float32Text), ["0.0", "-0.0", "null", "null", "null"]);
 });
 
-test("of two shortest decimals as near the even one is printed", () => {
+test("prints the even one of two shortest decimals that are equally near", () => {
   assert.equal(float32Text(2097152.25), "2097152.2");
   assert.equal(float32Text(2097152.75), "2097152.8");
 });
@@ -82,7 +82,7 @@ test("4096 numbers of the longest text are printed at once and leave the tables 
   assert.equal(float32Text(1.17549435e-38), "1.1754944e-38");
 });
 
-test("a list is written where there is room for its longest text, and nowhere else", () => {
+test("a list is written only if there is room for its longest text", () => {
   const target = Buffer.alloc(30, "#");
 
   const end = writeFloat32List(Float32Array.of(0.25), target, 2);

@@ -1,12 +1,12 @@
 /**
  * Prints float32 as the shortest decimal that reads back as the same float32,
  * spelled as JavaScript spells numbers: `0.1`, not `0.10000000149011612`. A
- * whole number ends in `.0`, because typed clients make an integer of `5`; -0 is
- * `-0.0`. What is not finite is `null`, as in JSON.stringify.
+ * whole number ends in `.0`, because typed clients read `5` as an integer; -0 is
+ * `-0.0`. Values that are not finite are `null`, as in JSON.stringify.
  */
 import { floatTextModule } from "./module.ts";
 
-/** The longest text of a float32, with the comma behind it: `-100000000000000000000.0` has 24. */
+/** The longest text of a float32, with the comma after it: `-100000000000000000000.0` has 24. */
 export const FLOAT32_TEXT_BYTES_MAX = 25;
 
 export function float32Text(value: number): string {

@@ -1,29 +1,28 @@
 /**
- * JSON that somebody else has written: looked over before it is parsed (threats
- * A-14). `JSON.parse` builds whatever a text says: 10 MB of brackets keep it busy
- * for a second of computing, and become 300 MB of arrays.
+ * Parses JSON of clients, after a check of its size (threats A-14): `JSON.parse` of
+ * 10 MB of brackets takes a second of CPU time, and creates 300 MB of arrays.
  *
- * The look is one pass over the bytes. It counts levels, containers and values,
- * and leaves it to `JSON.parse` to say what is no JSON.
+ * The check is one pass over the bytes. It counts levels, containers and values,
+ * and leaves syntax errors to `JSON.parse`.
  */
 
 export interface JsonLimits {
   readonly depthMax: number;
   /** Objects and lists. */
   readonly containersMax: number;
-  /** What follows a comma or a colon. */
+  /** Values after a comma or a colon. */
   readonly valuesMax: number;
 }
 
-/** More than any request of ours needs: a batch of 10,000 messages, each with ten lists of headers, has 120,001 containers. */
+/** More than any request needs: a batch of 10,000 messages, each with ten lists of headers, has 120,001 containers. */
 export const requestJsonLimits: JsonLimits = { depthMax: 128, containersMax: 500_000, valuesMax: 1_000_000 };
 
-/** A text that is not parsed. The message ends a sentence about it: "nests deeper than 128 levels". */
+/** A text beyond the limits. The message ends a sentence about it: "nests deeper than 128 levels". */
 export class JsonTooLarge extends Error {
   override name = "JsonTooLarge";
 }
 
-/** As `JSON.parse` of the bytes as UTF-8. Throws `JsonTooLarge` before anything is parsed, or a SyntaxError. */
+/** Like `JSON.parse` of the bytes as UTF-8. Throws `JsonTooLarge` before anything is parsed, or a SyntaxError. */
 export function parseJson(bytes: Buffer, limits: JsonLimits = requestJsonLimits): unknown {
   checkJson(bytes, limits);
   return JSON.parse(bytes.utf8Slice());
@@ -72,7 +71,7 @@ export function checkJson(bytes: Buffer, { depthMax, containersMax, valuesMax }:
   }
 }
 
-/** Where the string ends that begins at a place: its quote, or the end of the text. */
+/** The end of a string that begins at a place: its quote, or the end of the text. */
 function stringEnd(bytes: Buffer, start: number): number {
   const shortEnd = Math.min(start + SHORT_LENGTH_MAX, bytes.length);
   let at = start + 1;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isSpelledNumber, parseSpelled } from "./spelling.ts";
 
-test("numbers are printed again as they were spelled", () => {
+test("prints numbers with their original spelling", () => {
   const rows: [string, string][] = [
     ["12345678901234567890", "12345678901234567890"],
     ["-0", "-0"],
@@ -16,7 +16,7 @@ test("numbers are printed again as they were spelled", () => {
   for (const [text, printed] of rows) assert.equal(JSON.stringify(parseSpelled(text)), printed, text);
 });
 
-test("only a number that would be printed otherwise is an object", () => {
+test("only a number with another spelling than JavaScript's is an object", () => {
   assert.equal(parseSpelled("0.25"), 0.25);
   assert.equal(isSpelledNumber(parseSpelled("0.250")), true);
   assert.equal(isSpelledNumber(parseSpelled('{"rawJSON":"1"}')), false);

@@ -1,9 +1,9 @@
 /**
  * JSON whose numbers keep their spelling: `12345678901234567890`, `1.0` and `-0`
- * are printed again as they were written. JavaScript's numbers cannot do that.
+ * are printed unchanged. JavaScript's numbers cannot do that.
  */
 
-/** What `JSON.rawJSON` makes (ECMA-262, "JSON.rawJSON"), which TypeScript does not know yet. */
+/** The result of `JSON.rawJSON` (ECMA-262, "JSON.rawJSON"), which TypeScript does not know yet. */
 interface SpelledJson {
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
@@ -16,16 +16,16 @@ interface SpelledJson {
 const json: SpelledJson = JSON as unknown as SpelledJson;
 
 /**
- * As `JSON.parse`, but a number that JavaScript would print otherwise than it is spelled is an object, which
- * `JSON.stringify` prints as it was. Throws a SyntaxError.
+ * Like `JSON.parse`, but a number that JavaScript would print with another spelling is an object, which
+ * `JSON.stringify` prints unchanged. Throws a SyntaxError.
  */
 export function parseSpelled(text: string): unknown {
   return json.parse(text, spelled);
 }
 
 /**
- * As `JSON.parse`, with `numberOf` for each number that is not a fraction within the range of float64 nor a safe integer.
- * Throws a SyntaxError.
+ * Like `JSON.parse`, with `numberOf` for each number that is neither a fraction within the range of float64 nor a safe
+ * integer. Throws a SyntaxError.
  */
 export function parseWithLarge(text: string, numberOf: (spelling: string) => unknown): unknown {
   return json.parse(text, (_name, value, { source }) =>
@@ -35,12 +35,12 @@ export function parseWithLarge(text: string, numberOf: (spelling: string) => unk
   );
 }
 
-/** What `JSON.stringify` prints as this text, which is a JSON number. */
+/** An object that `JSON.stringify` prints as this text, which must be a JSON number. */
 export function spelledNumber(text: string): object {
   return json.rawJSON(text);
 }
 
-/** Whether `parseSpelled` made this object in place of a number. */
+/** True if `parseSpelled` created this object in place of a number. */
 export function isSpelledNumber(value: unknown): boolean {
   return json.isRawJSON(value);
 }

@@ -8,15 +8,15 @@
 
 /** Strings up to this length are always quoted at full speed. */
 const PLAIN_LENGTH_MAX = 2 ** 26;
-/** Containers below this depth are not looked at: the long strings of our answers are above it. */
+/** Containers below this depth are not checked: the long strings of our answers are above it. */
 const DEPTH_MAX = 8;
 
-/** The value is longer as JSON than a string may be. */
+/** The JSON of a value exceeds the maximum length of a string. */
 export class JsonTooLong extends Error {
   override name = "JsonTooLong";
 }
 
-/** As `JSON.stringify`. Throws `JsonTooLong` where the text would be longer than a string may be. */
+/** Like `JSON.stringify`. Throws `JsonTooLong` if the text would exceed the maximum length of a string. */
 export function jsonText(value: unknown): string {
   try {
     return hasLongText(value, 0) ? JSON.stringify(value, asItIs) : JSON.stringify(value);
