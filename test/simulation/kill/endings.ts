@@ -17,13 +17,13 @@ import { anyPorts, type RunningProgram, spawnProgram } from "../../program/progr
 
 export type Ending = "kill" | "group" | "start-up" | "snapshot" | "saving" | "stop";
 
-/** Out of twenty rounds; the rest are plain kills. The order is that of the draws. */
+/** Weights out of twenty; the rest are plain kills. The order is that of the draws. */
 export type Shares = readonly (readonly [Ending, number])[];
 
 const SHARES_SUM = 20;
 const START_KILLS_MAX = 3;
 
-/** The line with which the process that writes a snapshot is announced. */
+/** The log line that announces the process that writes a snapshot. */
 export const SNAPSHOT_STARTED: RegExp = /snapshot started/;
 
 export function drawEnding(random: Random, shares: Shares): Ending {
@@ -41,8 +41,8 @@ export function describeEndings(counts: ReadonlyMap<Ending, number>): string {
 }
 
 /**
- * Waits for a moment: no event says when a machine kills a process. This is the only timer, and nothing but the moment
- * of the kill depends on it.
+ * Waits for a moment: no event says when a machine kills a process. This is the only timer; only the moment of the
+ * kill depends on it.
  */
 export function moment(delayMs: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(delayMs, resolve));
@@ -55,7 +55,7 @@ export async function stopCleanly(server: RunningProgram): Promise<void> {
 }
 
 export interface StartKills {
-  /** Of the next start. */
+  /** Arguments of the next start. */
   readonly args: () => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** A start takes longer than this, so the kill is between the first line of code and the end of recovery. */

@@ -6,7 +6,7 @@ export interface Endpoint {
   readonly token: string;
 }
 
-/** The connection broke: the server is dead, or that is a fault of its own. */
+/** The connection broke: the server is dead, or the break is a fault of its own. */
 export class ConnectionLost extends Error {
   override name = "ConnectionLost";
 }
@@ -18,7 +18,7 @@ export interface Post {
   readonly agent?: Agent;
 }
 
-/** Resolves with the JSON of a 200. Rejects with `ConnectionLost` when there is no whole answer. */
+/** Resolves with the JSON of a 200. Rejects with `ConnectionLost` if the answer is not complete. */
 export function post({ url, token }: Endpoint, { path, text, agent }: Post): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const lost = (cause: unknown): void => reject(new ConnectionLost("no answer", { cause }));

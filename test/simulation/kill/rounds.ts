@@ -1,15 +1,15 @@
 /**
  * Kills the real program again and again, and checks whether it kept what it
- * acknowledged. The same for each area; what clients send and what a restarted
- * server must hold is in the area's port.
+ * acknowledged. The loop is the same for each area; what clients send and what a
+ * restarted server must hold is in the area's port.
  *
  *     life:  start -> (load -> end -> start -> check) … -> check everything
  *
  * A data directory serves several rounds, so a server also recovers from what
  * earlier recoveries left. The seed fixes how and when a server ends and what
- * clients draw, but not what the machine makes of the moments. So a failing
- * seed is likely to fail again, not certain; the data directory of a failure
- * stays for `larder check --data-dir`.
+ * clients draw, but not how the machine times it. So a failing seed is likely to
+ * fail again, not certain; the data directory of a failure remains for
+ * `larder check --data-dir`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,31 +25,31 @@ export interface KillOptions {
   readonly print: (line: string) => void;
 }
 
-/** A data directory with the servers that serve it one after the other. */
+/** A data directory with the servers that serve it in sequence. */
 export interface Beginning {
   readonly directory: string;
-  /** Of the life, from 0. */
+  /** Number of the round in the life, from 0. */
   readonly number: number;
   readonly random: Random;
 }
 
-/** The server that came up again, and what is wrong with what it holds. */
+/** The restarted server, and what is wrong with its contents. */
 export interface RoundEnd<Damage> {
   readonly server: RunningProgram;
   readonly damages: readonly Damage[];
 }
 
-/** What an area adds to the loop. */
+/** The part of the loop that is specific to an area. */
 export interface KillPort<Life, Damage> {
-  /** Data directories are named for it. */
+  /** Prefix of the names of data directories. */
   readonly name: string;
   readonly roundsOfALife: number;
-  /** With an allowance of time: what the round under way and the last check still take. */
+  /** With an allowance of time: the time that the round under way and the last check still take. */
   readonly endMs: number;
   begin(beginning: Beginning): Life | Promise<Life>;
-  /** Starts the first server of the life, with all that clients need. */
+  /** Starts the first server of the life, with everything that clients need. */
   start(life: Life): Promise<RunningProgram>;
-  /** Loads the server, ends it, starts it again and checks it. Rejects when a start fails or a request is refused. */
+  /** Loads the server, ends it, restarts it and checks it. Rejects if a start fails or a request is refused. */
   runRound(life: Life, server: RunningProgram, number: number): Promise<RoundEnd<Damage>>;
   /** Checks everything that the life acknowledged. */
   checkEverything(life: Life, server: RunningProgram): Promise<readonly Damage[]>;
@@ -61,7 +61,7 @@ export interface KillSummary<Damage> {
   readonly damages: readonly Damage[];
 }
 
-/** Runs rounds until the allowance is spent or something is wrong. Rejects when a start fails or a request is refused. */
+/** Runs rounds until the allowance is spent or something is wrong. Rejects if a start fails or a request is refused. */
 export async function runKillRounds<Life, Damage>(
   port: KillPort<Life, Damage>,
   { allowance, seed, print }: KillOptions,
@@ -94,7 +94,7 @@ export async function runKillRounds<Life, Damage>(
     }
     if (damages.length > 0)
       print(`life ${number}, round ${rounds - 1} of SEED=${seed}; data directory kept: ${directory}`);
-    // The process of a snapshot may still be leaving.
+    // The process of a snapshot may still be ending.
     else rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }
   return { rounds, damages };

@@ -1,10 +1,10 @@
 /**
- * Who may start an attempt, and when, seen from outside: caps, queues, rates,
- * pauses, due times. Counts for itself what is under way and how many calls
- * each window has had; only what users have set is read from the engine.
+ * Which attempts may start, and when, seen from outside: caps, queues, rates,
+ * pauses, due times. This file counts calls under way and calls of each window
+ * itself; it reads only users' settings from the engine.
  *
- * (1) A window's calls are those whose records exist: a crash that takes the
- *     record of a call back takes the call out of the window, and nothing else
+ * (1) A window's calls are those whose records exist: a crash that takes back
+ *     the record of a call removes the call from the window, and nothing else
  *     opens a window early.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
@@ -18,7 +18,7 @@ import { check } from "./violation.ts";
 
 interface WindowEvent {
   readonly what: "call" | "reset" | "clock set";
-  /** 0: no crash takes it back. */
+  /** 0 if no crash takes it back. */
   readonly position: number;
   readonly atMs: number;
   readonly periodMs: number;
@@ -29,11 +29,11 @@ export class Admission {
   readonly #ledger: Ledger;
   readonly #swarm: Swarm;
   readonly #windows = new Map<string, WindowEvent[]>();
-  /** The keys of this life: one that nobody used for long is forgotten, and begins anew. */
+  /** The keys of this life: a key unused for long is forgotten, and begins again. */
   readonly #keys = new Map<string, FlowKey>();
-  /** The most that a queue ever had as its parallelism. */
+  /** The highest parallelism that a queue ever had. */
   readonly #widths = new Map<string, number>();
-  /** Calls that a reset of their key made it forget: positions by sequence number. */
+  /** Calls forgotten by a reset of their key: positions by sequence number. */
   #forgotten = new Map<number, number>();
 
   constructor(ledger: Ledger, swarm: Swarm) {
@@ -51,7 +51,7 @@ export class Admission {
     return this.#widths.get(`${user}/${queueName}`) ?? 1;
   }
 
-  /** A user has made a key forget its window, and with `isWhole` what is under way. */
+  /** A user has reset the window of a key, and with `isWhole` its calls under way. */
   reset(user: number, key: string, { position, isWhole }: { position: number; isWhole: boolean }): void {
     this.#eventsOf(user, key).push({ what: "reset", position, atMs: 0, periodMs: 0, rate: 0 });
     if (!isWhole) return;
@@ -113,10 +113,10 @@ export class Admission {
   #earlyMs(message: Tracked, clock: VirtualClock): number {
     const { driftMs, life, state: last } = message.entries.findLast(setsTime) as Entry;
     const dueMs = dueMsOf(message);
-    // What was due once stays due when the clock is set back.
+    // A message that was due stays due when the clock is set back.
     const isForMoment = message.fields.isForMoment === true && last === messageState.created;
     if (isForMoment) return dueMs - Math.max(clock.nowMs(), this.#ledger.wallMaxMs);
-    // Spans go by the time that has passed, and each life measures again what is left of them.
+    // Spans follow elapsed time, and each life measures the rest of them again.
     const { life: current, startDriftMs } = this.#ledger;
     return dueMs + (life === current ? driftMs : startDriftMs) - clock.monotonicMs();
   }
@@ -125,8 +125,8 @@ export class Admission {
     const { sequence, fields, user: number } = message;
     const { queueName = "" } = fields;
     const text = `Message ${sequence} of the queue ${queueName}`;
-    // What was deleted and made again is another queue.
-    check(message.detachedAt === undefined, () => `${text} starts, and the queue was deleted`);
+    // A queue that was deleted and created again is another queue.
+    check(message.detachedAt === undefined, () => `${text} starts, but the queue was deleted`);
     check(user.queues.get(queueName)?.record.isPaused === false, () => `${text} starts while the queue is paused`);
     const members = this.#ledger.unfinished.filter(
       (other) => other !== message && other.user === number && other.detachedAt === undefined,
@@ -136,17 +136,17 @@ export class Admission {
     const parallelism = user.queues.get(queueName)?.record.parallelism ?? 0;
     check(
       called.length < parallelism,
-      () => `${text} starts, and ${sequencesOf(called)} are under way of ${parallelism}`,
+      () => `${text} starts, but ${sequencesOf(called)} are under way of ${parallelism}`,
     );
     const withSlot = inQueue.filter(wasStarted);
     const width = this.widthOf(number, queueName);
-    check(withSlot.length < width, () => `${text} starts, and ${sequencesOf(withSlot)} are not done`);
+    check(withSlot.length < width, () => `${text} starts, but ${sequencesOf(withSlot)} are not done`);
     if (width > 1) return;
     const holding = members.filter(
       ({ fields: { holdsQueue, callbackOf }, isAgain }) =>
         holdsQueue === queueName && callbackOf !== message.id && !isAgain,
     );
-    check(holding.length === 0, () => `${text} starts, and callbacks ${sequencesOf(holding)} are not done`);
+    check(holding.length === 0, () => `${text} starts, but callbacks ${sequencesOf(holding)} are not done`);
     if (this.#swarm.features.has("clock steps") || wasDelayed(message)) return;
     const before = inQueue.filter((other) => other.sequence < sequence && !wasDelayed(other));
     check(before.length === 0, () => `${text} starts before ${sequencesOf(before)}`);
@@ -162,7 +162,7 @@ export class Admission {
     const { parallelism = Number.POSITIVE_INFINITY, rate = Number.POSITIVE_INFINITY, periodMs } = key;
     check(
       ofKey.length < parallelism,
-      () => `${text} starts, and ${sequencesOf(ofKey)} are under way of ${parallelism}`,
+      () => `${text} starts, but ${sequencesOf(ofKey)} are under way of ${parallelism}`,
     );
     const events = this.#eventsOf(message.user, key.key);
     const name = `${message.user}/${key.key}`;
@@ -171,10 +171,10 @@ export class Admission {
     const event: WindowEvent = { what: "call", position, atMs: nowMs, periodMs, rate };
     if (this.#swarm.features.has("clock steps")) {
       const count = nearbyCalls(events, event);
-      check(count < 2 * rate, () => `${text} starts, and ${count} calls of ${rate} were lately`);
+      check(count < 2 * rate, () => `${text} starts, but there were ${count} recent calls at a rate of ${rate}`);
     } else {
       const count = countAt(events, nowMs, periodMs);
-      check(count < rate, () => `${text} starts, and the window has had ${count} calls of ${rate}`);
+      check(count < rate, () => `${text} starts, but the window has had ${count} calls of ${rate}`);
     }
     events.push(event);
   }
@@ -190,7 +190,7 @@ export class Admission {
   }
 }
 
-/** Calls that the window of this moment has had. Windows begin with their first call. */
+/** Calls of the current window. Windows begin with their first call. */
 function countAt(events: readonly WindowEvent[], nowMs: number, periodMs: number): number {
   let startMs = 0;
   let count = 0;
@@ -208,8 +208,8 @@ function countAt(events: readonly WindowEvent[], nowMs: number, periodMs: number
 }
 
 /**
- * Calls within one period before this one, as far as the clock and the limits were the same. Where a window begins after
- * the clock was set depends on who asked when, but two neighbouring ones have no more than twice the rate.
+ * Calls within one period before this one, as far as the clock and the limits were the same. Where a window begins
+ * after a clock change depends on which call came when, but two adjacent windows have at most twice the rate.
  */
 function nearbyCalls(events: readonly WindowEvent[], { atMs, periodMs, rate }: WindowEvent): number {
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * The other side: destinations that answer, refuse, hang, or ask to wait, with
- * delays in virtual time. Whoever is told of calls and answers is the ledger.
+ * The other side: destinations that answer, refuse, hang or ask to wait, with
+ * delays in virtual time. They report calls and answers to the ledger.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { Random } from "../../../src/kernel/random.ts";
@@ -28,7 +28,7 @@ export class SimulatedDestinations implements Outbound {
   readonly #random: Random;
   readonly #swarm: Swarm;
   readonly #watcher: CallWatcher;
-  /** Nothing goes wrong any more. */
+  /** No more faults. */
   isKind = false;
 
   constructor(options: { clock: VirtualClock; random: Random; swarm: Swarm; watcher: CallWatcher }) {

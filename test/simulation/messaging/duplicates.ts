@@ -1,7 +1,7 @@
 /**
- * Which message is the same as which, as users are told: an id means the first
- * message that was accepted with it, for ten minutes. A crash takes back what
- * was not durable, and nothing else. Says nothing of runs in which clocks step.
+ * Which messages are duplicates, as users see it: an id means the first message
+ * accepted with it, for ten minutes. A crash takes back only what was not
+ * durable. Does not check runs in which clocks step.
  */
 import type { PublishOutcome, PublishRequest } from "../../../src/messaging/options/publish-request.ts";
 import { check } from "./violation.ts";
@@ -12,7 +12,7 @@ interface First {
   position: number;
 }
 
-/** One message that is asked for: the first with its id, the same as another, or without an id. */
+/** One requested message: the first with its id, a duplicate, or one without an id. */
 export interface Wanted {
   readonly isNew: boolean;
   readonly first: First | undefined;
@@ -27,12 +27,12 @@ export class Duplicates {
     this.#windowMs = windowMs;
   }
 
-  /** The latest time that the wall clock has shown: what was past its window then may be forgotten. */
+  /** The latest time that the wall clock has shown: windows that ended before it may be forgotten. */
   get latestMs(): number {
     return this.#latestMs;
   }
 
-  /** Call it before the wall clock is set back. */
+  /** Call before the wall clock is set back. */
   clockSeen(wallMs: number): void {
     this.#latestMs = Math.max(this.#latestMs, wallMs);
   }
@@ -46,7 +46,7 @@ export class Duplicates {
     }
   }
 
-  /** What publishing these in a frame at this position must come to. `urlsOf` has the endpoints of a group. */
+  /** The expected result of publishing these in a frame at this position. `urlsOf` has the endpoints of a group. */
   expect(
     user: number,
     requests: readonly PublishRequest[],
@@ -73,10 +73,10 @@ export class Duplicates {
     return wanted;
   }
 
-  /** The messages that were accepted. */
+  /** The accepted messages. */
   accepted(wanted: readonly Wanted[], ids: readonly string[]): void {
     const fresh = wanted.filter(({ isNew }) => isNew);
-    check(ids.length === fresh.length, () => `${ids.length} messages are accepted, and ${fresh.length} are new`);
+    check(ids.length === fresh.length, () => `${ids.length} messages are accepted, but ${fresh.length} are new`);
     for (const [index, { first }] of fresh.entries()) if (first !== undefined) first.messageId = ids[index] ?? "";
   }
 
@@ -90,7 +90,7 @@ export class Duplicates {
         () => `${messageId} is ${isDeduplicated ? "a duplicate" : "new"}, and should not be`,
       );
       if (first === undefined) continue;
-      check(first.messageId === messageId, () => `${messageId} is answered where ${first.messageId} was the first`);
+      check(first.messageId === messageId, () => `${messageId} is answered, but ${first.messageId} was the first`);
     }
   }
 }

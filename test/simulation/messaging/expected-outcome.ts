@@ -1,4 +1,4 @@
-/** What must follow from an answer, in the simulation's own words (C.outcome). */
+/** The required consequence of an answer, written independently of the engine (C.outcome). */
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
 import { messageState } from "../../../src/messaging/state/states.ts";
 import type { Tracked } from "./ledger.ts";
@@ -8,10 +8,10 @@ export type Expected =
   | { readonly kind: "failed" }
   | { readonly kind: "retry"; readonly delayMs: number };
 
-/** In seconds, by retries that went before. */
+/** In seconds, by the number of earlier retries. */
 const DEFAULT_DELAYS_S = [12, 148, 1_808, 22_026, 86_400] as const;
 
-/** What the simulated destinations ask for. */
+/** The delays that simulated destinations request. */
 const RETRY_AFTER_MS: Readonly<Record<string, number>> = { "1": 1_000, "7": 7_000, "3m": 180_000, "250ms": 250 };
 
 /** The expressions that the simulated users send, with what they mean. */
@@ -22,7 +22,7 @@ export const retryExpressions: ReadonlyMap<string, (retried: number) => number> 
   ["min(5000, 100 * pow(3, retried))", (retried: number) => Math.min(5_000, 100 * 3 ** retried)],
 ]);
 
-/** The last entry of the message is the ERROR, or what came just before it, or after it. */
+/** The last entry of the message is the ERROR, or the one just before or after it. */
 export function expectedOutcome(message: Tracked, result: DeliveryResult): Expected {
   const { retriesMax, retryDelay } = message.fields;
   const headers = result.kind === "answer" ? result.headers : [];

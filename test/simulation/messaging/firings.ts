@@ -1,4 +1,4 @@
-/** When schedules fired: once for each moment, and once for all that were missed. */
+/** When schedules fired: once for each moment, and once for all missed moments. */
 import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
 import type { Tracked } from "./ledger.ts";
 import { check } from "./violation.ts";
@@ -12,7 +12,7 @@ interface Firing {
 export class Firings {
   readonly #firings = new Map<string, Firing[]>();
 
-  /** A schedule was put, or its moments were put right after a wrong clock: it begins again. */
+  /** A schedule was put, or its moments were corrected after a wrong clock: it begins again. */
   put(user: number, id: string): void {
     this.#firings.delete(`${user} ${id}`);
   }
@@ -30,19 +30,19 @@ export class Firings {
   seen(state: MessagingState, { user, fields, sequence, createdAtMs: atMs, position }: Tracked): void {
     const id = fields.scheduleId ?? "";
     const record = state.userOf(user).schedules.get(id)?.record;
-    // A dead letter that is retried names its schedule too.
+    // A retried dead letter names its schedule too.
     if (record?.lastMessages.some((fired) => fired.sequence === sequence) !== true) return;
     const { lastFireMs: momentMs, isPaused } = record;
     const key = `${user} ${id}`;
     const firings = this.#firings.get(key) ?? [];
     this.#firings.set(key, firings);
     const last = firings.at(-1);
-    if (last?.position === position) return; // Of the same firing, to another endpoint.
+    if (last?.position === position) return; // The same firing, to another endpoint.
     check(!isPaused, () => `The schedule ${id} fires while it is paused`);
     check(momentMs <= atMs, () => `The schedule ${id} fires ${momentMs - atMs} ms before its moment`);
     if (last !== undefined) {
-      check(momentMs > last.momentMs, () => `The schedule ${id} fires again for ${momentMs}, after ${last.momentMs}`);
-      check(momentMs > last.atMs, () => `The schedule ${id} fires for ${momentMs}, and caught up at ${last.atMs}`);
+      check(momentMs > last.momentMs, () => `The schedule ${id} fires again for ${momentMs} after ${last.momentMs}`);
+      check(momentMs > last.atMs, () => `The schedule ${id} fires for ${momentMs}, but caught up at ${last.atMs}`);
     }
     firings.push({ momentMs, atMs, position });
   }

@@ -1,7 +1,7 @@
 /**
- * The log of messages as a history keeps it: it is told the frames that are
- * durable, in order, lags behind as it likes, and outlives crashes with what it
- * has. In the end each state that a message came to is in it, once.
+ * The log of messages as a history stores it: it receives the durable frames in
+ * order, lags at random, and outlives crashes with its contents. In the end it
+ * has each state that a message reached, once.
  */
 import { historyEventsOf } from "../../../src/messaging/history.ts";
 import { messageStateName } from "../../../src/messaging/state/states.ts";
@@ -9,7 +9,7 @@ import type { Ledger } from "./ledger.ts";
 import { check } from "./violation.ts";
 
 export class HistoryCopy {
-  /** Behind the last frame that was told. */
+  /** The position after the last frame received. */
   position = 0;
   readonly #statesBySequence = new Map<number, string[]>();
 
@@ -28,6 +28,6 @@ export class HistoryCopy {
       const found = this.#statesBySequence.get(sequence)?.join(", ");
       check(found === expected, () => `The history has ${found} of message ${sequence}, not ${expected}`);
     }
-    check(this.#statesBySequence.size === ledger.messages.size, () => "The history has messages that never were");
+    check(this.#statesBySequence.size === ledger.messages.size, () => "The history has messages that never existed");
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What happened to every message, as the frames of the journal, the calls and
- * the answers tell it, and what must hold of that. Knows nothing of how the
- * engine comes to its decisions.
+ * What happened to every message according to the frames of the journal, the
+ * calls and the answers, and the rules for it. Knows nothing of how the engine
+ * makes its decisions.
  *
- * A crash takes back the frames behind the position that is recovered, and the
- * ledger with them. What was acknowledged or called must not be among them.
+ * A crash takes back the frames after the recovered position, and the ledger
+ * with them. Acknowledged or called messages must not be among them.
  */
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
 import { historyEventsOf, loggedMessage } from "../../../src/messaging/history.ts";
@@ -21,7 +21,7 @@ export interface Entry {
   /** RETRY: when the next attempt is due. */
   readonly nextMs: number;
   readonly life: number;
-  /** How far the time that has passed was before the wall clock. */
+  /** How far the monotonic clock is ahead of the wall clock. */
   readonly driftMs: number;
 }
 
@@ -40,7 +40,7 @@ export interface Tracked {
   isAcked: boolean;
   /** Calls that were made. */
   callCount: number;
-  /** The call of the attempt that is under way was made. */
+  /** The call of the current attempt was made. */
   isCalled: boolean;
   /** Its destination has answered its last call with 2xx. */
   isAnswered: boolean;
@@ -48,7 +48,7 @@ export interface Tracked {
   isInDoubt: boolean;
   /** The position at which its queue was deleted. */
   detachedAt: number | undefined;
-  /** A callback that failed, and was retried by a user: it holds nothing up any more. */
+  /** A failed callback that a user retried: it blocks nothing any more. */
   isAgain: boolean;
 }
 
@@ -58,12 +58,12 @@ export interface LedgerCounts {
   delivered: number;
   failed: number;
   cancelled: number;
-  /** Calls made again because a crash hid how they ended. */
+  /** Calls repeated because a crash hid how they ended. */
   repeated: number;
   crashes: number;
 }
 
-/** The moves of C.states, and what a crash adds: a call that was under way is made again, or cancelled. */
+/** The moves of C.states, and those that a crash adds: a call under way is repeated, or cancelled. */
 const legal: ReadonlyMap<MessageState | undefined, readonly MessageState[]> = new Map<
   MessageState | undefined,
   readonly MessageState[]
@@ -89,25 +89,25 @@ export class Ledger {
   readonly counts: LedgerCounts = {
     ...{ accepted: 0, calls: 0, delivered: 0, failed: 0, cancelled: 0, repeated: 0, crashes: 0 },
   };
-  /** Told of each message that is accepted. */
+  /** Called for each accepted message. */
   onAccepted: (message: Tracked) => void = () => {};
-  /** Told of each attempt that starts, before it counts as under way. */
+  /** Called for each attempt that starts, before it counts as under way. */
   onStart: (message: Tracked, entry: Entry) => void = () => {};
   life = 0;
-  /** Of the clock of this life. */
+  /** Time of the clock of this life. */
   driftMs: () => number = () => 0;
   /** The same when this life began. */
   startDriftMs = 0;
-  /** The latest wall time that was seen. */
+  /** The latest wall time seen. */
   wallMaxMs = 0;
   readonly #retentionMs: number;
-  /** Messages whose dead letters somebody wanted gone. */
+  /** Messages whose dead letters a user asked to retry or delete. */
   readonly #taken = new Set<number>();
   readonly #frames: Buffer[] = [];
   /** Positions at which users were dropped, by their numbers. */
   readonly #droppedAt = new Map<number, number>();
   #promised = 0;
-  /** The answer that is being told. */
+  /** The answer being delivered to the engine. */
   #answer: { readonly message: Tracked; readonly result: DeliveryResult; isTaken: boolean } | undefined;
 
   /** `retentionMs` is that of dead letters. */
@@ -120,12 +120,12 @@ export class Ledger {
     return this.#frames;
   }
 
-  /** Everything up to here was promised to somebody. */
+  /** Everything up to here was promised to a client. */
   get promised(): number {
     return this.#promised;
   }
 
-  // What happens.
+  // Events.
 
   appended(frame: Buffer, position: number): void {
     this.#frames.push(frame);
@@ -171,7 +171,7 @@ export class Ledger {
 
   called({ request, messageId, retried }: Call): void {
     const message = this.byId.get(messageId);
-    check(message !== undefined, () => `${messageId} is called, and was never accepted`);
+    check(message !== undefined, () => `${messageId} is called, but was never accepted`);
     if (message === undefined) return;
     const { body, fields, sequence } = message;
     const text = `Message ${sequence} (${this.history(message)})`;
@@ -179,7 +179,7 @@ export class Ledger {
     check(!message.isCalled, () => `${text} is called twice in one attempt`);
     check(retried === errorCount(message), () => `${text} is called with retried ${retried}`);
     check(Buffer.isBuffer(request.body) && body.equals(request.body), () => `${text} is called with another body`);
-    check(request.url === fields.url && request.method === fields.method, () => `${text} is called elsewhere`);
+    check(request.url === fields.url && request.method === fields.method, () => `${text} has another URL or method`);
     check(!message.isAnswered || message.isInDoubt, () => `${text} is called again after 2xx`);
     if (message.isInDoubt && message.callCount > 0) this.counts.repeated += 1;
     message.isAnswered = false;
@@ -197,17 +197,17 @@ export class Ledger {
     tell();
     const { isTaken } = this.#answer;
     this.#answer = undefined;
-    check(isTaken || this.isDropped(message), () => `The answer for ${message.sequence} has changed nothing`);
+    check(isTaken || this.isDropped(message), () => `The answer for ${message.sequence} changed nothing`);
   }
 
-  /** Somebody was told that what he asked for is on the disk. */
+  /** A client was told that its request is on the disk. */
   acknowledge(position: number): void {
     this.#promised = Math.max(this.#promised, position);
   }
 
   acknowledgeMessage(id: string): void {
     const message = this.byId.get(id);
-    check(message !== undefined, () => `${id} was acknowledged, and is in no frame`);
+    check(message !== undefined, () => `${id} was acknowledged, but is in no frame`);
     if (message === undefined) return;
     message.isAcked = true;
     this.acknowledge(message.position);
@@ -219,15 +219,15 @@ export class Ledger {
 
   /** Everything stopped, and this position was recovered. */
   recovered(position: number, isCrash: boolean): void {
-    check(position <= this.#frames.length, () => `Position ${position} is recovered of ${this.#frames.length}`);
+    check(position <= this.#frames.length, () => `Position ${position} is after the last, ${this.#frames.length}`);
     const lost = [...this.messages.values()].filter((message) => message.position > position);
     for (const message of lost) {
-      check(!message.isAcked, () => `Message ${message.sequence} was acknowledged, and a crash took it back`);
-      check(message.callCount === 0, () => `Message ${message.sequence} was called, and a crash took it back`);
+      check(!message.isAcked, () => `Message ${message.sequence} was acknowledged, but a crash took it back`);
+      check(message.callCount === 0, () => `Message ${message.sequence} was called, but a crash took it back`);
       this.messages.delete(message.sequence);
       this.byId.delete(message.id);
     }
-    check(position >= this.#promised, () => `Position ${position} is recovered, and ${this.#promised} was promised`);
+    check(position >= this.#promised, () => `Position ${position} is recovered, but ${this.#promised} was promised`);
     this.#frames.length = position;
     for (const message of this.messages.values()) {
       const { length } = message.entries;
@@ -244,19 +244,19 @@ export class Ledger {
     if (isCrash) this.counts.crashes += 1;
   }
 
-  // What is known.
+  // Queries.
 
   isFinished(message: Tracked): boolean {
     const last = message.entries.at(-1)?.state;
     return (last !== undefined && finished.has(last)) || this.isDropped(message);
   }
 
-  /** Its user is gone, and everything of it. */
+  /** Its user was dropped with all data. */
   isDropped({ user }: Tracked): boolean {
     return this.#droppedAt.has(user);
   }
 
-  /** A user asks for the dead letter of this message to be retried or deleted. */
+  /** A user requests that the dead letter of this message be retried or deleted. */
   take(sequence: number): void {
     this.#taken.add(sequence);
   }
@@ -305,7 +305,7 @@ export class Ledger {
         this.counts.failed += 1;
         return;
       case messageState.cancelled:
-        // A call under way goes on, and the message is cancelled when it ends.
+        // A call under way continues, and the message is cancelled when it ends.
         check(!isUnderWay || this.#answer?.message === message, () => `${text()} while it is being called`);
         this.#end(message);
         this.counts.cancelled += 1;
@@ -348,7 +348,7 @@ export class Ledger {
     if (this.#answer?.message === message) this.#answer.isTaken = true;
   }
 
-  /** Callbacks tell of every attempt that has an outcome, in the frame of the outcome, and of nothing else. */
+  /** Callbacks report every attempt with an outcome, in the frame of the outcome, and nothing else. */
   #checkCallbacks(frame: Buffer, position: number): void {
     const { messages, entries } = historyEventsOf(frame);
     const due: string[] = [];

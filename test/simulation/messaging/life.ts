@@ -1,7 +1,7 @@
 /**
  * One life of the messaging engine on the code of persistence and a simulated
- * disk: from a recovery to a crash or a stop. Time and the disk move only when
- * they are told to, so a life is the same each time.
+ * disk, from a recovery to a crash or a stop. Only the life moves time and the
+ * disk, so a life is the same each time.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../../src/kernel/journal.ts";
@@ -36,13 +36,13 @@ export interface MessagingBug {
   readonly source?: (source: BodySource) => BodySource;
   /** Breaks a part of the engine before it recovers. */
   readonly beforeRecovery?: (messaging: Messaging) => void;
-  /** Breaks what was recovered. */
+  /** Breaks the recovered engine. */
   readonly beforeStart?: (messaging: Messaging) => void;
-  /** Where the history goes on: it has everything up to `told`, and `recovered` was found. */
+  /** Where the history continues: it has everything up to `told`, and `recovered` was found. */
   readonly historyPosition?: (told: number, recovered: number) => number;
 }
 
-/** What is expected of messaging across lives, with the settings of its run. */
+/** The checks of messaging across lives, with the settings of the run. */
 export interface Model {
   readonly swarm: Swarm;
   readonly ledger: Ledger;
@@ -53,7 +53,7 @@ export interface Model {
   readonly bug: MessagingBug;
 }
 
-/** After so many rounds the disk still has something to do. */
+/** The disk must be idle after this many rounds. */
 const DRAIN_ROUNDS_MAX = 20_000;
 const WAIT_MS_MAX = 50;
 const KEYS = { current: "sig_current", next: "sig_next" };
@@ -107,7 +107,7 @@ export class Life {
   }
 
   get area(): AreaStorage {
-    if (this.#area === undefined) throw new Error("The area is open");
+    if (this.#area === undefined) throw new Error("The area must be open");
     return this.#area;
   }
 
@@ -119,7 +119,7 @@ export class Life {
     return this.#journal.refusal;
   }
 
-  /** The position behind the next frame that is appended. */
+  /** The position after the next appended frame. */
   get nextPosition(): number {
     return this.#journal.end + 1;
   }
@@ -128,12 +128,12 @@ export class Life {
     return this.#journal.end;
   }
 
-  /** Everything is on the disk, and the disk has nothing to do. */
+  /** Everything is on the disk, and the disk is idle. */
   get isSynced(): boolean {
     return this.disk.underwayCount === 0 && this.area.journal.synced === this.position;
   }
 
-  // Its beginning.
+  // Start.
 
   async open(isCrash: boolean): Promise<void> {
     const { swarm, ledger, admission, history, bug } = this.model;
@@ -162,7 +162,7 @@ export class Life {
     this.model.duplicates.recovered(position);
     this.model.firings.recovered(position);
     history.position = bug.historyPosition?.(history.position, position) ?? history.position;
-    check(history.position <= position, () => `The history is at ${history.position}, and ${position} is recovered`);
+    check(history.position <= position, () => `The history is at ${history.position}, but ${position} is recovered`);
     this.#compareWithReplay();
     checkState(messaging.engine.state, ledger);
     bodies.open(bug.source?.(this.area) ?? this.area);
@@ -175,7 +175,7 @@ export class Life {
     await this.settle();
   }
 
-  /** The state must be what all frames together make, whatever snapshots lie between. */
+  /** The state must be the result of all frames together, whatever snapshots lie between. */
   #compareWithReplay(): void {
     const { duplicates, ledger, swarm } = this.model;
     const plain = this.#make(new NullJournal(), 0);
@@ -185,7 +185,7 @@ export class Life {
     const expected = stateLines(plain.engine.state, deduplicationWindowMs, duplicates.latestMs);
     const found = stateLines(this.messaging.engine.state, deduplicationWindowMs, duplicates.latestMs);
     for (let line = 0; line < Math.max(expected.length, found.length); line += 1) {
-      const text = (): string => `Recovered is\n${found[line]}\nwhere the frames make\n${expected[line]}`;
+      const text = (): string => `The recovered state has\n${found[line]}\nbut the frames give\n${expected[line]}`;
       check(expected[line] === found[line], text);
     }
   }
@@ -205,7 +205,7 @@ export class Life {
     });
   }
 
-  /** Tells of schedules whose next moment was put right. */
+  /** Reports schedules whose next moment was corrected. */
   get #log(): Log {
     const { firings } = this.model;
     return {
@@ -217,27 +217,27 @@ export class Life {
     };
   }
 
-  // Its end.
+  // End.
 
-  /** Nothing of it happens any more, and what is under way on the disk is left to chance. */
+  /** Nothing more happens in it; what is under way on the disk is left to chance. */
   die(): void {
     this.#isDead = true;
     this.#journal.die();
     this.messaging.engine.stop();
   }
 
-  /** Ends as a server that is asked to. */
+  /** Ends as a server does that is asked to stop. */
   async stop(): Promise<void> {
     this.disk.freeBytes = Number.POSITIVE_INFINITY;
     await this.until("the end of what was begun", () => !this.#world.isBusy());
     this.die();
     await this.drive(this.area.close());
-    check(this.disk.openCount === 0, () => `${this.disk.openCount} files are left open`);
+    check(this.disk.openCount === 0, () => `${this.disk.openCount} files are still open`);
   }
 
-  // What happens beside requests.
+  // Background work.
 
-  /** Work that takes a while: one of a kind at a time, and a full disk may end it. */
+  /** Work that takes time: one of a kind at a time, and a full disk may end it. */
   begin(kind: string, work: () => Promise<unknown>): void {
     this.#world.begin(kind, work, (fault) => this.#isDead || codeOf(fault) === "ENOSPC");
   }
@@ -262,7 +262,7 @@ export class Life {
     this.#world.step();
   }
 
-  /** Lets time pass; the disk stands still. */
+  /** Lets time pass without progress of the disk. */
   pass(ms: number): void {
     this.guard(() => this.clock.advance(ms));
   }
@@ -274,10 +274,10 @@ export class Life {
       await this.settle();
       if (this.isSynced || this.refusal !== undefined) return;
     }
-    throw new Violation("The disk never came to rest");
+    throw new Violation("The disk never became idle");
   }
 
-  /** Lets what was started go on, and throws the first fault. */
+  /** Lets started work continue, and throws the first fault. */
   settle(): Promise<void> {
     return this.#world.settle();
   }

@@ -1,9 +1,9 @@
 /**
- * The whole of messaging in virtual time, with crashes on a simulated disk,
- * destinations that fail, and clocks that are set.
+ * All of messaging in virtual time, with crashes on a simulated disk,
+ * destinations that fail, and clock changes.
  *
- * Run again:  LARDER_SIMULATION_SEED=… npm run t -- test/simulation/messaging/messaging.test.ts
- * A failure names the seed of its run; with that one its run is the first.
+ * To repeat:  LARDER_SIMULATION_SEED=… npm run t -- test/simulation/messaging/messaging.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { describeSimulation, runSimulation } from "./simulation.ts";
 
 const seed = seedFrom("LARDER_SIMULATION_SEED");
 
-test("whatever happens, messages are delivered or dead, in order, within limits, and logged", async (context) => {
+test("messages are delivered or dead, in order, within limits and logged, whatever happens", async (context) => {
   const summary = await runSimulation({ seed, allowance: allowanceOf("messaging-simulation") });
   context.diagnostic(describeSimulation(summary, seed));
   if (summary.violation !== undefined) {
@@ -27,19 +27,19 @@ test("whatever happens, messages are delivered or dead, in order, within limits,
 });
 
 /**
- * What each found is also a plain test: engine.test.ts (windows of keys), clock.virtual.test.ts. The last one found that
- * two states were compared which had forgotten different duplicates while the clock was ahead.
+ * What each seed found is also a plain test: engine.test.ts (windows of keys), clock.virtual.test.ts. The last one
+ * found a comparison of two states that had forgotten different duplicates while the clock was ahead.
  */
 const FAILED_SEEDS = [1_449_895_790, 7_000_189, 407_550_043];
 
 for (const failed of FAILED_SEEDS) {
-  test(`the run of seed ${failed}, which failed once, holds`, async () => {
+  test(`the run of seed ${failed}, which once failed, passes`, async () => {
     const { violation } = await runSimulation({ seed: failed, allowance: { count: 1 } });
     assert.equal(violation?.error, undefined);
   });
 }
 
-test("the same seed is the same run", async () => {
+test("the same seed gives the same run", async () => {
   const options = { seed: 7, allowance: { count: 3 } };
   assert.deepEqual(await runSimulation(options), await runSimulation(options));
 });

@@ -1,4 +1,4 @@
-/** The simulation of messaging finds what it is there to find. */
+/** The simulation of messaging finds planted bugs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plantedBugs } from "./planted-bugs.ts";

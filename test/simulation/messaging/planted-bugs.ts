@@ -1,8 +1,8 @@
 /**
  * Bugs that messaging could have, each planted between its parts: in the
  * journal that it sees, in how it reads bodies, or in a method of one engine.
- * The simulation must find every one of them, or it would not find it in the
- * program either.
+ * The simulation must find every one of them, or it would miss it in the
+ * program too.
  */
 import { parseCron } from "../../../src/messaging/cron/cron.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
@@ -18,9 +18,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   { name: "duplicates are forgotten at a restart", bug: { beforeStart: forgetDuplicates } },
   { name: "a slot is released twice", bug: { beforeRecovery: releaseTwice } },
   { name: "a slot is never released", bug: { beforeRecovery: releaseNever } },
-  { name: "a retry lets the next message of its queue go first", bug: { beforeRecovery: leaveQueueForRetry } },
+  { name: "a retry lets the next message of its queue overtake it", bug: { beforeRecovery: leaveQueueForRetry } },
   { name: "a schedule fires twice when the clock is set back", bug: { beforeRecovery: followClockBack } },
-  { name: "a message that was cancelled stays in its list", bug: { beforeRecovery: stayInList } },
+  { name: "a cancelled message stays in its list", bug: { beforeRecovery: stayInList } },
   { name: "a restart begins a new rate window", bug: { beforeStart: resetWindows } },
   { name: "a delivered message becomes a dead letter too", bug: { beforeRecovery: buryDelivered } },
   {
@@ -32,19 +32,19 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    name: "the history goes on where a crash was recovered",
+    name: "the history continues at the position recovered after a crash",
     bug: { historyPosition: (_told, recovered) => recovered },
   },
   { name: "a retry is due too early", bug: { beforeRecovery: retryEarly } },
-  { name: "a clock that is set forward ends delays", bug: { beforeRecovery: passTimeByWall } },
-  { name: "a key is woken by calls alone, and not by the end of its window", bug: { beforeRecovery: forgetWindows } },
+  { name: "a clock set forward ends delays", bug: { beforeRecovery: passTimeByWall } },
+  { name: "a key is woken only by calls, not by the end of its window", bug: { beforeRecovery: forgetWindows } },
 ];
 
 function forgetDuplicates({ engine }: Messaging): void {
   for (const { deduplication } of engine.state.users) deduplication.forget(Number.MAX_SAFE_INTEGER);
 }
 
-/** As a counter would that goes down for one call too many. */
+/** Behaves like a counter that is decremented for one call too many. */
 function releaseTwice({ engine }: Messaging): void {
   const { scheduler } = engine;
   const release = scheduler.release.bind(scheduler);
@@ -77,7 +77,7 @@ function leaveQueueForRetry({ engine }: Messaging): void {
   };
 }
 
-/** Works the next moments out again, as the clock now says. */
+/** Recomputes the next moments from the current clock. */
 function followClockBack({ engine }: Messaging): void {
   const { schedules, state, recorder } = engine;
   const tick = schedules.tick.bind(schedules);
@@ -122,7 +122,7 @@ function passTimeByWall({ engine }: Messaging): void {
   const { scheduler } = engine;
   const tick = scheduler.tick.bind(scheduler);
   let lastWallMs = 0;
-  // Time that the wall clock was set forward counts as time that has passed.
+  // Time that the wall clock was set forward counts as elapsed time.
   scheduler.tick = (now) => {
     const aheadMs = lastWallMs === 0 ? 0 : Math.max(0, now.wallMs - lastWallMs);
     lastWallMs = now.wallMs;

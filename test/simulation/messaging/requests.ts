@@ -31,7 +31,7 @@ export class Requests {
     return this.#swarm.features.has(feature) && this.#random.below(oneIn) === 0;
   }
 
-  /** Groups that are there; a destination may be one. */
+  /** Existing groups; a destination may be one. */
   draw(groups: readonly string[]): PublishRequest {
     const isToGroup = groups.length > 0 && this.#random.below(3) === 0;
     const destination = isToGroup ? oneOf(this.#random, groups) : this.url();

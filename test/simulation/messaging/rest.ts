@@ -1,7 +1,7 @@
 /**
- * The end of a run: nothing goes wrong any more, and within bounded virtual
- * time nothing waits but what is paused or not due yet. Then nothing is paused
- * and all is due, and nothing waits at all.
+ * The end of a run: no more faults, and within bounded virtual time only paused
+ * messages and messages not yet due wait. Then nothing is paused and all is due,
+ * and nothing waits at all.
  */
 import type { Message } from "../../../src/messaging/state/message.ts";
 import type { Life } from "./life.ts";
@@ -11,7 +11,7 @@ import { check } from "./violation.ts";
 const HOUR_MS = 3_600_000;
 /** While calls are under way, time passes in steps of a typical call. */
 const CALL_MS = 100;
-/** Each lets a call through, or brings what is next in time. */
+/** Each step lets a call through, or brings the next event in time. */
 const ROUND_COUNT_MAX = 5_000;
 
 export async function comeToRest(life: Life): Promise<void> {
@@ -19,7 +19,7 @@ export async function comeToRest(life: Life): Promise<void> {
   const { state } = messaging.engine;
   disk.freeBytes = Number.POSITIVE_INFINITY;
   destinations.isKind = true;
-  // A refusal ends a second after there is space again.
+  // A refusal ends a second after space is free again.
   await life.until("the end of the refusal", () => life.refusal === undefined && life.isSynced);
   checkSchedules(life);
   for (const { name } of state.users) {
@@ -41,7 +41,7 @@ export async function comeToRest(life: Life): Promise<void> {
   model.history.checkComplete(model.ledger);
 }
 
-/** Whatever was missed is made up for by the next beat. */
+/** The next beat makes up for missed moments. */
 function checkSchedules(life: Life): void {
   const { state } = life.messaging.engine;
   life.pass(life.model.swarm.heartbeatMs + 1);
@@ -78,14 +78,11 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
     const past = tracked === undefined ? "" : life.model.ledger.history(tracked);
     return `${message.sequence} (${past}): ${door?.waitsFor(message)}`;
   };
-  check(
-    left.length === 0,
-    () => `Nothing holds up ${left.length} messages, and they wait; ${left.slice(0, 3).map(why)}`,
-  );
-  check(scheduler.inFlightCount === 0, () => "Calls are under way for ever");
+  check(left.length === 0, () => `Nothing blocks ${left.length} messages, but they wait; ${left.slice(0, 3).map(why)}`);
+  check(scheduler.inFlightCount === 0, () => "Calls never end");
 }
 
-/** Paused, not due yet, or in a queue behind one that is. */
+/** Paused, not yet due, or in a queue after a message that is. */
 function isHeldUp(life: Life, message: Message): boolean {
   const { state } = life.messaging.engine;
   const isStuck = (other: Message): boolean =>

@@ -1,9 +1,9 @@
 /**
- * Runs the simulation of messaging as often as asked.
+ * Runs the simulation of messaging many times.
  *
  *     npm run simulate -- --seeds 100000 [--seed 1]
  *
- * A violation ends it, and says which seed to run alone.
+ * A violation ends it, and reports the seed to run alone.
  */
 import { parseArgs } from "node:util";
 import { systemRandom } from "../../../src/kernel/random.ts";

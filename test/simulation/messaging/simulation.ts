@@ -1,10 +1,10 @@
 /**
- * The whole of messaging in virtual time, run after run, each from a seed:
+ * All of messaging in virtual time, run after run, each from a seed:
  *
- *     life -> crash or stop -> life on what it left -> … -> nothing goes wrong any more -> all is done
+ *     life -> crash or stop -> life on what it left -> … -> no more faults -> all is done
  *
- * What must hold is in ledger.ts (messages, calls, answers), admission.ts (caps,
- * queues, rates), state-rules.ts (the engine's own books), duplicates.ts,
+ * The rules are in ledger.ts (messages, calls, answers), admission.ts (caps,
+ * queues, rates), state-rules.ts (the engine's own counts), duplicates.ts,
  * firings.ts and history-copy.ts.
  */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
@@ -23,9 +23,9 @@ import { drawSwarm, type Swarm } from "./swarm.ts";
 import { Workload } from "./workload.ts";
 
 export interface SimulationOptions {
-  /** Of the first run; the next ones count on from it. */
+  /** Seed of the first run; each next run adds one. */
   readonly seed: number;
-  /** How many runs, or how long. */
+  /** Limit in runs or in time. */
   readonly allowance: Allowance;
   readonly bug?: MessagingBug;
 }
@@ -36,7 +36,7 @@ export interface SimulationSummary extends LedgerCounts {
   violation: SeedViolation | undefined;
 }
 
-/** So that everything that can happen has happened, however slow the machine is. */
+/** Enough for every event to happen, however slow the machine is. */
 const RUNS_MIN = 20;
 const LIVES_MAX = 4;
 const SECOND_MS = 1_000;
@@ -154,7 +154,7 @@ function drawStepMs(random: Random): number {
   return random.below(2) === 0 ? random.below(sizeMs) : -random.below(sizeMs);
 }
 
-/** A promise of the engine that nobody waits for: what it rejects with is a fault like any other. */
+/** A promise of the engine that is not awaited: its rejection is a fault like any other. */
 class UnhandledRejections {
   told: (fault: unknown) => void = () => {};
   readonly #listener = (fault: unknown): void => this.told(fault);

@@ -1,4 +1,4 @@
-/** What must hold of the engine's state at any moment, compared with what the ledger knows. */
+/** Rules for the engine's state at any moment, compared with the ledger. */
 import type { Body } from "../../../src/messaging/bodies/body.ts";
 import type { Engine } from "../../../src/messaging/engine.ts";
 import type { DeadLetter } from "../../../src/messaging/state/dead-letters.ts";
@@ -11,7 +11,7 @@ import type { Ledger, Tracked } from "./ledger.ts";
 import type { Swarm } from "./swarm.ts";
 import { check } from "./violation.ts";
 
-/** Slots are what is under way, for each that counts them, and who waits for one is not forgotten. */
+/** Each counter's slots are its calls under way, and no waiter for a slot is forgotten. */
 export function checkSlots(
   engine: Engine,
   { ledger, admission, swarm }: { ledger: Ledger; admission: Admission; swarm: Swarm },
@@ -31,7 +31,7 @@ export function checkSlots(
   const hasSlots = scheduler.inFlightCount < engine.limits.parallelism && !swarm.features.has("full disk");
   for (const user of state.users) {
     const isServed = user.ready.size === 0 || user.inFlight.size >= engine.limits.userParallelism || !hasSlots;
-    check(isServed, () => `${user.ready.size} messages of ${user.name} are ready, and slots are free`);
+    check(isServed, () => `${user.ready.size} messages of ${user.name} are ready although slots are free`);
     const ofUser = [...inFlight.values()].filter((message) => message.user === user.number);
     checkSet(user.inFlight, ofUser, () => `the user ${user.name}`);
     for (const { origin, inFlight: slots } of user.destinations.values()) {
@@ -45,12 +45,12 @@ export function checkSlots(
       checkSet(slots, ofKey, () => `the key ${key}`);
     }
     checkQueueSlots(user, state, admission);
-    // What is not on the disk yet has brought its limits to its key, and wakes others when it is.
+    // A message not yet on the disk has brought its limits to its key, and wakes others once it is.
     if (isSynced) checkWaking(user, engine);
   }
 }
 
-/** Where there is room, and messages wait for it, one of them has been woken, or a timer will do it. */
+/** Where a slot is free and messages wait for it, one of them has been woken, or a timer will wake one. */
 function checkWaking(user: User, engine: Engine): void {
   const { state, limits } = engine;
   const keys = new Set<FlowKey>();
@@ -64,12 +64,12 @@ function checkWaking(user: User, engine: Engine): void {
     const isAwaited = key.waiting.size > 0 && key.timerMs === undefined && key.hasRoom(engine.now.passedMs);
     check(
       !isAwaited || keys.has(key),
-      () => `The key ${key.key} has room, and ${key.waiting.size} messages wait for it`,
+      () => `The key ${key.key} has room, but ${key.waiting.size} messages wait for it`,
     );
   }
   for (const { origin, waiting, inFlight } of user.destinations.values()) {
     const isAwaited = waiting.size > 0 && inFlight.size < limits.originParallelism;
-    check(!isAwaited || origins.has(origin), () => `${origin} has room, and ${waiting.size} messages wait for it`);
+    check(!isAwaited || origins.has(origin), () => `${origin} has room, but ${waiting.size} messages wait for it`);
   }
 }
 
@@ -84,17 +84,17 @@ function checkQueueSlots(user: User, state: MessagingState, admission: Admission
     const owners = queue.slotOwners;
     if (owners.length === 0) continue;
     const width = admission.widthOf(user.number, name);
-    check(owners.length <= width, () => `The queue ${name} has slots of ${owners}, and ${width} are the most`);
+    check(owners.length <= width, () => `The queue ${name} has slots of ${owners}, but at most ${width} are allowed`);
     const keepers = new Set<number>();
     for (const message of state.messages) {
       if (message.user === user) keepers.add(message.slotOwner).add(message.sequence);
     }
     for (const owner of owners)
-      check(keepers.has(owner), () => `The queue ${name} keeps the slot of ${owner}, who is gone`);
+      check(keepers.has(owner), () => `The queue ${name} keeps the slot of ${owner}, which is gone`);
   }
 }
 
-/** The messages and dead letters that are there are those that should be. */
+/** The existing messages and dead letters are the expected ones. */
 export function checkState(state: MessagingState, ledger: Ledger): void {
   const { unfinished } = ledger;
   check(state.messages.size === unfinished.length, () => {
@@ -115,7 +115,7 @@ export function checkState(state: MessagingState, ledger: Ledger): void {
   for (const user of state.users) checkLetters(user, ledger);
 }
 
-/** A dead letter for each message that failed, until somebody takes it away, and for no other. */
+/** One dead letter for each failed message until it is removed, and no others. */
 export function checkLetters(user: User, ledger: Ledger): void {
   const letters = new Map<number, DeadLetter>();
   for (const letter of user.deadLetters.values()) {
@@ -127,11 +127,11 @@ export function checkLetters(user: User, ledger: Ledger): void {
   for (const message of ledger.messages.values()) {
     if (message.user !== user.number || message.entries.at(-1)?.state !== messageState.failed) continue;
     const isThere = letters.has(message.sequence) || ledger.isTaken(message);
-    check(isThere, () => `Message ${message.sequence} failed, and there is no dead letter`);
+    check(isThere, () => `Message ${message.sequence} failed, but has no dead letter`);
   }
 }
 
-/** Everything that is kept can be read, and is what was published. */
+/** All stored bodies can be read, and are what was published. */
 export async function checkBodies(state: MessagingState, ledger: Ledger): Promise<void> {
   const { bodies } = state;
   let memoryBytes = 0;

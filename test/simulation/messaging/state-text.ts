@@ -1,6 +1,6 @@
 /**
- * The whole state of messaging as lines of text, without what depends on where
- * bodies lie: two realms with equal lines go on in the same way.
+ * The whole state of messaging as lines of text, without the places of bodies:
+ * two realms with equal lines continue in the same way.
  */
 import type { Body } from "../../../src/messaging/bodies/body.ts";
 import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
@@ -27,7 +27,7 @@ export function stateLines(state: MessagingState, windowMs: number, latestMs?: n
       held,
       turn,
     };
-    // Nobody reads the body of a message any more whose run has ended.
+    // The body of a message is not read again once its run has ended.
     const body = message.run?.ignoresOutcomeOf(message) === true ? "-" : bodyText(message.body);
     lines.push(`message ${sequence} ${JSON.stringify(facts)} ${body} ${envelope.text}`);
   }
@@ -55,7 +55,7 @@ function userLines(user: User, windowMs: number, latestMs: number | undefined): 
   add("group", user.groups.values());
   const entries = [...user.deduplication.entries()];
   const endMs = latestMs ?? Math.max(0, ...entries.map(([, { atMs }]) => atMs));
-  // An entry past its time may be forgotten at any moment, also when the clock was ahead and is set back afterwards.
+  // An expired entry may be forgotten at any moment, also when the clock was ahead and is set back later.
   add(
     "same",
     entries.filter(([, { atMs }]) => atMs + windowMs > endMs),

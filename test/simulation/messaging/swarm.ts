@@ -1,13 +1,13 @@
 /**
- * What one run of the simulation does and suffers, drawn from its seed. Each
- * run leaves out a random part of everything that could happen ("swarm"): a run
- * without cancels goes deeper into retries than one that does all at once.
+ * What one run of the simulation does and meets, drawn from its seed. Each run
+ * leaves out a random part of all possible events ("swarm"): a run without
+ * cancels goes deeper into retries than one that does everything at once.
  */
 import type { Random } from "../../../src/kernel/random.ts";
 import { defaultLimits, type MessagingLimits } from "../../../src/messaging/limits.ts";
 
 export const features = [
-  // What users do.
+  // Actions of users.
   "several users",
   "batches",
   "delays",
@@ -36,7 +36,7 @@ export const features = [
   "key rotation",
   "dropped users",
   "snapshots",
-  // What goes wrong.
+  // Faults.
   "failing destinations",
   "slow destinations",
   "Retry-After",

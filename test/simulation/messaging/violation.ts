@@ -1,4 +1,4 @@
-/** Something that must never happen has happened. */
+/** A rule was violated. */
 export class Violation extends Error {
   override name = "Violation";
 }

@@ -1,13 +1,13 @@
 /**
  * The journal as an engine sees it, and what the simulation sees of it: each
- * frame at the moment it is appended, which is when the engine's state has just
- * changed. Planted bugs lie between the two.
+ * frame at the moment of its append, just after the engine's state changed.
+ * Planted bugs are between the two.
  */
 import type { Journal } from "../../../src/kernel/journal.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 
 export interface JournalBug {
-  /** Says that everything is on the disk. */
+  /** Reports that everything is on the disk. */
   readonly isHasty?: boolean;
 }
 
@@ -26,7 +26,7 @@ export class WatchedJournal implements Journal {
     this.#journal = journal;
   }
 
-  /** The process is gone: nothing that still runs leaves a trace. */
+  /** The process is gone: running code leaves no more traces. */
   die(): void {
     this.#isDead = true;
   }
@@ -60,7 +60,7 @@ export class WatchedJournal implements Journal {
   }
 
   get #open(): FileJournal {
-    if (this.#journal === undefined) throw new Error("The journal is open");
+    if (this.#journal === undefined) throw new Error("The journal must be open");
     return this.#journal;
   }
 }

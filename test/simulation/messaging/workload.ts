@@ -1,4 +1,4 @@
-/** What users and operators do to one life, and what they are told: one action at a time, drawn at random. */
+/** Actions of users and operators in one life, and the answers: one action at a time, drawn at random. */
 import type { Random } from "../../../src/kernel/random.ts";
 import type { Filter, MessagingApi } from "../../../src/messaging/api.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
@@ -12,7 +12,7 @@ import { type Feature, oneOf } from "./swarm.ts";
 import { check, Violation } from "./violation.ts";
 
 interface Action {
-  /** Absent: always done. */
+  /** If absent, always done. */
   readonly feature?: Feature;
   readonly weight: number;
   readonly run: (workload: Workload, door: MessagingApi, user: User) => void;
@@ -69,7 +69,7 @@ export class Workload {
     action?.run(this, door, user);
   }
 
-  /** Asks for something that leaves one frame, or none; when the answer comes it is durable. */
+  /** Sends a request that leaves one frame or none, which is durable when the answer comes. */
   ask<Result>(work: () => Promise<Result>, told: (result: Result) => void = () => {}): void {
     const life = this.#life;
     const { refusal, nextPosition } = life;
@@ -157,7 +157,7 @@ export class Workload {
 
   widen(door: MessagingApi, user: User): void {
     const parallelism = 1 + this.#random.below(4);
-    // Before it happens, because messages may start within the call.
+    // Noted before the call, because messages may start within it.
     this.#life.model.admission.widened(user.number, "wide", parallelism);
     this.ask(() => door.putQueue("wide", { parallelism }));
   }
@@ -204,7 +204,7 @@ export class Workload {
     this.ask(() => door.resetFlowKey(key, isWhole));
   }
 
-  /** Before it happens, because messages may start within the call. */
+  /** Noted before the call, because messages may start within it. */
   #noteReset(user: User, key: string, isWhole: boolean): void {
     const { refusal, nextPosition: position, model } = this.#life;
     if (refusal === undefined) model.admission.reset(user.number, key, { position, isWhole });
@@ -236,7 +236,7 @@ export class Workload {
         const count = before.filter((message) => !isToBeCancelled(message)).length;
         return answer.then((told) => ({ told, count }));
       },
-      ({ told, count }) => check(told === count, () => `${count} messages are cancelled, and ${told} are told`),
+      ({ told, count }) => check(told === count, () => `${count} messages are cancelled, but ${told} are reported`),
     );
   }
 

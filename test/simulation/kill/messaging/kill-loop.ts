@@ -1,10 +1,10 @@
 /**
  * Kills the real program while it accepts and delivers, and checks at the
- * destination what became of each message: an acknowledged one is delivered or
- * a dead letter, and one whose cancel was acknowledged is not delivered.
+ * destination the fate of each message: an acknowledged message is delivered or
+ * a dead letter, and one with an acknowledged cancel is not delivered.
  *
- * The program promises "at least once": a message may come twice if a kill hid
- * how its call ended, and only then.
+ * The program promises "at least once": a message may come twice only if a kill
+ * hid how its call ended.
  */
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
@@ -23,7 +23,7 @@ export interface MessageKillSummary {
   cancelled: number;
   /** Deliveries after the first one. */
   duplicates: number;
-  /** Calls that were under way at a kill, by what the program says after its start. */
+  /** Calls under way at a kill, as the program reports them after its start. */
   repeated: number;
   readonly damages: string[];
 }
@@ -32,13 +32,13 @@ const ROUNDS_OF_A_LIFE = 5;
 const CLIENTS = 12;
 const PUBLISH_MS_MIN = 20;
 const PUBLISH_MS_MAX = 900;
-/** A call whose end a kill hid was answered so shortly before the kill, or was answered after it. */
+/** A call whose end a kill hid was answered at most this long before the kill, or after it. */
 const HIDDEN_MS_MAX = 2_000;
-/** What is left is delivered in this time, or it is lost. */
+/** Remaining messages are delivered in this time, or they are lost. */
 const DRAIN_MS_MAX = 60_000;
 const POLL_MS = 50;
 
-/** Of the user whose messages these are. */
+/** The user that publishes the messages. */
 export const MESSAGING_TOKEN: string = Buffer.from(
   JSON.stringify({ UserID: "main", Password: "kill-rounds" }),
 ).toString("base64");
@@ -79,7 +79,7 @@ export async function runMessageKills(options: KillOptions): Promise<MessageKill
 async function killOnce(life: Life, server: RunningProgram): Promise<RunningProgram> {
   const { directory, random, receiver, publishers, killsMs } = life;
   const publishing = publishers.publishUntilLost(targetOf(server, receiver), CLIENTS, random);
-  // A refusal in one client must not go unseen while the moment of the kill is awaited.
+  // A refusal in one client must not go unseen during the wait for the kill.
   await Promise.race([publishing, moment(PUBLISH_MS_MIN + random.below(PUBLISH_MS_MAX - PUBLISH_MS_MIN))]);
   killsMs.push(systemClock.nowMs());
   await server.killGroup();
@@ -119,7 +119,7 @@ function start(directory: string, random: Random): Promise<RunningProgram> {
   });
 }
 
-/** Calls that a kill left under way, by what the program says after its start. */
+/** Calls that a kill left under way, as the program reports them after its start. */
 export function readRepeated(server: RunningProgram): Promise<number> {
   return readMetric(server, "larder_messaging_repeated_attempts_total");
 }
@@ -128,7 +128,7 @@ export function targetOf(server: RunningProgram, receiver: Receiver): Target {
   return { messagingUrl: server.environment["QSTASH_URL"] ?? "", receiverUrl: receiver.url, token: MESSAGING_TOKEN };
 }
 
-/** Waits until nothing but what can only be due later is left. */
+/** Waits until all remaining messages are due later. */
 export async function drain(server: RunningProgram): Promise<void> {
   const endMs = systemClock.monotonicMs() + DRAIN_MS_MAX;
   while ((await readMetric(server, "larder_messaging_unfinished_messages")) > 0 && systemClock.monotonicMs() < endMs)
@@ -140,7 +140,7 @@ async function deadLetterIds(target: Target): Promise<ReadonlyMap<string, number
   let cursor: string | undefined = "";
   while (cursor !== undefined) {
     const answer = await send(target, "GET", `/v2/dlq?count=100${cursor === "" ? "" : `&cursor=${cursor}`}`, {});
-    if (answer?.status !== 200) throw new Error(`the dead-letter queue cannot be listed: ${answer?.body}`);
+    if (answer?.status !== 200) throw new Error(`listing the dead-letter queue failed: ${answer?.body}`);
     const page = JSON.parse(answer.body) as { messages: { messageId: string }[]; cursor?: string };
     for (const { messageId } of page.messages) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
     cursor = page.cursor;
@@ -148,7 +148,7 @@ async function deadLetterIds(target: Target): Promise<ReadonlyMap<string, number
   return counts;
 }
 
-/** Adds to the summary what became of everything that was acknowledged, and what is wrong with it. */
+/** Adds to the summary the fate of every acknowledged message, and what is wrong with it. */
 export async function checkMessages({
   target,
   receiver,
@@ -172,11 +172,10 @@ export async function checkMessages({
     summary.acknowledged += 1;
     if (cancelledAtMs !== undefined) {
       summary.cancelled += 1;
-      if (successes.length > 0) damages.push(`message ${number} was cancelled and is delivered`);
+      if (successes.length > 0) damages.push(`message ${number} was cancelled but delivered`);
     } else if (kind === "bad") {
       summary.deadLetters += 1;
-      if (dead.get(messageId) !== 1)
-        damages.push(`message ${number} is ${dead.get(messageId) ?? 0} times a dead letter`);
+      if (dead.get(messageId) !== 1) damages.push(`message ${number} has ${dead.get(messageId) ?? 0} dead letters`);
     } else {
       if (successes.length > 0) summary.delivered += 1;
       else if (isCancelOpen !== true) damages.push(`message ${number} (${kind}) is lost`);
@@ -191,12 +190,12 @@ export async function checkMessages({
       const isLast = index === successes.length - 1;
       const isHidden = killsMs.some((killMs) => atMs >= killMs - HIDDEN_MS_MAX && atMs <= killMs + HIDDEN_MS_MAX);
       if (!isLast && !isHidden)
-        damages.push(`message ${number} is delivered again, and no kill hid its first delivery`);
+        damages.push(`message ${number} is delivered again, but no kill hid its first delivery`);
     }
   }
   summary.duplicates += duplicates;
   summary.repeated += repeated;
-  // The starts of the youngest calls were not written yet, so the program knows nothing of them.
+  // The starts of the youngest calls were not yet written, so the program does not know them.
   const bound = repeated + killsMs.length * defaultLimits.originParallelism;
-  if (duplicates > bound) damages.push(`${duplicates} are delivered again, and at most ${bound} calls were under way`);
+  if (duplicates > bound) damages.push(`${duplicates} are delivered again, but at most ${bound} calls were under way`);
 }

@@ -1,11 +1,11 @@
-/** kill -9 against messaging: what was acknowledged is delivered or a dead letter (`kill-loop.ts`). */
+/** kill -9 against messaging: acknowledged messages are delivered or dead letters (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
 import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
 
-test("C-27: messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {
+test("C-27: messages acknowledged before a kill at any moment are delivered or dead letters", async (context) => {
   const seed = seedFrom("LARDER_MESSAGE_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 

@@ -1,4 +1,4 @@
-/** Clients that publish and cancel until the server is gone, and remember what was acknowledged. */
+/** Clients that publish and cancel until the server is gone, and record what was acknowledged. */
 import { Agent, request } from "node:http";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
@@ -9,7 +9,7 @@ export interface Publication {
   readonly messageId: string;
   /** When the cancel was acknowledged. */
   cancelledAtMs?: number;
-  /** A cancel was asked for and not answered: it may have happened. */
+  /** A cancel was requested and not answered: it may have happened. */
   isCancelOpen?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Target {
   readonly token: string;
 }
 
-/** What each kind is published with: path of the receiver, our headers, and its share of a hundred. */
+/** How each kind is published: path of the receiver, our headers, and its share of a hundred. */
 const kinds = [
   { kind: "now", share: 60, path: "ok", headers: {} },
   { kind: "delayed", share: 15, path: "ok", headers: { "Upstash-Delay": "1s" } },
@@ -34,7 +34,7 @@ export class Publishers {
   openCount = 0;
   #number = 0;
 
-  /** Publishes with `count` clients until the server stops answering. Rejects when a request is refused. */
+  /** Publishes with `count` clients until the server stops answering. Rejects if a request is refused. */
   async publishUntilLost(target: Target, count: number, random: Random): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: count });
     await Promise.all(Array.from({ length: count }, () => this.#run({ ...target, agent }, random)));
@@ -82,7 +82,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Undefined when the connection broke before the whole answer was there. */
+/** Undefined if the connection broke before the answer was complete. */
 export function send(
   { messagingUrl, token, agent }: { messagingUrl: string; token: string; agent?: Agent },
   method: string,

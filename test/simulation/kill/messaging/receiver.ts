@@ -1,6 +1,6 @@
 /**
- * The destination of the kill rounds: a server in this process that writes down
- * what it is called with, and answers as the path says.
+ * The destination of the kill rounds: a server in this process that records its
+ * calls and answers as the path says.
  *
  *     /ok/<number>       200
  *     /flaky/<number>    500 the first time, 200 after
@@ -10,7 +10,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 
-/** A call that was answered with 200. */
+/** A call answered with 200. */
 export interface Success {
   readonly messageId: string;
   readonly atMs: number;

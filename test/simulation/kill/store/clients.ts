@@ -1,7 +1,7 @@
 /**
- * Clients that write over keep-alive HTTP until the server dies under them.
- * Each has one request on its way at a time and never repeats one: a repeated
- * APPEND would be a duplicate of our own making.
+ * Clients that write over keep-alive HTTP until the server dies. Each has one
+ * request under way at a time and never repeats one: a repeated APPEND would be
+ * a duplicate caused by the test.
  */
 import { Agent } from "node:http";
 import type { Random } from "../../../../src/kernel/random.ts";
@@ -9,21 +9,21 @@ import { ConnectionLost, type Endpoint, post } from "../post.ts";
 import type { Ledger, Write } from "./ledger.ts";
 import { type Command, kinds, type Value } from "./writes.ts";
 
-/** One element of an answer, or the whole of it for a single command. */
+/** One element of an answer, or the whole answer of a single command. */
 interface Answer {
   readonly result?: Value;
   readonly error?: string;
 }
 
 const PIPELINE_COUNT_MAX = 12;
-/** Of ten requests: so many are pipelines. */
+/** Pipelines among ten requests. */
 const PIPELINE_TENTHS = 3;
 
 const FILL_COUNT = 4;
 const FILL_BYTES = 1_000_000;
 const FILL_BYTES_MAX = 512_000_000;
 
-/** Writes until the connection breaks. Resolves then; rejects when the server refuses a write. */
+/** Writes until the connection breaks. Resolves then; rejects if the server refuses a write. */
 export async function writeUntilLost(
   client: string,
   options: { endpoint: Endpoint; ledger: Ledger; random: Random },
@@ -37,7 +37,7 @@ export async function writeUntilLost(
       const isPipeline = random.below(10) < PIPELINE_TENTHS && writes[0]?.kind.isTransaction !== true;
       const count = isPipeline ? random.below(PIPELINE_COUNT_MAX) : 0;
       while (writes.length < count) {
-        // A transaction has an endpoint of its own, so it ends the pipeline by not joining it.
+        // A transaction has an endpoint of its own, so it ends the pipeline and is sent separately.
         const kind = kinds[random.below(kinds.length)];
         if (kind === undefined || kind.isTransaction === true) break;
         writes.push(ledger.next(kind, client));
@@ -52,13 +52,13 @@ export async function writeUntilLost(
   }
 }
 
-/** Overwrites a few large values, so that the journal grows and the keyspace does not, until `isEnough`. */
+/** Overwrites a few large values until `isEnough`, so that the journal grows and the keyspace does not. */
 export async function fillUntil(endpoint: Endpoint, isEnough: () => boolean): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const body = Array.from({ length: FILL_COUNT }, (_, i) => ["SET", `fill:${i}`, "x".repeat(FILL_BYTES)]);
   try {
     for (let filledBytes = 0; !isEnough(); filledBytes += FILL_COUNT * FILL_BYTES) {
-      if (filledBytes >= FILL_BYTES_MAX) throw new Error(`nothing happened after ${filledBytes} bytes`);
+      if (filledBytes >= FILL_BYTES_MAX) throw new Error(`nothing happened within ${filledBytes} bytes`);
       await post(endpoint, { path: "/pipeline", text: JSON.stringify(body), agent });
     }
   } finally {

@@ -3,7 +3,7 @@
  *
  *     npm run crash -- --rounds 100 [--fsync always|everysec] [--seed 7]
  *
- * The ledger remembers every acknowledgement; the rules that it checks are in
+ * The ledger records every acknowledgement; the rules that it checks are in
  * `writes.ts`, the ways of ending a server in `../endings.ts`.
  */
 import { parseArgs } from "node:util";
@@ -15,7 +15,7 @@ import { type Damage, Ledger } from "./ledger.ts";
 import { type Life, runRound, startServer } from "./round.ts";
 
 export interface StoreKillOptions extends KillOptions {
-  /** Without it, data directories get one of the two in turn. */
+  /** If absent, data directories alternate between the two. */
   readonly fsync?: Life["fsync"];
 }
 
@@ -66,7 +66,7 @@ export async function runStoreKills(options: StoreKillOptions): Promise<StoreKil
   return { rounds, damages, roundsByEnding, acknowledged };
 }
 
-/** The summary as lines: what was done, what was lost, how to do it again. */
+/** The summary as lines: what was done, what was lost, how to repeat it. */
 export function describeStoreKills(
   { rounds, roundsByEnding, acknowledged, damages }: StoreKillSummary,
   { seed, fsync }: Pick<StoreKillOptions, "seed" | "fsync">,
@@ -88,7 +88,7 @@ if (import.meta.main) {
     throw new Error(`--fsync is always or everysec, not ${fsync}`);
   const seed = Number(values.seed ?? Math.floor(systemClock.nowMs() % 1_000_000));
   console.log(`SEED=${seed}`);
-  // Servers have process groups of their own, so Ctrl-C reaches only us; leaving ends them.
+  // Servers have process groups of their own, so Ctrl-C reaches only this process; its exit ends them.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
   const options: StoreKillOptions = {
     allowance: { count: Number(values.rounds) },

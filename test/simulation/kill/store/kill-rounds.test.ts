@@ -1,11 +1,11 @@
-/** kill -9 against the real program: nothing that was acknowledged is lost (`kill-loop.ts`). */
+/** kill -9 against the real program: nothing acknowledged is lost (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
 import { describeStoreKills, runStoreKills } from "./kill-loop.ts";
 
-test("a server that is killed at any moment has everything that it acknowledged", async (context) => {
+test("a server killed at any moment has everything that it acknowledged", async (context) => {
   const seed = seedFrom("LARDER_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 

@@ -1,4 +1,4 @@
-/** The check of the check: a server that keeps its word passes, and each way of breaking it is found. */
+/** Checks the check: a correct server passes, and each way of breaking a promise is found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
@@ -8,7 +8,7 @@ import { type Command, type Kind, kinds, type Value } from "./writes.ts";
 
 const CLIENT = "client-0";
 
-/** What the server does with the third of five acknowledged writes of a kind, instead of running it. */
+/** How the server runs the third of five acknowledged writes of a kind. */
 type Fault = (session: Session, write: Write) => unknown;
 
 const faults: readonly (readonly [name: string, kind: string, fault: Fault, what: RegExp])[] = [
@@ -16,7 +16,7 @@ const faults: readonly (readonly [name: string, kind: string, fault: Fault, what
   ["a duplicate", "log", (session, write) => runAll(session, write, write), /after 3 comes "3;4;5"/],
   ["a lost increment", "counter", () => {}, /write 5 was acknowledged, 4 is there/],
   [
-    "an increment that nobody sent",
+    "an increment that was never sent",
     "counter",
     (session, write) => runAll(session, write, write),
     /5 was the last one sent, 6/,
@@ -54,14 +54,9 @@ const lastFaults: readonly (readonly [name: string, kind: string, fault: Fault, 
     /a mixed value/,
   ],
   ["a lost value with an expiry", "late expiry", () => {}, /not among the possible ones/],
+  ["a lost expiry", "late expiry", (session, { owner }) => run(session, ["SET", `late:${owner}`, 5]), /expires at -1/],
   [
-    "an expiry that is gone",
-    "late expiry",
-    (session, { owner }) => run(session, ["SET", `late:${owner}`, 5]),
-    /expires at -1/,
-  ],
-  [
-    "an expiry that is extended",
+    "an extended expiry",
     "late expiry",
     (session, { owner }) => run(session, ["SET", `late:${owner}`, 5, "PX", 3_600_001]),
     /expires at/,
@@ -73,14 +68,14 @@ const lastFaults: readonly (readonly [name: string, kind: string, fault: Fault, 
     /expires at -1/,
   ],
   [
-    "a key that is gone too soon",
+    "a key that expires too soon",
     "soon expiry",
     (session, { owner }) => run(session, ["DEL", `soon:${owner}`]),
-    /before write 5 is past its time/,
+    /before write 5 expires/,
   ],
 ];
 
-test("a server that does what it acknowledges passes", async () => {
+test("a server that keeps its acknowledgements passes", async () => {
   for (const kind of kinds) assert.deepEqual(await damages({ kind, fault: undefined, faultAt: 0 }), []);
 });
 
@@ -102,7 +97,7 @@ for (const [name, kindName, fault, what] of lastFaults) {
   });
 }
 
-test("a write that was sent and not acknowledged may be there or not", async () => {
+test("an unacknowledged write may exist or not", async () => {
   for (const isThere of [true, false]) {
     for (const kind of kinds) {
       const clock = new VirtualClock();
@@ -121,7 +116,7 @@ test("a write that was sent and not acknowledged may be there or not", async () 
   }
 });
 
-/** What a ledger says after five acknowledged writes, of which one met a fault. */
+/** The report of a ledger after five acknowledged writes, one of them with a fault. */
 async function damages(options: { kind: Kind; fault: Fault | undefined; faultAt: number }): Promise<readonly Damage[]> {
   const { kind, fault, faultAt } = options;
   const clock = new VirtualClock();

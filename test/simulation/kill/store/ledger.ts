@@ -1,11 +1,11 @@
 /**
- * What was sent to a server and what it acknowledged, in the memory of the one
- * who kills it. A ledger belongs to a data directory and outlives the server.
+ * What was sent to a server and what it acknowledged, in the memory of the
+ * killing process. A ledger belongs to a data directory and outlives the server.
  */
 import { type Clock, systemClock } from "../../../../src/kernel/clock.ts";
 import { type Command, type Kind, kinds, type Track, type Value } from "./writes.ts";
 
-/** One write on its way. */
+/** One write under way. */
 export interface Write {
   readonly kind: Kind;
   readonly owner: string;
@@ -17,7 +17,7 @@ export interface Damage {
   readonly kind: string;
   readonly owner: string;
   readonly what: string;
-  /** An acknowledged write is gone. */
+  /** An acknowledged write is missing. */
   readonly isLoss: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Ledger {
 
   acknowledge({ kind, owner, n }: Write): void {
     const track = this.#track(kind, owner);
-    // Clients wait for each answer, so the number is the next one, except where all share a count.
+    // Clients wait for each answer, so the number is the next one, except where all clients share a count.
     track.acked += 1;
     this.#ackedCount += 1;
     const moments = track.moments.get(n);
@@ -63,14 +63,14 @@ export class Ledger {
     for (const older of track.moments.keys()) if (older < n) track.moments.delete(older);
   }
 
-  /** The server is dead: nothing that is still on its way takes effect later than now. */
+  /** The server is dead: nothing still under way takes effect later than now. */
   closeOpenWrites(): void {
     const nowMs = this.#clock.nowMs();
     for (const track of this.#tracks.values()) for (const moments of track.moments.values()) moments.ackedMs ??= nowMs;
   }
 
   /**
-   * Reads everything back and compares. What was found is what the next writes go on from.
+   * Reads everything back and compares. The next writes continue from the values found.
    *
    * @param run sends commands as one transaction, so that they see one moment, and resolves with their results
    */

@@ -1,7 +1,7 @@
 /**
- * One round of the store: let clients write, end the server in some way at a
- * moment drawn from the seed, start it again and compare what it holds with
- * what it acknowledged.
+ * One round of the store: clients write, the server ends in some way at a moment
+ * drawn from the seed, it starts again, and its contents are compared with what
+ * it acknowledged.
  */
 import type { Random } from "../../../../src/kernel/random.ts";
 import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
@@ -19,7 +19,7 @@ export interface Life {
 
 export interface Round {
   readonly ending: Ending;
-  /** How the server runs that comes up again. */
+  /** Settings of the restarted server. */
   readonly threads: "one" | "per-area";
   readonly random: Random;
 }
@@ -30,13 +30,13 @@ const START_KILL_MS_MAX = 400;
 /** About as long as the snapshot of a few MB takes. */
 const SNAPSHOT_KILL_MS_MAX = 600;
 
-/** Rejects when a start fails or a write is refused. */
+/** Rejects if a start fails or a write is refused. */
 export async function runRound(life: Life, server: RunningProgram, round: Round): Promise<RoundEnd<Damage>> {
   const { ledger } = life;
   const { random, ending } = round;
   const endpoint = endpointOf(server);
   const writing = Promise.all(ledger.owners.map((client) => writeUntilLost(client, { endpoint, ledger, random })));
-  // A refusal in one client must not go unseen while the moment of the end is awaited.
+  // A refusal in one client must not go unseen during the wait for the end.
   await Promise.race([writing, momentOfEnd(server, { endpoint, round })]);
   await end(server, ending);
   await writing;

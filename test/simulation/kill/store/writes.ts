@@ -1,14 +1,14 @@
 /**
  * The kinds of write that a killed server is checked with, one row each. Every
- * kind numbers its writes 1, 2, 3 … for each client, and what a key holds
- * afterwards tells the number of the last write that took effect.
+ * kind numbers its writes 1, 2, 3 … for each client, and the value of a key
+ * gives the number of the last write that took effect.
  *
- * (1) acknowledged <= found <= sent: nothing that was acknowledged is lost and
- *     nothing appears that was never asked for.
+ * (1) acknowledged <= found <= sent: nothing acknowledged is lost and nothing
+ *     appears that was never requested.
  * (2) A value that one command or one transaction writes in several places is
  *     the same in all of them: all of it or none.
  * (3) A log is exactly 1;2;…;m;: no hole and no duplicate.
- * (4) An expiry is the one that the write asked for: a restart never extends it.
+ * (4) An expiry is the one that the write requested: a restart never extends it.
  */
 
 export type Command = readonly (string | number)[];
@@ -22,11 +22,11 @@ export interface Moments {
   ackedMs: number | undefined;
 }
 
-/** How far one client has come with one kind. */
+/** The progress of one client with one kind. */
 export interface Track {
   sent: number;
   acked: number;
-  /** Of kinds that are timed: the moments of writes that may be the last one to take effect. */
+  /** For timed kinds: the moments of writes that may be the last one to take effect. */
   readonly moments: Map<number, Moments>;
 }
 
@@ -37,13 +37,13 @@ export interface Kind {
   readonly name: string;
   /** Writes of all clients go to the same keys; their order is not known, so only counts are compared. */
   readonly isShared?: boolean;
-  /** Moments are kept. */
+  /** Whether moments are recorded. */
   readonly isTimed?: boolean;
   /** Several commands in one transaction. */
   readonly isTransaction?: boolean;
   /** Write number `n` of `owner`. */
   write(owner: string, n: number): readonly Command[];
-  /** The commands that show what is there, at one moment; their replies go to `find`. */
+  /** The commands that show the value at one moment; their replies go to `find`. */
   read(owner: string): readonly Command[];
   find(replies: readonly Value[], track: Track): Finding;
 }
@@ -156,7 +156,7 @@ export const kinds: readonly Kind[] = [
 
 function findInLog(text: Value): Finding {
   const numbers = String(text).split(";");
-  // keeps (3): the last piece is what stands behind the last semicolon.
+  // keeps (3): the last piece is what follows the last semicolon.
   const wrongAt = numbers.findIndex((number, index) => number !== (index === numbers.length - 1 ? "" : `${index + 1}`));
   if (wrongAt < 0) return { found: numbers.length - 1 };
   return { wrong: `after ${wrongAt} comes ${JSON.stringify(numbers.slice(wrongAt, wrongAt + 3).join(";"))}` };
@@ -170,7 +170,7 @@ function findSame(values: Value): Finding {
   return { found: Number(first ?? 0) };
 }
 
-/** The key is absent: the last effective write was a deletion (an odd number), or there was none. */
+/** The key does not exist: the last effective write was a deletion (an odd number), or there was none. */
 function findDeletion({ acked, sent }: Track): Finding {
   if (acked === 0) return { found: 0 };
   const odd = acked % 2 === 1 ? acked : acked + 1;
@@ -191,17 +191,17 @@ function findTimed(what: {
   const earliest = moments.sentMs + lifeMs;
   const latest = (moments.ackedMs ?? Number.POSITIVE_INFINITY) + lifeMs;
   if (typeof expiresMs === "number" && expiresMs >= earliest && expiresMs <= latest) return { found };
-  return { wrong: `write ${found} expires at ${expiresMs}, asked for ${earliest} to ${latest}` };
+  return { wrong: `write ${found} expires at ${expiresMs}, requested ${earliest} to ${latest}` };
 }
 
-/** The key is gone: that is right as soon as one of the writes that may be the last is past its time. */
+/** The key is gone: that is right as soon as one of the writes that may be the last has expired. */
 function findExpired(time: Value, track: Track): Finding {
   if (track.acked === 0) return { found: 0 };
   const [seconds, micros] = Array.isArray(time) ? time : [0, 0];
   const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   for (const [n, { sentMs }] of track.moments)
     if (n >= track.acked && nowMs >= sentMs + EXPIRE_SOON_MS) return { found: n };
-  return { wrong: `gone at ${nowMs}, before write ${track.acked} is past its time` };
+  return { wrong: `gone at ${nowMs}, before write ${track.acked} expires` };
 }
 
 function blobOf(n: number): string {

@@ -1,12 +1,12 @@
 /**
- * Whether a server that came up again holds what the ledger says, and finds it.
+ * Checks whether a restarted server holds what the ledger says, and finds it.
  *
  * (1) Every record of the clients, and some of the base, is fetched whole.
- * (2) A range lists exactly the records that are there.
+ * (2) A range lists exactly the existing records.
  * (3) A query with a record's own vector has that record as its best hit, with
- *     score 1; one with a vector that was replaced or deleted has none such.
- * (4) Every hit of every query is a record that is there, with the score that
- *     it has, best first.
+ *     score 1; a query with a replaced or deleted vector has no such hit.
+ * (4) Every hit of every query is an existing record with its right score, best
+ *     first.
  */
 import type { Random } from "../../../../src/kernel/random.ts";
 import { type Endpoint, post } from "../post.ts";
@@ -17,7 +17,7 @@ import { recordText } from "./writers.ts";
 export interface Checked {
   readonly endpoint: Endpoint;
   readonly ledger: Ledger;
-  /** So many records of the base were loaded. */
+  /** The number of records loaded into the base. */
   readonly baseCount: number;
   readonly random: Random;
   readonly damages: string[];
@@ -30,11 +30,11 @@ interface Hit {
 
 interface Question {
   readonly signs: Signs;
-  /** The record whose vector it is; undefined: it is nobody's any more. */
+  /** The record with this vector; undefined if no record has it any more. */
   readonly id: string | undefined;
 }
 
-/** Records that are there from the beginning and never change: enough that the namespace has a graph. */
+/** Records that exist from the beginning and never change: enough for a graph in the namespace. */
 export const BASE_COUNT = 10_000;
 const BASE_SEED = 2 ** 30;
 const BASE_CLIENT = -1;
@@ -45,7 +45,7 @@ const QUESTIONS = 24;
 const HITS = 5;
 const BRUTE_QUESTIONS = 40;
 const BRUTE_HITS = 10;
-/** Of the best ten, so many are found by way of the graph. */
+/** The least share of the best ten that the graph must find. */
 const RECALL_MIN = 0.95;
 
 const baseSigns = Array.from({ length: BASE_COUNT }, (_, number) => signsOf(BASE_SEED + number));
@@ -64,7 +64,7 @@ function baseId(number: number): string {
   return `b-${number}`;
 }
 
-/** What each round looks at. */
+/** What each round checks. */
 export async function checkRound(checked: Checked): Promise<void> {
   const { ledger, damages } = checked;
   const byNamespace = Map.groupBy(ledger.entries, ({ namespace }) => namespace);
@@ -100,7 +100,7 @@ async function checkRange({ endpoint, damages }: Checked, namespace: string, ent
   if (differing.length > 0) damages.push(`the range of "${namespace}" differs in ${differing.join()}`);
 }
 
-/** Those that the others are not among. */
+/** Those that are not among the others. */
 function idsOf(ids: readonly string[], others: readonly string[]): readonly string[] {
   const there = new Set(others);
   return ids.filter((id) => !there.has(id));
@@ -158,8 +158,8 @@ function checkHits(
 }
 
 /**
- * What the last round looks at: everything that there is, vector by vector, and queries that are compared with it. Answers
- * the share of the best hits that were found by way of the graph.
+ * The checks of the last round: everything, vector by vector, and queries compared with it. Returns the share of the
+ * best hits that the graph found.
  */
 export async function checkEverything(checked: Checked): Promise<number> {
   const { endpoint, ledger, random, damages } = checked;
@@ -179,7 +179,7 @@ export async function checkEverything(checked: Checked): Promise<number> {
     const near = await query(checked, { namespace, questions, topK: BRUTE_HITS, filter: "" });
     recall = Math.min(recall, shareFound(questions, near, present));
     if (recall < RECALL_MIN) damages.push(`queries of "${namespace}" find ${recall} of the best hits`);
-    // So few pass that the graph is not asked: then the answer is exact, also in its order.
+    // So few records pass that the graph is not used: then the answer is exact, also in its order.
     const own = new Map(entries.filter(({ kept }) => kept).map(({ id }) => [id, present.get(id) as Signs]));
     const exact = await query(checked, { namespace, questions, topK: BRUTE_HITS, filter: "client >= 0" });
     for (const [i, question] of questions.entries()) {
@@ -199,7 +199,7 @@ function presentIn({ baseCount }: Checked, namespace: string, entries: readonly 
   return present;
 }
 
-/** Ids of the best, of equal ones the one that is listed first. */
+/** Ids of the best hits; of equal scores the one listed first. */
 function bestOf(signs: Signs, rows: ReadonlyMap<string, Signs>, listed: readonly { readonly id: string }[]): string[] {
   return listed
     .flatMap(({ id }) => {
@@ -211,7 +211,7 @@ function bestOf(signs: Signs, rows: ReadonlyMap<string, Signs>, listed: readonly
     .map(({ id }) => id);
 }
 
-/** Scores are compared: of equal ones any is as good. */
+/** Compares scores: of equal ones any is as good. */
 function shareFound(
   questions: readonly Question[],
   answers: readonly (readonly Hit[])[],
@@ -253,9 +253,9 @@ async function query(
   const options = JSON.stringify({ topK, filter }).slice(1);
   const text = questions.map(({ signs }) => `{"vector":${jsonOf(signs)},${options}`).join();
   const answer = (await ask(endpoint, "query", { namespace, text: `[${text}]` })) as readonly unknown[];
-  // The hits of a single query stand alone (B2.result).
+  // The hits of a single query are a list of their own (B2.result).
   const answers = (questions.length === 1 ? [answer] : answer) as readonly (readonly Hit[])[];
-  // A float32 is printed with as few digits as tell it from the others.
+  // A float32 is printed with as few digits as distinguish it from the others.
   return answers.map((hits) => hits.map(({ id, score }) => ({ id, score: Math.fround(score) })));
 }
 

@@ -1,7 +1,7 @@
 /**
  * Kills the real program while clients write vectors. One namespace is so large
- * that it has a graph, which is built, searched and saved while all this
- * happens: a `stop` is followed by a start that reads the graph of its file.
+ * that it has a graph, which is built, searched and saved at the same time: a
+ * start after a `stop` reads the graph from its file.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export interface VectorKillSummary {
   graphsLoaded: number;
   /** Snapshots that were under way at a kill, or done before it. */
   snapshots: number;
-  /** The least share of the best hits that queries found by way of the graph. */
+  /** The least share of the best hits that queries found with the graph. */
   recall: number;
   readonly damages: readonly string[];
 }
@@ -46,7 +46,7 @@ interface Life {
   readonly random: Random;
 }
 
-/** Loading what a graph needs takes longer than a round, so a life has many. */
+/** Loading enough for a graph takes longer than a round, so a life has many rounds. */
 const ROUNDS_OF_A_LIFE = 20;
 const SHARES: Shares = [
   ["start-up", 4],
@@ -54,14 +54,14 @@ const SHARES: Shares = [
   ["snapshot", 1],
   ["stop", 2],
 ];
-/** What the round that is under way and the last look at everything still take. */
+/** Time that the round under way and the last check of everything still take. */
 const END_MS = 2_500;
 const CLIENTS = 16;
 const WRITE_MS_MIN = 5;
 const WRITE_MS_MAX = 1_500;
 const START_KILL_MS_MAX = 900;
 const SAVING_KILL_MS_MAX = 120;
-/** Clients go on writing meanwhile: some hundreds are always on their way. */
+/** Clients continue to write meanwhile: some hundreds of rows are always missing. */
 const PENDING_MAX = 1_200;
 const BUILD_MS_MAX = 30_000;
 const POLL_MS = 50;
@@ -119,7 +119,7 @@ async function runRound(
   const { ledger, random } = life;
   const ending = drawEnding(random, SHARES);
   const writing = writeUntilLost(endpointOf(server), { ledger, clientCount: CLIENTS, random });
-  // A refusal in one client must not go unseen while the moment of the end is awaited.
+  // A refusal in one client must not go unseen during the wait for the end.
   await Promise.race([writing, momentOfEnd(server, ending, random)]);
   if (SNAPSHOT_STARTED.test(server.log)) summary.snapshots += 1;
   await end(server, ending, random);
@@ -168,7 +168,7 @@ async function momentOfEnd(server: RunningProgram, ending: Ending, random: Rando
   }
 }
 
-/** Waits until hardly anything is missing in the graph: then there is something to save. */
+/** Waits until hardly anything is missing in the graph, so that there is something to save. */
 async function untilBuilt(server: RunningProgram): Promise<void> {
   const endMs = systemClock.monotonicMs() + BUILD_MS_MAX;
   while ((await readMetric(server, "larder_vector_pending_records")) > PENDING_MAX) {

@@ -1,11 +1,11 @@
-/** kill -9 against the vector index: what was acknowledged is there and is found (`kill-loop.ts`). */
+/** kill -9 against the vector index: acknowledged vectors exist and are found (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
 import { describeVectorKills, runVectorKills } from "./kill-loop.ts";
 
-test("vectors acknowledged by a server that is killed at any moment are there and are found", async (context) => {
+test("vectors acknowledged before a kill at any moment exist and are found", async (context) => {
   const seed = seedFrom("LARDER_VECTOR_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 

@@ -1,14 +1,15 @@
 /**
- * What clients were told of their records, and what may be true besides.
+ * What the server acknowledged to clients about their records, and what else may
+ * be true.
  *
  * (1) A record has one writer, which waits for each answer: at most one write of
- *     a record is open, and what it did is known from the next check on.
- * (2) What was acknowledged is there; what was open is done or not done.
+ *     a record is open, and the next check shows what it did.
+ * (2) Acknowledged writes are done; an open write is done or not done.
  * (3) The records of an upsert, and those of a reset, are all done or all not.
  */
 import { isVectorOf, signsOf } from "./signs.ts";
 
-/** What is kept for an id. */
+/** The expected contents of an id. */
 export interface Kept {
   /** Its vector is that of this seed (`signs.ts`). */
   readonly seed: number;
@@ -20,11 +21,11 @@ export interface Entry {
   readonly client: number;
   readonly namespace: string;
   readonly id: string;
-  /** Acknowledged; undefined: it is not there. */
+  /** Acknowledged; undefined if the record does not exist. */
   kept: Kept | undefined;
-  /** What it is if the write that is open was done. */
+  /** The contents if the open write was done. */
   open: { readonly write: Write; readonly kept: Kept | undefined } | undefined;
-  /** A vector that it had and has no more. */
+  /** A former vector. */
   formerSeed: number | undefined;
 }
 
@@ -87,7 +88,7 @@ export class Ledger {
     for (const entry of entries) if (entry.open !== undefined) settle(entry, entry.open.kept);
   }
 
-  /** Compares an entry with what is there, and from now on knows what became of a write that was open. */
+  /** Compares an entry with the record found, and records the outcome of an open write. */
   check(entry: Entry, found: Found | undefined, damages: string[]): void {
     const { open } = entry;
     if (isFound(entry, entry.kept, found)) {
@@ -97,11 +98,11 @@ export class Ledger {
       this.#note(open.write, "done");
       settle(entry, open.kept);
     } else {
-      damages.push(`${placeOf(entry)} is ${shownFound(found)}, and should be ${shown(entry.kept)}${orOpen(entry)}`);
+      damages.push(`${placeOf(entry)} is ${shownFound(found)}, but should be ${shown(entry.kept)}${orOpen(entry)}`);
     }
   }
 
-  /** Writes of which a part was done, of all that were checked since the last call. */
+  /** Partly done writes, among all checked since the last call. */
   takeHalves(): readonly string[] {
     const halves = [...this.#outcomes].filter(([write, outcomes]) => write.isWhole && outcomes.size > 1);
     this.#outcomes.clear();
@@ -121,7 +122,7 @@ function settle(entry: Entry, kept: Kept | undefined): void {
   entry.open = undefined;
 }
 
-/** All three parts of a record tell which write it is from. */
+/** All three parts of a record show which write it is from. */
 function isFound({ client }: Entry, kept: Kept | undefined, found: Found | undefined): boolean {
   if (kept === undefined || found === undefined) return kept === found;
   const { vector, metadata, data } = found;

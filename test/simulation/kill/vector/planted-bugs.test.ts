@@ -1,7 +1,7 @@
 /**
- * The checks behind a kill find what they are there to find: a server in this
- * process is asked by the same clients, dies, and comes up again from a journal
- * in which something is wrong.
+ * The checks after a kill find planted bugs: the same clients use a server in
+ * this process, which dies and restarts from a journal in which something is
+ * wrong.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ import { writeUntilLost } from "./writers.ts";
 const BASE_COUNT = 100;
 const CLIENTS = 4;
 const FRAMES = 400;
-/** What defines the indexes of a server stands in front. */
+/** The frames that define the indexes of a server come first. */
 const DEFINING_FRAMES = 2;
 
 type Plant = (changes: readonly Change[], frame: number, frameCount: number) => readonly Change[];
@@ -31,7 +31,7 @@ const bugs: readonly { readonly name: string; readonly plant: Plant; readonly fo
   {
     name: "the last upserts are lost",
     plant: (changes, frame, count) => (frame < count - 40 ? changes : changes.filter(({ kind }) => kind !== "put")),
-    found: /is absent, and should be version/,
+    found: /is absent, but should be version/,
   },
   {
     name: "an update keeps the old vector",
@@ -52,7 +52,7 @@ const bugs: readonly { readonly name: string; readonly plant: Plant; readonly fo
 
 const noBug: Plant = (changes) => changes;
 
-/** Lets clients write, ends the server, and starts one from what the bug leaves of the journal. */
+/** Lets clients write, ends the server, and starts one from the journal as changed by the bug. */
 async function damagesOf(plant: Plant): Promise<readonly string[]> {
   const ledger = new Ledger();
   const random = seededRandom(4);
@@ -104,7 +104,7 @@ test("nothing is found without a bug", async () => {
   assert.deepEqual(await damagesOf(noBug), []);
 });
 
-test("found: a batch of which a part was done", () => {
+test("finds a partly done batch", () => {
   const ledger = new Ledger();
   const entries = ["a", "b"].map((id) => ledger.entry(1, "ns", id));
   ledger.begin({ kind: "an upsert", isWhole: true, path: "", text: "", entries }, (entry) => {

@@ -1,6 +1,6 @@
 /**
- * Vectors of ones and minus ones, each made of a number, so that a client need
- * not keep them. They are gathered around centres, as embeddings are. Every sum
+ * Vectors of ones and minus ones, each made from a number, so that clients need
+ * not store them. They are gathered around centres, as embeddings are. Every sum
  * over them is a whole number, so a score is the same float32 in whatever order
  * it is added up, and a vector has score 1 with itself and with no other.
  */
@@ -19,7 +19,7 @@ const centres = Array.from({ length: CENTRES }, (_, centre) => {
   const random = seededRandom(CENTRE_SEED + centre);
   return Uint8Array.from({ length: BYTES }, () => random.below(256));
 });
-/** What eight values are as JSON, by their bits. */
+/** Eight values as JSON, by their bits. */
 const texts = Array.from({ length: 256 }, (_, byte) => {
   return Array.from({ length: 8 }, (_, bit) => ((byte >> bit) & 1 ? "-1" : "1")).join();
 });
@@ -36,7 +36,7 @@ export function jsonOf(signs: Signs): string {
   return `[${Array.from(signs, (byte) => texts[byte]).join()}]`;
 }
 
-/** Whether a vector as it was answered is the one with these signs. */
+/** Whether an answered vector has these signs. */
 export function isVectorOf(list: readonly number[], signs: Signs): boolean {
   if (list.length !== DIMENSION) return false;
   for (let i = 0; i < DIMENSION; i += 1) {

@@ -1,18 +1,18 @@
-/** Clients that write records until the server is gone, each with one request on its way. */
+/** Clients that write records until the server is gone, each with one request under way. */
 import { Agent } from "node:http";
 import type { Random } from "../../../../src/kernel/random.ts";
 import { ConnectionLost, type Endpoint, post } from "../post.ts";
 import type { Entry, Kept, Ledger, Write } from "./ledger.ts";
 import { jsonOf, signsOf } from "./signs.ts";
 
-/** Of a client in a namespace. */
+/** The records of a client in a namespace. */
 const IDS = 40;
 const BATCH_MAX = 6;
 const DELETED_MAX = 3;
-/** A filter deletes about a quarter of what a client has. */
+/** A filter deletes about a quarter of a client's records. */
 const FILTER_SHARE = 4;
 
-/** What a client does, and how often out of the sum. */
+/** The actions of a client with their weights. */
 const kinds: readonly { readonly weight: number; readonly make: (client: Client) => Write | undefined }[] = [
   { weight: 30, make: (client) => upsert(client, 1) },
   { weight: 25, make: (client) => upsert(client, 2 + client.random.below(BATCH_MAX - 1)) },
@@ -31,7 +31,7 @@ interface Client {
   readonly random: Random;
 }
 
-/** Resolves when the server is gone for every client; rejects when it refuses a write. */
+/** Resolves when the server is gone for every client; rejects if it refuses a write. */
 export async function writeUntilLost(
   endpoint: Endpoint,
   { ledger, clientCount, random }: { ledger: Ledger; clientCount: number; random: Random },
@@ -56,7 +56,7 @@ export async function writeUntilLost(
   }
 }
 
-/** Undefined: there is nothing that could be changed in this way. */
+/** Undefined if no record can be changed in this way. */
 function draw(client: Client): Write | undefined {
   let left = client.random.below(WEIGHT_SUM);
   const kind = kinds.find(({ weight }) => {
@@ -83,7 +83,7 @@ function anyEntry(client: Client, namespace: string): Entry {
   return client.ledger.entry(client.number, namespace, `c${client.number}-${client.random.below(IDS)}`);
 }
 
-/** Some that are there, each once. */
+/** Some existing records, each once. */
 function keptEntries(client: Client, namespace: string, countMax: number): readonly Entry[] {
   const found = Array.from({ length: countMax }, () => anyEntry(client, namespace)).filter(({ kept }) => kept);
   return [...new Set(found)];
