@@ -52,7 +52,7 @@ test("no field can start a new line or send a control sequence to a terminal", (
   }
 });
 
-test("a fault is logged with its text and its place", () => {
+test("logs a fault with its text and its place", () => {
   const fault = Object.assign(new Error("no space left"), { code: "ENOSPC" });
 
   const fields = faultFields(fault);

@@ -6,13 +6,13 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 const PARENT = `00-${TRACE}-${SPAN}-01`;
 
-test("a traceparent is taken as its grammar says, and passed on as it came", () => {
+test("accepts a traceparent by its grammar, and passes it on unchanged", () => {
   const rows: readonly (readonly [given: string, kept: string | undefined])[] = [
     [PARENT, PARENT],
     [` ${PARENT}\t`, PARENT],
     [`00-${TRACE}-${SPAN}-00`, `00-${TRACE}-${SPAN}-00`],
     [`00-${TRACE}-${SPAN}-fe`, `00-${TRACE}-${SPAN}-fe`],
-    // A later version: what is known of it, in the version that is known.
+    // A later version: its known fields, in the known version.
     [`01-${TRACE}-${SPAN}-01`, PARENT],
     [`cc-${TRACE}-${SPAN}-ff-what-the-future-brings`, `00-${TRACE}-${SPAN}-03`],
     [`01-${TRACE}-${SPAN}-00-`, `00-${TRACE}-${SPAN}-00`],
@@ -33,7 +33,7 @@ test("a traceparent is taken as its grammar says, and passed on as it came", () 
   assert.equal(readTraceContext(undefined, "a=1"), undefined);
 });
 
-test("a tracestate is taken as a whole or not at all, and never touches the traceparent", () => {
+test("accepts a tracestate as a whole or not at all, and does not change the traceparent", () => {
   const rows: readonly (readonly [given: string, kept: string | undefined])[] = [
     ["congo=t61rcWkgMzE", "congo=t61rcWkgMzE"],
     ["rojo=00f067aa0ba902b7 ,\tcongo=t61", "rojo=00f067aa0ba902b7,congo=t61"],
@@ -58,7 +58,7 @@ test("a tracestate is taken as a whole or not at all, and never touches the trac
   assert.equal(readTraceContext("broken", "a=1"), undefined);
 });
 
-test("of a tracestate with more than 512 characters long members go first, then the last ones", () => {
+test("shortens a tracestate of more than 512 characters by its long members, then by the last ones", () => {
   const long = `long=${"v".repeat(200)}`;
   const short = (index: number): string => `m${index}=${"v".repeat(95)}`; // 98 characters
   const four = [1, 2, 3, 4].map(short);

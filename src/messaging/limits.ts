@@ -1,7 +1,7 @@
 /** Limits of one user (C.limits, W.limits). Each is a setting of the messaging area. */
 
 export interface MessagingLimits {
-  /** Of one message's body. */
+  /** Length of one message's body. */
   readonly bodyBytesMax: number;
   readonly retriesMax: number;
   readonly delayMsMax: number;
@@ -23,13 +23,13 @@ export interface MessagingLimits {
   /** The same for all users together. */
   readonly parallelism: number;
   readonly deduplicationWindowMs: number;
-  /** Of a response, as stored for logs, dead letters, callbacks and workflow calls. */
+  /** Length of a response, as stored for logs, dead letters, callbacks and workflow calls. */
   readonly responseBytesMax: number;
-  /** Of long bodies that are being sent, for all users together; one user may use half. */
+  /** Total length of long bodies that are being sent, for all users; one user may use half. */
   readonly largeCallsBytesMax: number;
   /** Entries of one workflow run. */
   readonly stepsPerRunMax: number;
-  /** Of the entries of one workflow run together. */
+  /** Total length of the entries of one workflow run. */
   readonly runBytesMax: number;
   /** How many runs may invoke one another, one to the next. */
   readonly invokeDepthMax: number;

@@ -119,7 +119,7 @@ test("the next read does not change earlier results", () => {
   assert.deepEqual([first, second], [Float32Array.of(1, 2), Float32Array.of(3, 4)]);
 });
 
-test("a check accepts JSON and says where it ends", () => {
+test("a check accepts JSON and reports its end", () => {
   const rows: [string, number][] = [
     ["1,", 1],
     ["-0.5e+10 ", 8],

@@ -20,9 +20,9 @@ export class Body {
   /** The account that counts its bytes while they are in memory. */
   account: MemoryAccount | undefined;
   readonly length: number;
-  /** As a signed number, which takes no object of its own on the heap: there are millions of bodies. */
+  /** A signed number, which needs no object on the heap: there are millions of bodies. */
   readonly #checksum: number;
-  /** Of the journal; 0: not known, FREED: the body is not used any more. */
+  /** Segment of the journal; 0: not known, FREED: the body is not used any more. */
   segment = 0;
   /** In the segment's file. */
   offset = 0;

@@ -201,7 +201,7 @@ test("C.cron.summer-time: hours written with *, and all 24, use elapsed hours", 
     ["CRON_TZ=Australia/Lord_Howe */15 1 * * *", "2025-04-05T14:30Z", "2025-04-05T14:45Z 2025-04-06T14:30Z"],
     // Samoa had no 30 December 2011.
     ["CRON_TZ=Pacific/Apia 0 12 * * *", "2011-12-29T00:00Z", "2011-12-29T22:00Z 2011-12-30T22:00Z 2011-12-31T22:00Z"],
-    // Monrovia's clock was 44 minutes and 30 seconds behind UTC until 1972.
+    // Monrovia's offset was -00:44:30 until 1972.
     ["CRON_TZ=Africa/Monrovia 0 0 * * *", "1971-12-31T00:00Z", "1971-12-31T00:44Z 1972-01-01T00:44Z"],
   ];
   for (const [text, after, fires] of table)

@@ -9,7 +9,7 @@ import { cutHeaders } from "./cut-answer.ts";
 import type { DeliveryResult } from "./delivery.ts";
 import { requestedDelayMs } from "./retry-after.ts";
 
-/** With this status and the header, a receiver says that trying again is useless. */
+/** With this status and the header, a receiver reports that retries are useless. */
 const NON_RETRYABLE_STATUS = 489;
 const NON_RETRYABLE_HEADERS = ["upstash-nonretryable-error", "service-nonretryable-error"];
 

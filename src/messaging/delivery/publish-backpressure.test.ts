@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, type Call, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
 
-/** One destination slot; calls are answered when the test says so. */
+/** One destination slot; the test answers the calls. */
 async function busyHarness(callMs: number): Promise<{ harness: MessagingHarness; open: Call[] }> {
   const harness = await MessagingHarness.start({ originParallelism: 1 });
   const open: Call[] = [];

@@ -23,10 +23,10 @@ export interface ReadContext {
   readonly refusalOf: (url: URL) => string | undefined;
 }
 
-/** What headers are read for: callbacks and schedules have other rows than messages. */
+/** The use of headers: callbacks and schedules have other rows than messages. */
 export type Role = "message" | "schedule" | "callback" | "nested callback";
 
-/** What the rows have read so far. */
+/** The options that the rows have read so far. */
 export interface Draft {
   method: string | undefined;
   delayMs: number | undefined;
@@ -83,7 +83,7 @@ const HOPS_MAX = 10;
 /** How much of a value an error shows. */
 const SHOWN_LENGTH_MAX = 100;
 
-/** A whole number of so many digits that it is exact. */
+/** A whole number with few enough digits to be exact. */
 const COUNT = /^\d{1,15}$/;
 
 export const headerRows: readonly HeaderRow[] = [

@@ -236,7 +236,7 @@ test("stores the settings of callbacks as given, and reads their options from th
   });
 });
 
-test("a callback has POST and the retries of its message unless it says otherwise", () => {
+test("a callback has POST and the retries of its message unless it sets its own", () => {
   const plan = { url: "http://a.test", given: [] };
   const json = ["Content-Type", "application/json"];
   assert.deepEqual(callbackOptions(plan, 5), { method: "POST", headers: json, retriesMax: 5 });

@@ -21,7 +21,7 @@ import type { Message, MessageFacts } from "./message.ts";
 import { messageId } from "./message-id.ts";
 import type { User } from "./user.ts";
 
-/** The numbers stand in journals: they never change. */
+/** Journals store these numbers: they never change. */
 export const runState = { started: 0, success: 1, failed: 2, canceled: 3 } as const;
 
 export type RunState = (typeof runState)[keyof typeof runState];
@@ -48,7 +48,7 @@ export interface Invoker {
   readonly runId: string;
   readonly url: string;
   readonly createdAtMs: number;
-  /** Of the message that reports its end: names in lower case without prefix, value, … */
+  /** Headers of the message that reports its end: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   /** Fields of the step whose result the end is. */
   readonly step: Readonly<Record<string, unknown>>;
@@ -79,12 +79,12 @@ export interface Entry {
   readonly body: Body;
   /** Among the entries of its run. */
   readonly index: number;
-  /** Of the list up to this entry, as it is sent: an estimate. */
+  /** Estimated length of the list up to this entry, as sent. */
   readonly listBytes: number;
   isDelivered: boolean;
 }
 
-/** Of an entry of the list without its body. */
+/** Bytes of an entry of the list without its body. */
 const ENTRY_BYTES = 80;
 
 export type FailureFunctionState = "CALLBACK_INPROGRESS" | "CALLBACK_SUCCESS" | "CALLBACK_FAIL" | "CALLBACK_CANCELED";
@@ -113,7 +113,7 @@ export interface WaiterRecord {
   /** The time-out as given: `7d`. */
   readonly timeout: string;
   readonly url: string;
-  /** Of the message that reports its outcome: names in lower case without prefix, value, … */
+  /** Headers of the message that reports its outcome: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   readonly timeoutUrl: string;
   /** The same for the message that reports a time-out; names with `header:` are further headers of its delivery. */
