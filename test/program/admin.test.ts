@@ -1,4 +1,4 @@
-/** The admin port of the real program: health, metrics, databases and indexes at run time, reset; and snapshots, which it shows. */
+/** The admin port of the real program: health, metrics, databases and indexes at run time, reset, and snapshots. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,16 +46,16 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 
 const refused = { error: "WRONGPASS invalid or missing auth token" };
 
-test("databases are made, reset and removed at run time, and stay so, and are in the audit log", {
+test("creates, resets and removes databases at run time, persists the changes and audits them", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
   await using first = await startProgram("serve", { args });
 
-  const made = await admin(first, "POST /v1/databases", { name: "second" });
-  assert.equal(made.status, 201);
-  const { token, readOnlyToken } = made.json;
+  const created = await admin(first, "POST /v1/databases", { name: "second" });
+  assert.equal(created.status, 201);
+  const { token, readOnlyToken } = created.json;
   assert.deepEqual(await command(first, token, ["SET", "a", "1"]), { result: "OK" });
   assert.deepEqual(await command(first, readOnlyToken, ["GET", "a"]), { result: "1" });
   assert.deepEqual(await command(first, first.storeToken, ["GET", "a"]), { result: null });
@@ -107,14 +107,14 @@ test("databases are made, reset and removed at run time, and stay so, and are in
   }
 });
 
-test("indexes are described, made and removed at run time, and stay so", { timeout }, async (context) => {
+test("lists, creates and removes indexes at run time and persists the changes", { timeout }, async (context) => {
   const args = ["--data-dir", temporaryDirectory(context)];
   await using first = await startProgram("serve", { args });
 
   const docs = { type: "HYBRID", dimension: 384, similarity: "DOT_PRODUCT" };
-  const made = await admin(first, "POST /v1/indexes", { name: "docs", ...docs });
-  assert.equal(made.status, 201);
-  assert.deepEqual(Object.keys(made.json), ["name", "token", "readOnlyToken"]);
+  const created = await admin(first, "POST /v1/indexes", { name: "docs", ...docs });
+  assert.equal(created.status, 201);
+  assert.deepEqual(Object.keys(created.json), ["name", "token", "readOnlyToken"]);
   assert.equal((await admin(first, "POST /v1/indexes/docs/reset-password")).status, 200);
   assert.equal((await admin(first, "POST /v1/indexes", { name: "gone" })).status, 201);
   assert.equal((await admin(first, "DELETE /v1/indexes/gone")).status, 200);
@@ -135,7 +135,7 @@ test("indexes are described, made and removed at run time, and stay so", { timeo
   });
 });
 
-test("dev: reset empties every area, and needs the admin token", { timeout }, async () => {
+test("dev: reset empties every area and requires the admin token", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--threads", "per-area"] });
   await command(program, "dev", ["SET", "a", "1"]);
 
@@ -146,7 +146,7 @@ test("dev: reset empties every area, and needs the admin token", { timeout }, as
   assert.deepEqual(await command(program, "dev", ["GET", "a"]), { result: null });
 });
 
-test("S-11, S-14: health, version and metrics need no token; metrics are Prometheus text of every thread", {
+test("S-11, S-14: health, version and metrics need no token; metrics cover every thread as Prometheus text", {
   timeout,
 }, async (context) => {
   await using program = await startProgram("serve", { args: ["--data-dir", temporaryDirectory(context)] });
@@ -190,7 +190,7 @@ test("S-11, S-14: health, version and metrics need no token; metrics are Prometh
   }
 });
 
-test("enough writes make a snapshot in a process of its own, from which the next start recovers, and tells how far it is", {
+test("enough writes start a snapshot in its own process; the next start recovers from it and logs its progress", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);

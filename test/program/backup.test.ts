@@ -1,4 +1,4 @@
-/** `larder backup`, `verify` and `restore` from outside: under load, without a server, and what they refuse. */
+/** `larder backup`, `verify` and `restore` from outside: under load, without a server, and their errors. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -28,7 +28,7 @@ async function larder(...words: readonly string[]): Promise<Run> {
   return { code, output: program.output, log: program.log };
 }
 
-/** Speaks to the areas of a server with the tokens of the first start of its directory. */
+/** A client for the areas of a server, with the tokens that the first start of its directory printed. */
 function clientOf(program: RunningProgram, environment: Readonly<Record<string, string>>) {
   const send = async (area: string, path: string, body?: unknown, headers = {}): Promise<unknown> => {
     const base = program.environment[area === "QSTASH" ? "QSTASH_URL" : `UPSTASH_${area}_REST_URL`];
@@ -49,7 +49,7 @@ function clientOf(program: RunningProgram, environment: Readonly<Record<string, 
   };
 }
 
-/** Calls `write` with 1, 2, 3, … until it is stopped. */
+/** Calls `write` with 1, 2, 3, … until `stop`. */
 class Writer {
   acknowledged = 0;
   readonly #write: (number: number) => Promise<unknown>;
@@ -65,7 +65,7 @@ class Writer {
     this.#running = this.#run();
   }
 
-  /** Resolves when so many are acknowledged, or rejects with what failed. */
+  /** Resolves when `count` writes are acknowledged; rejects with the error of a failed write. */
   until(count: number): Promise<void> {
     const reached = new Promise<void>((resolve) => {
       this.#wanted = { count, reached: resolve };
@@ -87,8 +87,8 @@ class Writer {
   }
 }
 
-/** `larder stats` counts what was written. */
-async function lookAtStats(directory: string, writers: Readonly<Record<"store" | "vector" | "messaging", Writer>>) {
+/** Checks that `larder stats` counts all writes. */
+async function checkStats(directory: string, writers: Readonly<Record<"store" | "vector" | "messaging", Writer>>) {
   const { code, output, log } = await larder("stats", "--json", "--data-dir", directory);
   assert.equal(code, 0, log);
   const { areas, server } = JSON.parse(output) as {
@@ -129,7 +129,7 @@ async function destination(context: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test("a backup under load has everything that was acknowledged before it, transactions whole, and starts elsewhere", {
+test("a backup under load has all earlier acknowledged writes, whole transactions, and starts elsewhere", {
   timeout,
 }, async (context) => {
   const root = temporaryDirectory(context);
@@ -171,14 +171,14 @@ test("a backup under load has everything that was acknowledged before it, transa
     /^backup .*larder\.backup: \d+ bytes; store to position \d+, messaging to position \d+, vector to position \d+\nit contains tokens and keys: keep it as private as the data directory\n$/,
   );
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.ok(writers.store.acknowledged > before.store, "writers went on");
+  assert.ok(writers.store.acknowledged > before.store, "writers continued");
   await Promise.all(Object.values(writers).map((writer) => writer.stop()));
-  await lookAtStats(source, writers);
+  await checkStats(source, writers);
   assert.deepEqual(
     readdirSync(source).filter((name) => name.startsWith("backup-")),
     [],
   );
-  // It stands on its own.
+  // The backup does not need the source directory.
   await first.kill();
   rmSync(source, { recursive: true });
 
@@ -233,7 +233,7 @@ test("a backup under load has everything that was acknowledged before it, transa
   );
 });
 
-test("without a server the directory itself is backed up, also behind a kill, and goes on being one", {
+test("without a server, backup reads the directory, also after a kill, and the directory remains usable", {
   timeout,
 }, async (context) => {
   const root = temporaryDirectory(context);
@@ -241,7 +241,7 @@ test("without a server the directory itself is backed up, also behind a kill, an
   const first = await startProgram("serve", { args: ["--data-dir", source] });
   await clientOf(first, first.environment).store("/set/a/1");
   await first.kill();
-  // What a backup left that was killed.
+  // The remains of a backup that was killed.
   mkdirSync(join(source, "backup-0123456789abcdef"));
   writeFileSync(`${file}.partial`, "half");
 
@@ -267,7 +267,7 @@ test("without a server the directory itself is backed up, also behind a kill, an
   }
 });
 
-test("what cannot be backed up, verified or restored is said in a sentence with what to do", {
+test("backup, verify and restore report errors with the remedy", {
   timeout,
 }, async (context) => {
   const root = temporaryDirectory(context);
@@ -322,9 +322,9 @@ test("what cannot be backed up, verified or restored is said in a sentence with 
   );
   assert.equal((await larder("restore", file, "--data-dir", newer)).code, 0);
   await using dev = await startProgram("dev");
-  const asked = await fetch(`${dev.adminUrl}/v1/backup`, { method: "POST", headers: { authorization: "Bearer dev" } });
+  const answer = await fetch(`${dev.adminUrl}/v1/backup`, { method: "POST", headers: { authorization: "Bearer dev" } });
   assert.deepEqual(
-    [asked.status, await asked.json()],
+    [answer.status, await answer.json()],
     [409, { error: "This server has no data directory to back up: start it with --data-dir" }],
   );
   assert.equal((await fetch(`${program.adminUrl}/v1/backup`, { method: "POST" })).status, 401);

@@ -1,4 +1,4 @@
-/** Threads of the pool that never come back, as slow name look-ups make them, and the writes that need the pool. */
+/** Writes need the thread pool while slow name look-ups block some of its threads permanently. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const blocker = fileURLToPath(new URL("blocked-threads.cjs", import.meta.url));
 const lookupBlocker = fileURLToPath(new URL("blocking-lookups.cjs", import.meta.url));
 const TOKEN = Buffer.from(JSON.stringify({ UserID: "main", Password: "blocked-lookups" })).toString("base64");
 
-test("S-16: with every look-up blocked, writes are still synced and acknowledged", {
+test("S-16: writes are synced and acknowledged while every look-up is blocked", {
   timeout: 30_000,
 }, async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
@@ -27,7 +27,7 @@ test("S-16: with every look-up blocked, writes are still synced and acknowledged
     args: ["--data-dir", join(directory, "data"), "--fsync", "always"],
     env: { NODE_OPTIONS: `--require ${blocker}`, BLOCKED_THREADS: String(LOOKUPS_MAX), BLOCKING_FIFO: fifo },
   });
-  // Threads that are blocked for good keep the process from ending by itself.
+  // The process cannot exit while threads of the pool are blocked.
   context.after(() => program.kill());
 
   const replies = await Promise.all(
@@ -45,7 +45,7 @@ test("S-16: with every look-up blocked, writes are still synced and acknowledged
   );
 });
 
-test("S-16: while names of destinations are looked up for ever, messages are accepted and others are delivered", {
+test("S-16: accepts messages and delivers others while look-ups of destinations never finish", {
   timeout: 30_000,
 }, async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-test-"));

@@ -1,9 +1,9 @@
 "use strict";
 /*
- * Loaded into the program with `--require`: looking up a name that ends in
- * `.blocked.test` takes a thread of the pool for good, as a name server that
- * never answers does. A thread that opens a FIFO for reading waits in the
- * system until somebody writes.
+ * Loaded into the program with `--require`. A look-up of a name that ends in
+ * `.blocked.test` permanently blocks a thread of the pool, like a name server
+ * that never answers. A thread that opens a FIFO for reading waits in the
+ * system until a writer opens it.
  */
 const dns = require("node:dns/promises");
 const fs = require("node:fs");

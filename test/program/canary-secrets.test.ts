@@ -1,6 +1,6 @@
 /**
- * S-09: the real program is started with a canary for every kind of secret, and
- * everything that it answers, logs, counts and keeps is searched for them.
+ * S-09: starts the real program with a canary for every kind of secret, and
+ * searches its responses, logs, metrics and files for the canaries.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { startProgram } from "./program-process.ts";
 
 const canary = (name: string): string => `canary-${name}-${"0123456789abcdef".repeat(2)}`;
 
-/** A messaging token names its user. */
+/** A messaging token contains the name of its user. */
 const messagingToken = (name: string): string =>
   Buffer.from(JSON.stringify({ UserID: "canary", Password: canary(name) })).toString("base64");
 
@@ -31,12 +31,12 @@ const secrets = {
   LARDER_ADMIN_TOKEN: canary("admin"),
 } as const;
 
-/** What callers send that is secret as well: a password of a user, the header that a destination is to have, a wrong token. */
+/** Secrets that callers send: a user's password, which is also the header for a destination, and a wrong token. */
 const password = canary("password");
 const wrongToken = canary("wrong");
 const all = [...Object.values(secrets), canary("messaging"), canary("messaging-reads"), password, wrongToken];
 
-/** `<area> <method> <target>` with a body, or without one. Half of them are mistakes. */
+/** `<area> <method> <target>` and an optional body. Half of the requests are invalid. */
 const requests: readonly (readonly [line: string, body?: unknown])[] = [
   ["store POST /", ["SET", "k", "v"]],
   ["store POST /", ["ACL", "SETUSER", "ann", "on", `>${password}`, "~*", "+@all"]],
@@ -99,7 +99,7 @@ const tokens: Readonly<Record<string, string>> = {
   admin: secrets.LARDER_ADMIN_TOKEN,
 };
 
-test("S-09: no secret stands in an answer, a log line, a metric, a listing or a file but tokens.json", {
+test("S-09: no response, log line, metric, listing or file except tokens.json contains a secret", {
   timeout: 60_000,
 }, async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-canary-"));
@@ -133,7 +133,7 @@ test("S-09: no secret stands in an answer, a log line, a metric, a listing or a 
       ...(text !== undefined && { body: text }),
     });
     const answer = `${JSON.stringify([...reply.headers])} ${await reply.text()}`;
-    // Whoever sets a password in a command that is refused may be shown the word that was wrong, and no other.
+    // The error of a refused command that sets a password may contain the wrong argument and no other.
     assertNoSecret(answer, all, `the answer to ${line}`);
     searched.push(answer);
     if (reply.ok) succeeded.add(line);
@@ -155,7 +155,7 @@ test("S-09: no secret stands in an answer, a log line, a metric, a listing or a 
     );
   }
   const respUrl = /REDIS_URL|redis:\/\/([\d.]+):(\d+)/.exec(server.output);
-  assert.ok(respUrl?.[2] !== undefined, "the start says where RESP is spoken");
+  assert.ok(respUrl?.[2] !== undefined, "the start prints the RESP address");
   searched.push(
     await converse(Number(respUrl[2]), [
       ["AUTH", wrongToken],
@@ -168,17 +168,17 @@ test("S-09: no secret stands in an answer, a log line, a metric, a listing or a 
   await server.stop();
   assertNoSecret(searched.join("\n"), all, "the answers");
   assertNoSecret(server.log, all, "the log");
-  assertNoSecret(server.output, all, "what was printed");
+  assertNoSecret(server.output, all, "the output");
   for (const path of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
     if (path === "tokens.json" || !/\.(?:log|json)$|admin-address/.test(path)) continue;
     assertNoSecret(readFileSync(join(directory, path), "utf8"), all, path);
   }
   assert.ok(searched.length > requests.length * 3);
-  // The others are mistakes on purpose; a new one here means that something is not asked any more.
+  // The others are invalid on purpose. A smaller count means that a request no longer works.
   assert.equal(succeeded.size, 25, [...succeeded].join("\n"));
 });
 
-/** All that comes back on a connection over RESP. */
+/** All replies on a RESP connection. */
 async function converse(port: number, commands: readonly (readonly string[])[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";

@@ -1,4 +1,4 @@
-/** Bodies of messages that are damaged on the disk, in files that no start reads: noticed, shown, and in nobody's way. */
+/** Message bodies that are damaged on disk, in files that no start replays: larder reports them and continues. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { type RecordingDestination, startDestination } from "../harness/recordin
 import { type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
-/** So often is asked for something that is about to be: each time is a request. */
+/** The most requests that wait for a state. */
 const LOOKS_MAX = 5_000;
 const BODY_DAMAGED = "The body is damaged on the disk of the server and cannot be read";
 
@@ -46,7 +46,7 @@ function clientOf({ environment }: RunningProgram, token = environment["QSTASH_T
       const messages = json["messages"] as Letter[];
       if (messages.length === count) return messages;
     }
-    return assert.fail(`there are never ${count} dead letters`);
+    return assert.fail(`there were never ${count} dead letters`);
   };
   return { send, letters };
 }
@@ -58,7 +58,7 @@ async function ended(program: ProgramProcess): Promise<{ code: number | null; ou
 
 const larder = (...words: readonly string[]) => ended(spawnProgram(words));
 
-/** Two dead letters and two messages of a paused queue, whose bodies lie in a segment that a snapshot covers. */
+/** Two dead letters and two messages of a paused queue, with their bodies in a segment that a snapshot covers. */
 async function setUp(context: TestContext): Promise<Damaged> {
   const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -82,7 +82,7 @@ async function setUp(context: TestContext): Promise<Damaged> {
     }
     await letters(2);
   }
-  // A start begins the second segment, and a snapshot then covers the first.
+  // This start begins the second segment; the snapshot then covers the first.
   await (await startProgram("serve", { args })).stop();
   assert.equal((await larder("internal-snapshot", directory, "messaging")).code, 0);
   const area = join(directory, "messaging");
@@ -93,12 +93,12 @@ async function setUp(context: TestContext): Promise<Damaged> {
 function flip(path: string, text: string): void {
   const bytes = readFileSync(path);
   const offset = bytes.indexOf(text);
-  assert.ok(offset > 0, `${text} lies in the file`);
+  assert.ok(offset > 0, `${text} is in the file`);
   bytes[offset] = (bytes[offset] as number) ^ 1;
   writeFileSync(path, bytes);
 }
 
-test("C.bodies: a damaged body is found at the start and by verify, shown as damaged, and hides no other", {
+test("C.bodies: the start and verify find a damaged body; it is shown as damaged and hides no other body", {
   timeout,
 }, async (context) => {
   const { directory, destination, args, path, ids, token } = await setUp(context);
@@ -124,7 +124,7 @@ test("C.bodies: a damaged body is found at the start and by verify, shown as dam
   const message = await send(`GET /v2/messages/${ids[0]}`);
   assert.deepEqual([message.status, message.json["bodyError"]], [200, BODY_DAMAGED]);
 
-  // It fails for good, and the next one goes.
+  // Its message fails permanently, and the queue continues with the next message.
   await send("POST /v2/queues/orders/resume");
   const all = await letters(3);
   const failed = all.find(({ url }) => url.includes("queued"));
@@ -132,7 +132,7 @@ test("C.bodies: a damaged body is found at the start and by verify, shown as dam
   const received = await destination.arrived(3);
   assert.equal(received[2]?.body, "queued-two");
 
-  // What is damaged is left out of a retry of all, and refused by name.
+  // A retry of all skips the damaged letter; a retry by id refuses it.
   destination.answer = () => ({ status: 200 });
   const retried = await send("POST /v2/dlq/retry");
   assert.equal((retried.json["responses"] as unknown[]).length, 1);
@@ -145,7 +145,7 @@ test("C.bodies: a damaged body is found at the start and by verify, shown as dam
   );
 });
 
-test("a missing file of bodies is found at the start and by verify, and the start goes on", {
+test("the start and verify find a missing file of bodies, and the start continues", {
   timeout,
 }, async (context) => {
   const { directory, args, path, token } = await setUp(context);
@@ -164,7 +164,7 @@ test("a missing file of bodies is found at the start and by verify, and the star
   );
 });
 
-test("a file of bodies that was cut short is found at the start", { timeout }, async (context) => {
+test("the start finds a truncated file of bodies", { timeout }, async (context) => {
   const { args, path, token } = await setUp(context);
   writeFileSync(path, readFileSync(path).subarray(0, -1));
 

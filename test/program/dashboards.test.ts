@@ -1,6 +1,6 @@
 /**
- * Dashboard and alert rules beside the figures of the real program: what they
- * ask for is there. And no figure has a label that holds text of a caller.
+ * Compares the dashboard and the alert rules with the metrics of the real
+ * program: every metric that they query exists, and no label has a caller's text.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const timeout = 60_000;
 
 interface Figure {
   readonly kind: string;
-  /** All that any of its series has. */
+  /** The labels of all its series. */
   readonly labels: ReadonlySet<string>;
 }
 
@@ -23,7 +23,7 @@ let text = "";
 /** By the name of a family. */
 const figures = new Map<string, Figure>();
 
-/** What a caller wrote, in every place that could become a label. */
+/** Text of a caller, in every place that could become a label. */
 const CANARY = "canary";
 
 before(
@@ -47,7 +47,7 @@ after(() => rmSync(directory, { recursive: true, force: true }));
 
 async function leaveCanaries({ storeUrl, storeToken, environment }: RunningProgram): Promise<void> {
   const ofStore = { authorization: `Bearer ${storeToken}` };
-  // Nothing is looked up or called as long as the test runs.
+  // The delay prevents look-ups and calls during the test.
   const ofMessaging = { authorization: `Bearer ${environment["QSTASH_TOKEN"]}`, "upstash-delay": "1h" };
   const ofVector = { authorization: `Bearer ${environment["UPSTASH_VECTOR_REST_TOKEN"]}` };
   const messaging = environment["QSTASH_URL"];
@@ -77,7 +77,7 @@ function readFigures(): void {
   }
 }
 
-/** What a family is called in queries. */
+/** The names of a family in queries. */
 function namesOf(name: string, kind: string): readonly string[] {
   return kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 }
@@ -107,36 +107,37 @@ function alertQueries(): readonly Query[] {
   return Array.from(rules.matchAll(/^\s+expr: (.+)$/gm), ([, expression = ""]) => ({ where: path, expression }));
 }
 
-/** Of Prometheus itself. */
-const ofPrometheus = new Set(["up"]);
+/** Metrics and labels that Prometheus adds. */
+const metricsOfPrometheus = new Set(["up"]);
 const labelsOfPrometheus = new Set(["instance", "job"]);
 
-test("every metric that the dashboard and the alert rules name is one of the program's, with its labels", () => {
+test("the program has every metric and label that the dashboard and the alert rules name", () => {
   assert.ok(dashboardQueries().length > 20 && alertQueries().length > 5, "the queries are found");
   const known = new Map<string, Figure>();
   for (const [name, figure] of figures) for (const each of namesOf(name, figure.kind)) known.set(each, figure);
   for (const { where, expression } of [...dashboardQueries(), ...alertQueries()]) {
-    // What stands before a selector or a range is a metric, and so is what has a prefix of ours.
+    // A word before a selector is a metric, and so is a word with a prefix of larder's metrics.
     const named = expression.match(/\b(?:larder|process)_\w+|\b\w+(?=\{)/g) ?? [];
     assert.ok(named.length > 0, `${where}: ${expression} names no metric`);
     for (const name of named) {
-      assert.ok(known.has(name) || ofPrometheus.has(name), `${where}: the program has no metric ${name}`);
+      assert.ok(known.has(name) || metricsOfPrometheus.has(name), `${where}: the program has no metric ${name}`);
     }
     const labels = Array.from(expression.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g), ([, label = ""]) => label);
     for (const [, list = ""] of expression.matchAll(/\bby \(([^)]*)\)/g)) labels.push(...list.split(/,\s*/));
     for (const label of labels) {
-      const isThere = labelsOfPrometheus.has(label) || named.some((name) => known.get(name)?.labels.has(label));
-      assert.ok(isThere, `${where}: ${expression} names the label ${label}, which its metric does not have`);
+      const exists = labelsOfPrometheus.has(label) || named.some((name) => known.get(name)?.labels.has(label));
+      assert.ok(exists, `${where}: ${expression} names the label ${label}, which its metric does not have`);
     }
   }
 });
 
-// `database` and `tenant` are the operator's own names, and a family has at most 1,000 combinations (kernel/metrics.test.ts).
+// The operator chooses the values of `database` and `tenant`. A family has at most 1,000 combinations
+// (kernel/metrics.test.ts).
 const ownLabels = new Set(
   "area command database kind le listener node outcome reason route status tenant version".split(" "),
 );
 
-test("labels hold words of ours: a new one is looked at here, and what a caller writes is in none", () => {
+test("only known labels exist, and none has the text of a caller", () => {
   const found = new Set([...figures.values()].flatMap(({ labels }) => [...labels]));
   assert.deepEqual(
     [...found].filter((label) => !ownLabels.has(label)),
@@ -149,7 +150,7 @@ test("labels hold words of ours: a new one is looked at here, and what a caller 
   assert.equal(text.toLowerCase().includes(CANARY), false);
 });
 
-test("an alert fires while an area refuses writes, whatever status its refusals have", () => {
+test("an alert fires while an area refuses writes, whatever the status of its errors", () => {
   const fires = alertQueries().some(({ expression }) => expression.includes("larder_journal_refusing) > 0"));
   assert.equal(fires, true);
   assert.deepEqual([...(figures.get("larder_journal_refusing")?.labels ?? [])], ["area"]);

@@ -1,4 +1,4 @@
-/** A data directory whose tokens all come from the environment: every command knows it, and there is no tokens.json. */
+/** A data directory whose tokens all come from the environment: it has no tokens.json, and every command accepts it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ async function larder(words: readonly string[], env: Readonly<Record<string, str
   return { code, output: program.output, log: program.log };
 }
 
-test("commands know a data directory that has no tokens.json, with a server and without", {
+test("commands accept a data directory without tokens.json, with and without a server", {
   timeout,
 }, async (context) => {
   const root = temporaryDirectory(context);
@@ -49,7 +49,7 @@ test("commands know a data directory that has no tokens.json, with a server and 
   await using server = await startProgram("serve", { args, env: TOKENS });
   assert.equal(existsSync(join(directory, "tokens.json")), false);
 
-  assert.deepEqual(await troublesOf("running"), []);
+  assert.deepEqual(await errorsOf("running"), []);
   const stats = await larder(["stats", "--json", ...args]);
   assert.deepEqual([stats.code, JSON.parse(stats.output).areas.store.state], [0, "serving"]);
   const { LARDER_ADMIN_TOKEN: _admin, ...others } = TOKENS;
@@ -61,7 +61,7 @@ test("commands know a data directory that has no tokens.json, with a server and 
   });
 
   await server.stop();
-  assert.deepEqual(await troublesOf("stopped"), []);
+  assert.deepEqual(await errorsOf("stopped"), []);
   assert.equal((await larder(["verify", directory])).code, 0);
   assert.equal((await larder(["verify", join(root, "stopped.tar")])).code, 0);
   const restored = join(root, "restored");
@@ -70,22 +70,22 @@ test("commands know a data directory that has no tokens.json, with a server and 
   assert.match(reset.log, /The database main is set by LARDER_STORE_TOKEN: change it there/);
   assert.equal(existsSync(join(directory, "tokens.json")), false);
 
-  async function troublesOf(name: string): Promise<readonly string[]> {
+  async function errorsOf(name: string): Promise<readonly string[]> {
     const calls = [
       ["backup", join(root, `${name}.tar`)],
       ["export", "store", join(root, `${name}.rdb`)],
       ["export", "messaging", join(root, `${name}.json`)],
     ];
-    const troubles = [];
+    const errors = [];
     for (const words of calls) {
       const { code, log } = await larder([...words, ...args]);
-      if (code !== 0) troubles.push(log);
+      if (code !== 0) errors.push(log);
     }
-    return troubles;
+    return errors;
   }
 });
 
-test("a backup goes to the standard output, a pipe or a device as it is, and replaces no file without being told", {
+test("backup writes to standard output, a pipe or a device, and replaces a file only with --replace", {
   timeout,
   skip: process.platform !== "linux",
 }, async (context) => {
@@ -95,7 +95,7 @@ test("a backup goes to the standard output, a pipe or a device as it is, and rep
   await (await startProgram("serve", { args, env: TOKENS })).stop();
   const backup = (file: string, ...more: readonly string[]) => larder(["backup", file, ...args, ...more]);
 
-  // The shell pipes, as people do.
+  // The shell redirects the output, as users do.
   const piped = join(root, "piped.tar");
   const program = join(import.meta.dirname, "../../bin/larder.cjs");
   const line = `"$0" "$1" backup - --data-dir "$2" > "$3"`;

@@ -1,8 +1,8 @@
 "use strict";
 /*
- * Loaded into the program with `--require` by tests of what is told when
- * something takes long: by the clock that never steps, everything does. Timers
- * keep their real time.
+ * Loaded into the program with `--require` by tests of reports about slow
+ * operations. The monotonic clock runs faster, so every operation seems slow.
+ * Timers use real time.
  */
 const FACTOR = 10_000;
 

@@ -1,5 +1,8 @@
 "use strict";
-/* Loaded with `--require`: the first process takes itself for an old Node; the one that it starts, which has a channel, does not. */
+/*
+ * Loaded with `--require`. The first process reports an old version of Node.
+ * The process that it starts has an IPC channel and reports the real version.
+ */
 if (process.channel === undefined || process.channel === null) {
   Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.0" } });
 }

@@ -1,8 +1,8 @@
 "use strict";
 /*
- * Loaded into the program with `--require` by tests that need what nobody can
- * cause from outside. A request for one of these paths plants the fault in the
- * thread that got it, before any handler of ours has seen the request.
+ * Loaded into the program with `--require` by tests that need faults which no
+ * request can cause. A request for one of these paths causes the fault in the
+ * thread that received it, before any handler of larder runs.
  */
 const { subscribe } = require("node:diagnostics_channel");
 const { writeSync } = require("node:fs");

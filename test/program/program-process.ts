@@ -1,8 +1,8 @@
 /**
- * The real program as a child process, for tests from outside: started through
- * `bin/larder.cjs` on free ports, spoken to over its sockets, ended by its own
- * process handle. Nothing here waits for a time: it waits for what the program
- * prints and for its end.
+ * Runs the real program as a child process for tests from outside. It starts
+ * `bin/larder.cjs` on free ports; tests talk to its sockets and end it by its
+ * process handle. Nothing here waits for a fixed time: it waits for output of
+ * the program or for its end.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,42 +14,42 @@ import { assertNoSecret } from "../harness/canaries.ts";
 export interface ProgramOptions {
   /** Flags and their values. */
   readonly args?: readonly string[];
-  /** Variables beside those of this process; the program's own never come from this process. */
+  /** Additional variables. The program inherits those of this process, except its own settings. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The file that Node runs; without it this checkout's `bin/larder.cjs`. */
+  /** The file that Node runs. The default is this checkout's `bin/larder.cjs`. */
   readonly entry?: string;
   /** The working directory of the program. */
   readonly cwd?: string;
-  /** A process group of its own, so that `killGroup` also reaches the processes that it starts. */
+  /** Runs the program in its own process group, so `killGroup` also reaches the processes that it starts. */
   readonly hasOwnGroup?: boolean;
-  /** The most file descriptors that the program may have; without it as many as this process. */
+  /** The limit of file descriptors. The default is the limit of this process. */
   readonly descriptorsMax?: number;
 }
 
-/** How the process ended: one of the two is a value. */
+/** How the process ended: exactly one field is not null. */
 export interface ProgramEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A program that may still be starting, or may never come up. */
+/** A program that may still be starting, or whose start may fail. */
 export interface ProgramProcess {
   readonly pid: number;
   /** Everything printed on stdout so far. */
   readonly output: string;
   /** Everything printed on stderr so far. */
   readonly log: string;
-  /** Resolves when the process is gone and its output is read. */
+  /** Resolves when the process has ended and its output has been read. */
   readonly ended: Promise<ProgramEnd>;
-  /** Resolves when stdout or stderr contains the pattern; rejects when the program ends without it. */
+  /** Resolves when stdout or stderr contains the pattern; rejects if the program ends first. */
   untilPrinted(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Resolves when the addresses are printed; rejects when the program ends before. */
+  /** Resolves when the addresses are printed; rejects if the program ends first. */
   untilRunning(): Promise<RunningProgram>;
-  /** SIGTERM, then its end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<ProgramEnd>;
-  /** SIGKILL for this process alone, then its end. */
+  /** Sends SIGKILL to this process only and waits for the end. */
   kill(): Promise<ProgramEnd>;
-  /** SIGKILL for the whole group (`hasOwnGroup`), then its end. */
+  /** Sends SIGKILL to the whole group (`hasOwnGroup`) and waits for the end. */
   killGroup(): Promise<ProgramEnd>;
 }
 
@@ -57,11 +57,11 @@ export interface RunningProgram extends ProgramProcess {
   /** The variables of the printed block. */
   readonly environment: Readonly<Record<string, string>>;
   readonly storeUrl: string;
-  /** Printed at the first start, read from the file that the block names at later ones. */
+  /** Printed by the first start. Later starts print the path of the file that has it. */
   readonly storeToken: string;
   readonly storeReadOnlyToken: string;
   readonly adminUrl: string;
-  /** Stops the program: for `await using`. */
+  /** Stops the program, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export const repositoryRoot: string = fileURLToPath(new URL("../..", import.meta
 
 const PROGRAM = fileURLToPath(new URL("../../bin/larder.cjs", import.meta.url));
 
-/** Every port any free one. Variables, so that a flag such as `--port` wins over them. */
+/** Any free port for every listener. They are variables so that a flag such as `--port` overrides them. */
 export const anyPorts: Readonly<Record<string, string>> = {
   LARDER_STORE_PORT: "0",
   LARDER_VECTOR_PORT: "0",
@@ -77,10 +77,10 @@ export const anyPorts: Readonly<Record<string, string>> = {
   LARDER_ADMIN_PORT: "0",
 };
 
-/** A start that takes longer has failed. */
+/** A start that takes longer counts as failed. */
 const START_MS_MAX = 60_000;
 
-/** Starts `larder <command>` on free ports and resolves when it says where it listens. */
+/** Starts `larder <command>` on free ports and resolves when it prints its addresses. */
 export async function startProgram(command: "serve" | "dev", options: ProgramOptions = {}): Promise<RunningProgram> {
   return spawnProgram([command, ...(options.args ?? [])], {
     ...options,
@@ -88,29 +88,29 @@ export async function startProgram(command: "serve" | "dev", options: ProgramOpt
   }).untilRunning();
 }
 
-/** Starts the program with exactly these arguments and waits for nothing. */
+/** Starts the program with exactly these arguments and returns at once. */
 export function spawnProgram(args: readonly string[], options: Omit<ProgramOptions, "args"> = {}): ProgramProcess {
   const { descriptorsMax } = options;
   const words = [process.execPath, options.entry ?? PROGRAM, ...args];
-  // Only a shell can lower the limit of what it becomes.
+  // Node cannot set limits; a shell sets the limit and then replaces itself with the program.
   if (descriptorsMax !== undefined) words.unshift("/bin/sh", "-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`);
   const [file = "", ...others] = words;
   const child = spawn(file, others, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...foreignEnvironment(), ...options.env },
+    env: { ...cleanEnvironment(), ...options.env },
     cwd: options.cwd ?? process.cwd(),
     detached: options.hasOwnGroup ?? false,
   });
-  return new Child(child, givenSecrets(options.env ?? {}));
+  return new Child(child, secretsIn(options.env ?? {}));
 }
 
-/** What the program was given and must never print. */
-function givenSecrets(env: Readonly<Record<string, string>>): readonly string[] {
+/** The secrets in the variables of the program, which it must never print. */
+function secretsIn(env: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) => (/^LARDER_.*(?:TOKEN|KEY)$/.test(name) ? [value] : []));
 }
 
-/** This process's variables without those that the program or its clients would read. */
-function foreignEnvironment(): NodeJS.ProcessEnv {
+/** The variables of this process without those that the program or its clients read. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_)/.test(name)),
   );
@@ -133,11 +133,11 @@ class Child implements ProgramProcess {
         this.#wake();
       });
     }
-    // A test that dies must not leave a server behind.
-    const killWithUs = (): void => void child.kill("SIGKILL");
-    process.once("exit", killWithUs);
+    // A test that crashes must not leave a server running.
+    const killAtExit = (): void => void child.kill("SIGKILL");
+    process.once("exit", killAtExit);
     this.ended = once(child, "close").then(([code, signal]) => {
-      process.removeListener("exit", killWithUs);
+      process.removeListener("exit", killAtExit);
       this.#end = { code, signal } as ProgramEnd;
       this.#wake();
       const printed = this.output.matchAll(/_(?:TOKEN|KEY)="(.*)"$/gm);
@@ -146,7 +146,7 @@ class Child implements ProgramProcess {
         [...secrets, ...Array.from(printed, ([, value = ""]) => value)],
         "the log of the program",
       );
-      assertNoSecret(this.output, secrets, "what the program printed");
+      assertNoSecret(this.output, secrets, "the output of the program");
       return this.#end;
     });
   }
@@ -161,7 +161,7 @@ class Child implements ProgramProcess {
 
   untilPrinted(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
-      const cancel = systemClock.after(START_MS_MAX, () => finish(() => reject(this.#fault("prints nothing more"))));
+      const cancel = systemClock.after(START_MS_MAX, () => finish(() => reject(this.#error("prints nothing more"))));
       const finish = (settle: () => void): void => {
         this.#waiting.delete(look);
         cancel();
@@ -170,7 +170,7 @@ class Child implements ProgramProcess {
       const look = (): void => {
         const found = pattern.exec(this.output) ?? pattern.exec(this.log);
         if (found !== null) finish(() => resolve(found));
-        else if (this.#end !== undefined) finish(() => reject(this.#fault("ended")));
+        else if (this.#end !== undefined) finish(() => reject(this.#error("ended")));
       };
       this.#waiting.add(look);
       look();
@@ -198,7 +198,7 @@ class Child implements ProgramProcess {
       try {
         process.kill(-this.pid, "SIGKILL");
       } catch {
-        // The group is gone already, which is what was asked for.
+        // The group has already ended.
       }
     }
     return this.ended;
@@ -208,9 +208,9 @@ class Child implements ProgramProcess {
     for (const look of [...this.#waiting]) look();
   }
 
-  #fault(what: string): Error {
+  #error(problem: string): Error {
     const { code, signal } = this.#end ?? { code: null, signal: null };
-    return new Error(`the program ${what} (code ${code}, signal ${signal})\n${this.output}\n${this.log}`);
+    return new Error(`the program ${problem} (code ${code}, signal ${signal})\n${this.output}\n${this.log}`);
   }
 }
 
@@ -218,24 +218,24 @@ function runningProgram(child: Child): RunningProgram {
   const environment = Object.fromEntries(
     [...child.output.matchAll(/^([A-Z_]+)="(.*)"$/gm)].map(([, name = "", value = ""]) => [name, value]),
   );
-  const kept = keptTokens(child.output);
+  const stored = storedTokens(child.output);
   const adminUrl = /^# admin: (\S+)/m.exec(child.output)?.[1] ?? "";
   return Object.assign(child, {
     environment,
     adminUrl,
     storeUrl: environment["UPSTASH_REDIS_REST_URL"] ?? "",
-    storeToken: environment["UPSTASH_REDIS_REST_TOKEN"] ?? kept?.token ?? "",
-    storeReadOnlyToken: environment["KV_REST_API_READ_ONLY_TOKEN"] ?? kept?.readOnlyToken ?? "",
+    storeToken: environment["UPSTASH_REDIS_REST_TOKEN"] ?? stored?.token ?? "",
+    storeReadOnlyToken: environment["KV_REST_API_READ_ONLY_TOKEN"] ?? stored?.readOnlyToken ?? "",
     [Symbol.asyncDispose]: async () => void (await child.stop()),
   });
 }
 
-/** The tokens of the first database in the file that the block names at later starts. */
-function keptTokens(output: string): { token: string; readOnlyToken: string } | undefined {
+/** The tokens of the first database in the file that later starts name. */
+function storedTokens(output: string): { token: string; readOnlyToken: string } | undefined {
   const path = /^# UPSTASH_REDIS_REST_TOKEN: in (.+)$/m.exec(output)?.[1];
   if (path === undefined) return undefined;
-  const kept = JSON.parse(readFileSync(path, "utf8")) as {
+  const file = JSON.parse(readFileSync(path, "utf8")) as {
     databases?: readonly { token: string; readOnlyToken: string }[];
   };
-  return kept.databases?.[0];
+  return file.databases?.[0];
 }

@@ -1,4 +1,4 @@
-/** `larder serve` and `larder dev` from outside: starts, refusals, stops. */
+/** `larder serve` and `larder dev` from outside: starts, refused starts and stops. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import {
@@ -39,7 +39,7 @@ async function command(program: RunningProgram, words: readonly string[]): Promi
 /** No start, stop or refusal here takes longer. */
 const timeout = 30_000;
 
-test("serve: tokens are printed once and kept for their owner alone; data outlives a stop", {
+test("serve prints tokens once, stores them for their owner only and keeps data over a stop", {
   timeout,
 }, async (context) => {
   const cwd = temporaryDirectory(context);
@@ -63,7 +63,7 @@ test("serve: tokens are printed once and kept for their owner alone; data outliv
   assert.deepEqual(await second.stop(), { code: 0, signal: null });
 });
 
-test("S-08: a second process on one data directory is refused in a sentence", { timeout }, async (context) => {
+test("S-08: refuses a second process on one data directory with one message", { timeout }, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
   await using first = await startProgram("serve", { args: ["--data-dir", directory] });
 
@@ -78,7 +78,7 @@ test("S-08: a second process on one data directory is refused in a sentence", { 
   assert.deepEqual(await command(first, ["PING"]), { result: "PONG" });
 });
 
-test("a damaged data directory is refused by file and byte, by a start and by check", { timeout }, async (context) => {
+test("serve and check report the damaged file and byte of a data directory", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   await using first = await startProgram("serve", { args: ["--data-dir", directory] });
   await command(first, ["SET", "key", "value"]);
@@ -89,7 +89,7 @@ test("a damaged data directory is refused by file and byte, by a start and by ch
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 40) ^ 1, bytes.length - 40);
   writeFileSync(path, bytes);
 
-  // One behind the other: each locks the directory while it reads.
+  // One after the other: each locks the directory while it reads.
   const check = spawnProgram(["check", "--data-dir", directory]);
   assert.deepEqual(await check.ended, { code: 1, signal: null });
   const sentence = /: .*\.journal is damaged at byte \d+: .+\. Restore the data directory from a backup\n$/;
@@ -100,7 +100,7 @@ test("a damaged data directory is refused by file and byte, by a start and by ch
   assert.match(start.log, sentence);
 });
 
-test("a directory with somebody else's files is refused and not written to, by a start and by check", {
+test("serve and check refuse a directory with foreign files and do not write to it", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
@@ -115,14 +115,14 @@ test("a directory with somebody else's files is refused and not written to, by a
   assert.equal(refused.log, `larder: ${sentence}`);
   assert.deepEqual(readdirSync(directory), ["thesis.txt"]);
 
-  // What mkfs makes is nobody's.
+  // mkfs creates lost+found, so it is not a foreign file.
   rmSync(join(directory, "thesis.txt"));
   mkdirSync(join(directory, "lost+found"));
   await using program = await startProgram("serve", { args: ["--data-dir", directory] });
   assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
 });
 
-test("a start remarks a tokens.json that others can read, and data of a tenant that nothing names any more", {
+test("a start warns of a tokens.json that other users can read and of data of an unlisted tenant", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
@@ -148,7 +148,7 @@ test("a start remarks a tokens.json that others can read, and data of a tenant t
   );
 });
 
-test("check names what is wrong with the configuration and the files that it names", { timeout }, async (context) => {
+test("check reports errors in the configuration and in the files that it names", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const configuration = join(directory, "larder.json");
   writeFileSync(configuration, '{"store":{"databases":[{"name":"a","token":"t"},{"name":"b","token":"t"}]}}');
@@ -157,7 +157,7 @@ test("check names what is wrong with the configuration and the files that it nam
   assert.deepEqual(await bad.ended, { code: 2, signal: null });
   assert.equal(bad.log, `larder: ${configuration}: store.databases[1].token is the same as store.databases[0].token\n`);
 
-  // What the files say is found as well: certificates, and what a restore left that did not end.
+  // check also reads the files: certificates, and the remains of a restore that did not finish.
   const unfinished = join(directory, "unfinished");
   mkdirSync(join(unfinished, "restoring-0123456789abcdef"), { recursive: true });
   const half = ["--tls-cert", configuration, "--tls-key", join(directory, "none")];
@@ -177,7 +177,7 @@ test("check names what is wrong with the configuration and the files that it nam
   assert.deepEqual(readdirSync(directory), ["larder.json", "unfinished"]);
 });
 
-test("dev: well-known tokens, nothing on disk, SIGINT stops it", { timeout }, async (context) => {
+test("dev has well-known tokens, writes nothing to disk and stops on SIGINT", { timeout }, async (context) => {
   const cwd = temporaryDirectory(context);
   await using program = await startProgram("dev", { cwd });
 
@@ -203,7 +203,7 @@ const refusals: readonly (readonly [words: string, code: number, sentence: RegEx
 ];
 
 for (const [words, code, sentence] of refusals) {
-  test(`refused with ${code}: larder ${words}`, { timeout }, async () => {
+  test(`exits with ${code}: larder ${words}`, { timeout }, async () => {
     const program = spawnProgram(words.split(" "));
     assert.deepEqual(await program.ended, { code, signal: null });
     assert.equal(program.output, "");
@@ -211,7 +211,7 @@ for (const [words, code, sentence] of refusals) {
   });
 }
 
-test("a port in use, and a data directory that is none, are refused in a sentence that names the remedy", {
+test("serve names the remedy for a port in use and for a data directory that is a file", {
   timeout,
 }, async (context) => {
   await using first = await startProgram("dev");
@@ -238,8 +238,8 @@ test("a port in use, and a data directory that is none, are refused in a sentenc
 
 const LARGE_BYTES = 8 * 2 ** 20;
 
-/** A connection whose request was answered with 32 MB that it does not read: the answer is under way as long as it likes. */
-async function unreadAnswer(program: RunningProgram): Promise<Socket> {
+/** A connection that does not read its response of 32 MB, so the response stays unfinished. */
+async function unreadResponse(program: RunningProgram): Promise<Socket> {
   const { port } = new URL(program.storeUrl);
   assert.deepEqual(await command(program, ["SET", "l", "x".repeat(LARGE_BYTES)]), { result: "OK" });
   const socket = connect(Number(port), "127.0.0.1");
@@ -249,11 +249,11 @@ async function unreadAnswer(program: RunningProgram): Promise<Socket> {
   return socket;
 }
 
-test("a stop waits for what is being answered, is not ready meanwhile, and a second signal ends it at once", {
+test("a stop waits for unfinished responses and is not ready; a second signal ends the process at once", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev");
-  const socket = await unreadAnswer(program);
+  const socket = await unreadResponse(program);
   assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
 
   process.kill(program.pid, "SIGTERM");
@@ -267,11 +267,11 @@ test("a stop waits for what is being answered, is not ready meanwhile, and a sec
   socket.destroy();
 });
 
-test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; an answer that nobody takes is cut off", {
+test("two equal signals in a row, as npm sends for Ctrl-C, count once; an unread response is cut off", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev", { args: ["--shutdown-grace", "300ms"] });
-  const socket = await unreadAnswer(program);
+  const socket = await unreadResponse(program);
 
   process.kill(program.pid, "SIGINT");
   process.kill(program.pid, "SIGINT");
@@ -280,9 +280,9 @@ test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; an an
   socket.destroy();
 });
 
-test("a request whose answer is under way when the signal comes gets all of it", { timeout }, async () => {
+test("a client receives the rest of a response that has begun before the signal", { timeout }, async () => {
   await using program = await startProgram("dev");
-  const socket = await unreadAnswer(program);
+  const socket = await unreadResponse(program);
 
   process.kill(program.pid, "SIGTERM");
   await program.untilPrinted(/"event":"stopping"/);
@@ -293,7 +293,7 @@ test("a request whose answer is under way when the signal comes gets all of it",
   assert.deepEqual(await program.ended, { code: 0, signal: null });
 });
 
-test("S-01: half a request holds up no stop", { timeout }, async () => {
+test("S-01: an incomplete request does not delay a stop", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--shutdown-grace", "10m"] });
   const { port } = new URL(program.storeUrl);
   const heard: string[] = [];
@@ -313,7 +313,7 @@ test("S-01: half a request holds up no stop", { timeout }, async () => {
   assert.deepEqual(heard, ["HTTP/1.1 503"]);
 });
 
-test("S-01: without file descriptors connections are refused with a line, ready says so, and the admin port answers", {
+test("S-01: without free file descriptors, larder refuses and logs connections, and the admin port answers", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev", { descriptorsMax: 150 });
@@ -335,11 +335,11 @@ test("S-01: without file descriptors connections are refused with a line, ready 
   for (const socket of sockets) socket.destroy();
 });
 
-test("S-09: SIGUSR1 opens no debugger and SIGUSR2 ends nothing, during the start and after it", {
+test("S-09: SIGUSR1 opens no debugger and SIGUSR2 does not end the process, during and after the start", {
   timeout,
 }, async (context) => {
   const early = join(temporaryDirectory(context), "early.cjs");
-  // An immediate of a preloaded file runs when the first file of the program has run, and before the next is loaded.
+  // An immediate of a preloaded file runs after the first file of the program and before the next one is loaded.
   writeFileSync(
     early,
     'if (process.argv[1]?.endsWith("larder.cjs")) setImmediate(() => { for (const s of ["SIGUSR1", "SIGUSR2"]) process.kill(process.pid, s); });',
@@ -348,7 +348,7 @@ test("S-09: SIGUSR1 opens no debugger and SIGUSR2 ends nothing, during the start
     await using program = await startProgram("dev", { env: { NODE_OPTIONS } });
     for (const signal of ["SIGUSR1", "SIGUSR2"]) {
       process.kill(program.pid, signal);
-      // A process that only runs another one has no log.
+      // A process that only starts another one has no log.
       if (NODE_OPTIONS.includes(oldNode)) continue;
       await program.untilPrinted(new RegExp(`"event":"a signal was ignored","signal":"${signal}"`));
     }
@@ -358,7 +358,7 @@ test("S-09: SIGUSR1 opens no debugger and SIGUSR2 ends nothing, during the start
   }
 });
 
-test("H.one-port: one port: the areas below their prefixes, in one thread", { timeout }, async (context) => {
+test("H.one-port: one port serves the areas under their prefixes, in one thread", { timeout }, async (context) => {
   await using program = await startProgram("serve", {
     args: ["--port", "0", "--data-dir", temporaryDirectory(context)],
   });
@@ -374,7 +374,7 @@ test("H.one-port: one port: the areas below their prefixes, in one thread", { ti
   assert.equal((await fetch(`http://127.0.0.1:${port}/`, { headers })).status, 404);
 });
 
-test("on an old Node a checkout runs itself under the Node that it brought", { timeout }, async () => {
+test("on an old Node, a checkout runs under the Node in its dependencies", { timeout }, async () => {
   await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
   assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
   assert.deepEqual(await program.stop(), { code: 0, signal: null });
@@ -383,7 +383,7 @@ test("on an old Node a checkout runs itself under the Node that it brought", { t
   assert.deepEqual(await refused.ended, { code: 2, signal: null });
 });
 
-test("on an old Node an installed package says which one it needs", { timeout }, async (context) => {
+test("on an old Node, an installed package reports the version that it needs", { timeout }, async (context) => {
   const root = temporaryDirectory(context);
   mkdirSync(join(root, "bin"));
   const entry = join(root, "bin", "larder.cjs");
@@ -397,12 +397,12 @@ test("on an old Node an installed package says which one it needs", { timeout },
 
 test("the server ends when the process that runs it under the newer Node is killed", { timeout }, async () => {
   await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
-  // Both ends of the pipes are the child's: they close when it is gone.
+  // The child inherits the pipes, so they close when it ends.
   assert.deepEqual(await program.kill(), { code: null, signal: "SIGKILL" });
   await program.untilPrinted(/"event":"stopped"/);
 });
 
-test("help and version are printed on stdout", { timeout }, async () => {
+test("prints help and version on stdout", { timeout }, async () => {
   const version = spawnProgram(["--version"]);
   const help = spawnProgram(["serve", "--help"]);
   assert.deepEqual(await version.ended, { code: 0, signal: null });
