@@ -1,4 +1,4 @@
-/** What a process takes while it is under load, and whether that stays where it was. */
+/** Resource use of a process under load, and whether it stays bounded. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RunningProgram } from "../../program/program-process.ts";
@@ -6,7 +6,7 @@ import type { RunningProgram } from "../../program/program-process.ts";
 export interface Sample {
   /** JavaScript heaps of all threads. */
   readonly heapBytes: number;
-  /** Open file descriptors; undefined where the system does not list them. */
+  /** Open file descriptors; undefined if the system does not list them. */
   readonly handles: number | undefined;
   readonly directoryBytes: number;
 }
@@ -29,7 +29,7 @@ function handlesOf(pid: number): number | undefined {
   }
 }
 
-/** Files may go while they are counted. */
+/** Files may disappear while they are counted. */
 function bytesIn(directory: string): number {
   let bytes = 0;
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
@@ -43,14 +43,14 @@ const MB = 2 ** 20;
 
 interface Bound {
   readonly what: string;
-  /** Of the samples of a third: what it never fell below, or what it never rose above. */
+  /** The minimum or the maximum of the samples of a third. */
   readonly of: (samples: readonly Sample[]) => number;
-  /** What comes and goes by itself: collections, connections, segments before a snapshot. */
+  /** Normal variation: collections, connections, segments before a snapshot. */
   readonly slack: number;
 }
 
 const bounds: readonly Bound[] = [
-  // What a heap holds shows behind its collections.
+  // The live contents of a heap show after its collections.
   { what: "heap bytes", of: (samples) => Math.min(...samples.map((sample) => sample.heapBytes)), slack: 48 * MB },
   { what: "handles", of: (samples) => Math.max(...samples.map((sample) => sample.handles ?? 0)), slack: 32 },
   {

@@ -7,10 +7,10 @@ import { excesses, type Sample } from "./samples.ts";
 import { describeSoak, runSoak } from "./soak.ts";
 
 const allowance = allowanceOf("soak");
-/** In seconds there is no time for a graph: the kill rounds of the vector index have one. */
+/** A run of seconds has no time for a graph; the kill rounds of the vector index have one. */
 const BASE_COUNT_OF_SECONDS = 1_000;
 
-test("all areas at once lose nothing in kills, and take no more the longer they run", async (context) => {
+test("all areas together lose nothing in kills and do not grow over time", async (context) => {
   const seed = seedFrom("LARDER_SOAK_SEED");
   const size =
     "count" in allowance
@@ -26,14 +26,14 @@ function samplesOf(heaps: readonly number[]): readonly Sample[] {
   return heaps.map((megabytes) => ({ heapBytes: megabytes * 2 ** 20, handles: 40, directoryBytes: 0 }));
 }
 
-test("a heap whose floor rises is found, one that swings is not", () => {
+test("finds a heap with a rising minimum, but not one that swings", () => {
   assert.deepEqual(excesses(samplesOf([90, 300, 100, 310, 90, 305, 100, 320, 95])), []);
   assert.deepEqual(excesses(samplesOf([100, 110, 120, 200, 210, 220, 400, 410, 420])), [
     "heap bytes grew from 209715200 to 419430400",
   ]);
 });
 
-test("handles and files that are never given back are found", () => {
+test("finds handles and files that are never released", () => {
   const leaking = Array.from({ length: 9 }, (_, i) => ({
     heapBytes: 0,
     handles: 50 * 2 ** i,

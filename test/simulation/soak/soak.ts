@@ -3,14 +3,13 @@
  *
  *     npm run soak -- --minutes 60 [--seed 7]
  *
- * The first half is steady: nobody is killed, and every few seconds heap,
- * handles and the data directory are looked at. The second half is rounds: the
- * process and those that it started get SIGKILL, the next start is asked for
- * everything that was acknowledged, by the checkers of the kill rounds of each
- * area.
+ * The first half is steady: nothing is killed, and every few seconds heap,
+ * handles and the data directory are sampled. The second half is rounds: the
+ * process and its child processes get SIGKILL, and the checkers of each area's
+ * kill rounds look in the next start for everything acknowledged.
  *
- * Bounded means: the last third of the steady half takes no more than the
- * middle third, but for half of it and what a snapshot or a collection explains.
+ * Bounded means: the last third of the steady half uses no more than the middle
+ * third, plus half of it and what a snapshot or a collection explains.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +41,7 @@ import { excesses, type Sample, takeSample } from "./samples.ts";
 export interface SoakOptions {
   readonly durationMs: number;
   readonly seed: number;
-  /** Vectors that are there from the beginning; without it enough that their namespace has a graph. */
+  /** Vectors that exist from the beginning; by default enough that their namespace has a graph. */
   readonly baseCount?: number;
   readonly print: (line: string) => void;
 }
@@ -76,7 +75,7 @@ interface World {
   readonly vectors: VectorLedger;
 }
 
-/** Rejects when a start fails or a request is refused; what was lost is in the summary. */
+/** Rejects if a start fails or a request is refused; losses are in the summary. */
 export async function runSoak({ durationMs, seed, baseCount = BASE_COUNT, print }: SoakOptions): Promise<SoakSummary> {
   const directory = mkdtempSync(join(tmpdir(), "larder-soak-"));
   const world: World = {
@@ -135,14 +134,14 @@ export function describeSoak(summary: SoakSummary): string {
 
 function start({ directory }: World): Promise<RunningProgram> {
   return startProgram("serve", {
-    // Logs are kept for a minute, so that the history has an end to which it can be held.
+    // Logs are kept for a minute, so that the history has an end that can be checked.
     args: ["--data-dir", directory, "--destinations", "any", "--threads", "per-area", "--log-retention", "1m"],
     env: { LARDER_MESSAGING_TOKEN: MESSAGING_TOKEN, LARDER_VECTOR_TOKEN: VECTOR_TOKEN },
     hasOwnGroup: true,
   });
 }
 
-/** Loads all areas for a time, looks at the process meanwhile if samples are wanted, and kills it. */
+/** Loads all areas for a time, samples the process if requested, and kills it. */
 async function loadUntilKilled(
   world: World,
   server: RunningProgram,

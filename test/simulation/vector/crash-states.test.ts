@@ -1,10 +1,10 @@
 /**
- * Power cuts and kills at every boundary of a disk operation, simulated, on the
- * vector index: what was promised is there, and what is there is what plain
- * indexes hold behind the same frames.
+ * Simulated power cuts and kills at every boundary of a disk operation, on the
+ * vector index: what was promised is found, and what is found is what plain
+ * indexes hold after the same frames.
  *
- * Run again:  LARDER_CRASH_SEED=… npm run t -- test/simulation/vector/crash-states.test.ts
- * A failure names the seed of its run; with that one its run is the first.
+ * To repeat:  LARDER_CRASH_SEED=… npm run t -- test/simulation/vector/crash-states.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { STATES_PER_LIFE, vectorSubject } from "./vector-subject.ts";
 
 const seed = seedFrom("LARDER_CRASH_SEED");
 
-test("recovery finds every vector that was promised, and nothing that was not there", async (context) => {
+test("recovery finds every promised vector and nothing else", async (context) => {
   const summary = await runCrashStates({
     subject: vectorSubject,
     statesPerLifeMax: STATES_PER_LIFE,

@@ -1,6 +1,6 @@
 /**
- * Writes that certainly do something to what an index holds: the random
- * programs aim at any id and any namespace, and few of those are there.
+ * Writes that certainly change what an index holds: the random programs aim at
+ * any id and any namespace, of which few exist.
  */
 import type { Random } from "../../../src/kernel/random.ts";
 import type { Call } from "../../vector/command.ts";
@@ -9,7 +9,7 @@ import type { PlainIndex } from "../../vector/plain-index.ts";
 const DEFAULT_NAMESPACE = "";
 const IDS_MAX = 3;
 
-/** A write to namespaces or records that are there; undefined: there are none that it could be. */
+/** A write to existing namespaces or records; undefined if none fits. */
 export function drawEffectiveWrite(index: PlainIndex, random: Random): Call | undefined {
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[random.below(Math.max(1, items.length))];
   const names = index.namespaceNames();

@@ -1,7 +1,7 @@
 /**
- * Graphs and their files (threats.md B-06, B-07, A-19): what is written is found
- * by its own vector, and a damaged file is as good as none. Each check finds
- * what is planted for it.
+ * Graphs and their files (threats.md B-06, B-07, A-19): written records are found
+ * by their own vectors, and a damaged file counts as missing. Each check finds
+ * the bug planted for it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +16,7 @@ const FILE = "graph-1-0";
 const DIRECTORY = "/area";
 const SAMPLE = 100;
 const POWER_CUTS = 20;
-/** Each replays the whole journal. */
+/** Each restart replays the whole journal. */
 const RESTARTS = 2;
 
 /** Every word of the header and of the trailer, and some between. */
@@ -36,13 +36,13 @@ function* damagedFiles(bytes: Uint8Array): Generator<{ readonly what: string; re
     const start = place & ~63;
     const end = Math.min(bytes.length, start + 64);
     const twice = Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]);
-    yield { what: `64 bytes at ${start} there twice`, damaged: twice };
+    yield { what: `64 bytes at ${start} doubled`, damaged: twice };
     if (bytes.subarray(start, end).every((byte) => byte === 0)) continue;
     yield { what: `zeros at ${start}`, damaged: bytes.slice().fill(0, start, end) };
   }
 }
 
-/** The first damaged file that is believed. */
+/** The first damaged file that is accepted. */
 function findBelieved(builder: GraphBuilder, world: GraphWorld, bytes: Uint8Array): string | undefined {
   const { graphOptions, versions } = world;
   for (const { what, damaged } of damagedFiles(bytes)) {
@@ -65,11 +65,11 @@ describe("a namespace with a graph", () => {
 
   after(() => world.close());
 
-  test("B-07: what was written is found by its own vector, and what is gone is not", () => {
+  test("B-07: finds a written record by its own vector, and no deleted one", () => {
     assert.deepEqual(world.faults(SAMPLE), []);
   });
 
-  test("B-06: after a restart with the file, and with an older one, the same is found", async () => {
+  test("B-06: finds the same after a restart with the file or an older one", async () => {
     await world.save(files);
     await world.restart(files);
     assert.equal(world.pendingCount, 0, "the file holds all of it");
@@ -81,13 +81,13 @@ describe("a namespace with a graph", () => {
     assert.deepEqual(world.faults(SAMPLE), []);
   });
 
-  test("B-06, A-19: a file that is damaged anywhere is refused", async () => {
+  test("B-06, A-19: refuses a file damaged anywhere", async () => {
     await world.save(files);
     const bytes = files.files.get(FILE) as Uint8Array;
     assert.equal(findBelieved(world.builder, world, bytes), undefined);
   });
 
-  test("B-06: a refused file is as good as none", async () => {
+  test("B-06: a refused file counts as missing", async () => {
     await world.save(files);
     const bytes = files.files.get(FILE) as Uint8Array;
     const random = seededRandom(7);
@@ -104,7 +104,7 @@ describe("a namespace with a graph", () => {
     assert.deepEqual(world.faults(SAMPLE), []);
   });
 
-  test("S-07: a power cut while the file is written leaves the old one or the new one", async () => {
+  test("S-07: a power cut during a write of the file leaves the old one or the new one", async () => {
     const disk = new SimulatedDisk({ seed: 1 });
     await disk.mkdir(DIRECTORY);
     await disk.syncDirectory("/");
@@ -125,14 +125,14 @@ describe("a namespace with a graph", () => {
     const found = left.map((each) => each.bytesOf(path));
     assert.ok(found.every((bytes) => bytes.equals(old) || bytes.equals(fresh)));
     assert.ok(found.some((bytes) => bytes.equals(old)) && found.some((bytes) => bytes.equals(fresh)));
-    // A file that was not finished is nobody's and does not stay.
+    // An unfinished file is not used and does not stay.
     for (const each of left.slice(-RESTARTS)) await world.restart(graphFiles(each, DIRECTORY));
     assert.deepEqual(world.faults(SAMPLE), []);
   });
 });
 
 describe("planted bugs", () => {
-  test("found: an update keeps the old row in the graph", async () => {
+  test("finds an update that keeps the old row in the graph", async () => {
     const world = new GraphWorld((builder) => new ChangedBuilder(builder, keepingOldRows));
     await world.fill();
     await world.write();
@@ -140,7 +140,7 @@ describe("planted bugs", () => {
     world.close();
   });
 
-  test("found: a graph file is trusted without its checksum", async () => {
+  test("finds a graph file that is trusted without its checksum", async () => {
     const world = new GraphWorld();
     await world.fill();
     const files = new MemoryFiles();
@@ -152,7 +152,7 @@ describe("planted bugs", () => {
   });
 });
 
-/** A builder whose graphs do something else, or that sees files otherwise than they are. */
+/** A builder whose graphs behave differently, or that sees other file contents. */
 class ChangedBuilder implements GraphBuilder {
   readonly #builder: GraphBuilder;
   readonly #change: (graph: NamespaceGraph) => NamespaceGraph;

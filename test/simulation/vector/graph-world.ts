@@ -1,5 +1,5 @@
 /**
- * One namespace with a graph, in this process. Plain arrays say what it holds.
+ * One namespace with a graph, in this process. Plain arrays hold its expected contents.
  */
 import assert from "node:assert/strict";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
@@ -15,12 +15,12 @@ import { defaultVectorLimits } from "../../../src/vector/limits.ts";
 import { RecordingJournal } from "../../harness/recording-journal.ts";
 
 /**
- * So many, of so few dimensions that their rows have no codes (`row-store.ts`), that a search asks the graph rather than
- * scanning them (`search/dense.ts`); the planted bug tells if not.
+ * Enough records, with so few dimensions that their rows have no codes (`row-store.ts`), that a search uses the graph
+ * rather than a scan (`search/dense.ts`); the planted bug shows if not.
  */
 const RECORDS = 4_000;
 const DIMENSION = 120;
-/** A namespace of this engine has a graph from a little fewer records on. */
+/** A namespace of this engine has a graph from slightly fewer records on. */
 const GRAPH_WORK_MIN = 3_800 * DIMENSION;
 const CENTRES = 50;
 const WRITES = 60;
@@ -36,14 +36,14 @@ const definition: IndexDefinition = {
   sparseModel: undefined,
 };
 
-/** Between the engine and its graphs, where a bug is to be planted. */
+/** Put between the engine and its graphs to plant a bug. */
 export type PlantInBuilder = (builder: GraphBuilder) => GraphBuilder;
 
 export class GraphWorld {
   readonly journal = new RecordingJournal();
-  /** By id. */
+  /** Vectors by id. */
   readonly vectors = new Map<string, Float32Array>();
-  /** What was replaced or deleted last. */
+  /** The vectors replaced or deleted last. */
   readonly #former: Float32Array[] = [];
   #lastWritten = new Set<string>();
   readonly #random: Random = seededRandom(11);
@@ -78,7 +78,7 @@ export class GraphWorld {
     await this.#whenBuilt();
   }
 
-  /** Upserts, updates and deletes of single records, and the graph follows. */
+  /** Upserts, updates and deletes single records, and the graph follows. */
   async write(): Promise<void> {
     const index = this.#index;
     this.#lastWritten = new Set();
@@ -119,12 +119,15 @@ export class GraphWorld {
     this.#engine.close();
   }
 
-  /** How many records are not in the graph. */
+  /** The number of records that are not in the graph. */
   get pendingCount(): number {
     return this.#index.info().pendingVectorCount;
   }
 
-  /** What the engine gets wrong with about so many records, those that were written last among them: each is the best hit of its own vector, and what is gone is nobody's. */
+  /**
+   * The engine's faults with about this many records, including those written last: each must be the best hit of its
+   * own vector, and a deleted or replaced vector must have no record.
+   */
   faults(sampleCount: number): readonly string[] {
     const faults: string[] = [];
     const sample = [...this.vectors].filter(([id]) => {
@@ -136,7 +139,7 @@ export class GraphWorld {
     }
     for (const vector of this.#former.slice(-sampleCount)) {
       const [best] = this.#query(vector);
-      if (best?.score === 1) faults.push(`${best.id} is found by a vector that it has no more`);
+      if (best?.score === 1) faults.push(`${best.id} is found by its former vector`);
     }
     return faults;
   }
@@ -169,7 +172,7 @@ export class GraphWorld {
     const include = { metadata: false, vectors: false, data: false };
     const options = { topK: TOP_K, include, filter: "", weighting: undefined, fusion: "RRF" } as const;
     const answer = this.#index.query("", [{ vector, ...options }]);
-    assert.ok(!(answer instanceof Promise), "the clock stands still, so nothing waits for its turn");
+    assert.ok(!(answer instanceof Promise), "nothing may wait for its turn while the clock stands still");
     return answer[0] ?? [];
   }
 

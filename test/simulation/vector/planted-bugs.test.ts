@@ -1,11 +1,11 @@
-/** The crash states of the vector index find what they are there to find. */
+/** The crash-state tests of the vector index find planted bugs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCrashStates } from "../crash-states.ts";
 import { noBug, plantedBugs } from "./planted-bugs.ts";
 import { vectorSubject } from "./vector-subject.ts";
 
-/** A bug that needs more than this has become hard to find. */
+/** A bug that needs more crash states than this has become hard to find. */
 const STATES_MAX = 2_500;
 /** Most bugs need another life, not another moment of one. */
 const STATES_PER_LIFE = 15;
@@ -24,7 +24,7 @@ for (const { name, harness } of plantedBugs) {
   });
 }
 
-test("nothing is found behind the same wires without a bug", async () => {
+test("nothing is found with the same wiring and no bug", async () => {
   const summary = await runCrashStates({
     subject: vectorSubject,
     statesPerLifeMax: STATES_PER_LIFE,

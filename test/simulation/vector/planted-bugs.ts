@@ -1,7 +1,7 @@
 /**
  * Bugs that the vector engine could have between its memory and its journal,
- * each planted in what it appends, in what a snapshot holds or in how it
- * replays. The crash states must find every one of them.
+ * each planted in what it appends, in what a snapshot holds or in its replay.
+ * The crash-state tests must find every one of them.
  */
 import { FrameWriter } from "../../../src/kernel/frame.ts";
 import type { Journal } from "../../../src/kernel/journal.ts";
@@ -26,16 +26,16 @@ export const plantedBugs: readonly PlantedBug[] = [
   { name: "a dimension that a vector fixed is not journaled", harness: journaled(leavingOut(isFixing)) },
   { name: "a reset is journaled as the end of its namespace", harness: journaled(changed(droppedForCleared)) },
   { name: "an update is journaled as a whole record", harness: journaled(changed(wholeForParts)) },
-  { name: "a rename leaves what it replaced in the journal", harness: journaled(leavingOut(isDropBeforeRename)) },
-  { name: "an index that was dropped comes back", harness: journaled(leavingOut(({ kind }) => kind === "drop index")) },
+  { name: "a rename leaves the replaced namespace in the journal", harness: journaled(leavingOut(isDropBeforeRename)) },
+  { name: "a dropped index comes back", harness: journaled(leavingOut(({ kind }) => kind === "drop index")) },
   { name: "the records of a batch are replayed from the last to the first", harness: { replay: replayedInReverse } },
   { name: "a snapshot forgets sparse values", harness: dumped(changed(withoutSparse)) },
-  { name: "a snapshot forgets in which order records came", harness: dumped((changes) => [changes.toReversed()]) },
+  { name: "a snapshot forgets the order of records", harness: dumped((changes) => [changes.toReversed()]) },
   { name: "a snapshot forgets empty namespaces", harness: dumped(withoutEmptyNamespaces) },
   { name: "a snapshot forgets a dimension that a vector fixed", harness: dumped(changed(openedDimension)) },
 ];
 
-/** The same wires without a bug. */
+/** The same wiring without a bug. */
 export const noBug: PlantedBug = {
   name: "no bug",
   harness: {
@@ -45,7 +45,7 @@ export const noBug: PlantedBug = {
   },
 };
 
-// Where a bug is planted.
+// Places of bugs.
 
 function journaled(rewrite: Rewrite): Harness<VectorEngine> {
   return {
@@ -83,7 +83,7 @@ function changed(change: (one: Change) => Change): Rewrite {
   return (changes) => [changes.map(change)];
 }
 
-// What is wrong.
+// The bugs.
 
 function halved(changes: readonly Change[]): readonly (readonly Change[])[] {
   const last = changes.at(-1);

@@ -2,8 +2,8 @@
  * threats.md A-19 on the small files of a vector index, byte by byte: whatever is
  * flipped, cut off, zeroed or doubled, the start is refused with the name of the
  * file, or it finds what plain indexes hold at that position, and everything
- * that an undamaged mark calls durable. What the store's own test shows of each
- * item of a file is not repeated here.
+ * that an undamaged mark calls durable. The store's own test of each item of a
+ * file is not repeated here.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -58,7 +58,7 @@ const open: readonly Write[] = [
   (index) => index.delete("", { kind: "filter", filter: "n = 5" }),
 ];
 
-describe("a snapshot, a closed segment and an open one", () => {
+describe("a snapshot, a closed segment and an open segment", () => {
   const disk = new SimulatedDisk({ seed: 1 });
   const texts: string[] = [new VectorModel().text];
   let end = 0;
@@ -125,7 +125,7 @@ function startOn(disk: SimulatedDisk) {
   return startServer({ ...options, disk, mode: "always", onFatal: () => {} });
 }
 
-/** The file with something wrong in each of its bytes and regions; the bytes `from` to `to` are not what they were. */
+/** The file with damage in each of its bytes and regions; the bytes `from` to `to` differ from the original. */
 function* damagedFiles(bytes: Buffer): Generator<{ what: string; damaged: Buffer; from: number; to: number }> {
   for (let from = 0; from < bytes.length; from += 1) {
     const flipped = Buffer.from(bytes);

@@ -1,7 +1,7 @@
 /**
- * What the vector engine must hold, told by plain indexes. A model is never
- * changed, only replaced, so that the one of each moment can be kept; its text
- * is made when somebody compares it.
+ * What the vector engine must hold, according to plain indexes. A model is never
+ * changed, only replaced, so that the model of each moment can be kept; its text
+ * is made when it is compared.
  */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { IndexApi } from "../../../src/vector/api.ts";
@@ -12,7 +12,7 @@ import { plainSums } from "../../vector/plain-scores.ts";
 
 export class VectorModel {
   readonly #indexes: ReadonlyMap<string, PlainIndex>;
-  /** Which program the indexes are of; undefined: there were none yet. */
+  /** The program of the indexes; undefined before the first index exists. */
   readonly programSeed: number | undefined;
   #text: string | undefined;
 
@@ -46,14 +46,14 @@ export class VectorModel {
     return new VectorModel(indexes, this.programSeed);
   }
 
-  /** To be read only. */
+  /** Read only. */
   index(name: string): PlainIndex {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new Error(`The model has no index ${name}`);
     return index;
   }
 
-  /** The model behind a call to one index, and what the call answered. */
+  /** The model after a call to one index, and the answer of the call. */
   after<Answer>(name: string, call: (index: PlainIndex) => Answer): { readonly model: VectorModel; answer: Answer } {
     const index = this.index(name).copy();
     const answer = call(index);
@@ -65,13 +65,13 @@ export class VectorModel {
   }
 }
 
-/** Everything that can be seen of some indexes, one line for each part, equal exactly if they hold the same. */
+/** The visible state of some indexes, one line for each part, equal exactly if they hold the same. */
 export function textOf(indexes: Iterable<IndexApi>): string {
   const sorted = [...indexes].toSorted((one, other) => (one.name < other.name ? -1 : 1));
   return sorted
     .flatMap((index) => {
       const { type, similarity } = index.definition;
-      // The order of lines tells the order of records, also where lines are compared one by one.
+      // The order of lines gives the order of records, even where lines are compared one by one.
       const lines = stateOf(index).map((line, i) => `${index.name} ${i} ${line}`);
       return [`${index.name} is ${type} ${similarity}`, ...lines];
     })

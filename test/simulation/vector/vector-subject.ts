@@ -1,6 +1,6 @@
 /**
- * The vector engine as the subject of crash tests: its clients work through
- * random programs, and plain indexes say what it must hold behind each frame.
+ * The vector engine as the subject of crash tests: its clients run random
+ * programs, and plain indexes say what it must hold after each frame.
  */
 import type { Random } from "../../../src/kernel/random.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
@@ -25,19 +25,19 @@ export const vectorSubject: Subject<VectorEngine, VectorModel> = {
 };
 
 const NO_EMBEDDERS = { dense: undefined, sparse: undefined };
-/** Calls that need neither a model nor a held query. Reads are told what was written, so they count as well. */
+/** Calls that need neither a model nor a held query. Reads return what was written, so they count as well. */
 const ASKED: ReadonlySet<string> = new Set([
   ...["upsert", "update", "delete", "reset", "reset all", "delete namespace", "rename namespace"],
   ...["fetch", "walk"],
 ]);
-/** Records of one batch: more of them take their time in every state that is compared. */
+/** Records of one batch: more would slow down the comparison of every state. */
 const BATCH_MAX = 60;
 /** Crashes of one life that are checked: lives differ more from each other than the moments of one. */
 export const STATES_PER_LIFE = 60;
-/** After so many requests the engine itself is compared with the model. */
+/** The engine itself is compared with the model after this many requests. */
 const COMPARED_ONE_IN = 6;
 const SEEDS = 2 ** 31;
-/** So many requests come before the first that waits for its answer, so that a life has something to lose. */
+/** This many requests come before the first that waits for its answer, so that a life has something to lose. */
 const PRELUDE_MAX = 25;
 
 interface Asked {
@@ -51,14 +51,14 @@ class VectorClients implements Clients<VectorModel> {
   readonly #asked: readonly Asked[];
   #next: number;
   readonly #preludeCount: number;
-  /** Whether the engine was told, as at every start, what each index is to be: until then nobody asks for anything. */
+  /** Whether the engine was given the definition of each index, as at every start: no requests come before. */
   #isBegun = false;
   #model: VectorModel;
 
   constructor(parts: ClientParts<VectorEngine, VectorModel>) {
     const { random, state } = parts;
     this.#parts = parts;
-    // Lives of one run go on with the same indexes.
+    // Lives of one run continue with the same indexes.
     const seed = state.programSeed ?? random.below(SEEDS);
     this.#model = state.ofProgram(seed);
     const { definitions, asked } = programOf(seed);
@@ -101,7 +101,7 @@ class VectorClients implements Clients<VectorModel> {
     const door = engine.index(name);
     if (door === undefined) throw new CrashViolation(`The index ${name} is gone`);
     const answer = atOnce(perform(door, call, noHandle));
-    // A full disk, which the model knows nothing of: nothing was done then.
+    // A full disk, which the model does not know: nothing was done then.
     if (answer.kind !== "refused" || answer.failure !== "unavailable") this.#follow({ name, call }, answer);
     return true;
   }
@@ -111,7 +111,7 @@ class VectorClients implements Clients<VectorModel> {
     if (name !== undefined && this.#parts.journal.refusal === undefined) this.#define(name);
   }
 
-  /** What `POST /reset` of the administration does: one index after the other is dropped and made anew. */
+  /** The work of `POST /reset` of the administration: each index in turn is dropped and created again. */
   upkeep(): void {
     const { engine, journal, note } = this.#parts;
     if (!this.#isBegun || journal.refusal !== undefined) return;
@@ -143,7 +143,7 @@ class VectorClients implements Clients<VectorModel> {
     return this.#model;
   }
 
-  /** The next call of the program to an index that is there; undefined: there is none of them. */
+  /** The next call of the program to an existing index; undefined if none exists. */
   #nextAsked(): Asked | undefined {
     for (let tries = this.#asked.length; tries > 0; tries -= 1) {
       const asked = this.#asked[this.#next % this.#asked.length] as Asked;
@@ -156,7 +156,7 @@ class VectorClients implements Clients<VectorModel> {
   #follow({ name, call }: Asked, answer: Answer): void {
     const after = this.#model.after(name, (index) => atOnce(perform(index, call, noHandle)));
     const [ours, plain] = [answer, after.answer].map(shown);
-    if (ours !== plain) throw new CrashViolation(`${call.kind} answered ${ours}, and a plain index ${plain}`);
+    if (ours !== plain) throw new CrashViolation(`${call.kind} answered ${ours}, but a plain index ${plain}`);
     const isWrite = call.kind !== "fetch" && call.kind !== "walk" && answer.kind !== "refused";
     if (isWrite) this.#model = after.model;
     if (this.#parts.random.below(COMPARED_ONE_IN) === 0) this.#compare();
@@ -165,14 +165,13 @@ class VectorClients implements Clients<VectorModel> {
   #compare(): void {
     const found = textOf(this.#parts.engine.indexes);
     const { text } = this.#model;
-    if (found !== text)
-      throw new CrashViolation(`The engine went astray before any crash\n${differenceOf(text, found)}`);
+    if (found !== text) throw new CrashViolation(`The engine was wrong before any crash\n${differenceOf(text, found)}`);
   }
 
   #define(name: string): void {
     const definition = this.#definitionOf(name);
     this.#parts.engine.define(name, definition, NO_EMBEDDERS);
-    // One that is there is only told with which models it is run.
+    // An existing index is only given its models.
     if (!this.#model.has(name)) this.#model = this.#model.withIndex(name, definition);
   }
 
@@ -206,9 +205,9 @@ function shortened(call: Call): Call {
   return call.kind === "upsert" ? { ...call, records: call.records.slice(0, BATCH_MAX) } : call;
 }
 
-/** What took no time: the clock stands still while it runs, so nothing waits for its turn. */
+/** The answer of a call that takes no time: the clock stands still while it runs, so nothing waits for its turn. */
 function atOnce(answer: Answer | Promise<Answer>): Answer {
-  if (answer instanceof Promise) throw new CrashViolation("Something was answered later that needs no time");
+  if (answer instanceof Promise) throw new CrashViolation("An answer that needs no time came late");
   return answer;
 }
 

@@ -1,11 +1,11 @@
 /**
- * One life of workflow runs whose entries lie on a simulated disk: runs with
- * long and short bodies, results at once and late, waits and events, ends,
- * snapshots, bodies that are moved, segments that go. At any moment it may stop.
+ * One life of workflow runs whose entries are on a simulated disk: runs with
+ * long and short bodies, immediate and late results, waits and events, ends,
+ * snapshots, moved bodies, removed segments. It may stop at any moment.
  *
- * What an entry must be follows from its run and its step, so whatever is
- * delivered or found behind a crash is compared byte for byte. What must hold
- * across lives is in the `RunMemory`.
+ * The contents of an entry follow from its run and its step, so everything
+ * delivered or found after a crash is compared byte for byte. The rules across
+ * lives are in the `RunMemory`.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../../src/kernel/journal.ts";
@@ -30,7 +30,7 @@ import { eventText, type RunMemory, resultText, startText, waitText } from "./ru
 export interface KeptRunsBug {
   readonly mayRemove?: () => boolean;
   readonly isHasty?: boolean;
-  /** Breaks what was recovered. */
+  /** Breaks the recovered engine. */
   readonly beforeStart?: (messaging: Messaging) => void;
 }
 
@@ -71,7 +71,7 @@ export class KeptRunLife {
     this.messaging = this.#make(this.#journal, seed + 1);
   }
 
-  /** Recovers, and compares everything that was found with what must be there. */
+  /** Recovers, and compares everything found with the expected contents. */
   async open(): Promise<void> {
     const { bodies } = this.messaging.engine.state;
     openAreaStorage({
@@ -102,16 +102,16 @@ export class KeptRunLife {
     }
   }
 
-  /** Everything that was acknowledged is there, in its order, and each body is what it must be. */
+  /** All acknowledged entries exist, in order, and each body is the expected one. */
   async checkRuns(): Promise<void> {
-    await this.#world.until("what is under way", () => !this.#world.isBusy());
+    await this.#world.until("the end of the work under way", () => !this.#world.isBusy());
     const { state } = this.messaging.engine;
     for (const run of this.#door.workflows.list({}, { count: 10_000 }).runs) {
       if (!run.isStarted) {
-        check(run.result === undefined || run.state === 1, () => `${run.id} has a result and the state ${run.state}`);
+        check(run.result === undefined || run.state === 1, () => `${run.id} has a result, but the state ${run.state}`);
         if (run.result !== undefined) {
           const result = await this.#world.drive(Promise.resolve(state.bodies.load(run.result)));
-          check(result.equals(Buffer.from(resultText(run.id, 0))), () => `the result of ${run.id} is another`);
+          check(result.equals(Buffer.from(resultText(run.id, 0))), () => `the result of ${run.id} is wrong`);
         }
         continue;
       }
@@ -129,7 +129,7 @@ export class KeptRunLife {
   }
 
   get #open(): AreaStorage {
-    if (this.#area === undefined) throw new Error("The area is open");
+    if (this.#area === undefined) throw new Error("The area must be open");
     return this.#area;
   }
 
@@ -164,14 +164,14 @@ export class KeptRunLife {
       const id = given("Upstash-Workflow-RunId");
       this.#memory.found(id, entries);
       const own = given("Upstash-Message-Id");
-      check(entries.at(-1)?.messageId === own, () => `a delivery of ${id} ends with another entry than ${own}`);
+      check(entries.at(-1)?.messageId === own, () => `a delivery of ${id} does not end with the entry ${own}`);
       this.#memory.deliveries += 1;
     } catch (fault) {
       this.#fail(fault);
     }
   }
 
-  // What happens.
+  // Events.
 
   #act(): void {
     const chance = this.#random.below(100);
@@ -268,7 +268,7 @@ export class KeptRunLife {
   // Disk and time.
 
   #begin(kind: string, work: () => Promise<unknown>): void {
-    // A body may go while it is moved; a wanted one is missed by its reader.
+    // A body may be dropped while it is moved; if it is needed, its reader notices.
     this.#world.begin(kind, work, (fault) => fault instanceof SegmentRemoved || this.#isDead);
   }
 

@@ -1,8 +1,8 @@
 /**
- * Runs whose entries lie in the journal only, through power cuts and kills,
- * simulated.
+ * Runs whose entries are only in the journal, through simulated power cuts and
+ * kills.
  *
- * Run again:  LARDER_BODIES_SEED=… npm run t -- test/simulation/workflow/kept-runs.test.ts
+ * To repeat:  LARDER_BODIES_SEED=… npm run t -- test/simulation/workflow/kept-runs.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ import { runKeptRuns } from "./kept-runs.ts";
 
 const seed = seedFrom("LARDER_BODIES_SEED");
 
-/** Of what bodies on disk are given; the rest is for kept-bodies.test.ts, where a crash costs less. */
+/** Share of the time for bodies on disk; kept-bodies.test.ts has the rest, where a crash costs less. */
 const SHARE = 0.4;
 const COUNT_SHARE = 0.02;
 
@@ -24,7 +24,7 @@ function share(allowance: Allowance): Allowance {
     : { budgetMs: allowance.budgetMs * SHARE };
 }
 
-test("after any crash the entries of a run that were promised are there, and every list is the same byte for byte", async (context) => {
+test("after a crash all promised entries of a run exist and every list is the same byte for byte", async (context) => {
   const { violation, ...counts } = await runKeptRuns({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
   if (violation !== undefined) {
@@ -35,9 +35,9 @@ test("after any crash the entries of a run that were promised are there, and eve
 });
 
 const bugs: Readonly<Record<string, KeptRunsBug>> = {
-  "a segment is given up although entries in it live": { mayRemove: () => true },
+  "a segment with live entries is removed": { mayRemove: () => true },
   "entries are acknowledged and delivered before they are on the disk": { isHasty: true },
-  "a recovery has entries in another order": {
+  "a recovery finds entries in another order": {
     beforeStart({ engine }) {
       for (const user of engine.state.users) for (const run of user.runs.values()) (run.entries as Entry[]).reverse();
     },

@@ -1,4 +1,4 @@
-/** Runs with bodies on a simulated disk, life after life, each behind a power cut or a kill. */
+/** Runs with bodies on a simulated disk, life after life, each after a power cut or a kill. */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
@@ -19,7 +19,7 @@ export interface KeptRunsSummary {
 
 const LIVES = 4;
 const ACTIONS = 120;
-/** So that everything that can happen has happened, however slow the machine is. */
+/** Enough for every event to happen, however slow the machine is. */
 const WORLDS_MIN = 2;
 
 export async function runKeptRuns({

@@ -1,8 +1,8 @@
 /**
  * One life of workflows in virtual time: random runs on a model application,
  * faults of both sides, restarts from the journal and from a snapshot, crashes
- * that take what was not on the disk. Then everything is well, and each run
- * must end.
+ * that take back what was not on the disk. Then faults stop, and each run must
+ * end.
  */
 import { assert } from "../../../src/kernel/assert.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
@@ -80,7 +80,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
           restarts += 1;
           runs += 1;
           harness.journal.hold();
-          // Nobody is told of it, and it may never have been.
+          // No client was told of it, and it may never have existed.
           void application.trigger(random.below(PROGRAMS), `wfr_${runs}`);
           await harness.advance(random.below(20_000));
           harness.stop();
@@ -105,7 +105,10 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
   return summaryOf(harness, application, restarts);
 }
 
-/** Replays the journal, passes the lines of its state to `compare`, and starts the engine. Returns the sequences of the calls that the start makes again. */
+/**
+ * Replays the journal, passes the lines of its state to `compare`, and starts the engine. Returns the sequences of the
+ * calls that the start repeats.
+ */
 function startAgain(harness: MessagingHarness, compare: (after: readonly string[]) => void): ReadonlySet<number> {
   harness.replay();
   compare(stateLines(harness.messaging.engine.state, 0));
@@ -117,7 +120,7 @@ function startAgain(harness: MessagingHarness, compare: (after: readonly string[
 }
 
 /**
- * The line of a message that is active in the journal, as it is after a start that makes its call again: it may wait for
+ * The line of a message that is active in the journal, as it is after a start that repeats its call: it may wait for
  * others of its destination. A start does not record this, since every start does the same. A message outside of
  * `reopened` is active because its start was recorded, and its line stays.
  */
@@ -132,7 +135,7 @@ function asReopened(line: string, reopened: ReadonlySet<number>): string {
 
 /**
  * Restarts from the journal or from a snapshot: both must rebuild the state before, except that calls in `reopened` may
- * wait. Returns the sequences of the calls that this start makes again.
+ * wait. Returns the sequences of the calls that this start repeats.
  */
 function restart(
   harness: MessagingHarness,
@@ -152,7 +155,7 @@ function restart(
     const isSame = (line: string, index: number): boolean =>
       line === after[index] || line === asReopened(after[index] ?? "", reopened);
     const wrong = before.findIndex((line, index) => !isSame(line, index));
-    assert(wrong < 0 && before.length === after.length, `a restart keeps ${before[wrong]}, and not ${after[wrong]}`);
+    assert(wrong < 0 && before.length === after.length, `a restart must keep ${before[wrong]}, not ${after[wrong]}`);
   });
 }
 
@@ -165,7 +168,7 @@ function noteEnds(harness: MessagingHarness, { runs }: ModelApplication): void {
     const run = harness.user.workflows.find(known.id);
     if (run !== undefined && !run.isStarted) known.isEnded = true;
     if (known.hasFinished && run !== undefined) {
-      assert(run.state === runState.success, `the run ${known.id} was finished and is ${run.state}`);
+      assert(run.state === runState.success, `the run ${known.id} was finished but is in state ${run.state}`);
     }
   }
 }
@@ -179,7 +182,7 @@ async function notifyOne(
   const isStarted = id !== undefined && harness.user.workflows.find(id)?.isStarted === true;
   try {
     await harness.user.workflows.notifyRun(id ?? "wfr_none", event, Buffer.from("event"));
-    assert(isStarted, `an event for the run ${id} is refused, because it has ended`);
+    assert(isStarted, `an event for the ended run ${id} must be refused`);
   } catch (fault) {
     if (!(fault instanceof MessagingFailure) || isStarted) throw fault;
   }
@@ -200,15 +203,15 @@ function summaryOf(harness: MessagingHarness, { runs }: ModelApplication, restar
   );
   for (const { id, failureCalls } of runs.values()) {
     const run = harness.user.workflows.find(id);
-    // One that was invoked when its parent had ended was never started.
+    // A run invoked after its parent had ended was never started.
     if (run === undefined) continue;
-    assert(run.state !== runState.started, `the run ${id} ends: ${JSON.stringify(run.facts)}`);
+    assert(run.state !== runState.started, `the run ${id} must end: ${JSON.stringify(run.facts)}`);
     counts.ended += 1;
     const own = deadLetters.filter(({ envelope }) => envelope.fields.workflow?.runId === id);
     const isFailed = run.state === runState.failed;
     assert(own.length === (isFailed ? 1 : 0), `the run ${id} has ${own.length} dead letters`);
-    assert(isFailed ? failureCalls > 0 : failureCalls === 0, `the failure of ${id} was told ${failureCalls} times`);
-    assert(run.waiters.size === 0 && run.messages.size === 0, `nothing of the run ${id} waits any more`);
+    assert(isFailed ? failureCalls > 0 : failureCalls === 0, `the failure of ${id} was reported ${failureCalls} times`);
+    assert(run.waiters.size === 0 && run.messages.size === 0, `nothing of the run ${id} may still wait`);
     if (run.state === runState.success) counts.succeeded += 1;
     else if (isFailed) counts.failed += 1;
     else counts.cancelled += 1;

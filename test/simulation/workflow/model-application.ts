@@ -1,16 +1,15 @@
 /**
- * An application that runs workflows by the rules of the official client, made
- * small (W.step): it knows nothing but what a delivery carries, and
- * says what it did through the user's door. It notes what it sees, and what it
- * sees must be true.
+ * A small application that runs workflows by the rules of the official client
+ * (W.step): it knows only what a delivery carries, and reports its work through
+ * the user's API. It records what it sees and checks it.
  *
- * (1) What a delivery carries is a prefix of the entries of its run, and ends
- *     with its own message.
- * (2) A run that has ended delivers nothing more but the call that tells of its
+ * (1) A delivery carries a prefix of the entries of its run, and ends with its
+ *     own message.
+ * (2) An ended run delivers nothing more except the call that reports its
  *     failure.
- * (3) What the start of a run says for all its messages is there in each.
- * (4) Each step has one result that counts, and no step has both of an event and
- *     a time-out.
+ * (3) Settings given at the start of a run for all its messages are in each.
+ * (4) Each step has one result that counts, and no step has both an event and a
+ *     time-out.
  */
 import { assert } from "../../../src/kernel/assert.ts";
 import type { Random } from "../../../src/kernel/random.ts";
@@ -38,10 +37,10 @@ export interface KnownRun {
   seen: string[];
   /** Outcome of each wait, by step. */
   readonly waits: Map<number, string>;
-  /** How often it began to wait: a delivery that is made once more waits once more. */
+  /** How often it began to wait: a repeated delivery waits once more. */
   readonly waitCounts: Map<number, number>;
   isEnded: boolean;
-  /** As the application said when it finished. */
+  /** As reported by the application when it finished. */
   hasFinished: boolean;
   failureCalls: number;
 }
@@ -51,7 +50,7 @@ const DONE = answered(200, SDK);
 
 export class ModelApplication {
   readonly runs = new Map<string, KnownRun>();
-  /** Of 100, how many deliveries are answered by a fault after the work, and how many before it. */
+  /** Of 100 deliveries, how many are answered by a fault after the work, and how many before it. */
   faultPercent = 0;
   readonly #random: Random;
   readonly #programs: readonly Program[];
@@ -100,17 +99,17 @@ export class ModelApplication {
   async #work(call: Call): Promise<ReturnType<typeof answered>> {
     const runId = call.headers.get("upstash-workflow-runid") ?? "";
     const run = this.runs.get(runId);
-    assert(run !== undefined, `a delivery is of a run that was started: ${runId}`);
+    assert(run !== undefined, `a delivery must be of a started run: ${runId}`);
     if (call.headers.get("upstash-workflow-failure-callback") !== undefined) {
       run.failureCalls += 1;
       return DONE;
     }
-    assert(!run.isEnded, `the run ${runId} has ended and delivers nothing more`); // keeps (2)
-    assert(call.headers.get(HEADER) === "blue", `each delivery of ${runId} has the headers of its start`); // keeps (3)
+    assert(!run.isEnded, `the ended run ${runId} must not deliver`); // keeps (2)
+    assert(call.headers.get(HEADER) === "blue", `each delivery of ${runId} must have the headers of its start`); // keeps (3)
     try {
       return await this.#act(run, call);
     } catch (fault) {
-      // What is appended to an ended run is refused: the client stops quietly.
+      // An append to an ended run is refused: the client stops silently.
       if (fault instanceof MessagingFailure && fault.kind === "bad request") return DONE;
       throw fault;
     }
@@ -158,7 +157,7 @@ export class ModelApplication {
           return this.#execute(run, step, { id: last.targetStep, concurrent: stage.length });
         }
         if (done.includes(undefined)) return DONE;
-        // Only the delivery that completes the fork goes on: in a later stage others have come since.
+        // Only the delivery that completes the fork continues: in a later stage more have come.
         if (last !== undefined && stepIds.includes(last.stepId) && plans.length < stage.length) return DONE;
       }
       results.push(...done.map((step) => step?.out ?? "timeout"));
@@ -242,7 +241,7 @@ export class ModelApplication {
       }
       case "invoke": {
         this.#childCount += 1;
-        // A step that is run once more invokes another child.
+        // A step that runs again invokes another child.
         const childId = `${run.id}.${id}.${this.#childCount}`;
         this.#know(childId, step.program);
         const own = [...this.#first(childId, step.program), "forward-x-colour", "blue", "workflow-invoke", "true"];
@@ -308,10 +307,10 @@ export class ModelApplication {
   }
 
   #checkPrefix(run: KnownRun, ids: readonly string[], own: string): void {
-    assert(ids.at(-1) === own, `a delivery of ${run.id} ends with its own entry`);
+    assert(ids.at(-1) === own, `a delivery of ${run.id} must end with its own entry`);
     const common = Math.min(ids.length, run.seen.length);
     for (let index = 0; index < common; index += 1) {
-      assert(ids[index] === run.seen[index], `deliveries of ${run.id} show one list`);
+      assert(ids[index] === run.seen[index], `deliveries of ${run.id} must show one list`);
     }
     if (ids.length > run.seen.length) run.seen = [...ids];
   }
@@ -322,7 +321,7 @@ export class ModelApplication {
       if (outcome === undefined || run.waitCounts.get(stepId) !== 1) continue;
       const known = run.waits.get(stepId);
       const isBoth = known !== undefined && (known === "timeout") !== (outcome === "timeout");
-      assert(!isBoth, `the wait ${stepId} of ${run.id} has either an event or a time-out`);
+      assert(!isBoth, `the wait ${stepId} of ${run.id} must not have both an event and a time-out`);
       run.waits.set(stepId, outcome);
     }
   }

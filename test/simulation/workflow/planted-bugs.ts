@@ -12,10 +12,10 @@ export interface PlantedBug {
 export const plantedBugs: readonly PlantedBug[] = [
   { name: "an event and a time-out both win", bug: keepWaiters },
   { name: "a delivery carries entries that came later", bug: runAhead },
-  { name: "a delivery carries all that was written of its run's list", bug: handOutAll },
+  { name: "a delivery carries all written entries of its run's list", bug: handOutAll },
   { name: "the settings of a run are lost at a restart", bug: loseConfig },
-  { name: "a result is appended to a run that has ended", bug: keepAppending },
-  { name: "the run that waits for a child is not woken when the child is cancelled", bug: forgetInvoker },
+  { name: "a result is appended to an ended run", bug: keepAppending },
+  { name: "a run that waits for a child is not woken when the child is cancelled", bug: forgetInvoker },
 ];
 
 function keepWaiters({ engine }: Messaging): void {
@@ -54,7 +54,7 @@ function keepAppending({ engine }: Messaging): void {
   const createRun = state.createRun.bind(state);
   state.createRun = (user, record) => {
     const run: Run = createRun(user, record);
-    // Those that fail have a state of their own.
+    // Failed runs have a state of their own.
     Object.defineProperty(run, "isStarted", { get: () => run.state < 2 });
     return run;
   };

@@ -7,7 +7,7 @@ export type Step =
   | { readonly kind: "wait"; readonly event: string; readonly seconds: number }
   | { readonly kind: "call" }
   | { readonly kind: "invoke"; readonly program: number }
-  /** Its first attempt and all others fail for good. */
+  /** All its attempts fail permanently. */
   | { readonly kind: "bad" };
 
 /** One step, or several at once. */
@@ -19,7 +19,7 @@ const STAGES_MAX = 5;
 const FORK_MAX = 4;
 export const EVENTS: readonly string[] = ["paid", "sent"];
 
-/** A program invokes only those behind it, so none invokes itself. */
+/** A program invokes only programs after it, so none invokes itself. */
 export function drawPrograms(random: Random, count: number): readonly Program[] {
   return Array.from({ length: count }, (_, index) => {
     const stages = 1 + random.below(STAGES_MAX);

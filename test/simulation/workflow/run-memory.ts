@@ -1,10 +1,10 @@
 /**
- * What is known of workflow runs across crashes, and what their entries are.
+ * What is known of workflow runs across crashes, and the contents of entries.
  *
- * (1) What was acknowledged, or was delivered, is there as long as its run goes
- *     on: calls are made only of what is on the disk.
- * (2) A run's entries never change their order: of any two lists that were seen
- *     of a run one is the beginning of the other.
+ * (1) Acknowledged or delivered entries exist until their run ends: calls use
+ *     only what is on the disk.
+ * (2) A run's entries never change their order: of any two lists seen of a run,
+ *     one is a prefix of the other.
  * (3) The bytes of an entry follow from its run and its step.
  */
 import type { Random } from "../../../src/kernel/random.ts";
@@ -35,7 +35,7 @@ export class RunMemory {
     return id;
   }
 
-  /** Numbers are never used twice, though a crash may have taken a step. */
+  /** Numbers are never reused, even if a crash took back a step. */
   nextStep(id: string): number {
     const known = this.#known(id);
     known.steps += 1;
@@ -65,7 +65,7 @@ export class RunMemory {
     if (ids.length > known.seen.length) known.seen = ids;
   }
 
-  /** Behind a recovery, when all lists have been found. What was seen and is not on the disk may be gone. */
+  /** After a recovery, when all lists have been found. Entries that were seen but are not on the disk may be lost. */
   checkPresent(find: (id: string) => Run | undefined): void {
     for (const [id, { acknowledged, isEnding, seen }] of this.#runs) {
       if (isEnding || acknowledged.size === 0) continue;
@@ -78,7 +78,7 @@ export class RunMemory {
 
   #known(id: string): Known {
     const known = this.#runs.get(id);
-    if (known === undefined) throw new Error(`Nobody started ${id}`);
+    if (known === undefined) throw new Error(`${id} was never started`);
     return known;
   }
 }
@@ -87,7 +87,7 @@ export function startText(id: string): string {
   return filler(id, "start");
 }
 
-/** Of step 0: what the function returned. */
+/** Of step 0: the return value of the function. */
 export function resultText(id: string, step: number): string {
   return JSON.stringify({ stepId: step, out: filler(id, `step ${step}`) });
 }

@@ -1,4 +1,4 @@
-/** Many lives of workflows, until the time or the count is used up, or something is found. */
+/** Many lives of workflows, until the time or the count is used up or something is found. */
 import type { Allowance } from "../../budget.ts";
 import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { type LifeSummary, liveOnce, type WorkflowBug } from "./life.ts";

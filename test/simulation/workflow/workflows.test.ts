@@ -2,7 +2,7 @@
  * Random workflows on a model application, in virtual time, with faults and
  * restarts.
  *
- * Run again:  LARDER_WORKFLOW_SEED=… npm run t -- test/simulation/workflow/workflows.test.ts
+ * To repeat:  LARDER_WORKFLOW_SEED=… npm run t -- test/simulation/workflow/workflows.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const seed = seedFrom("LARDER_WORKFLOW_SEED");
 /** A bug that needs more lives than this has become hard to find. */
 const LIVES_MAX = 150;
 
-test("whatever happens, each run ends once, with each step's result used once", async (context) => {
+test("each run ends once, with each step's result used once, whatever happens", async (context) => {
   const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
   context.diagnostic(`seed ${seed}: ${lives} lives, ${JSON.stringify(totals)}`);
   if (violation !== undefined) {
@@ -30,7 +30,7 @@ test("whatever happens, each run ends once, with each step's result used once", 
 });
 
 test("a call that waits again after a crash still waits after the next restart", async () => {
-  // Seed 697370028: a crash took back the end of a call, and the start after it made the call again, but not at once.
+  // Seed 697370028: a crash took back the end of a call, and the next start repeated the call, but not at once.
   const { restarts } = await liveOnce(697_370_028);
   assert.equal(restarts, 7);
 });
