@@ -1,14 +1,14 @@
 /**
- * The random suites for hours: batch after batch with fresh seeds, at low
- * priority, beside other work.
+ * Runs the random suites for hours: batch after batch with new seeds, at low
+ * priority, in the background.
  *
  *     npm run long -- --hours 8 [--suites crash-states,soak] [--folder larder-long]
  *
- * Each batch is a quarter of what a proof counts. A batch waits while a bench
- * runs on the machine. What fails does not end the run: its whole output, with
- * the seed and how to replay it, is kept in `failures/` below the folder. The
- * counts add up over all runs with the same folder. Ctrl-C ends after the
- * running batch, a second one at once.
+ * Each batch is a quarter of the count of a proof. A batch waits while a bench
+ * runs on the machine. A failure does not end the run: the whole output, with
+ * the seed and the command that replays it, is written to `failures/` in the
+ * folder. The counts add up over all runs with the same folder. Ctrl-C ends the
+ * run after the current batch, a second Ctrl-C at once.
  *
  * Exit code: 0, 1 if a batch failed, 2 for a wrong option.
  */
@@ -23,9 +23,9 @@ import { type Batch, batchesOf, count, describeTally, nextBatch, parseTally, pri
 
 const HOUR_MS = 3_600_000;
 const LOWEST_PRIORITY = 19;
-/** How often a run that waits for a bench looks again. */
+/** The interval of checks while a run waits for a bench. */
 const LOOK_MS = 1_000;
-/** A single test that takes longer hangs. */
+/** A single test that takes longer counts as hung. */
 const TEST_MS_MAX = 1_800_000;
 
 const { values } = parseArgs({
@@ -41,7 +41,7 @@ const batches = readBatches(values.suites);
 const countsPath = join(values.folder, "counts.json");
 const all: Tally = existsSync(countsPath) ? parseTally(readFileSync(countsPath, "utf8")) : new Map();
 const now: Tally = new Map();
-const kept: string[] = [];
+const failures: string[] = [];
 
 setPriority(LOWEST_PRIORITY);
 mkdirSync(join(values.folder, "failures"), { recursive: true });
@@ -64,15 +64,15 @@ while (!isStopping && systemClock.monotonicMs() < endMs) {
   }
 }
 console.log(describeTally(now, all));
-for (const path of kept) console.log(`failed: ${path}`);
-process.exitCode = kept.length > 0 ? 1 : 0;
+for (const path of failures) console.log(`failed: ${path}`);
+process.exitCode = failures.length > 0 ? 1 : 0;
 
 async function runBatch(batch: Batch): Promise<void> {
   const name = batch.suites.map(({ suite }) => suite).join(" and ");
   const startMs = systemClock.monotonicMs();
   const { code, output } = await runTests(batch.files);
   const seconds = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(0);
-  // Whoever presses Ctrl-C interrupts the tests too: that is no finding.
+  // Ctrl-C interrupts the tests too: that is not a failure.
   if (isStopping && code !== 0) return;
   const outcome = code === 0 ? "passed" : "failed";
   count(now, batch, outcome);
@@ -83,11 +83,11 @@ async function runBatch(batch: Batch): Promise<void> {
   if (outcome === "passed") return;
   const path = join(values.folder, "failures", `${systemClock.nowMs()}-${batch.suites[0]?.suite}.log`);
   writeFileSync(path, output);
-  kept.push(path);
+  failures.push(path);
   console.log(`  its output, with the seed: ${path}`);
 }
 
-/** Runs test files; `output` is everything that they print. */
+/** Runs test files; `output` is all their output. */
 function runTests(files: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--test", `--test-timeout=${TEST_MS_MAX}`, ...files], {
@@ -102,15 +102,15 @@ function runTests(files: readonly string[]): Promise<{ readonly code: number; re
   });
 }
 
-/** Marks a batch as soon as no bench runs; undefined when the run stops meanwhile. */
+/** Waits until no bench runs, then marks a batch; undefined if the run stops first. */
 async function whenQuiet(): Promise<(() => void) | undefined> {
-  let hasSaid = false;
+  let isLogged = false;
   while (!isStopping) {
     const unmark = mark("batch");
     if (!isBusyWith("bench")) return unmark;
     unmark();
-    if (!hasSaid) console.log("Waiting for a bench");
-    hasSaid = true;
+    if (!isLogged) console.log("Waiting for a bench");
+    isLogged = true;
     await new Promise<void>((resolve) => systemClock.after(LOOK_MS, resolve));
   }
   return undefined;

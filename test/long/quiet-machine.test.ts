@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { isBusyWith, mark } from "./quiet-machine.ts";
 
-test("a living process is seen by its mark, an ended one and this one are not", (context) => {
+test("sees the mark of another living process, not of an ended process or this one", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "larder-marks-"));
   context.after(() => rmSync(folder, { recursive: true }));
   assert.equal(isBusyWith("bench", folder), false);
@@ -15,12 +15,12 @@ test("a living process is seen by its mark, an ended one and this one are not", 
   assert.equal(isBusyWith("bench", folder), true);
   assert.equal(isBusyWith("batch", folder), false);
   rmSync(join(folder, `bench-${process.ppid}`));
-  // No process has the largest number that Linux gives, and one more.
+  // One more than the largest process id of Linux, so no process has it.
   writeFileSync(join(folder, "bench-4194305"), "");
   assert.equal(isBusyWith("bench", folder), false);
   remove();
 });
 
-test("a folder without marks, or none at all, means that nobody is busy", () => {
+test("nothing is busy if the folder does not exist", () => {
   assert.equal(isBusyWith("batch", "/nonexistent/larder-marks"), false);
 });

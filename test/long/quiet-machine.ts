@@ -1,12 +1,12 @@
 /**
- * Keeps long runs and benches of one machine apart. Each leaves a mark, a file
+ * Keeps long runs and benches of one machine apart. Each creates a mark, a file
  * named after its process, in a folder that all checkouts of a user share.
  *
- * (1) A long run marks each batch. It begins none while a bench has a mark.
- * (2) A bench leaves its mark first, then waits until no batch has one.
- * (3) Who marks looks for the other's marks afterwards, so of two that begin
- *     at the same moment at least one sees the other.
- * (4) The mark of a process that has ended counts for nothing.
+ * (1) A long run marks each batch. It starts no batch while a bench has a mark.
+ * (2) A bench creates its mark first, then waits until no batch has a mark.
+ * (3) A process looks for other marks after it creates its own, so if two start
+ *     at the same time, at least one sees the other.
+ * (4) The mark of a process that has ended is ignored.
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ export type Occupation = "bench" | "batch";
 
 export const sharedFolder = join(tmpdir(), `larder-machine-${process.getuid?.() ?? 0}`);
 
-/** Says what this process does. The returned function takes it back. */
+/** Creates a mark for this process. The returned function removes it. */
 export function mark(occupation: Occupation, folder = sharedFolder): () => void {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${occupation}-${process.pid}`);
@@ -24,11 +24,11 @@ export function mark(occupation: Occupation, folder = sharedFolder): () => void 
   return () => rmSync(path, { force: true });
 }
 
-/** Whether another process that lives is at it. keeps (4) */
+/** Whether another living process has such a mark. keeps (4) */
 export function isBusyWith(occupation: Occupation, folder = sharedFolder): boolean {
   return namesIn(folder).some((name) => {
-    const [what, pid] = name.split("-");
-    return what === occupation && Number(pid) !== process.pid && isAlive(Number(pid));
+    const [marked, pid] = name.split("-");
+    return marked === occupation && Number(pid) !== process.pid && isAlive(Number(pid));
   });
 }
 
@@ -36,7 +36,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // Nobody has left a mark yet.
+    // No process has created a mark yet.
     return [];
   }
 }

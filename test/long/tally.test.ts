@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { budgets } from "../budget.ts";
 import { batchesOf, count, describeTally, nextBatch, parseTally, printTally, type Tally } from "./tally.ts";
 
-test("every suite of the table names files that draw it", () => {
+test("every suite in the table names files that run it", () => {
   for (const { suite, files } of budgets) {
     assert.ok(files.length > 0, suite);
     for (const file of files) assert.ok(existsSync(file), `${suite}: ${file}`);
     const texts = files.map((file) => readFileSync(file, "utf8"));
-    const isDrawn = texts.some((text) => text.includes(`"${suite}"`) || text.includes("testFamilies"));
-    assert.ok(isDrawn, `${suite} is drawn by ${files.join(" and ")}`);
+    const isUsed = texts.some((text) => text.includes(`"${suite}"`) || text.includes("testFamilies"));
+    assert.ok(isUsed, `${suite} is used by ${files.join(" and ")}`);
   }
 });
 
@@ -25,7 +25,7 @@ test("each suite is in one batch, and suites with the same files share one", () 
   assert.throws(() => batchesOf(["no-such-suite"]), /^Error: Unknown suite: no-such-suite\. Suites: differential, /);
 });
 
-test("batches take turns, whether they pass or fail", () => {
+test("batches take turns, also after failures", () => {
   const batches = batchesOf(["crash-states", "kill-rounds", "soak"]);
   const tally: Tally = new Map();
   const order: string[] = [];
@@ -38,7 +38,7 @@ test("batches take turns, whether they pass or fail", () => {
   assert.deepEqual(order, [...turn, ...turn, "crash-states"]);
 });
 
-test("a batch that failed counts as a failure and for nothing else", () => {
+test("a failed batch adds only to batches and failures", () => {
   const [batch] = batchesOf(["kill-rounds"]);
   assert.ok(batch);
   const tally: Tally = new Map();

@@ -1,26 +1,29 @@
 /**
- * What long runs have counted, suite by suite, over all runs of a folder, and
- * which batch comes next.
+ * Counts the rounds of each suite over all long runs of a folder, and chooses
+ * the next batch.
  */
 import { type Budget, batchCountOf, budgets } from "../budget.ts";
 
-/** One batch: test files that run together, and the suites that they draw. */
+/** One batch: test files that run together, and their suites. */
 export interface Batch {
   readonly files: readonly string[];
   readonly suites: readonly Budget[];
 }
 
 export interface SuiteTally {
-  /** What ran without a failure. */
+  /** The count of all batches without a failure. */
   counted: number;
   batches: number;
   failures: number;
 }
 
-/** By the name of a suite. */
+/** Keyed by the name of a suite. */
 export type Tally = Map<string, SuiteTally>;
 
-/** The batches of some suites, all without names; suites with the same files share a batch. Throws for an unknown name. */
+/**
+ * The batches of some suites, or of all suites if `names` is empty. Suites with
+ * the same files share a batch. Throws for an unknown name.
+ */
 export function batchesOf(names: readonly string[]): readonly Batch[] {
   const unknown = names.find((name) => !budgets.some(({ suite }) => suite === name));
   if (unknown !== undefined)
@@ -47,7 +50,7 @@ export function count(tally: Tally, { suites }: Batch, outcome: "passed" | "fail
   }
 }
 
-/** The batch whose suites have gone the fewest rounds, the first of them in the order of the table. */
+/** The batch whose suites have run the fewest batches; of equal ones, the first in the table. */
 export function nextBatch(batches: readonly Batch[], tally: Tally): Batch {
   const roundsOf = ({ suites }: Batch): number =>
     Math.min(...suites.map(({ suite }) => tally.get(suite)?.batches ?? 0));
@@ -60,7 +63,7 @@ export function printTally(tally: Tally): string {
   return `${JSON.stringify(Object.fromEntries(tally), null, 2)}\n`;
 }
 
-/** Throws when the text was not printed by `printTally`. */
+/** Throws if the text is not from `printTally`. */
 export function parseTally(text: string): Tally {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null) throw new Error("The counts of long runs are not an object");
@@ -75,7 +78,7 @@ export function parseTally(text: string): Tally {
   );
 }
 
-/** What this run counted, what all have, and where they should arrive, as lines of a table in Markdown. */
+/** The counts of this run and of all runs, and the goals, as a Markdown table. */
 export function describeTally(now: Tally, all: Tally): string {
   const rows = budgets
     .filter(({ suite }) => all.has(suite))

@@ -1,4 +1,4 @@
-/** What the program does about faults of its own, and that it keeps its secrets meanwhile. */
+/** How the program handles its own faults, without printing its secrets. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const plantedFaults = fileURLToPath(new URL("planted-faults.cjs", import.meta.url));
-/** Longer than the longest start (START_MS_MAX), which then says itself what it waited for. */
+/** Longer than the longest start (START_MS_MAX), whose own error says more. */
 const timeout = 120_000;
 
 function temporaryDirectory(context: TestContext): string {
@@ -22,7 +22,7 @@ function planted(args: readonly string[]): Parameters<typeof startProgram>[1] {
   return { args, env: { NODE_OPTIONS: `--require=${plantedFaults}` } };
 }
 
-/** The fault takes the connection with it. */
+/** The fault also breaks the connection. */
 async function plant(url: string): Promise<void> {
   await fetch(url).catch(() => undefined);
 }
@@ -32,7 +32,7 @@ async function command(program: RunningProgram, words: readonly string[]): Promi
   return (await fetch(program.storeUrl, { method: "POST", headers, body: JSON.stringify(words) })).json();
 }
 
-test("a thread that crashes takes the process with it, after the others closed; what was acknowledged is there again", {
+test("a crash of a thread ends the process after the other threads close, and keeps acknowledged writes", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
@@ -52,25 +52,21 @@ test("a thread that crashes takes the process with it, after the others closed; 
   assert.deepEqual(await command(next, ["GET", "key"]), { result: "value" });
 });
 
-const faults: readonly (readonly [what: string, args: readonly string[], url: (program: RunningProgram) => string])[] =
+const faults: readonly (readonly [fault: string, args: readonly string[], url: (program: RunningProgram) => string])[] =
   [
-    ["a fault in the store's thread", ["--threads", "per-area"], ({ storeUrl }) => `${storeUrl}/planted-crash`],
+    ["a fault in the thread of the store", ["--threads", "per-area"], ({ storeUrl }) => `${storeUrl}/planted-crash`],
     [
-      "a promise that nobody awaits in a thread",
+      "an unhandled rejection in a thread",
       ["--threads", "per-area"],
       ({ storeUrl }) => `${storeUrl}/planted-rejection`,
     ],
     ["a fault in the main thread", ["--threads", "per-area"], ({ adminUrl }) => `${adminUrl}/planted-crash`],
     ["a fault with one thread", ["--threads", "one"], ({ storeUrl }) => `${storeUrl}/planted-crash`],
-    [
-      "a promise that nobody awaits with one thread",
-      ["--threads", "one"],
-      ({ storeUrl }) => `${storeUrl}/planted-rejection`,
-    ],
+    ["an unhandled rejection with one thread", ["--threads", "one"], ({ storeUrl }) => `${storeUrl}/planted-rejection`],
   ];
 
-for (const [what, args, url] of faults) {
-  test(`S-13: ${what} is logged and ends the process with 1`, { timeout }, async () => {
+for (const [fault, args, url] of faults) {
+  test(`S-13: ${fault} is logged and ends the process with 1`, { timeout }, async () => {
     await using program = await startProgram("dev", planted(args));
     await plant(url(program));
     assert.deepEqual(await program.ended, { code: 1, signal: null });
@@ -85,20 +81,20 @@ test("A-11: no thread has Object.prototype.__proto__", { timeout }, async () => 
   assert.deepEqual(program.log.match(/^has __proto__: .*$/gm), ["has __proto__: false", "has __proto__: false"]);
 });
 
-test("a heap that is full ends the process with 1 and says what to do", { timeout }, async () => {
+test("a full heap ends the process with 1 and logs the remedy", { timeout }, async () => {
   const args = ["--threads", "per-area", "--heap-limit", "64mb", "--max-request-size", "64mb"];
   await using program = await startProgram("dev", { args });
   const headers = { authorization: "Bearer dev" };
-  // What data takes is bounded before; one request is still able to fill a heap as small as this one. Each command of one
-  // word takes 200 bytes as it is read, and their count stays below WORDS_MAX: a request beyond it is refused with 400 once
-  // a million words are read, which may or may not have filled the heap by then.
+  // Limits on data apply earlier, but one request can still fill a heap as small as this one. Each command of one word
+  // takes 200 bytes while it is read. The count of words stays below WORDS_MAX: a larger request is refused with 400
+  // after a million words, which may or may not have filled the heap by then.
   const body = `[${'["PING"],'.repeat(1_000_000)}["PING"]]`;
   const answer = await fetch(`${program.storeUrl}/pipeline`, { method: "POST", headers, body }).then(
     async (reply) => `${reply.status} ${(await reply.text()).slice(0, 200)}`,
     () => "no answer",
   );
 
-  // A heap that did not fill is reported as what it is, and not as a process that does not end.
+  // If the heap did not fill, this assertion fails, instead of a timeout of the test.
   assert.equal(answer, "no answer");
   assert.deepEqual(await program.ended, { code: 1, signal: null });
   assert.match(

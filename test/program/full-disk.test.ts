@@ -1,7 +1,7 @@
 /**
- * A start on a disk that is really full: a small file system of its own, in a
- * namespace in which this file runs once more. Where the system does not let
- * users make one, the simulated disk has to do (area.test.ts).
+ * A start on a disk that is really full. This file runs itself again in a
+ * namespace with a small file system. If the system does not let users create
+ * one, only the simulated disk covers this case (area.test.ts).
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,15 +14,15 @@ import { test } from "node:test";
 import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 120_000;
-/** So often is asked for something that is about to be: each time is a request. */
+/** The most requests that wait for a state. */
 const LOOKS_MAX = 20_000;
 const BLOCK = Buffer.alloc(4_096, 1);
 
-/** Where the small disk is, in the run within the namespace. */
+/** The path of the small disk, in the run inside the namespace. */
 const DISK = process.env["FULL_DISK_OF_TEST"];
 
 if (DISK === undefined) {
-  test("a full disk of its own", { timeout }, async (context) => {
+  test("starts on a full disk", { timeout }, async (context) => {
     const place = mkdtempSync(join(tmpdir(), "larder-test-"));
     context.after(() => rmSync(place, { recursive: true, force: true }));
     if ((await withSmallDisk(place, ["true"])).code !== 0) return context.skip("no file system can be made here");
@@ -35,11 +35,11 @@ if (DISK === undefined) {
 }
 
 function testsOn(disk: string): void {
-  for (const { how, losesReserve } of [
-    { how: "with space in reserve", losesReserve: false },
-    { how: "without any", losesReserve: true },
+  for (const { reserve, losesReserve } of [
+    { reserve: "with a reserve", losesReserve: false },
+    { reserve: "without a reserve", losesReserve: true },
   ]) {
-    test(`S-04: a start on a full disk serves reads, ${how}, and writes when there is space again`, {
+    test(`S-04: a start on a full disk ${reserve} serves reads, and writes once space is free`, {
       timeout,
     }, async () => {
       const directory = join(disk, losesReserve ? "without" : "with");
@@ -67,7 +67,7 @@ function testsOn(disk: string): void {
   }
 }
 
-/** Runs a command that sees a file system of 24 MB at `place`. */
+/** Runs a command with a file system of 24 MB mounted at `place`. */
 async function withSmallDisk(place: string, words: readonly string[]): Promise<{ code: number; output: string }> {
   if (process.platform !== "linux") return { code: 1, output: "" };
   const mount = 'mount -t tmpfs -o size=24m tmpfs "$0" && exec "$@"';
@@ -83,7 +83,7 @@ async function withSmallDisk(place: string, words: readonly string[]): Promise<{
   return { code: await ended, output };
 }
 
-/** Takes all the space that is left, to the last page. */
+/** Uses all free space, down to the last page. */
 function fill(path: string): void {
   const file = openSync(path, "w");
   try {
@@ -102,14 +102,14 @@ function storeOf({ storeUrl }: RunningProgram, token: string) {
   };
 }
 
-/** Writes other keys until the answer is one of these. */
+/** Writes other keys until `isExpected` accepts an answer. */
 async function until(
   ask: (path: string) => Promise<{ status: number; text: string }>,
-  isMeant: (answer: { status: number }) => boolean,
+  isExpected: (answer: { status: number }) => boolean,
 ): Promise<string> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const answer = await ask(`/set/other/${"x".repeat(2_000)}`);
-    if (isMeant(answer)) return answer.text;
+    if (isExpected(answer)) return answer.text;
   }
   return assert.fail("the answer never came");
 }

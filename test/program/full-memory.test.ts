@@ -1,4 +1,4 @@
-/** A tenant that fills the store's memory, from outside: the others go on, and a restart serves what is there. */
+/** A tenant that fills the memory of the store, from outside: others continue, and a restart serves all data. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ async function post(program: RunningProgram, token: string, path: string, body: 
   return reply.json();
 }
 
-/** Sends requests until one is refused: a collection may still free some room. */
+/** Sends requests until one is refused: a garbage collection may still free memory. */
 async function untilRefused(program: RunningProgram, path: string, request: (round: number) => unknown): Promise<void> {
   for (let round = 0; round < 1_000; round += 1) {
     const answer = JSON.stringify(await post(program, GREEDY, path, request(round)));
@@ -45,7 +45,7 @@ function start(context: TestContext): () => Promise<RunningProgram> {
   return () => startProgram("serve", { args: ["--config", config, "--data-dir", join(directory, "data")] });
 }
 
-test("A-16: a tenant that fills the store is stopped, others go on, and a restart serves it all", {
+test("A-16: stops a tenant that fills the store; others continue, and a restart serves all data", {
   timeout,
 }, async (context) => {
   const open = start(context);

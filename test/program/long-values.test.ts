@@ -1,4 +1,4 @@
-/** Values near the limits of V8's strings, from outside: whatever is asked of them, the program answers and goes on. */
+/** Values near the limits of V8's strings, from outside: the program answers every request and continues. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ async function post(
   return { status: reply.status, text: await reply.text() };
 }
 
-/** What the RESP port answers to these lines, the last of which is QUIT. */
+/** The replies of the RESP port to these lines and a QUIT. */
 function overResp(program: RunningProgram, lines: readonly string[]): Promise<string> {
   const port = Number(new URL(program.environment["REDIS_URL"] ?? "").port);
   const socket = connect(port, "127.0.0.1");
@@ -35,7 +35,7 @@ function overResp(program: RunningProgram, lines: readonly string[]): Promise<st
   });
 }
 
-test("A-15: a GET of 300 MB, and of 512 MB, is an error in every form, and the program goes on", {
+test("A-15: a GET of 300 MB or 512 MB is an error in every response format, and the program continues", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev", { args: ["--resp-port", "0"] });

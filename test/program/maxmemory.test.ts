@@ -1,4 +1,4 @@
-/** The limit on memory from outside: refusals and evictions over HTTP, and what a restart finds. */
+/** The memory limit from outside: refused writes and evictions over HTTP, and the state after a restart. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ async function post(
   return { status: reply.status, body: await reply.json() };
 }
 
-/** SETs of so many keys in one pipeline; the answers. */
+/** Sets `count` keys in one pipeline and returns the answers. */
 async function fill(program: RunningProgram, from: number, count = KEYS_PER_PIPELINE): Promise<readonly unknown[]> {
   const commands = Array.from({ length: count }, (_, i) => ["SET", `key:${from + i}`, VALUE]);
   return (await post(program, "/pipeline", commands)).body as readonly unknown[];
@@ -38,7 +38,7 @@ function temporaryDirectory(context: TestContext): string {
 
 const refusal = { error: "OOM command not allowed when used memory > 'maxmemory'." };
 
-test("A-16: filled to its limit, a database refuses writes, and everything else answers", { timeout }, async () => {
+test("A-16: a database at its limit refuses writes and answers all other requests", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--maxmemory", "1mb"] });
   let answers: readonly unknown[] = [];
   let from = 0;
@@ -57,13 +57,13 @@ test("A-16: filled to its limit, a database refuses writes, and everything else 
   assert.match(metrics, /larder_store_memory_bytes\{[^}]*database="main"\} 10\d{5}\n/);
 });
 
-test("a limit beyond the heap is allowed, and said at the start", { timeout }, async () => {
+test("allows a limit larger than the heap and logs it at the start", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--maxmemory", "1000gb"] });
   await program.untilPrinted(/the databases may use more memory than the JavaScript heap has/);
   assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 200, body: { result: "OK" } });
 });
 
-test("a database of the configuration file has a limit of its own", { timeout }, async (context) => {
+test("a database in the configuration file has its own limit", { timeout }, async (context) => {
   const path = join(temporaryDirectory(context), "larder.json");
   const small = { name: "small", token: "token-of-small", maxmemory: "20kb", maxmemoryPolicy: "allkeys-random" };
   writeFileSync(path, JSON.stringify({ threads: "per-area", store: { databases: [{ name: "main" }, small] } }));
@@ -79,7 +79,7 @@ test("a database of the configuration file has a limit of its own", { timeout },
   }
 });
 
-test("what was evicted does not come back with a restart, and the limit holds again", { timeout }, async (context) => {
+test("evicted keys do not come back after a restart, and the limit still applies", { timeout }, async (context) => {
   const args = ["--data-dir", join(temporaryDirectory(context), "data"), "--maxmemory", "1mb"];
   const start = (): Promise<RunningProgram> =>
     startProgram("serve", { args: [...args, "--maxmemory-policy", "allkeys-lru"] });

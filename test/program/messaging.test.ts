@@ -1,4 +1,4 @@
-/** Messaging in the real program: what outlives a stop, which destinations may be called, users, metrics, snapshots. */
+/** Messaging in the real program: state after a stop, allowed destinations, users, metrics and snapshots. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
-/** So often is asked for something that is about to be: each time is a request, so this is seconds. */
+/** The most requests that wait for a state: they take seconds. */
 const LOOKS_MAX = 5_000;
 
 function temporaryDirectory(context: TestContext): string {
@@ -26,7 +26,7 @@ interface Answer {
   readonly json: { readonly [key: string]: unknown };
 }
 
-/** A user of a program: its address and one of its tokens. */
+/** A messaging user: its address and one of its tokens. */
 class User {
   readonly #url: string;
   readonly token: string;
@@ -50,7 +50,7 @@ class User {
     return { status: reply.status, json: (await reply.json()) as Answer["json"] };
   }
 
-  /** Resolves when the log has such an entry, with all of the message, the earliest first. */
+  /** Resolves when the log has an entry of `state`, with all states of the message, the earliest first. */
   async logged(messageId: unknown, state: string): Promise<readonly string[]> {
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       const { json } = await this.send(`GET /v2/logs?messageId=${messageId}&order=earliestFirst`);
@@ -66,7 +66,7 @@ async function setUp(): Promise<{ destination: RecordingDestination; outbound: r
   return { destination, outbound: ["--outbound-map", `*.test=127.0.0.1:${destination.port}`] };
 }
 
-test("what was accepted, set up and rotated before a stop is there after it, and is delivered once", {
+test("messages, settings and rotated keys outlive a stop, and each message is delivered once", {
   timeout,
 }, async (context) => {
   const { destination, outbound } = await setUp();
@@ -121,7 +121,7 @@ test("what was accepted, set up and rotated before a stop is there after it, and
   assert.deepEqual(addresses, ["delayed.test/", "delivered.test/", "failed.test/", "queued.test/"]);
 });
 
-test("C-09: serve refuses loopback in every spelling, and names the setting", { timeout }, async (context) => {
+test("C-09: serve refuses loopback addresses in every spelling and names the setting", { timeout }, async (context) => {
   await using destination = await startDestination();
   const { url, port } = destination;
   await using guarded = await startProgram("serve", { args: ["--data-dir", temporaryDirectory(context)] });
@@ -148,7 +148,7 @@ test("C-09: serve refuses loopback in every spelling, and names the setting", { 
   assert.equal(destination.deliveries.length, 0);
 });
 
-test("users are made and removed at run time, each with a world of its own; metrics count all of them", {
+test("creates and removes users at run time, each with separate data; metrics count all users", {
   timeout,
 }, async (context) => {
   const { destination, outbound } = await setUp();
@@ -166,9 +166,9 @@ test("users are made and removed at run time, each with a world of its own; metr
     return { status: reply.status, json: (await reply.json()) as Answer["json"] };
   };
 
-  const made = await admin(first, "POST /v1/users", { name: "second" });
-  assert.equal(made.status, 201);
-  const { token, readOnlyToken } = made.json as { token: string; readOnlyToken: string };
+  const created = await admin(first, "POST /v1/users", { name: "second" });
+  assert.equal(created.status, 201);
+  const { token, readOnlyToken } = created.json as { token: string; readOnlyToken: string };
   assert.equal(JSON.parse(Buffer.from(token, "base64").toString()).UserID, "second");
   const [main, second, reader] = [new User(first), new User(first, token), new User(first, readOnlyToken)];
   const published = await second.send("POST /v2/publish/https://a.test/");
@@ -205,11 +205,11 @@ test("users are made and removed at run time, each with a world of its own; metr
 
   assert.equal((await admin(after, "DELETE /v1/users/second")).status, 200);
   assert.equal((await renewed.send("GET /v2/queues")).status, 401);
-  const anew = await admin(after, "POST /v1/users", { name: "second" });
-  assert.deepEqual((await new User(after, String(anew.json["token"])).send("GET /v2/queues")).json, []);
+  const recreated = await admin(after, "POST /v1/users", { name: "second" });
+  assert.deepEqual((await new User(after, String(recreated.json["token"])).send("GET /v2/queues")).json, []);
 });
 
-test("bodies survive a snapshot that stands for the journal in which they lie", { timeout }, async (context) => {
+test("bodies outlive a snapshot that replaces their journal", { timeout }, async (context) => {
   const { destination, outbound } = await setUp();
   await using _destination = destination;
   const directory = temporaryDirectory(context);
@@ -246,7 +246,7 @@ test("bodies survive a snapshot that stands for the journal in which they lie", 
   await again.logged(after.json["messageId"], "DELIVERED");
 });
 
-test("C-09: one port, loopback allowed, and hosts that are called elsewhere while records keep their URL", {
+test("C-09: one port, an allowed loopback range, and mapped hosts whose records keep their URL", {
   timeout,
 }, async (context) => {
   const { destination, outbound } = await setUp();
@@ -273,10 +273,10 @@ test("C-09: one port, loopback allowed, and hosts that are called elsewhere whil
   assert.deepEqual([...new Set(logs.map((entry) => entry.url))], [url]);
 });
 
-test("dev is what a client in development mode looks for: its port, its credentials, its words", {
+test("dev has the port, the credentials and the output that a client in development mode expects", {
   timeout,
 }, async (context) => {
-  // The client tells its user that it found the server.
+  // The client logs that it found the server.
   context.mock.method(console, "log", () => {});
   await using destination = await startDestination();
   assert.equal(settingRows.messagingPort.default, "8080");

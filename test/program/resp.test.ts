@@ -1,4 +1,4 @@
-/** The RESP port of the real program, spoken to by the clients that people use: redis-cli, ioredis and redis. */
+/** The RESP port of the real program with common clients: redis-cli, ioredis and redis. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,10 +24,10 @@ function respPortOf(program: RunningProgram): number {
   return Number(new URL(program.environment["REDIS_URL"] ?? "").port);
 }
 
-/** What redis-cli prints for these arguments and this input. */
+/** The output of redis-cli for these arguments and this input. */
 async function redisCli(args: readonly string[], input: string | Buffer = ""): Promise<string> {
   const child = spawn("redis-cli", [...args], { stdio: ["pipe", "pipe", "ignore"] });
-  // It may be done before it has read what it does not need.
+  // It may exit before it has read all input.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   let output = "";
@@ -44,7 +44,7 @@ function temporaryDirectory(context: TestContext): string {
   return path;
 }
 
-test("the address that dev prints is what Redis clients want, in one thread", { timeout }, async () => {
+test("Redis clients accept the address that dev prints, in one thread", { timeout }, async () => {
   await using program = await startProgram("dev", { args: anyRespPort });
   const url = program.environment["REDIS_URL"] ?? "";
   assert.match(url, /^redis:\/\/default:dev@127\.0\.0\.1:\d+$/);
@@ -59,7 +59,9 @@ test("the address that dev prints is what Redis clients want, in one thread", { 
   assert.deepEqual(await reply.json(), { result: "v" });
 });
 
-test("ioredis: values, pipelines, transactions and channels, in a thread per area", { timeout }, async (context) => {
+test("ioredis uses values, pipelines, transactions and channels, in a thread per area", {
+  timeout,
+}, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
   await using program = await startProgram("serve", { args: ["--data-dir", directory, ...anyRespPort] });
   const client = new Redis(program.environment["REDIS_URL"] ?? "");
@@ -94,7 +96,7 @@ test("ioredis: values, pipelines, transactions and channels, in a thread per are
     await other.unsubscribe("channel");
 
     const popped = other.blpop("list", 10);
-    // Both connections are served in the order of their packets; the list is there when the other one already waits or not.
+    // The order of the two connections is open: the other client may wait before the list exists or find it.
     await client.rpush("list", "element");
     assert.deepEqual(await popped, ["list", "element"]);
     await assert.rejects(client.lpush("a", "x"), /^ReplyError: WRONGTYPE /);
@@ -104,7 +106,7 @@ test("ioredis: values, pipelines, transactions and channels, in a thread per are
   }
 });
 
-test("redis: RESP3 with its types, and pushes", { timeout }, async () => {
+test("redis uses the types and pushes of RESP3", { timeout }, async () => {
   await using program = await startProgram("dev", { args: anyRespPort });
   const client = createClient({ url: program.environment["REDIS_URL"] ?? "", RESP: 3 });
   await client.connect();
@@ -136,7 +138,7 @@ test("redis: RESP3 with its types, and pushes", { timeout }, async () => {
   }
 });
 
-test("redis-cli: logs in, is refused, and pipes", { timeout, skip: cliMissing }, async () => {
+test("redis-cli logs in, is refused and pipes commands", { timeout, skip: cliMissing }, async () => {
   await using program = await startProgram("dev", { args: anyRespPort });
   const port = String(respPortOf(program));
   assert.equal(await redisCli(["-p", port, "ping"]), "PONG\n");
@@ -151,13 +153,13 @@ test("redis-cli: logs in, is refused, and pipes", { timeout, skip: cliMissing },
   assert.match(await redisCli([...owner, "-3", "hello"]), /proto 3/);
 });
 
-test("with --redis-compat and one database nobody has to log in", { timeout }, async () => {
+test("with --redis-compat and one database, clients need no login", { timeout }, async () => {
   await using program = await startProgram("dev", { args: [...anyRespPort, "--redis-compat", "on"] });
   using peer = await RawPeer.open(respPortOf(program));
   assert.equal(await peer.ask("SET k v\r\n", 5), "+OK\r\n");
 });
 
-test("TLS, with the certificate of a file, and nothing else beside it", { timeout }, async (context) => {
+test("serves TLS with the certificate of a file and refuses plain text", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const certificate = join(directory, "certificate.pem");
   const key = join(directory, "key.pem");
@@ -179,7 +181,7 @@ test("TLS, with the certificate of a file, and nothing else beside it", { timeou
   assert.ok(!(await peer.hearAll()).includes("PONG"));
 });
 
-test("a certificate that is none, or not there, is refused in a sentence", { timeout }, async (context) => {
+test("refuses an invalid or missing key file with one message", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const certificate = join(directory, "certificate.pem");
   writeFileSync(certificate, hostileCertificate);
@@ -196,7 +198,7 @@ test("a certificate that is none, or not there, is refused in a sentence", { tim
   }
 });
 
-test("a clean stop ends idle connections and those that wait", { timeout }, async () => {
+test("a clean stop ends idle and blocked connections", { timeout }, async () => {
   await using program = await startProgram("dev", { args: anyRespPort });
   using idle = await RawPeer.open(respPortOf(program));
   using waiting = await RawPeer.open(respPortOf(program));
@@ -207,7 +209,7 @@ test("a clean stop ends idle connections and those that wait", { timeout }, asyn
   assert.deepEqual(await Promise.all(ends), ["", ""]);
 });
 
-test("a token that is reset ends the connections that came in by it", { timeout }, async () => {
+test("a token reset ends the connections that logged in with the token", { timeout }, async () => {
   await using program = await startProgram("dev", { args: anyRespPort });
   using peer = await RawPeer.open(respPortOf(program));
   assert.equal(await peer.ask("AUTH dev\r\n", 5), "+OK\r\n");

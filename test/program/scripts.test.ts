@@ -1,4 +1,4 @@
-/** The limits of scripts as settings of the real program, and libraries that a restart finds. */
+/** The script limits of the real program's settings, and libraries after a restart. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ function clientOf({ storeUrl: url, storeToken: token }: RunningProgram): Redis {
 }
 
 // A.limits.scripts
-test("A-10: scripts are bounded by the settings, and libraries outlive a kill", async () => {
+test("A-10: settings limit scripts, and libraries outlive a kill", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-scripts-"));
   const args = ["--data-dir", directory, "--fsync", "always", "--script-time-limit", "30ms", "--script-memory", "2mb"];
   let program = await startProgram("serve", { args });

@@ -1,4 +1,4 @@
-/** `start()` and its clock: jumps over schedules and delays, and time that stands still. */
+/** The clock of `start()`: jumps over schedules and delays, and a frozen clock. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,15 +15,15 @@ const LOOKS_MAX = 1_000;
 
 interface Destination {
   readonly url: string;
-  /** Each call as it arrives; whoever takes it answers it. */
+  /** Each call as it arrives; the consumer answers it. */
   readonly calls: AsyncIterator<ServerResponse>;
   count: number;
 }
 
-/** A server that answers at once, or, where `isSlow`, when the test does. */
+/** A server that answers at once or, if `isSlow`, when the test does. */
 async function listen(context: TestContext, { isSlow = false, status = 200, onCall = (): void => {} } = {}) {
   const waiting: ServerResponse[] = [];
-  let tell = Promise.withResolvers<void>();
+  let arrival = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     request.resume();
     destination.count += 1;
@@ -33,7 +33,7 @@ async function listen(context: TestContext, { isSlow = false, status = 200, onCa
       return;
     }
     waiting.push(response);
-    tell.resolve();
+    arrival.resolve();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -43,8 +43,8 @@ async function listen(context: TestContext, { isSlow = false, status = 200, onCa
       const response = waiting.shift();
       if (response !== undefined) yield response;
       else {
-        await tell.promise;
-        tell = Promise.withResolvers();
+        await arrival.promise;
+        arrival = Promise.withResolvers();
       }
     }
   }
@@ -63,8 +63,8 @@ async function send(larder: Larder, route: string, headers: Record<string, strin
   return reply.json();
 }
 
-async function started(context: TestContext, options: StartOptions, isKept: boolean): Promise<Larder> {
-  const directory = isKept ? mkdtempSync(join(tmpdir(), "larder-time-")) : undefined;
+async function started(context: TestContext, options: StartOptions, isPersistent: boolean): Promise<Larder> {
+  const directory = isPersistent ? mkdtempSync(join(tmpdir(), "larder-time-")) : undefined;
   const larder = await start({ ...options, ...(directory !== undefined && { dataDir: directory }) });
   context.after(async () => {
     await larder.stop();
@@ -73,14 +73,14 @@ async function started(context: TestContext, options: StartOptions, isKept: bool
   return larder;
 }
 
-for (const isKept of [false, true]) {
-  const where = isKept ? "in a data directory" : "in memory";
+for (const isPersistent of [false, true]) {
+  const where = isPersistent ? "in a data directory" : "in memory";
 
-  test(`a jump over a month fires a daily schedule at its thirty moments, ${where}`, async (context) => {
-    const larder = await started(context, { clock: "frozen" }, isKept);
+  test(`a jump over a month fires a daily schedule at thirty times, ${where}`, async (context) => {
+    const larder = await started(context, { clock: "frozen" }, isPersistent);
     const momentsMs: number[] = [];
     const destination = await listen(context, { onCall: () => momentsMs.push(larder.clock.now()) });
-    // To the next hour, so that a month has thirty noons whenever the test runs.
+    // To the next hour, so that the month has thirty noons at any start time.
     await larder.clock.advance(HOUR_MS - (larder.clock.now() % HOUR_MS));
     const startMs = larder.clock.now();
     await send(larder, `POST /v2/schedules/${destination.url}`, { "upstash-cron": "0 12 * * *" });
@@ -93,8 +93,8 @@ for (const isKept of [false, true]) {
     assert.equal(larder.clock.now(), startMs + 30 * DAY_MS);
   });
 
-  test(`a jump waits for each call, and for its retry, before time goes on, ${where}`, async (context) => {
-    const larder = await started(context, { clock: "frozen" }, isKept);
+  test(`a jump waits for each call and its retry before time continues, ${where}`, async (context) => {
+    const larder = await started(context, { clock: "frozen" }, isPersistent);
     const { url, calls } = await listen(context, { isSlow: true });
     const startMs = larder.clock.now();
     await send(larder, `POST /v2/publish/${url}`, { "upstash-delay": "1h", "upstash-retry-delay": "60000" });
@@ -112,7 +112,7 @@ for (const isKept of [false, true]) {
   });
 }
 
-test("a frozen clock stands still, whatever happens, until it is told to move", async (context) => {
+test("a frozen clock does not move until advance()", async (context) => {
   const larder = await started(context, { clock: "frozen" }, false);
   const destination = await listen(context);
   const startMs = larder.clock.now();
@@ -129,7 +129,7 @@ test("a frozen clock stands still, whatever happens, until it is told to move", 
   assert.equal(larder.clock.now(), startMs + 1_000);
 });
 
-test("a script that does not end is stopped while time stands still", async (context) => {
+test("stops an endless script while the clock is frozen", async (context) => {
   const larder = await started(context, { clock: "frozen", scriptTimeLimit: "20ms" }, false);
   const reply = await fetch(larder.store.url, {
     method: "POST",
@@ -139,7 +139,7 @@ test("a script that does not end is stopped while time stands still", async (con
   assert.equal(reply.status, 400);
 });
 
-test("ids of dead letters are whole milliseconds after jumps", async (context) => {
+test("ids of dead letters have whole milliseconds after jumps", async (context) => {
   const larder = await started(context, {}, false);
   const { url } = await listen(context, { status: 500 });
   await larder.clock.advance(1_000);
@@ -151,10 +151,10 @@ test("ids of dead letters are whole milliseconds after jumps", async (context) =
   assert.match(messages[0]?.dlqId ?? "", /^\d+-\d+$/);
 });
 
-for (const isKept of [false, true]) {
+for (const isPersistent of [false, true]) {
   // C6.retention
-  test(`logs that a jump makes too old are removed, ${isKept ? "in a file" : "in memory"}`, async (context) => {
-    const larder = await started(context, { clock: "frozen", logRetention: "2d" }, isKept);
+  test(`removes logs that a jump makes too old, ${isPersistent ? "in a file" : "in memory"}`, async (context) => {
+    const larder = await started(context, { clock: "frozen", logRetention: "2d" }, isPersistent);
     const { url } = await listen(context);
     await send(larder, `POST /v2/publish/${url}`);
     await larder.clock.advance(DAY_MS);
@@ -162,14 +162,14 @@ for (const isKept of [false, true]) {
     assert.ok((await logs()) > 0);
 
     await larder.clock.advance(2 * DAY_MS);
-    // The history in a file has a thread of its own, which may take a moment.
+    // The history in a file has its own thread, which may take a moment.
     let left = await logs();
     for (let look = 0; left > 0 && look < LOOKS_MAX; look += 1) left = await logs();
     assert.equal(left, 0);
   });
 }
 
-test("a clock that does not exist, one that stands still in production, and a jump back are refused", async () => {
+test("refuses an unknown clock, a frozen clock in production and a jump back", async () => {
   const refused: readonly (readonly [StartOptions, string])[] = [
     [{ clock: "fast" as "frozen" }, 'clock in start(): "fast" is neither "running" nor "frozen"'],
     [

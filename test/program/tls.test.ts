@@ -1,4 +1,4 @@
-/** The areas over HTTPS, from outside: the official clients, and what is printed for them. */
+/** The areas over HTTPS, from outside: the official clients, and the variables that larder prints for them. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { repositoryRoot, spawnProgram, startProgram } from "./program-process.ts
 
 const timeout = 30_000;
 
-/** What an application does with each official client. */
+/** An application that uses each official client. */
 const APPLICATION = `
   import { Redis } from "@upstash/redis";
   import { Index } from "@upstash/vector";
@@ -34,7 +34,7 @@ function certificateFiles(context: TestContext): { certificate: string; key: str
   return { certificate, key };
 }
 
-test("H.tls: the official clients reach every area over HTTPS once they trust the certificate; the loopback's admin port stays in the clear", {
+test("H.tls: official clients that trust the certificate use every area over HTTPS; a loopback admin port stays HTTP", {
   timeout,
 }, async (context) => {
   const { certificate, key } = certificateFiles(context);
@@ -57,7 +57,7 @@ test("H.tls: the official clients reach every area over HTTPS once they trust th
   assert.equal(printed, "v a https://example.com/\n");
 });
 
-test("a certificate alone, and files that are none, are refused in a sentence", { timeout }, async (context) => {
+test("refuses a certificate without a key, and an invalid key, with one message", { timeout }, async (context) => {
   const { certificate } = certificateFiles(context);
   const half = spawnProgram(["dev", "--tls-cert", certificate]);
   assert.deepEqual(await half.ended, { code: 2, signal: null });

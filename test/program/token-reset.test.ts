@@ -1,4 +1,4 @@
-/** `larder token reset` with the real program: while it serves, while it does not, and where nothing can be reset. */
+/** `larder token reset` with the real program: with a server, without one, and its errors. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -24,7 +24,7 @@ interface Reset {
   readonly readOnlyToken: string;
 }
 
-/** Runs `larder token reset` with these words behind it. */
+/** Runs `larder token reset` with these arguments. */
 async function reset(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Reset> {
   const program = spawnProgram(["token", "reset", ...words], { env });
   const end = await program.ended;
@@ -43,7 +43,7 @@ async function status(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/get/k`, { headers: { authorization: `Bearer ${token}` } })).status;
 }
 
-test("a server that runs refuses the old tokens at once, ends their streams, and a killed one stays with the new", {
+test("a running server refuses old tokens at once and ends their streams; the new tokens outlive a kill", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
@@ -66,7 +66,7 @@ test("a server that runs refuses the old tokens at once, ends their streams, and
   assert.deepEqual([await status(second.storeUrl, storeToken), await status(second.storeUrl, fresh.token)], [401, 200]);
 });
 
-test("connections over RESP that logged in with the old tokens end, and those of users stay", {
+test("RESP connections that logged in with the old tokens end, and connections of ACL users stay", {
   timeout,
 }, async (context) => {
   const args = ["--data-dir", temporaryDirectory(context)];
@@ -81,7 +81,7 @@ test("connections over RESP that logged in with the old tokens end, and those of
       retryStrategy: () => null,
       enableReadyCheck: false,
     });
-    // An end that the server makes is what this is about.
+    // The test expects the server to end connections.
     client.on("error", () => {});
     context.after(() => client.disconnect());
     return client;
@@ -103,7 +103,9 @@ test("connections over RESP that logged in with the old tokens end, and those of
   await assert.rejects(connect("default", program.storeToken).get("k"));
 });
 
-test("without a server the file of tokens is replaced, and the next start goes by it", { timeout }, async (context) => {
+test("without a server, reset replaces the file of tokens, and the next start uses it", {
+  timeout,
+}, async (context) => {
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
   const first = await startProgram("serve", { args });
@@ -133,43 +135,46 @@ test("without a server the file of tokens is replaced, and the next start goes b
   );
 });
 
-test("what cannot be reset is said in a sentence, with a server and without", { timeout }, async (context) => {
+test("reports errors with one message, with and without a server", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
   const none = join(directory, "none");
-  const nowhere = await reset(["main", "--data-dir", none]);
-  assert.deepEqual(nowhere.end, { code: 1, signal: null });
+  const noDirectory = await reset(["main", "--data-dir", none]);
+  assert.deepEqual(noDirectory.end, { code: 1, signal: null });
   assert.equal(
-    nowhere.log,
+    noDirectory.log,
     `larder: No larder has used the data directory ${none} yet: name the right directory with --data-dir\n`,
   );
 
   const running = await startProgram("serve", { args, env: { LARDER_ADMIN_TOKEN: "the-admin" } });
   const wrong = await reset(["main", ...args], { LARDER_ADMIN_TOKEN: "another" });
-  const absent = await reset(["main", ...args]);
+  const noToken = await reset(["main", ...args]);
   const missing = await reset(["nope", ...args], { LARDER_ADMIN_TOKEN: "the-admin" });
-  assert.deepEqual([wrong.end.code, absent.end.code, missing.end.code], [1, 1, 1]);
+  assert.deepEqual([wrong.end.code, noToken.end.code, missing.end.code], [1, 1, 1]);
   assert.equal(
     wrong.log,
     `larder: The larder at ${running.adminUrl} has another admin token: set LARDER_ADMIN_TOKEN to the admin token that it was started with\n`,
   );
-  assert.match(absent.log, /^larder: .*tokens\.json has no admin token: set LARDER_ADMIN_TOKEN to the admin token /);
+  assert.match(noToken.log, /^larder: .*tokens\.json has no admin token: set LARDER_ADMIN_TOKEN to the admin token /);
   assert.equal(missing.log, "larder: There is no database nope\n");
   assert.equal(await status(running.storeUrl, running.storeToken), 200);
   await running.stop();
 
   const missingOnDisk = await reset(["nope", ...args]);
   assert.deepEqual([missingOnDisk.end.code, missingOnDisk.log], [1, "larder: There is no database nope\n"]);
-  const given = await reset(["main", ...args], { LARDER_STORE_TOKEN: "given" });
-  assert.equal(given.log, "larder: The database main is set by LARDER_STORE_TOKEN: change it there and start again\n");
-  const unsaid = await reset([]);
+  const fromEnvironment = await reset(["main", ...args], { LARDER_STORE_TOKEN: "given" });
+  assert.equal(
+    fromEnvironment.log,
+    "larder: The database main is set by LARDER_STORE_TOKEN: change it there and start again\n",
+  );
+  const noName = await reset([]);
   assert.deepEqual(
-    [unsaid.end.code, unsaid.log],
+    [noName.end.code, noName.log],
     [2, "larder: <database> is missing: larder token reset <database>\n"],
   );
 });
 
-test("tokens that the environment set are not in the file, and are not reset behind its back", {
+test("does not reset tokens that the environment sets and that are not in the file", {
   timeout,
 }, async (context) => {
   const args = ["--data-dir", temporaryDirectory(context)];

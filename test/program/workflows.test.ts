@@ -1,4 +1,4 @@
-/** Workflows in the real program: a run goes on after kill -9, while its endpoint works and while it waits. */
+/** Workflows in the real program: a run continues after kill -9, during a step and during a wait. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,10 +11,10 @@ import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
-/** Each look is a request, so this is seconds. */
+/** The most requests that wait for a state: they take seconds. */
 const LOOKS_MAX = 5_000;
 
-/** The clients of one life of the program; tokens are printed at the first alone. */
+/** The clients for one start of the program. Only the first start prints the token. */
 function clientsOf({ environment }: RunningProgram, token: string) {
   const options = { baseUrl: environment["QSTASH_URL"] ?? "", token, retry: false, devMode: false } as const;
   return { messaging: new MessagingClient(options), workflow: new Client(options) };
@@ -25,10 +25,10 @@ async function until<Value>(look: () => Promise<Value>, is: (value: Value) => bo
     const value = await look();
     if (is(value)) return value;
   }
-  return assert.fail("it did not come to that");
+  return assert.fail("the expected value never came");
 }
 
-test("a run goes on after the program was killed, twice", { timeout }, async (context: TestContext) => {
+test("a run continues after two kills of the program", { timeout }, async (context: TestContext) => {
   for (const method of ["error", "warn"] as const) context.mock.method(console, method, () => {});
   const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
