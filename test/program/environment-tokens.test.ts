@@ -115,20 +115,20 @@ test("backup writes to standard output, a pipe or a device, and replaces a file 
   assert.equal((await backup("/dev/null", "--replace")).code, 0);
   assert.equal(lstatSync("/dev/null").isCharacterDevice(), true);
 
-  const kept = join(root, "kept.tar");
-  writeFileSync(kept, "mine");
+  const existing = join(root, "existing.tar");
+  writeFileSync(existing, "mine");
   const link = join(root, "link.tar");
   symlinkSync(join(root, "nothing"), link);
-  for (const path of [kept, link]) {
+  for (const path of [existing, link]) {
     const refused = await backup(path);
     assert.deepEqual(
       [refused.code, refused.log],
       [1, `larder: ${path} already exists: name another file, or replace it with --replace\n`],
     );
   }
-  assert.equal(readFileSync(kept, "utf8"), "mine");
-  assert.equal((await backup(kept, "--replace")).code, 0);
-  assert.equal((await larder(["verify", kept])).code, 0);
+  assert.equal(readFileSync(existing, "utf8"), "mine");
+  assert.equal((await backup(existing, "--replace")).code, 0);
+  assert.equal((await larder(["verify", existing])).code, 0);
 
   for (const area of ["store", "vector", "messaging"]) {
     const device = await larder(["export", area, "/dev/full", "--replace", ...args]);
