@@ -2,10 +2,10 @@
 "use strict";
 /*
  * The start of the program, in JavaScript that even old versions of Node can
- * read, so that the answer to an old Node is a sentence and not a syntax error.
+ * parse, so that an old Node prints a sentence and not a syntax error.
  *
- * On a Node that is too old, a checkout runs itself under the Node that
- * `npm ci` brought; an installed package says what is needed and ends.
+ * On a Node that is too old, a checkout runs under the Node that `npm ci`
+ * installed; an installed package prints the required version and ends.
  */
 var fs = require("fs");
 var path = require("path");
@@ -14,12 +14,12 @@ var url = require("url");
 var NODE_MAJOR_MIN = 24;
 /* All areas share one pool; blocked name look-ups must not keep syncs waiting (threats.md S-16). */
 var THREAD_POOL_SIZE = "16";
-/* Set for a process that has to end with the one that started it. */
+/* Set for a process that must end together with its parent. */
 var TIED = "NODE_LARDER_TIED";
 
 /*
- * Node opens its debugger at SIGUSR1, in which every user of the machine could read the tokens, and ends at SIGUSR2.
- * Processes that we start have a flag for it too: until they are here, SIGUSR1 ends them.
+ * Node opens its debugger at SIGUSR1, through which every user of the machine could read the tokens, and ends at
+ * SIGUSR2. Processes that larder starts have a flag for it too: until they get here, SIGUSR1 ends them.
  */
 var USER_SIGNALS = ["SIGUSR1", "SIGUSR2"];
 var NO_DEBUGGER = "--disable-sigusr1";
@@ -47,7 +47,7 @@ function run() {
   });
 }
 
-/* When the other end of the channel is gone, so is the process that was asked to stop us: stop as if asked. */
+/* If the other end of the channel is closed, the process that would forward a stop signal is gone: stop. */
 function tieToParent() {
   delete process.env[TIED];
   process.on("disconnect", function () {

@@ -37,7 +37,7 @@ const manualParts: Parts = {
   },
 };
 
-/** The pages with marks, below `docs/`. */
+/** The pages with marks, in `docs/`. */
 const partsOfPage: Readonly<Record<string, Parts>> = {
   "manual.md": manualParts,
   "reference/program-commands.md": programCommandParts,
@@ -51,7 +51,7 @@ const partsOfPage: Readonly<Record<string, Parts>> = {
   "reference/errors.md": errorParts,
 };
 
-/** The documents without marks: a program makes the whole of them. */
+/** The documents without marks, which are fully generated. */
 const textOfDocument: Readonly<Record<string, () => string>> = {
   "reference/config.schema.json": configSchemaText,
 };

@@ -1,6 +1,6 @@
 /**
- * Fills the marked parts of a page. People write the page; the tools write only
- * what stands between two marks:
+ * Fills the marked parts of a page. People write the page; the tools only write
+ * the text between two marks:
  *
  *     <!-- table: settings -->                lines, each mark on a line of its own
  *     <!-- end -->
@@ -11,7 +11,7 @@
  *     mark without a part, and a part without a mark, is an error.
  */
 
-/** What the tools know for one page, by the names of its marks. */
+/** The generated parts of one page, by the names of its marks. */
 export interface Parts {
   readonly tables: Readonly<Record<string, () => readonly string[]>>;
   readonly values?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ interface Mark {
   readonly index: number;
 }
 
-/** The page with all its marks filled. Throws with the page and the mark when (2) does not hold. */
+/** The page with all its marks filled. Throws with the page and the mark if (2) is violated. */
 export function fillMarks(page: string, text: string, parts: Parts): string {
   const missing = new Set([...Object.keys(parts.tables), ...Object.keys(parts.values ?? {})]);
   let filled = "";

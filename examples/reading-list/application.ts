@@ -1,16 +1,16 @@
 /**
- * A reading list: an API that keeps texts, finds them by words and meaning, and
- * makes a digest of the new ones by schedule, which somebody has to approve.
+ * A reading list: an API that stores texts, finds them by words and meaning, and
+ * makes a digest of new texts by schedule, which a person must approve.
  *
  *     POST /texts              {"id": "…", "text": "…"}; 20 a minute for each caller
  *     GET  /search?q=…         the five texts that answer best
  *     POST /digests            makes a digest now
  *     POST /digests/schedule   {"cron": "0 8 * * *"}: makes one by schedule
- *     GET  /digests            those that were approved, and where to approve the next
- *     POST /workflows/digest   called by the messaging area alone, which signs what it sends
+ *     GET  /digests            the approved digests, and where to approve the next one
+ *     POST /workflows/digest   called only by the messaging area, which signs its requests
  *
- * All four official clients are used as they are; where their servers are is in
- * the environment.
+ * All four official clients are used unchanged; the addresses of their servers are
+ * in the environment.
  */
 import { Client, Receiver } from "@upstash/qstash";
 import { Ratelimit } from "@upstash/ratelimit";
@@ -32,7 +32,7 @@ export interface Environment {
 
 export interface ApplicationOptions {
   readonly environment: Environment;
-  /** Where the messaging area reaches this application. */
+  /** The address at which the messaging area reaches this application. */
   readonly baseUrl: string;
 }
 
@@ -107,7 +107,7 @@ export function createApplication({ environment, baseUrl }: ApplicationOptions):
       const ids = await context.run("collect", () => redis.lrange(NEW_TEXTS, 0, -1));
       if (ids.length === 0) return "nothing new";
       const approval = await context.createWebhook("ask for approval");
-      // A real application would write a mail with this address.
+      // A real application would send this address by mail.
       await context.run("tell where to approve", () => redis.set(APPROVAL, approval.webhookUrl, { ex: 86_400 }));
       const answer = await context.waitForWebhook("approval", approval, "1d");
       if (answer.timeout) return "nobody approved";
@@ -145,7 +145,7 @@ function json(status: number, value: unknown): Response {
   return Response.json(value, { status });
 }
 
-/** The texts among the fields of a JSON body; none if it is no JSON. */
+/** The string fields of a JSON body; none if it is not valid JSON. */
 async function readFields(request: Request): Promise<Readonly<Record<string, string>>> {
   const body: unknown = await request.json().catch(() => undefined);
   if (typeof body !== "object" || body === null) return {};

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Application } from "./application.ts";
 
-/** `application` is asked for with each request, because its own address may be known only when it listens. */
+/** `application` is looked up for each request, because its address may only be known once it listens. */
 export function listen(application: () => Application, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     answer(application(), request, response).catch((fault: unknown) => {

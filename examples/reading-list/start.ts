@@ -1,5 +1,5 @@
 /**
- * One command for all of it: `larder dev` with the index of larder.json, and the
+ * Starts everything: `larder dev` with the index of larder.json, and the
  * application on port 3000 (or `PORT`). Ctrl-C ends both.
  */
 import { spawn } from "node:child_process";

@@ -50,7 +50,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => {
     if (isStopping) process.exit(130);
     isStopping = true;
-    console.log("Stopping after this batch; once more to stop at once");
+    console.log("Stopping after this batch; press Ctrl-C again to stop at once");
   });
 
 const endMs = systemClock.monotonicMs() + hours * HOUR_MS;

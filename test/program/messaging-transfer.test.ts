@@ -103,7 +103,7 @@ async function listed(client: AreaClient, path: string): Promise<unknown> {
 
 const PATHS = ["/v2/queues", "/v2/topics", "/v2/schedules"];
 
-test("what the official client has set up is the same by a file: in every field that listings show", async () => {
+test("a setup of the official client is equal after a file transfer, in every field of listings", async () => {
   await setUp();
   const found = await readListings(source, "the source");
   const file = parseFile(printFile(found), "file.json");
@@ -123,7 +123,7 @@ test("what the official client has set up is the same by a file: in every field 
   assert.equal(digestOf((await readListings(target, "ours")).setups), digestOf(found.setups));
 });
 
-test("C.schedules.record: what is said of callbacks and what is hidden is in the record of a schedule", async () => {
+test("C.schedules.record: the record of a schedule has callback options and hidden parts", async () => {
   await setUp();
   const record = (await done(source, { method: "GET", path: "/v2/schedules/binary" })) as Record<string, unknown>;
   assert.deepEqual(
@@ -142,7 +142,7 @@ test("C.schedules.record: what is said of callbacks and what is hidden is in the
   );
 });
 
-test("what is there already stays, or is replaced when that is asked for", async () => {
+test("leaves existing items unchanged, or replaces them with --replace", async () => {
   await setUp();
   await done(target, { method: "POST", path: "/v2/queues", body: '{"queueName":"orders","parallelism":9}' });
   await done(target, {
@@ -181,7 +181,7 @@ test("what is there already stays, or is replaced when that is asked for", async
   for (const path of PATHS) assert.deepEqual(await listed(target, path), await listed(source, path), path);
 });
 
-test("a schedule that is paused does not fire on its way, and one that was left half made is made again", async () => {
+test("a paused schedule does not fire during the import, and an unfinished one is recreated", async () => {
   await setUp();
   const requests: string[] = [];
   let isDown = true;
@@ -211,7 +211,7 @@ test("a schedule that is paused does not fire on its way, and one that was left 
   assert.deepEqual(await listed(target, "/v2/schedules"), await listed(source, "/v2/schedules"));
 });
 
-test("a schedule whose publisher hid a part of it is named, and not made without it", async () => {
+test("names a schedule with a hidden part, and does not create it without that part", async () => {
   await done(source, {
     ...{ method: "POST", path: "/v2/schedules/https://a.test", body: "secret" },
     headers: { "upstash-cron": "@daily", "upstash-schedule-id": "s", "upstash-redact-fields": "body" },
@@ -225,7 +225,7 @@ test("a schedule whose publisher hid a part of it is named, and not made without
   assert.deepEqual(await listed(target, "/v2/schedules"), []);
 });
 
-test("a file that is none is refused by the field that is wrong, before anything is made", () => {
+test("rejects an invalid file by field before it creates anything", () => {
   const rows: readonly (readonly [object, string])[] = [
     [{}, "f: schedules[0].scheduleId is missing"],
     [{ scheduleId: 7 }, "f: schedules[0].scheduleId is not a string"],
@@ -256,7 +256,7 @@ test("a file that is none is refused by the field that is wrong, before anything
   assert.throws(() => parseFile("[", "f"), { message: "f is not valid JSON" });
 });
 
-test("a hosted service that answers 429 is asked again after a pause, and one without flow control has none", async () => {
+test("retries a hosted service that answers 429 after a pause, and accepts a service without flow control", async () => {
   const pauses: number[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -289,7 +289,7 @@ test("a hosted service that answers 429 is asked again after a pause, and one wi
   );
 });
 
-test("larder import messaging and larder export messaging are commands with what they need", async () => {
+test("larder import messaging and larder export messaging work as commands", async () => {
   await setUp();
   const words = ["serve", "--data-dir", join(folder, "data"), "--threads", "one", "--destinations", "any"];
   const reading = readSettings({ arguments: words, environment: {}, readFile: () => "" });

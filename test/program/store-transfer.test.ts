@@ -186,7 +186,7 @@ function plain(reply: unknown): unknown {
 
 const KEY_COUNT = 22 + POPULATED_COUNT;
 
-test("a file of redis-server comes in, goes out, and another redis-server loads the same", {
+test("imports and exports a file of redis-server, and another redis-server loads the same data", {
   timeout,
   skip,
 }, async (context) => {
@@ -225,7 +225,7 @@ async function loadedInto(context: TestContext, path: string): Promise<RedisProc
   return server;
 }
 
-test("a redis-server that runs is copied, once and again", { timeout, skip }, async () => {
+test("copies a running redis-server, and again", { timeout, skip }, async () => {
   await redis.call(["ACL", "SETUSER", "importer", "on", ">p@ss", "~*", "+@all"]);
   const words = ["import", `redis://importer:p%40ss@127.0.0.1:${redis.port}/0`, "--database", "live"];
 
@@ -262,7 +262,7 @@ test("a redis-server that runs is copied, once and again", { timeout, skip }, as
   assert.deepEqual(await live([["GET", "string"]]), ["value"]);
 });
 
-test("a hosted store is copied by its dumps, and by the commands of its types where it has none", {
+test("copies a hosted store by DUMP, or by the commands of its types without DUMP", {
   timeout,
   skip,
 }, async () => {
@@ -303,7 +303,7 @@ test("a hosted store is copied by its dumps, and by the commands of its types wh
   }
 });
 
-test("what a plain redis-server cannot hold goes into a second file, and comes back from both", {
+test("writes values that a plain redis-server cannot hold to a second file, and imports both", {
   timeout,
   skip,
 }, async () => {
@@ -348,7 +348,7 @@ test("what a plain redis-server cannot hold goes into a second file, and comes b
   });
 });
 
-test("an import that was interrupted goes on where it was", { timeout, skip }, async () => {
+test("continues an interrupted import", { timeout, skip }, async () => {
   const small = ours("small");
   const words = ["import", rdbPath, "--database", "small"];
   await small([["CONFIG", "SET", "maxmemory", "150kb"]]);
@@ -378,7 +378,7 @@ test("an import that was interrupted goes on where it was", { timeout, skip }, a
   });
 });
 
-test("a source that cannot be read is refused with the reason, and changes nothing", { timeout, skip }, async () => {
+test("refuses an unreadable source with the reason, and changes nothing", { timeout, skip }, async () => {
   const damaged = join(folder, "damaged.rdb");
   const bytes = readFileSync(rdbPath);
   bytes[500] = (bytes[500] ?? 0) ^ 1;
@@ -404,7 +404,11 @@ test("a source that cannot be read is refused with the reason, and changes nothi
     [[`redis://:secret@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: ERR AUTH/],
     [[`redis://importer:wrong@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: WRONGPASS /],
     [[`redis://nobody:p@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: NOPERM .*'scan'/],
-    [["redis://host/a/b"], undefined, /^The address of a Redis server is redis:\/\/user:password@host:port\/database/],
+    [
+      ["redis://host/a/b"],
+      undefined,
+      /^The address of a Redis server must be redis:\/\/user:password@host:port\/database/,
+    ],
     [[larder.store.url], undefined, /^The token of the source is missing: set LARDER_SOURCE_TOKEN to it$/],
     [[larder.store.url], "wrong", /: it answers 401: WRONGPASS invalid or missing auth token$/],
   ];

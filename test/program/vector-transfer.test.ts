@@ -136,7 +136,7 @@ async function fillSource(): Promise<void> {
 
 const SOURCE_COUNT = 25 + 2 * 7;
 
-test("what was exported and imported is the same in every byte of what range answers", async () => {
+test("an exported and imported index has the same range responses, byte for byte", async () => {
   await fillSource();
 
   const exported = await exportVectors(exporting("source"));
@@ -153,7 +153,7 @@ test("what was exported and imported is the same in every byte of what range ans
   );
 });
 
-test("an index is imported from its address, into one whose dimension is open, by its read-only token", async () => {
+test("imports an index from its address into an index with an open dimension, by its read-only token", async () => {
   await fillSource();
 
   const source = await sourceFromIndex(indexAt(larder.vector.url, "read-only-token-of-source"), larder.vector.url);
@@ -163,7 +163,7 @@ test("an index is imported from its address, into one whose dimension is open, b
   assert.deepEqual([report.total.state.count, report.mismatches], [SOURCE_COUNT, []]);
 });
 
-test("one namespace alone is moved, and one that is not there is refused", async () => {
+test("transfers a single namespace, and refuses a missing one", async () => {
   await fillSource();
   const source = await sourceFromIndex(ours("source"), "there");
 
@@ -192,7 +192,7 @@ test("texts of an index with models come with their vectors, dense and sparse", 
   assert.deepEqual([report.total.state.count, report.mismatches], [2, []]);
 });
 
-test("an index of another kind is refused, and both are named", async () => {
+test("refuses an index of another kind, and names both", async () => {
   await fillSource();
   const source = await sourceFromIndex(ours("source"), "there");
   const refusals: [Name, string][] = [
@@ -207,7 +207,7 @@ test("an index of another kind is refused, and both are named", async () => {
   assert.equal((await official("wide").info()).vectorCount, 0);
 });
 
-test("records that are there already are kept, and nothing is imported, unless they are to be replaced", async () => {
+test("keeps existing records and imports nothing, unless with --replace", async () => {
   await fillSource();
   await official("copy")
     .namespace("__proto__")
@@ -224,7 +224,7 @@ test("records that are there already are kept, and nothing is imported, unless t
   assert.equal(await everything("copy"), await everything("source"));
 });
 
-test("an index is not emptied to be filled from itself, nor is another one with as many records taken for it", async () => {
+test("does not empty an index to fill it from itself, nor takes another index of equal size for it", async () => {
   await fillSource();
   const before = await everything("source");
   const source = await sourceFromIndex(ours("source"), "there");
@@ -273,7 +273,7 @@ async function between(
   };
 }
 
-test("an import that was interrupted goes on where it was, and what is there at the end is the same", async () => {
+test("continues an interrupted import, with the same final result", async () => {
   await fillSource();
   let isDown = false;
   await using relay = await between((path) => (isDown && path.startsWith("/upsert/%22") ? { status: 401 } : undefined));
@@ -303,7 +303,7 @@ test("an import that was interrupted goes on where it was, and what is there at 
   assert.ok(!relay.requests.some((request) => request.startsWith("/upsert ")), "what was done is not done again");
 });
 
-test("a file is imported to its end after an interruption, and one that is cut or changed is refused", async () => {
+test("imports the rest of a file after an interruption, and refuses a truncated or changed file", async () => {
   await fillSource();
   const path = join(folder, "source.ndjson");
   const exported = await exportVectors(exporting("source"));
@@ -331,7 +331,7 @@ test("a file is imported to its end after an interruption, and one that is cut o
   assert.match(changed.mismatches[0] ?? "", /cut\.ndjson states that "" has 25 records .*: it is damaged$/);
 });
 
-test("an export goes on behind what is in its file, and is the file that one run makes", async () => {
+test("continues an export after the content of its file, with the same result as one run", async () => {
   await fillSource();
   await exportVectors(exporting("source"));
   const whole = readFileSync(join(folder, "source.ndjson"), "utf8");
@@ -352,7 +352,7 @@ test("an export goes on behind what is in its file, and is the file that one run
   await assert.rejects(exportVectors(wanted), { message: /resumed\.ndjson already exists: name another file/ });
 });
 
-test("an import goes on within a namespace of several pages, and does not send again what was taken", async () => {
+test("continues an import within a namespace of several pages, and does not resend stored records", async () => {
   const records = Array.from({ length: 2_300 }, (_, i) => ({ id: `${i}`, vector: [i, 1, 2, 3], data: `text ${i}` }));
   for (let from = 0; from < records.length; from += 1_000)
     await official("source").upsert(records.slice(from, from + 1_000));
@@ -381,7 +381,7 @@ test("an import goes on within a namespace of several pages, and does not send a
   }
 });
 
-test("what is written to while it is exported is told", async () => {
+test("reports writes during an export", async () => {
   await fillSource();
   const index = ours("source");
   const range = index.range.bind(index);
@@ -399,7 +399,7 @@ test("what is written to while it is exported is told", async () => {
   assert.deepEqual(report.mismatches, ['the namespace "" changed during the export']);
 });
 
-test("a source that limits its rate is asked again after a pause, and given up in a sentence", async () => {
+test("retries a rate-limited source after a pause, and gives up in a sentence", async () => {
   await fillSource();
   const pauses: number[] = [];
   const impatient: Clock = {
@@ -425,7 +425,7 @@ test("a source that limits its rate is asked again after a pause, and given up i
   });
 });
 
-test("larder export vector and larder import vector are commands with what they need", async () => {
+test("larder export vector and larder import vector work as commands", async () => {
   const words = ["serve", "--data-dir", join(folder, "data"), "--threads", "one"];
   const reading = readSettings({ arguments: words, environment: {}, readFile: () => "" });
   assert.ok(reading.kind === "run");

@@ -1,7 +1,7 @@
 /**
- * What somebody does who has installed the package: the official clients against
- * `larder dev`, whose variables are in the environment, and larder as a library.
- * Copied into an empty folder and run there. Throws when something is not so.
+ * Uses the installed package: the official clients against `larder dev`, whose
+ * variables are in the environment, and larder as a library. Copied into an empty
+ * folder and run there. Throws on any difference.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -1,7 +1,7 @@
 /**
- * Packs larder as it would be published and uses it as a stranger would: an
- * empty folder, `npm install <tarball>` with scripts off, `larder dev`, the
- * official clients, the library, its types; on each Node that is promised.
+ * Packs larder as for publishing and uses it as a new user would: an empty
+ * folder, `npm install <tarball>` without scripts, `larder dev`, the official
+ * clients, the library, its types; on each supported version of Node.
  * Needs the npm registry, and takes about a minute.
  *
  * Run: npm run package
@@ -13,10 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The oldest and the newest that are promised. */
+/** The oldest and the newest supported version. */
 const NODE_MAJORS = [24, 26];
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
-/** Scripts that npm runs at whoever installs a package. */
+/** Scripts that npm runs when a package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -38,7 +38,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The path of the tarball, whose contents are looked at. */
+/** The path of the tarball, whose contents are checked. */
 function pack(): string {
   npm(root, "pack", "--pack-destination", folder);
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };

@@ -6,7 +6,7 @@ import type { Field, FieldRows, Nested } from "../../src/program/settings/fields
 import type { Setting } from "../../src/program/settings/setting.ts";
 import { settingList } from "../../src/program/settings/settings.ts";
 
-/** A shape of the document: what a row says of a value, and what objects and lists need in addition. */
+/** The schema of a part of the document: the schema of a row, and the keywords for objects and arrays. */
 interface ConfigSchema extends Omit<Schema, "properties" | "additionalProperties" | "items" | "anyOf"> {
   readonly properties?: Readonly<Record<string, ConfigSchema>>;
   readonly additionalProperties?: ConfigSchema | false;

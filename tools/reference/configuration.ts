@@ -9,7 +9,7 @@ import { code, header, row } from "./table.ts";
 
 export const configurationParts: Parts = { tables: { fields: () => fieldLines("", "The file", configurationFields) } };
 
-/** The table of an object, and after it those of the objects in it. */
+/** The table of an object, followed by the tables of its objects. */
 function fieldLines(path: string, title: string, rows: FieldRows): readonly string[] {
   const fields = Object.entries(rows);
   const lines = ["", `## ${title}`, "", ...header("field", "value", "default", "meaning")];
@@ -38,7 +38,7 @@ const containerNames: Readonly<Record<Nested["container"], string>> = {
   map: "objects by names",
 };
 
-/** What a schema says, for people. */
+/** A schema, described for people. */
 function valueText({ anyOf, enum: words, type, minimum, maximum }: Schema): string {
   if (anyOf !== undefined) return anyOf.map(valueText).join(" or ");
   if (words !== undefined) return words.map((word) => code(String(word))).join(", ");

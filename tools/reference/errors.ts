@@ -1,7 +1,7 @@
 /**
- * The texts of refusals, from the files that hold them. What a text says of one
- * request stands in angle brackets: the functions that make texts are called
- * with the names of their parameters.
+ * The error texts, from the files that define them. Parts that depend on the
+ * request are in angle brackets: the functions that make texts are called with
+ * the names of their parameters.
  */
 import * as edge from "../../src/edge/errors.ts";
 import { statusOf } from "../../src/edge/respond.ts";

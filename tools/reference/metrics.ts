@@ -1,6 +1,6 @@
 /**
- * All figures of `GET /metrics`, from the functions that register them. They
- * are given nothing to measure, and nobody reads the figures.
+ * All metrics of `GET /metrics`, from the functions that register them. They get
+ * empty objects to measure, and the values are never read.
  */
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";

@@ -1,4 +1,4 @@
-/** What the program can be told to do, from its rows. */
+/** The commands of the program, from their rows. */
 import { commandForm } from "../../src/program/cli/command-row.ts";
 import { commandRows } from "../../src/program/cli/commands.ts";
 import { optionForm } from "../../src/program/cli/help.ts";

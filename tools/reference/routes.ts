@@ -1,4 +1,4 @@
-/** The routes of all ports, from what their OpenAPI documents say. */
+/** The routes of all ports, from their OpenAPI documents. */
 import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
 import { runLogFilterRows } from "../../src/edge/messaging/filters/run-logs.ts";
 import { runsFilterRows } from "../../src/edge/messaging/filters/runs.ts";
@@ -35,7 +35,7 @@ const NAMESPACE = "/{namespace}";
 
 const tokenMarks: Readonly<Record<Operation["token"], string>> = { open: "–", "read-only": "r", standard: "" };
 
-/** Methods that are the same stand in one line. */
+/** Equal methods are in one line. */
 function routeLine(same: readonly Operation[]): string {
   const [first] = same;
   if (first === undefined) return "";
