@@ -1,12 +1,12 @@
 /**
  * One step of a random program. `call` steps go to the engine and to the plain
- * index alike; the others are about the engine's life: its journal, its
- * snapshots, its clock.
+ * index; the others concern the engine's life: its journal, its snapshots, its
+ * clock.
  */
 import type { DeleteSelection, Selection, TextQuery, VectorQuery } from "../../src/vector/api.ts";
 import type { Include, NewRecord, NewText, RecordChange } from "../../src/vector/index/record.ts";
 
-/** What is asked of one index. */
+/** A request to one index. */
 export type Call =
   | { readonly kind: "upsert"; readonly namespace: string; readonly records: readonly NewRecord[] }
   | { readonly kind: "upsert data"; readonly namespace: string; readonly records: readonly NewText[] }
@@ -31,7 +31,7 @@ export type Call =
       readonly query: TextQuery;
       readonly maxIdleSeconds: number;
     }
-  /** `held`: the number of a query that was held, the last one being 0. */
+  /** `held`: the number of a held query, counted back from the last one, which is 0. */
   | { readonly kind: "next"; readonly held: number; readonly additionalK: number }
   | { readonly kind: "end"; readonly held: number }
   | { readonly kind: "reset"; readonly namespace: string }
@@ -48,7 +48,7 @@ export type CallKind = Call["kind"];
 
 export type Command =
   | { readonly kind: "call"; readonly index: number; readonly call: Call }
-  /** Questions are put first and answered whenever; the writes follow, each after so many turns of the event loop. */
+  /** Questions are sent first and answered at any time; the writes follow, each after some turns of the event loop. */
   | {
       readonly kind: "meanwhile";
       readonly index: number;
@@ -60,13 +60,13 @@ export type Command =
   | { readonly kind: "restart" }
   /** A fresh engine from a snapshot of this one. */
   | { readonly kind: "snapshot" }
-  /** A fresh engine from the frames but those of the last `lostWrites` commands that wrote. */
+  /** A fresh engine from the frames without those of the last `lostWrites` writing commands. */
   | { readonly kind: "crash"; readonly lostWrites: number };
 
-/** Numbers that are shown of a list; the rest is drawn again from the seed. */
+/** Numbers shown of a list; the rest is drawn again from the seed. */
 const SHOWN_COUNT = 40;
 
-/** As a person reads it: typed arrays as lists, and long lists cut. */
+/** In readable form: typed arrays as lists, and long lists cut. */
 export function showCommand(command: Command): string {
   return JSON.stringify(command, (_, value: unknown) => {
     if (!ArrayBuffer.isView(value)) return Array.isArray(value) ? shortened(value) : value;

@@ -1,6 +1,6 @@
 /**
- * Whether the engine answers as the plain index does: to the last bit, or, where
- * the two add in another order, as near as float32 allows.
+ * Compares the engine's answers with those of the plain index: to the last bit,
+ * or, where the two add in different orders, as closely as float32 allows.
  */
 import { createHash } from "node:crypto";
 import type { IndexApi } from "../../src/vector/api.ts";
@@ -8,10 +8,10 @@ import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import { orderedJson } from "./plain-metadata.ts";
 
-/** Two sums of the same terms in another order differ by less than this, in relation to the score or absolutely. */
+/** Two sums of the same terms in different orders differ by less than this, relative to the score or absolutely. */
 const TOLERANCE = 1e-5;
 
-/** A view as text, the same for all that is the same. */
+/** A view as text, equal for equal views. */
 export function showView(view: RecordView | undefined): string {
   if (view === undefined) return "none";
   const { id, vector, sparseVector, metadata, data } = view;
@@ -30,7 +30,7 @@ export function showScored(view: ScoredView): string {
   return `${showNumbers([view.score])} ${showView(view)}`;
 }
 
-/** A longer list is shown by its digest: two are the same when their bytes are. */
+/** A longer list is shown by its digest: two lists are equal if their bytes are. */
 const SHOWN_COUNT = 64;
 
 function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): string {
@@ -41,7 +41,7 @@ function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): st
   return Array.from(numbers, (number) => (Object.is(number, -0) ? "-0" : String(number))).join();
 }
 
-/** Everything that can be seen of an index but its size in bytes and what is pending: one line for each namespace and record. */
+/** The visible state of an index except its size in bytes and pending work: one line for each namespace and record. */
 export function stateOf(door: IndexApi): readonly string[] {
   const { vectorCount, pendingVectorCount, definition, namespaces } = door.info();
   const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount + one.pendingVectorCount}`);
@@ -82,22 +82,22 @@ export function compareLines(ours: readonly string[], plain: readonly string[]):
   return undefined;
 }
 
-/** What was found of what there was to find, by searches that may miss something. */
+/** Hits found and wanted, for searches that may miss some. */
 export interface Recall {
   found: number;
   wanted: number;
 }
 
 interface Ranking {
-  /** Everything that passes, as the plain index has scored it, best first. */
+  /** Everything that passes, as scored by the plain index, best first. */
   readonly all: readonly ScoredView[];
-  /** How many of them were asked for. */
+  /** The number of hits requested. */
   readonly count: number;
 }
 
 /**
- * Whether `ours` are the best `count` of `all`: as many as there can be, each scored nearly alike, none out of order, and
- * none left out that is clearly better than one that is there.
+ * Whether `ours` are the best `count` of `all`: as many as possible, each with nearly the same score, in order, and
+ * without leaving out a clearly better one.
  */
 export function compareNearly(ours: readonly ScoredView[], { all, count }: Ranking): string | undefined {
   const text = compareEach(ours, { all, count }, isNear);
@@ -111,7 +111,7 @@ export function compareNearly(ours: readonly ScoredView[], { all, count }: Ranki
   return undefined;
 }
 
-/** Whether `ours` are `count` of `all`, scored alike to the last bit and in order; how many are of the best is counted. */
+/** Whether `ours` are `count` of `all` in order, with scores equal to the last bit; counts the best ones among them. */
 export function compareRoughly(
   ours: readonly ScoredView[],
   { all, count }: Ranking,
@@ -135,7 +135,7 @@ function compareEach(
   const plainById = new Map(all.map((view) => [view.id, view]));
   for (const [i, view] of ours.entries()) {
     const plain = plainById.get(view.id);
-    if (plain === undefined) return `answer ${i} should not be there, or not twice: ${showScored(view)}`;
+    if (plain === undefined) return `answer ${i} is wrong or doubled: ${showScored(view)}`;
     plainById.delete(view.id);
     if (!isAlike(view.score, plain.score) || showView(view) !== showView(plain))
       return `answer ${i}\n  engine: ${showScored(view)}\n  plain:  ${showScored(plain)}`;

@@ -1,7 +1,7 @@
 /**
- * Random programs over so much that a search takes several steps: by a dense
- * vector of very many dimensions, by a sparse one of very many values, or by a
- * filter with very many conditions. Records change between the steps.
+ * Random programs with so much work that a search takes several steps: a dense
+ * vector of many dimensions, a sparse vector of many values, or a filter with
+ * many conditions. Records change between the steps.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { VectorQuery } from "../../src/vector/api.ts";
@@ -14,17 +14,17 @@ import { Draw } from "./draw-values.ts";
 interface Shape {
   readonly definition: Pick<IndexDefinition, "type" | "dimension">;
   readonly recordCount: number;
-  /** Of a sparse vector; as many indices and a few more exist. */
+  /** Values of a sparse vector; slightly more indices exist. */
   readonly sparseCount: number;
   /** Conditions of a filter. */
   readonly conditionCount: number;
-  /** 0 or absent: vectors lie anywhere. */
+  /** 0 or absent: vectors are anywhere. */
   readonly centreCount?: number;
-  /** Times that questions are asked while records change. */
+  /** How often questions are asked while records change. */
   readonly rounds?: number;
 }
 
-/** The work of a step is in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: each has two or three. */
+/** A step is limited in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: each has two or three. */
 const SHAPES: readonly Shape[] = [
   { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_500, sparseCount: 0, conditionCount: 2 },
   { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_500, sparseCount: 220, conditionCount: 2 },
@@ -41,8 +41,8 @@ export function drawLargeProgram(seed: number): Program {
 }
 
 /**
- * Gathered around a few centres as embeddings are; so many rows, of so few dimensions that they have no codes
- * (`row-store.ts`), that the graph is asked rather than all of them (`search/dense.ts`).
+ * Gathered around a few centres as embeddings are; enough rows, with so few dimensions that they have no codes
+ * (`row-store.ts`), that the graph is used rather than a scan (`search/dense.ts`).
  */
 const GRAPH_SHAPE: Shape = {
   definition: { type: "DENSE", dimension: 112 },
@@ -53,7 +53,7 @@ const GRAPH_SHAPE: Shape = {
   rounds: 4,
 };
 
-/** The same over a graph, which is built while records come, change and go. */
+/** The same over a graph, which is built while records are added, changed and removed. */
 export function drawGraphProgram(seed: number): Program {
   const program = new LargeDraw(new Draw(seededRandom(seed)), GRAPH_SHAPE).program(seed);
   return { ...program, hasGraphs: true };
@@ -74,7 +74,7 @@ class LargeDraw {
     const { definition } = this.#shape;
     const commands: Command[] = [];
     commands.push(...this.#loads());
-    // So few are left of each stretch of numbers that the next large delete makes records move.
+    // So few of each range of numbers are left that the next large delete moves records.
     if (this.#draw.oneIn(this.#centres.length > 0 ? 6 : 2)) commands.push(this.#deleteGroup("a-"));
     const held = { kind: "hold", namespace: "", query: { ...this.#query(), topK: 20 }, maxIdleSeconds: 3_600 } as const;
     commands.push(this.#command(held));
@@ -100,7 +100,7 @@ class LargeDraw {
     };
   }
 
-  /** Everything anew, so that again it is so much that searches take steps; not where each row goes into a graph. */
+  /** Loads everything again, enough for searches in steps; not where each row goes into a graph. */
   #reload(): readonly Command[] {
     return this.#centres.length > 0 ? [] : [...this.#loads(), this.#deleteGroup("a-")];
   }
@@ -121,7 +121,7 @@ class LargeDraw {
     return { kind: "call", index: 0, call };
   }
 
-  /** Questions, and writes while they are being answered. */
+  /** Questions, and writes while they are answered. */
   #round(): Command {
     const draw = this.#draw;
     const questions: Call[] = draw.list(1 + draw.below(3), (): Call => {
@@ -132,7 +132,7 @@ class LargeDraw {
     return { kind: "meanwhile", index: 0, questions, writes };
   }
 
-  /** Now and then very many records go, or the engine begins anew. */
+  /** Sometimes deletes very many records, or restarts the engine. */
   #between(): readonly Command[] {
     const draw = this.#draw;
     switch (draw.below(12)) {
@@ -173,7 +173,7 @@ class LargeDraw {
         };
       case 7:
       case 8:
-        // So many that those that stay move together.
+        // So many that the remaining ones move together.
         return { kind: "delete", namespace: "", selection: { kind: "ids", ids: this.#mostIds() } };
       case 2: {
         const metadata = `{"n":${draw.below(10)}}`;
@@ -220,7 +220,7 @@ class LargeDraw {
     return Array.from({ length: 1_000 }, (_, i) => idOf((start + i) * 2 + 1));
   }
 
-  /** One of those that were loaded, or one of a few others. */
+  /** One of the loaded ids, or one of a few others. */
   #id(): string {
     return idOf(this.#draw.below(this.#shape.recordCount + 100));
   }
@@ -252,7 +252,7 @@ class LargeDraw {
     return vector;
   }
 
-  /** One value in four is another one. */
+  /** One value in four differs. */
   #around(centre: Float32Array): Float32Array {
     const vector = Float32Array.from(centre);
     for (let i = 1; i < vector.length; i += 1) if (this.#draw.below(4) === 0) vector[i] = (this.#draw.below(9) - 4) / 2;

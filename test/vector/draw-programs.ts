@@ -1,7 +1,7 @@
 /**
- * Random programs over a few indexes. Each program first draws what it is
- * about: the indexes, the kind of numbers, how many ids there are, and which
- * steps come often, so that each of them goes far in its own direction.
+ * Random programs over a few indexes. Each program first draws its character:
+ * the indexes, the kind of numbers, how many ids there are, and which steps are
+ * frequent, so that programs differ widely.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { DeleteSelection, QueryOptions, TextQuery, VectorQuery } from "../../src/vector/api.ts";
@@ -12,7 +12,7 @@ import { type Components, Draw } from "./draw-values.ts";
 
 export interface ProgramIndex {
   readonly definition: IndexDefinition;
-  /** What its vectors are drawn with; of an open dimension too. */
+  /** The dimension of its vectors; given for an open dimension too. */
   readonly dimension: number;
   readonly components: Components;
 }
@@ -21,7 +21,7 @@ export interface Program {
   readonly seed: number;
   readonly indexes: readonly ProgramIndex[];
   /**
-   * The order in which the plain index adds: the engine's, or an own one, and then scores are only nearly the same, or any,
+   * The order in which the plain index adds: the engine's; its own, and then scores are only nearly equal; or any,
    * because every sum is exact.
    */
   readonly sums: "lanes" | "plain" | "exact";
@@ -32,11 +32,11 @@ export interface Program {
 
 const COMMANDS_MAX = 120;
 const DIMENSIONS: readonly number[] = [2, 2, 3, 4, 5, 8, 8, 17, 40];
-/** Ids of a program; where there are many, whole batches of them are put. */
+/** Ids of a program; with many, whole batches of them are put. */
 const ID_COUNTS: readonly number[] = [6, 12, 30, 30, 60, 60, 700];
 const MANY_IDS = 700;
 
-/** No sum of these is near to what a held query may be idle. */
+/** No sum of these is close to the idle time allowed for a held query. */
 const ADVANCES_MS: readonly number[] = [1, 3_000, 12_000, 30_500];
 
 const READS: readonly CallKind[] = ["query", "query", "query data"];
@@ -76,7 +76,7 @@ class ProgramDraw {
   readonly #idCount: number;
   /** Most programs stay within few namespaces, so that these fill. */
   readonly #namespaceCount: number;
-  /** Whether a query is held that could be gone on with. */
+  /** Whether a held query exists that can be resumed. */
   #isHolding = false;
   readonly #weights: readonly (readonly [CallKind, number])[];
 
@@ -138,7 +138,7 @@ class ProgramDraw {
       case 6:
       case 7: {
         const questions: Call[] = draw.list(1 + draw.below(3), () => this.#call(index, draw.pick(READS)));
-        // One at most: which of two was answered first would be open.
+        // At most one: otherwise it would be open which of two was answered first.
         if (draw.oneIn(3)) questions.push(this.#call(index, "next"));
         const writes = draw.list(1 + draw.below(4), () => ({
           turns: draw.pick([0, 0, 1, 2]),
@@ -237,7 +237,7 @@ class ProgramDraw {
   #records(about: ProgramIndex): readonly NewRecord[] {
     const draw = this.#draw;
     const isLarge = this.#idCount >= MANY_IDS && draw.oneIn(3);
-    // Hardly a batch of hundreds would be accepted if each record could be wrong.
+    // Almost no batch of hundreds would be accepted if each record could be wrong.
     const isSound = isLarge && !draw.oneIn(4);
     return draw.list(isLarge ? 100 + draw.below(400) : 1 + draw.below(6), () => {
       const vectors = isSound ? this.#soundVectors(about) : this.#vectors(about);
@@ -252,7 +252,7 @@ class ProgramDraw {
     const hasData = draw.oneIn(3);
     const hasMetadata = draw.oneIn(2) || (!hasVectors && !hasData);
     const isPatch = draw.oneIn(2);
-    // Text and vectors together would leave open which of them the vectors come from.
+    // With both text and vectors it would be open which of them the vectors come from.
     const vectors = hasVectors && !hasData ? this.#vectors(about) : {};
     return {
       id: this.#id(),
@@ -275,7 +275,7 @@ class ProgramDraw {
     }
   }
 
-  /** What a record of this index needs; now and then too little or of another dimension. */
+  /** What a record of this index needs; sometimes too little or of another dimension. */
   #vectors(about: ProgramIndex): Pick<NewRecord, "vector" | "sparseVector"> {
     const draw = this.#draw;
     const { definition, components } = about;

@@ -1,7 +1,7 @@
 /**
- * What random programs are made of: few ids, names and values, so that what is
- * written is also found, changed and removed, and among them those that break
- * maps, paths and rounding. The same random numbers draw the same values.
+ * Parts of random programs: few ids, names and values, so that written records
+ * are also found, changed and removed, and among them values that break maps,
+ * paths and rounding. The same random numbers draw the same values.
  */
 import type { Random } from "../../src/kernel/random.ts";
 import type { Include, SparseVector } from "../../src/vector/index/record.ts";
@@ -42,7 +42,7 @@ export class Draw {
     return this.#random.below(bound);
   }
 
-  /** True once in so many times. */
+  /** True with a chance of one in `count`. */
   oneIn(count: number): boolean {
     return this.below(count) === 0;
   }
@@ -55,25 +55,25 @@ export class Draw {
     return Array.from({ length: count }, make);
   }
 
-  /** One of the first so many, and now and then any. */
+  /** One of the first `count`, sometimes any. */
   namespace(count: number): string {
     return this.pick(this.oneIn(15) ? NAMESPACES : NAMESPACES.slice(0, count));
   }
 
-  /** One of so many ids. */
+  /** One of `countMax` ids. */
   id(countMax: number): string {
     const number = this.below(countMax);
     return `${ID_PREFIXES[number % ID_PREFIXES.length]}${Math.floor(number / ID_PREFIXES.length)}`;
   }
 
-  /** The start of some ids, and of none now and then. */
+  /** The start of some ids, sometimes of none. */
   prefix(): string {
     return this.oneIn(8) ? "none" : this.pick(["a", "a-", "a-b-", "a-1", "ü", "1", "1", "__", "2"]);
   }
 
   vector(components: Components, dimension: number): Float32Array {
     if (this.oneIn(200)) return new Float32Array(dimension);
-    // A vector that holds one value only is often a multiple of another one.
+    // A vector that holds only one value is often a multiple of another one.
     const only = this.oneIn(10) ? this.component(components) : undefined;
     return Float32Array.from({ length: dimension }, () => only ?? this.component(components));
   }
@@ -84,7 +84,7 @@ export class Draw {
     return this.oneIn(2_000) ? TOO_LARGE : this.pick(WILD);
   }
 
-  /** Indices in any order; one may stand there twice. */
+  /** Indices in any order; one may occur twice. */
   sparse(components: Components): SparseVector {
     const count = this.oneIn(100) ? 0 : 1 + this.below(6);
     const drawValue = (): number =>
@@ -108,7 +108,7 @@ export class Draw {
     return this.list(this.below(5), () => this.pick(WORDS)).join(" ");
   }
 
-  /** Undefined: the record has none. */
+  /** Undefined if the record has none. */
   metadata(): string | undefined {
     return this.oneIn(6) ? undefined : jsonOf(this.tree(3));
   }
@@ -120,7 +120,7 @@ export class Draw {
 
   tree(depth: number): Tree {
     const members = this.list(this.below(5), () => [this.pick(NAMES), this.value(depth - 1)] as const);
-    // One number that most records have and filters ask for.
+    // A number that most records have and filters use.
     if (!this.oneIn(5)) members.push(["n", this.below(10)]);
     return new Map(members);
   }
@@ -138,7 +138,7 @@ export class Draw {
     return kind < 2 ? this.pick(STRINGS) : kind < 4 ? this.pick(NUMBERS) : this.oneIn(2);
   }
 
-  /** Empty more often than not; refused now and then. */
+  /** Usually empty; sometimes refused. */
   filter(): string {
     if (this.oneIn(40)) return this.pick(INVALID_FILTERS);
     return this.oneIn(2) ? "" : this.condition(2);
@@ -174,7 +174,7 @@ export class Draw {
   }
 }
 
-/** Names that start with a digit cannot be told in a filter. */
+/** A filter cannot spell names that start with a digit. */
 const SPELLED_NAMES = NAMES.filter((name) => /^[a-zA-Z_]/.test(name));
 
 function literal(value: string | number | boolean): string {

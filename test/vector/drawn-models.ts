@@ -1,4 +1,4 @@
-/** Models for tests: texts that share words have vectors that are alike, and every sum over them is exact. */
+/** Models for tests: texts that share words have similar vectors, and every sum over them is exact. */
 
 import type { DenseEmbedder, SparseEmbedder } from "../../src/vector/embedding/embedder.ts";
 import { hasDense, hasSparse, type IndexDefinition } from "../../src/vector/index/definition.ts";

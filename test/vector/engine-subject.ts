@@ -12,17 +12,17 @@ import { embeddersOf } from "./drawn-models.ts";
 import { FrameJournal } from "./frame-journal.ts";
 import type { Subject } from "./subject.ts";
 
-/** While searches are delayed, each look at the clock takes so long: more than a turn has. */
+/** While searches are delayed, each read of the clock takes this long: more than a turn has. */
 const LOOK_MS = 10;
 /** Rows that go into graphs between two commands. */
 const BUILT_COUNT = 700;
-/** Work from which a namespace gets a graph: that of the programs over graphs (`draw-large-programs.ts`) has one soon. */
+/** Work from which a namespace gets a graph; programs over graphs (`draw-large-programs.ts`) reach it soon. */
 const GRAPH_WORK_MIN = 100_000;
 
 export class EngineSubject implements Subject {
   readonly #program: Program;
   readonly #clock: HurriedClock;
-  /** Undefined: every search is exact. */
+  /** Undefined if every search is exact. */
   #graphs: InlineGraphBuilder | undefined;
   /** A snapshot's frames, then those of the journal. */
   #snapshot: readonly Buffer[] = [];
@@ -33,7 +33,7 @@ export class EngineSubject implements Subject {
   #doors: readonly IndexApi[] = [];
   readonly #onGraphSearch: () => void;
 
-  /** `onGraphSearch` is called whenever a graph is asked. */
+  /** `onGraphSearch` is called whenever a graph is searched. */
   constructor(program: Program, clock: VirtualClock, onGraphSearch: () => void = () => {}) {
     this.#program = program;
     this.#onGraphSearch = onGraphSearch;
@@ -97,7 +97,7 @@ export class EngineSubject implements Subject {
         return `handle-${this.#handleCount}`;
       },
     });
-    // Copies: what replay reads may not keep what a file's buffer is used for next.
+    // Copies: replay must not keep a buffer that its file uses for the next frame.
     for (const frame of [...this.#snapshot, ...frames]) {
       const copy = Buffer.from(frame);
       engine.replay(copy);
@@ -112,7 +112,7 @@ export class EngineSubject implements Subject {
   }
 }
 
-/** The same builder, whose graphs tell when they are asked. */
+/** The same builder, whose graphs report their searches. */
 function observedBuilder(builder: GraphBuilder, onSearch: () => void): GraphBuilder {
   const observed = (graph: NamespaceGraph): NamespaceGraph =>
     new Proxy(graph, {
@@ -132,7 +132,7 @@ function observedBuilder(builder: GraphBuilder, onSearch: () => void): GraphBuil
   };
 }
 
-/** A clock whose time, when told so, runs while it is looked at. */
+/** A clock whose time runs on each read, if enabled. */
 class HurriedClock implements Clock {
   readonly real: Clock = this;
   readonly #clock: VirtualClock;

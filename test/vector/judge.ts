@@ -1,6 +1,6 @@
 /**
- * What counts as the same answer: to the last bit, but for the scores of indexes
- * on which the two sides add floats in another order.
+ * Which answers count as equal: equal to the last bit, except scores of indexes
+ * on which the two sides add floats in different orders.
  */
 import type { ScoredView } from "../../src/vector/index/record.ts";
 import type { Call } from "./command.ts";
@@ -13,21 +13,21 @@ export interface Judged {
   readonly index: number;
   readonly call: Call;
   readonly answer: Answer;
-  /** What the plain index answered, and it itself, as it was just before. */
+  /** The answer of the plain index, and the index as it was just before. */
   readonly expected: Answer;
   readonly plain: PlainIndex;
-  /** What it calls the held query that is gone on with. */
+  /** Its handle of the resumed query. */
   readonly plainHandle?: string | undefined;
 }
 
-/** What one list of an answer must be: these to the last bit, or the best so many of all that were scored. */
+/** What one list of an answer must be: these to the last bit, or the best `count` of all scored. */
 type Expectation =
   | { readonly list: readonly ScoredView[] }
   | { readonly all: readonly ScoredView[]; readonly count: number };
 
 export class Judge {
   readonly #program: Program;
-  /** Of searches that may miss something. */
+  /** For searches that may miss something. */
   readonly recall: Recall;
 
   constructor(program: Program, recall: Recall) {
@@ -36,7 +36,7 @@ export class Judge {
   }
 
   /**
-   * `near`: floats are added in another order; not those of very different sizes, of which little may be left then.
+   * `near`: floats are added in different orders; not floats of very different sizes, whose sum may lose most digits.
    * `rough`: the answer may lack some of the best.
    */
   precisionOf(index: number): "exact" | "near" | "rough" {
@@ -45,7 +45,7 @@ export class Judge {
     return sums === "plain" && indexes[index]?.components === "floats" ? "near" : "exact";
   }
 
-  /** Where the best are not known for certain, their ranks decide nothing that builds on them. */
+  /** If the best are not known for certain, answers that depend on their ranks cannot be compared. */
   isBeyondComparison(index: number, call: Call): boolean {
     if (this.precisionOf(index) === "exact") return false;
     const isHybrid = this.#program.indexes[index]?.definition.type === "HYBRID";
@@ -53,7 +53,7 @@ export class Judge {
     return isHybrid && ["query data", "hold", "hold data", "next", "end"].includes(call.kind);
   }
 
-  /** In words; undefined: they agree. */
+  /** The difference in words; undefined if they agree. */
   difference(judged: Judged): string | undefined {
     const { call, answer, expected, plain } = judged;
     if (expected.kind === "refused") return differentRefusal(call, answer, expected);
@@ -90,7 +90,7 @@ export class Judge {
   }
 }
 
-/** The same question without its limit, and what the limit of each list was. */
+/** The same question without its limit, and the limit of each list. */
 function askEverything(call: Call): { readonly everything: Call; readonly counts: readonly number[] } {
   const topK = Number.POSITIVE_INFINITY;
   switch (call.kind) {
@@ -126,13 +126,13 @@ function differentRefusal(
   return isOther ? `refused with: ${answer.text}\n  instead of: ${expected.text}` : undefined;
 }
 
-/** Whether more than one thing may be wrong with it; which of them is told is not laid down. */
+/** Whether more than one thing may be wrong with it; the specification does not say which one is reported. */
 function isBatch(call: Call): boolean {
   const items = "records" in call ? call.records : "queries" in call ? call.queries : [];
   return items.length > 1;
 }
 
-/** Any record will do, if it is there just like this. */
+/** Any record is right if it exists exactly like this. */
 function differentRandom(
   call: Call,
   plain: PlainIndex,

@@ -1,4 +1,4 @@
-/** A question that was put, and the moments of which one must be that of its answer. */
+/** A question, and the moments of which one must match its answer. */
 import type { Eventually } from "../../src/vector/api.ts";
 import type { Call } from "./command.ts";
 import type { Judge } from "./judge.ts";
@@ -8,7 +8,7 @@ import type { PlainIndex } from "./plain-index.ts";
 export interface Question {
   readonly index: number;
   readonly call: Call;
-  /** What the plain index calls the held query that this goes on with. */
+  /** The plain index's handle of the held query that this resumes. */
   readonly plainHandle: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export class LateAnswer {
   constructor(question: Question, answer: Eventually<Answer>) {
     this.#question = question;
     this.#answer = answer;
-    // It is awaited later, or not at all when something else went wrong before.
+    // It is awaited later, or not at all if something else failed first.
     if (answer instanceof Promise) answer.catch(() => {});
   }
 
@@ -28,19 +28,19 @@ export class LateAnswer {
   }
 
   /**
-   * `moments`: what the plain index was from the question on, in order; the last one is what it is. The queries of a batch
-   * may differ in theirs.
+   * `moments`: the states of the plain index since the question, in order; the last one is the current state. The
+   * queries of a batch may match different ones.
    */
   async difference(judge: Judge, moments: readonly PlainIndex[]): Promise<string | undefined> {
     const answer = await this.#answer;
     const { index, call, plainHandle } = this.#question;
     const parts = answer.kind === "scored" ? [...answer.lists.keys()] : [0];
-    // Newest first: most answers are of the end, and the others need not be asked then.
+    // Newest first: most answers match the end, so the others need not be tried.
     const texts = new Map<number, string[]>(parts.map((part) => [part, []]));
     for (const plain of moments.toReversed()) {
       if (texts.size === 0) break;
       const expected = perform(plain.copy(), call, () => plainHandle ?? "unknown");
-      if (expected instanceof Promise) return "a plain index answers at once";
+      if (expected instanceof Promise) return "a plain index must answer at once";
       const judged = { index, call, answer, expected, plain, plainHandle };
       for (const [part, seen] of texts) {
         const text = answer.kind === "scored" ? judge.listDifference(judged, part) : judge.difference(judged);
@@ -56,6 +56,6 @@ export class LateAnswer {
     const [wrong] = texts;
     if (wrong === undefined) return undefined;
     const [part, seen] = wrong;
-    return `answered late, list ${part} is that of no moment. Last moment: ${seen[0]}\n  first moment: ${seen.at(-1)}`;
+    return `answered late, list ${part} matches no moment. Last moment: ${seen[0]}\n  first moment: ${seen.at(-1)}`;
   }
 }

@@ -1,4 +1,4 @@
-/** Puts a call to an index, whichever it is, and brings what it answers into a form that can be compared. */
+/** Sends a call to any index, and converts its answer into a form that can be compared. */
 import type { Eventually, IndexApi, RangePage } from "../../src/vector/api.ts";
 import { VectorFailure } from "../../src/vector/failure.ts";
 import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
@@ -16,7 +16,7 @@ export type Answer =
 /** More pages than any namespace of a program has. */
 const PAGES_MAX = 5_000;
 
-/** `uuidOf` finds the handle of a held query; it may never have been one. Whatever else is thrown is a fault of the index. */
+/** `uuidOf` finds the handle of a held query, which may not exist. Any other exception is a fault of the index. */
 export function perform(door: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
   try {
     const answer = ask(door, call, uuidOf);
@@ -99,14 +99,14 @@ function walk(door: IndexApi, { namespace, limit, prefix, include }: Extract<Cal
   const lines: string[] = [];
   for (let cursor = "0", pages = 0; cursor !== "" && pages < PAGES_MAX; pages += 1) {
     const page: RangePage = door.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
-    // What a cursor looks like is for the index alone.
+    // The form of a cursor concerns only the index.
     lines.push(...shownAndSpoiled(page.vectors), page.nextCursor === "" ? "end" : "next");
     cursor = page.nextCursor;
   }
   return lines;
 }
 
-/** Nothing of a view is shared with the index, so overwriting it changes nothing there. */
+/** A view shares nothing with the index, so overwriting it must change nothing there. */
 function shownAndSpoiled(views: readonly (RecordView | undefined)[]): readonly string[] {
   const lines = views.map(showView);
   for (const view of views) spoil(view);

@@ -1,6 +1,6 @@
 /**
- * Two ranked lists into one, in the most obvious way (B2.rrf, B2.dbsf). A list
- * is best first. What comes back is best first too; equal ones in insertion order.
+ * Merges two ranked lists in the most obvious way (B2.rrf, B2.dbsf). A list is
+ * best first, and so is the result; equal scores are in insertion order.
  */
 import type { Fusion } from "../../src/vector/api.ts";
 
@@ -33,16 +33,16 @@ function byReciprocalRank(list: readonly Ranked<unknown>[]): readonly number[] {
 
 function byDistribution(list: readonly Ranked<unknown>[]): readonly number[] {
   const scores = list.map(({ score }) => score);
-  // Equal ones do not deviate, however their mean is rounded.
+  // Equal scores do not deviate, however their mean is rounded.
   if (scores.every((score) => score === scores[0])) return scores.map(() => 0.5);
   const mean = round(sum(scores) / scores.length);
   const squares = scores.map((score) => round(round(score - mean) * round(score - mean)));
-  // Of a sample, so by one less than there are.
+  // Of a sample, so the divisor is one less than the count.
   const deviation = round(Math.sqrt(round(sum(squares) / (scores.length - 1))));
   const low = round(mean - round(3 * deviation));
   const high = round(mean + round(3 * deviation));
   const width = round(high - low);
-  // No deviation that float32 can say.
+  // float32 cannot represent this deviation.
   if (width === 0 || !Number.isFinite(width)) return scores.map(() => 0.5);
   return scores.map((score) => round(round(score - low) / width));
 }

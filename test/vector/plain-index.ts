@@ -1,10 +1,10 @@
 /**
- * A vector index in the most obvious way: lists that are searched from front to
- * back, written from the interface (docs/interface/vector.md)
- * and not from the engine. Random programs compare the engine with it.
+ * A vector index in the most obvious way: lists searched from front to back,
+ * written from the interface (docs/interface/vector.md) and not from the engine.
+ * Random programs compare the engine with it.
  *
- * (1) A namespace is the list of its records in insertion order; a record that is put again keeps its place.
- * (2) A call that is refused has changed nothing.
+ * (1) A namespace is the list of its records in insertion order; a record put again keeps its place.
+ * (2) A refused call changes nothing.
  * (3) Records are never changed, only replaced, so a copy of the index shares them.
  */
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -42,7 +42,7 @@ import {
   weightByRarity,
 } from "./plain-scores.ts";
 
-/** How this index refuses: as the engine must, but an object of its own. */
+/** A refusal of this index, as the engine must give it, but of a class of its own. */
 export class Refusal {
   readonly kind: VectorFailureKind;
   readonly text: string;
@@ -61,7 +61,7 @@ export interface PlainRecord {
   readonly data?: string | undefined;
 }
 
-/** What turns text into vectors; absent: text is refused. */
+/** Turns text into vectors; if absent, text is refused. */
 export interface PlainModels {
   dense(text: string): readonly number[];
   sparse(text: string): SparseList;
@@ -95,11 +95,11 @@ interface HeldQuery {
   readonly usedAtMs: number;
 }
 
-/** The most that a fetch by prefix answers. */
+/** The most records that a fetch by prefix returns. */
 const PREFIX_FETCH_MAX = 1_000;
-/** Each part of a hybrid query gives at least so many candidates. */
+/** Each part of a hybrid query gives at least this many candidates. */
 const CANDIDATES_MIN = 100;
-/** Longer vectors have products that are no float32. */
+/** Longer vectors have products that are not float32 numbers. */
 const SQUARED_LENGTH_MAX = 1e38;
 const SECOND_MS = 1_000;
 
@@ -121,7 +121,7 @@ export class PlainIndex implements IndexApi {
     return { ...this.#options.definition, dimension: this.#dimension };
   }
 
-  /** The same index, which goes its own way from here. */
+  /** An independent copy. */
   copy(): PlainIndex {
     const other = new PlainIndex(this.#options);
     other.#dimension = this.#dimension;
@@ -131,12 +131,12 @@ export class PlainIndex implements IndexApi {
     return other;
   }
 
-  /** What a restart does: queries that were held are gone. */
+  /** The effect of a restart: held queries are lost. */
   forgetQueries(): void {
     this.#held.clear();
   }
 
-  /** A held query was answered these, which are not those that this index would answer now. */
+  /** Records that a held query returned these, which differ from what this index would return now. */
   markReturned(uuid: string, ids: readonly string[], before = this.returnedOf(uuid)): void {
     const held = this.#held.get(uuid);
     if (held === undefined) return;
@@ -203,7 +203,7 @@ export class PlainIndex implements IndexApi {
     this.#checkDimension(vector, dimension);
     const squaredLength = plainSums.dot(vector, vector);
     if (squaredLength > SQUARED_LENGTH_MAX) throw new Refusal("unprocessable", "");
-    // It has no direction to be compared.
+    // It has no direction to compare.
     if (squaredLength === 0 && similarity === "COSINE") throw new Refusal("unprocessable", "");
   }
 
@@ -276,7 +276,7 @@ export class PlainIndex implements IndexApi {
   range(namespace: string, { cursor, limit, prefix, include }: RangeRequest): RangePage {
     const list = this.recordsOf(namespace);
     const vectors: RecordView[] = [];
-    // It returns offsets alone, so it gets no others.
+    // It returns only offsets, so it receives no other cursors.
     let next = Number(cursor);
     for (; next < list.length && vectors.length < limit; next += 1) {
       const record = list[next];
@@ -329,8 +329,8 @@ export class PlainIndex implements IndexApi {
   }
 
   /**
-   * The best `count` records with their scores. When dense and sparse are asked together, each gives its first `candidates`;
-   * `without`: ids that are left out before anything is ranked.
+   * The best `count` records with their scores. In a dense and sparse query each part gives its first `candidates`;
+   * `without`: ids left out before anything is ranked.
    */
   ranking(
     namespace: string,
@@ -392,7 +392,7 @@ export class PlainIndex implements IndexApi {
     return this.#goOn(uuid, this.#findHeld(uuid), additionalK);
   }
 
-  /** Each part gives exactly as many candidates as are wanted, all of them not returned yet. */
+  /** Each part gives exactly as many candidates as wanted, all of them not yet returned. */
   #goOn(uuid: string, held: HeldQuery, count: number): readonly ScoredView[] {
     const { namespace, query, returned } = held;
     const ranked = this.ranking(namespace, query, { count, candidates: count, without: returned });
@@ -493,7 +493,7 @@ function rankSparse(records: readonly PlainRecord[], query: SparseList): readonl
   );
 }
 
-/** Equal ones stay in the order in which they come, which is that of insertion. */
+/** Equal scores stay in their order, which is that of insertion. */
 function bestFirst(ranked: readonly Ranked<PlainRecord>[]): readonly Ranked<PlainRecord>[] {
   return ranked.toSorted((one, other) => other.score - one.score);
 }

@@ -1,6 +1,6 @@
 /**
- * Metadata as a tree of maps and lists, so that no member's name means anything
- * but itself, and the merge of RFC 7396 over it.
+ * Metadata as a tree of maps and lists, so that no member name has a special
+ * meaning, and the merge of RFC 7396 over it.
  */
 
 export type Tree = string | number | boolean | null | readonly Tree[] | ReadonlyMap<string, Tree>;
@@ -34,7 +34,7 @@ function inOrder(tree: Tree): Tree {
   return new Map(members.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** RFC 7396, section 2. `target` is undefined where there is nothing yet. */
+/** RFC 7396, section 2. `target` is undefined if nothing exists yet. */
 export function mergePatch(target: Tree | undefined, patch: Tree): Tree {
   if (!isMap(patch)) return patch;
   const merged = new Map(target !== undefined && isMap(target) ? target : []);

@@ -1,13 +1,13 @@
 /**
- * Scores in the most obvious way, from the interface alone (B2.cosine and its siblings):
- * one term after the other, each rounded to float32. What the engine answers is
- * compared with this.
+ * Scores in the most obvious way, only from the interface (B2.cosine and its
+ * siblings): one term after the other, each rounded to float32. The engine's
+ * answers are compared with these.
  */
 import type { Similarity } from "../../src/vector/index/definition.ts";
 
 const round = Math.fround;
 
-/** The two sums over dense vectors. Floats do not add up to the same in every order, so the order is a choice. */
+/** The two sums over dense vectors. The sum of floats depends on their order, so the order is a choice. */
 export interface Sums {
   dot(one: readonly number[], other: readonly number[]): number;
   squaredDistance(one: readonly number[], other: readonly number[]): number;
@@ -38,8 +38,8 @@ const LANES = 4;
 const STEP = 4 * LANES;
 
 /**
- * The order that `assembly/row-kernel.ts` states in (1): four accumulators of four lanes take 16 terms at a time, what is
- * left goes into the first one.
+ * The order that `assembly/row-kernel.ts` states in (1): four accumulators of four lanes take 16 terms at a time; the
+ * rest goes into the first one.
  */
 function sumInLanes(terms: readonly number[]): number {
   const padded = [...terms, ...new Array<number>((LANES - (terms.length % LANES)) % LANES).fill(0)];
@@ -62,7 +62,7 @@ export const laneSums: Sums = {
   squaredDistance: (one, other) => sumInLanes(distanceTerms(one, other)),
 };
 
-/** Nothing is rounded: right where every sum is a float32 in whatever order it is taken, and quick. */
+/** Without rounding: right where every sum is a float32 in any order, and fast. */
 export const exactSums: Sums = {
   dot(one, other) {
     let sum = 0;
@@ -78,7 +78,7 @@ export const exactSums: Sums = {
 
 export const sumsOf = { plain: plainSums, lanes: laneSums, exact: exactSums } as const;
 
-/** What a dense ranking goes by: the score before it is clamped. Higher is nearer. */
+/** The key of a dense ranking: the score before it is clamped. Higher is nearer. */
 export function denseRank(
   similarity: Similarity,
   sums: Sums,
@@ -106,7 +106,7 @@ function cosineRank(dot: number, queryLength: number, length: number): number {
   return clamp(round(round(1 + round(dot / scale)) / 2));
 }
 
-/** What is printed for a rank. */
+/** The printed score of a rank. */
 export function denseScore(similarity: Similarity, rank: number): number {
   return similarity === "DOT_PRODUCT" ? clamp(round(round(1 + rank) / 2)) : rank;
 }
@@ -115,10 +115,10 @@ function clamp(score: number): number {
   return Math.max(0, Math.min(1, score));
 }
 
-/** A sparse vector as a list of what is not zero, in the order it was sent. */
+/** The nonzero values of a sparse vector, in the order sent. */
 export type SparseList = readonly { readonly index: number; readonly value: number }[];
 
-/** The inner product over the indices that both have, entry by entry of the query; undefined when they share none. */
+/** The inner product over the common indices, entry by entry of the query; undefined if they share none. */
 export function sparseScore(query: SparseList, vector: SparseList): number | undefined {
   const held = valuesByIndex(vector);
   let sum: number | undefined;
@@ -128,7 +128,7 @@ export function sparseScore(query: SparseList, vector: SparseList): number | und
   return sum;
 }
 
-/** The values of a vector at each index, in their order. Vectors do not change, so this is made once for each. */
+/** The values of a vector at each index, in order. Vectors do not change, so this is computed once for each. */
 function valuesByIndex(vector: SparseList): ReadonlyMap<number, readonly number[]> {
   const known = valuesOfVectors.get(vector);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 /**
- * Plain indexes in the place of the engine: a program that is run on them must
- * agree with itself, and must not once a fault is planted in them. So what the
- * programs would find is known before they find nothing.
+ * Plain indexes in place of the engine: a program run on them must agree with
+ * itself, and must not once a fault is planted in them. So the programs are
+ * known to find faults before they find none.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import type { IndexApi } from "../../src/vector/api.ts";
@@ -12,7 +12,7 @@ import { laneSums, type Sums } from "./plain-scores.ts";
 import type { Subject } from "./subject.ts";
 
 export interface PlantedFault {
-  /** Methods that do something else than those of the index. */
+  /** Methods that replace those of the index. */
   readonly methods?: (index: PlainIndex) => Partial<IndexApi>;
   readonly sums?: Sums;
   /** Writes that a restart loses. */
@@ -27,7 +27,7 @@ export class PlainSubject implements Subject {
   readonly #fault: PlantedFault;
   #indexes: readonly PlainIndex[];
   #doors: readonly IndexApi[] = [];
-  /** The indexes behind each write: what a journal would rebuild. */
+  /** The indexes after each write: what a journal would rebuild. */
   #frames: (readonly PlainIndex[])[];
 
   constructor(program: Program, clock: VirtualClock, fault: PlantedFault = {}) {
@@ -86,7 +86,7 @@ export class PlainSubject implements Subject {
     this.#doors = this.#indexes.map((index) => this.#recorded(index));
   }
 
-  /** An index whose writes are kept as frames. */
+  /** An index whose writes are stored as frames. */
   #recorded(index: PlainIndex): IndexApi {
     const methods: Partial<IndexApi> = this.#fault.methods?.(index) ?? {};
     return new Proxy<IndexApi>(index, {

@@ -1,11 +1,11 @@
 /**
  * Runs a random program on a subject and on plain indexes side by side and
- * compares every answer, and now and then the whole state.
+ * compares every answer, and at intervals the whole state.
  *
- * (1) A call that is refused, and one that only reads, leaves no frame in the journal; a write leaves one at most, but
- *     for a delete of very many records.
- * (2) After a restart, a snapshot or a crash the state is that of the plain indexes at the frame where the journal ends.
- * (3) A question that is answered late is answered as of one moment between its start and its answer.
+ * (1) A refused or reading call leaves no frame in the journal; a write leaves at most one, except a delete of very
+ *     many records.
+ * (2) After a restart, a snapshot or a crash the state is that of the plain indexes at the journal's last frame.
+ * (3) A late answer is that of one moment between its question and itself.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
@@ -21,12 +21,12 @@ import { sumsOf } from "./plain-scores.ts";
 import type { OpenSubject, Subject } from "./subject.ts";
 
 export interface Failure {
-  /** Index of the command where it was seen. */
+  /** Index of the command at which it was seen. */
   readonly at: number;
   readonly text: string;
 }
 
-/** What a run has met. */
+/** What happened in a run. */
 export interface Coverage {
   commands: number;
   /** Kind of call, "well" or "refused", and how often. */
@@ -34,7 +34,7 @@ export interface Coverage {
   /** Questions that were not answered at once. */
   lateAnswers: number;
   restarts: number;
-  /** Of searches that may miss something. */
+  /** For searches that may miss something. */
   readonly recall: Recall;
   /** Rows that went into graphs. */
   builtRows: number;
@@ -45,13 +45,13 @@ export function newCoverage(): Coverage {
   return { commands: 0, outcomes: new Map(), lateAnswers: 0, restarts: 0, recall, builtRows: 0 };
 }
 
-/** The whole state is compared after so many commands, and at the end. */
+/** The whole state is compared after this many commands, and at the end. */
 const STATE_EVERY_COMMANDS = 10;
 /** As in `delete-many.ts`. */
 const DELETED_PER_FRAME = 1_000;
 const READS: ReadonlySet<string> = new Set(["fetch", "walk", "random", "query", "query data", "hold", "next", "end"]);
 
-/** Answers the first failure. */
+/** Returns the first failure. */
 export async function runProgram(
   program: Program,
   { open, coverage = newCoverage() }: { readonly open: OpenSubject; readonly coverage?: Coverage },
@@ -71,14 +71,14 @@ export async function runProgram(
   return undefined;
 }
 
-/** A held query's handles: what the subject calls it and what the plain index calls it. */
+/** The subject's handle of a held query and the plain index's. */
 interface Handle {
   readonly index: number;
   readonly ours: string;
   readonly plain: string;
 }
 
-/** What the plain indexes were when the journal had so many frames. */
+/** The plain indexes when the journal had this many frames. */
 interface Moment {
   readonly frameCount: number;
   readonly plains: readonly PlainIndex[];
@@ -135,7 +135,7 @@ class ProgramRun {
         return this.#afterRestart(this.#plains);
       case "crash": {
         const kept = this.#moments[Math.max(0, this.#moments.length - 1 - command.lostWrites)];
-        if (kept === undefined) return "no moment is kept";
+        if (kept === undefined) return "the moment was not stored";
         this.#moments = this.#moments.filter(({ frameCount }) => frameCount <= kept.frameCount);
         this.#subject.cut(kept.frameCount);
         return this.#afterRestart(kept.plains.map((plain) => plain.copy()));
@@ -171,7 +171,7 @@ class ProgramRun {
   #doors(index: number) {
     const ours = this.#subject.doors[index];
     const plain = this.#plains[index];
-    if (ours === undefined || plain === undefined) throw new Error(`there is no index ${index}`);
+    if (ours === undefined || plain === undefined) throw new Error(`index ${index} does not exist`);
     return { ours, plain };
   }
 
@@ -209,7 +209,7 @@ class ProgramRun {
     this.#coverage.outcomes.set(outcome, (this.#coverage.outcomes.get(outcome) ?? 0) + 1);
   }
 
-  /** Of the queries that were held on this index, the last one being 0. */
+  /** Handles of held queries on this index, counted back from the last one, which is 0. */
   #handleOf(index: number, held: number): Handle | undefined {
     return this.#handles.filter((handle) => handle.index === index)[held];
   }
@@ -260,12 +260,12 @@ class ProgramRun {
     const { plain } = this.#doors(index);
     const before = plain.copy();
     const expected = perform(plain, call, noHandle);
-    if (answer === undefined || expected instanceof Promise) return "a plain index answers at once";
+    if (answer === undefined || expected instanceof Promise) return "a plain index must answer at once";
     const text = this.#compare({ index, call, answer, expected, plain: before });
     return text === undefined ? undefined : `meanwhile ${call.kind}: ${text}`;
   }
 
-  /** A model is asked first, which answers when it is released, so the write itself comes later. */
+  /** A model is called first and answers when it is released, so the write itself comes later. */
   #isLate(index: number, call: Call): boolean {
     if (this.#program.indexes[index]?.definition.denseModel === undefined) return false;
     return call.kind === "upsert data" || (call.kind === "update" && call.change.data !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Random programs one after the other, each from a seed. One that fails is made
- * as short as it can be and still fail, and is shown with its seed.
+ * Random programs in sequence, each from a seed. A failing one is made as short
+ * as possible while it still fails, and is shown with its seed.
  */
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Allowance } from "../budget.ts";
@@ -9,17 +9,17 @@ import { drawProgram, type Program } from "./draw-programs.ts";
 import { type Coverage, describeIndexes, type Failure, newCoverage, runProgram } from "./run-program.ts";
 import type { OpenSubject } from "./subject.ts";
 
-/** Times that a failing program is run to find a shorter one. */
+/** How often a failing program is run to find a shorter one. */
 const SHRINK_RUNS_MAX = 600;
 
 export interface ProgramsOptions {
-  /** Of the first program; the next one has the next number. */
+  /** Seed of the first program; each next program adds one. */
   readonly seed: number;
   readonly allowance: Allowance;
   readonly open: OpenSubject;
   /** How a program is drawn from its seed. */
   readonly drawn?: (seed: number) => Program;
-  /** How a failing program is run again; `<seed>` stands for its seed. */
+  /** How to repeat a failing program; `<seed>` is replaced by its seed. */
   readonly again?: string;
 }
 
@@ -29,7 +29,7 @@ export interface ProgramsSummary extends Coverage {
   programs: number;
 }
 
-/** Throws with the shortest failing program found, its seed and how to run it again. */
+/** Throws with the shortest failing program found, its seed and how to repeat it. */
 export async function runPrograms({
   seed,
   allowance,
@@ -84,7 +84,7 @@ async function describe(
   ].join("\n");
 }
 
-/** Cuts what comes behind the failure, then takes away as much as can go, in smaller and smaller pieces. */
+/** Cuts the commands after the failure, then removes as much as possible in smaller and smaller pieces. */
 async function shrink(
   program: Program,
   failure: Failure,

@@ -1,23 +1,23 @@
-/** What random programs are run on: an engine with the indexes of a program, its journal, and its ends and new beginnings. */
+/** Runs random programs: an engine with the indexes of a program, its journal, and its ends and restarts. */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import type { IndexApi } from "../../src/vector/api.ts";
 import type { Program } from "./draw-programs.ts";
 
 export interface Subject {
-  /** In the order of the program's indexes. A life that begins anew has new ones. */
+  /** In the order of the program's indexes. A restart replaces them. */
   readonly doors: readonly IndexApi[];
   /** Frames in the journal since the last snapshot. */
   readonly frameCount: number;
-  /** Begins anew with what the journal says. */
+  /** Restarts from the journal. */
   restart(): void;
-  /** Begins anew with a snapshot, and an empty journal behind it. */
+  /** Restarts from a snapshot, with an empty journal after it. */
   snapshot(): void;
-  /** Begins anew with the first so many frames of the journal. */
+  /** Restarts from the first frames of the journal, this many. */
   cut(frameCount: number): void;
-  /** Until `release`, no text becomes a vector, and whatever searches long enough waits for its turn. */
+  /** Until `release`, no text becomes a vector, and every long search waits for its turn. */
   delay(): void;
   release(): void;
-  /** Does some of what goes on in the background. Returns how many rows went into graphs. */
+  /** Does some background work. Returns how many rows went into graphs. */
   work(): number;
 }
 

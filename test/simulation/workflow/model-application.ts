@@ -105,7 +105,7 @@ export class ModelApplication {
       return DONE;
     }
     assert(!run.isEnded, `the ended run ${runId} must not deliver`); // keeps (2)
-    assert(call.headers.get(HEADER) === "blue", `each delivery of ${runId} must have the headers of its start`); // keeps (3)
+    assert(call.headers.get(HEADER) === "blue", `deliveries of ${runId} must have the start headers`); // keeps (3)
     try {
       return await this.#act(run, call);
     } catch (fault) {
