@@ -99,7 +99,7 @@ test("a full heap ends the process with 1 and logs the remedy", { timeout }, asy
   assert.deepEqual(await program.ended, { code: 1, signal: null });
   assert.match(
     program.log,
-    /"reason":"the heap of the store area is full, which may have 64mb: raise --store-memory or --heap-limit, or keep less in it"/,
+    /"reason":"the heap of the store area is full at its limit of 64mb: raise --store-memory or --heap-limit, or store less data"/,
   );
 });
 
