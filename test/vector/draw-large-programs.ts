@@ -24,7 +24,7 @@ interface Shape {
   readonly rounds?: number;
 }
 
-/** A step is limited in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: each has two or three. */
+/** A step is limited in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: it has two or three. */
 const SHAPES: readonly Shape[] = [
   { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_500, sparseCount: 0, conditionCount: 2 },
   { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_500, sparseCount: 220, conditionCount: 2 },

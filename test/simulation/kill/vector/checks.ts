@@ -127,7 +127,7 @@ async function checkQueries(checked: Checked, namespace: string, entries: readon
     const [best] = hits;
     if (id === undefined ? best?.score === 1 : best?.id !== id || best.score !== 1)
       checked.damages.push(
-        `${namespace}/${id ?? "nobody"}: its own vector finds ${best?.id} with score ${best?.score}`,
+        `${namespace}/${id ?? "no record"}: its own vector finds ${best?.id} with score ${best?.score}`,
       );
   }
 }
