@@ -59,7 +59,7 @@ import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } 
 import type { RunSettings } from "./settings/run-settings.ts";
 import { TenantAdministration } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
-import { indexRulesOf, resolveTenants, type Tenants } from "./tenants/tokens.ts";
+import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -247,12 +247,11 @@ export class Server implements SlotEvents {
   }
 
   async #decide(directory: DataDirectory): Promise<Decided> {
-    const { tokensPath } = directory;
-    if (isReadableByOthers(tokensPath)) {
-      this.#options.log.warn("other users can read the file of tokens", {
-        path: tokensPath,
-        remedy: `chmod 600 ${tokensPath}`,
-      });
+    const { log, run } = this.#options;
+    for (const path of secretPaths(run, directory.tokensPath)) {
+      if (isReadableByOthers(path)) {
+        log.warn("other users can read the file of tokens", { path, remedy: `chmod 600 ${path}` });
+      }
     }
     const before = directory.readTokens();
     const { tenants, stored, problems } = resolveTenants(this.#options.run, before);

@@ -122,6 +122,28 @@ test("serve and check refuse a directory with foreign files and do not write to 
   assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
 });
 
+test("a start warns of a configuration with tokens that other users can read, and check calls it a problem", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  const configuration = join(directory, "larder.json");
+  const args = ["--config", configuration, "--data-dir", join(directory, "data")];
+  writeFileSync(configuration, '{"admin":{"token":"an-admin-token-of-enough-characters"}}', { mode: 0o644 });
+  await using program = await startProgram("serve", { args });
+  assert.match(
+    program.log,
+    /"event":"other users can read the file of tokens",.*"remedy":"chmod 600 [^"]*larder\.json"/,
+  );
+  assert.equal((await program.stop()).code, 0);
+
+  const open = spawnProgram(["check", ...args]);
+  assert.equal((await open.ended).code, 1);
+  assert.match(open.output, /larder\.json can be read by other users: run chmod 600 on it/);
+  chmodSync(configuration, 0o600);
+  const closed = spawnProgram(["check", ...args]);
+  assert.equal((await closed.ended).code, 0, closed.output);
+});
+
 test("a start warns of a tokens.json that other users can read and of data of an unlisted tenant", {
   timeout,
 }, async (context) => {

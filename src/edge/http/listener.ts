@@ -49,6 +49,7 @@ import {
 } from "../errors.ts";
 import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, Observe } from "../handler.ts";
 import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
+import { byteMs } from "../limits/byte-cost.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
 import { HeldBytes } from "../limits/held-bytes.ts";
 import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
@@ -121,13 +122,8 @@ const HANDSHAKE_MS_MAX = 10_000;
 const TLS_MIN = "TLSv1.2";
 /** Time between two checks of connection timeouts. */
 const TIMEOUT_CHECK_MS = 1_000;
-/**
- * CPU time of a request outside the measured time: reading and parsing its head, and copying bytes between the system,
- * TLS and us.
- */
+/** CPU time of a request outside the measured time, except that of its bytes: reading and parsing its head. */
 const REQUEST_MS = 0.01;
-const BYTE_MS = 1e-6;
-const TLS_BYTE_MS = 3e-6;
 
 const FORWARDED_FOR = "x-forwarded-for";
 /** For requests that were refused before a route was found. */
@@ -664,7 +660,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const { clock, tls } = this.#listener.options;
     // `#observe` may have read the clock after the reply.
     const nowMs = this.#observedAtMs > sinceMs ? this.#observedAtMs : clock.monotonicMs();
-    payer.charge(nowMs - sinceMs + REQUEST_MS + bytes * (tls === undefined ? BYTE_MS : TLS_BYTE_MS), nowMs);
+    payer.charge(nowMs - sinceMs + REQUEST_MS + bytes * byteMs(tls !== undefined), nowMs);
   }
 
   #answer(reply: HttpReply | HttpStream): void {

@@ -7,7 +7,7 @@ import { RawPeer } from "../../../test/harness/raw-peer.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
-import { Turns } from "../../kernel/turns.ts";
+import { type Tenant, Turns } from "../../kernel/turns.ts";
 import { simple } from "../../store/reply/reply.ts";
 import { ByteBudget, type Owner } from "../limits/byte-budget.ts";
 import {
@@ -98,6 +98,8 @@ interface Scene extends AsyncDisposable {
   readonly socket: Socket;
   readonly connection: RespConnection;
   readonly session: TestSession;
+  /** Pays for the commands. */
+  readonly anonymous: Tenant;
   readonly journal: HeldJournal;
   readonly clock: VirtualClock;
   readonly cuts: CutReason[];
@@ -106,7 +108,10 @@ interface Scene extends AsyncDisposable {
   readonly closed: Promise<void>;
 }
 
-async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 1e9): Promise<Scene> {
+async function startScene(
+  limits: Partial<ConnectionLimits> = {},
+  { budgetBytes = 1e9, isEncrypted = false }: { budgetBytes?: number; isEncrypted?: boolean } = {},
+): Promise<Scene> {
   const server = createServer({ allowHalfOpen: true });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -121,15 +126,17 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
   const logLines: string[] = [];
   const budget = new ByteBudget(budgetBytes);
   const closed = Promise.withResolvers<void>();
+  const anonymous = new Turns({ clock }).tenant("store", "anonymous");
   let session: TestSession | undefined;
   const connection = new RespConnection({
     socket,
+    isEncrypted,
     journal,
     clock,
     log: createLog({ level: "debug", format: "json", clock, sink: (line) => logLines.push(line) }),
     budget,
     limits: { ...defaultConnectionLimits, requestBytesMax: 10e6, replyBytesMax: 50e6, ...limits },
-    anonymous: new Turns({ clock }).tenant("store", "anonymous"),
+    anonymous,
     openSession: () => session,
     events: {
       received: () => {},
@@ -144,6 +151,7 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
     socket,
     connection,
     session,
+    anonymous,
     journal,
     clock,
     cuts,
@@ -170,6 +178,22 @@ test("commands run in order, and their replies are one write", async () => {
   assert.equal(await scene.peer.ask("a\r\nb\r\nc\r\n", 12), "+a\r\n+b\r\n+c\r\n");
   assert.equal(writes, 1);
 });
+
+for (const [isEncrypted, byteNs] of [
+  [false, 1],
+  [true, 3],
+] as const) {
+  test(`a byte costs its tenant ${byteNs} ns, ${isEncrypted ? "with" : "without"} TLS`, async () => {
+    await using scene = await startScene({}, { isEncrypted });
+    let chargedMs = 0;
+    scene.anonymous.charge = (ms) => {
+      chargedMs += ms;
+    };
+    const words = "x".repeat(998);
+    assert.equal(await scene.peer.ask(`${words}\r\n`, 1_001), `+${words}\r\n`);
+    assert.equal(Math.round(chargedMs * 1e6), byteNs * 1_000);
+  });
+}
 
 test("a reply leaves when the journal is safe, and no reply overtakes it", async () => {
   await using scene = await startScene();
@@ -278,7 +302,7 @@ test("commands stop while the peer does not read, and continue when it does", as
 });
 
 test("unread replies count in the budget, and no command runs without room", async () => {
-  await using scene = await startScene({}, 8_000_000);
+  await using scene = await startScene({}, { budgetBytes: 8_000_000 });
   scene.peer.socket.pause();
   scene.peer.say("BIG 5000000\r\n".repeat(20));
   while (scene.budget.usedBytes === 0) await once(scene.socket, "data");
@@ -303,7 +327,7 @@ test("replies that wait for the journal count in the budget", async () => {
 });
 
 test("A-13: runs no command of a connection while its database is over the budget", async () => {
-  await using scene = await startScene({}, 1_000_000);
+  await using scene = await startScene({}, { budgetBytes: 1_000_000 });
   scene.peer.say("a\r\n");
   await scene.peer.hear(4);
   const other = { name: "other" };
@@ -346,7 +370,7 @@ test("disconnects a subscriber that does not read: at once beyond the hard limit
 });
 
 test("incomplete requests count in the budget, and are refused without room", async () => {
-  await using scene = await startScene({}, 1_000_000);
+  await using scene = await startScene({}, { budgetBytes: 1_000_000 });
   scene.peer.say(`*2\r\n$3\r\nSET\r\n$5000000\r\n${"v".repeat(500_000)}`);
   while (scene.connection.unreadBytes < 500_000) await once(scene.socket, "data");
   assert.equal(scene.budget.usedBytes, 500_000);

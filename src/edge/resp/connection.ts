@@ -28,6 +28,7 @@ import { nextTurn } from "../../kernel/turn.ts";
 import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply, type SessionPeer } from "../../store/mod.ts";
 import { type ByteBudget, NOBODY, type Owner } from "../limits/byte-budget.ts";
+import { byteMs } from "../limits/byte-cost.ts";
 import { pushText } from "./push-text.ts";
 import { type RespVersion, resp2Result, resp3Result, respError } from "./replies.ts";
 import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
@@ -85,6 +86,8 @@ export type CutReason = (typeof cutReasons)[number];
 
 export interface ConnectionOptions {
   readonly socket: Socket;
+  /** Its bytes cost more CPU time. */
+  readonly isEncrypted: boolean;
   readonly journal: ReplyJournal;
   readonly clock: Clock;
   readonly log: Log;
@@ -113,8 +116,6 @@ const UNREAD_BYTES_MAX = 64 * 1024;
 const BUDGETED_BYTES_MIN = 64 * 1024;
 /** The most bytes that may wait for a subscriber while its database holds too many. */
 const OVER_BUDGET_LISTENER_BYTES_MAX = 1024 * 1024;
-/** CPU time of a byte that is read or written, outside the measured time. */
-const BYTE_MS = 1e-6;
 /** A heavy command that came first also waits first: before other commands of its tenant. */
 const HEAVY: NextOptions = { isHeavy: true };
 const HEAVY_AND_FIRST: NextOptions = { isHeavy: true, isFirst: true };
@@ -267,12 +268,12 @@ export class RespConnection implements SessionPeer {
   }
 
   #runAndPay(): void {
-    const { clock } = this.#options;
+    const { clock, isEncrypted } = this.#options;
     const startMs = clock.monotonicMs();
     this.#run();
     this.#queue.flush();
     const nowMs = clock.monotonicMs();
-    this.#turn.charge(nowMs - startMs + this.#unpaidBytes * BYTE_MS, nowMs);
+    this.#turn.charge(nowMs - startMs + this.#unpaidBytes * byteMs(isEncrypted), nowMs);
     this.#unpaidBytes = 0;
   }
 

@@ -176,6 +176,7 @@ export class RespListener {
     const login = new RespLogin({ store, tokens, isOpenToAll });
     const connection = new RespConnection({
       socket,
+      isEncrypted: this.#tlsServer !== undefined,
       journal: store,
       clock,
       log,

@@ -17,7 +17,7 @@ import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import { respPlan, tlsPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
-import { resolveTenants } from "../tenants/tokens.ts";
+import { resolveTenants, secretPaths } from "../tenants/tokens.ts";
 import { reportBytes } from "./progress.ts";
 
 /** Prints the findings and returns the exit code: 0 if a start should succeed. */
@@ -44,7 +44,8 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
   for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
     if (tls !== undefined) await attempt(() => readCertificate(tls));
   }
-  if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by other users: run chmod 600 on it`);
+  for (const path of secretPaths(run, tokensPath))
+    if (isReadableByOthers(path)) problems.push(`${path} can be read by other users: run chmod 600 on it`);
   if (problems.length === 0) print("configuration: ok");
 
   if (existsSync(directory)) {

@@ -13,6 +13,7 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
     await runSnapshot(words.slice(1));
     return;
   }
+  process.stdout.on("error", ignoreClosedPipe);
   const reading = readSettings({
     arguments: words,
     environment: process.env,
@@ -49,4 +50,9 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
       throw new Error(`Unknown reading ${String(never)}`);
     }
   }
+}
+
+/** The reader of the output may end before us, as head does. A command then finishes, and a server goes on. */
+function ignoreClosedPipe(fault: NodeJS.ErrnoException): void {
+  if (fault.code !== "EPIPE") throw fault;
 }

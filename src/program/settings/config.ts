@@ -161,6 +161,15 @@ export const emptyConfiguration: Configuration = {
   adminToken: undefined,
 };
 
+/** True if a configuration has tokens or signing keys, so that others must not read its file. */
+export function hasSecrets({ databases, indexes, users, adminToken }: Configuration): boolean {
+  const isSecret = (tenant: ListedTenant & Partial<ListedUser>): boolean =>
+    [tenant.token, tenant.readOnlyToken, tenant.currentSigningKey, tenant.nextSigningKey].some(
+      (secret) => secret !== undefined,
+    );
+  return adminToken !== undefined || [...databases, ...indexes, ...users].some(isSecret);
+}
+
 /** Most databases, indexes or users that one file may list. */
 export const TENANTS_MAX: number = ENTRIES_MAX;
 

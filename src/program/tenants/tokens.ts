@@ -18,7 +18,7 @@
 
 import { secretText } from "../../kernel/random.ts";
 import { newSigningKey } from "../../messaging/settings.ts";
-import type { ListedTenant, ListedUser } from "../settings/config.ts";
+import { hasSecrets, type ListedTenant, type ListedUser } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {
   defaultIndex,
@@ -428,4 +428,13 @@ function variableOf(setting: SecretName): string {
 
 function describe(setting: SecretName): string {
   return setting.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Files with secrets that other users of this machine must not read: generated tokens, and a configuration with tokens. */
+export function secretPaths(
+  { configuration, settings }: RunSettings,
+  tokensPath: string | undefined,
+): readonly string[] {
+  const paths = [tokensPath, hasSecrets(configuration) ? settings.config : undefined];
+  return paths.filter((path) => path !== undefined);
 }
