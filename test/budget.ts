@@ -39,6 +39,7 @@ export const budgets: readonly Budget[] = [
     files: ["test/differential/keyspace-events.test.ts"],
     testMs: 300,
     proofCount: 100_000,
+    goal: 20_000_000,
   },
   {
     suite: "scripts",
@@ -54,6 +55,7 @@ export const budgets: readonly Budget[] = [
     files: ["test/differential/waiting.test.ts"],
     testMs: 1_000,
     proofCount: 200_000,
+    goal: 20_000_000,
   },
   {
     suite: "access",
@@ -61,6 +63,7 @@ export const budgets: readonly Budget[] = [
     files: ["test/differential/access.test.ts"],
     testMs: 1_000,
     proofCount: 5_000,
+    goal: 100_000,
   },
   {
     suite: "sessions",
@@ -68,6 +71,7 @@ export const budgets: readonly Budget[] = [
     files: ["test/differential/sessions.test.ts"],
     testMs: 1_000,
     proofCount: 200_000,
+    goal: 20_000_000,
   },
   {
     suite: "hit-rate",
