@@ -159,6 +159,6 @@ function waitingRow(result: WaitingResult): string[] {
   ];
 }
 
-function listRow({ entries, bytes, grownUs, anewUs }: ListResult): string[] {
-  return [String(entries), (bytes / 1e6).toFixed(2), grownUs.toFixed(1), anewUs.toFixed(0)];
+function listRow({ entries, bytes, grownUs, rebuiltUs }: ListResult): string[] {
+  return [String(entries), (bytes / 1e6).toFixed(2), grownUs.toFixed(1), rebuiltUs.toFixed(0)];
 }

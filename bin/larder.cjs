@@ -91,7 +91,7 @@ function runUnderPinnedNode() {
   });
   child.on("exit", function (code, signal) {
     if (signal === null) process.exit(code);
-    /* End in the same way, so that whoever waits for us sees what happened. */
+    /* End in the same way, so that the parent process sees it. */
     signals.concat(USER_SIGNALS).forEach(function (each) {
       process.removeAllListeners(each);
     });

@@ -266,6 +266,23 @@ test("main has no unfinished work", () => {
   }
 });
 
+/** Habits of the first texts that nobody says. Names of variables and data of tests count too. */
+const HABITS = /\b(?:that (?:is|are) none|anew|for ever|has to follow|which there is none|lets go on|whoever|likewise)\b/i;
+
+test("texts avoid the worst habits", () => {
+  const pages = ["docs", "src", "test"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".md"))
+      .map((path) => `${folder}/${path}`),
+  );
+  const texts = [...pages, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+  for (const { path, text } of [...everything, ...texts.map((path) => ({ path, text: readFileSync(path, "utf8") }))]) {
+    if (path === "test/tidy.test.ts") continue;
+    const found = HABITS.exec(text);
+    assert.equal(found, null, `${path}: "${found?.[0]}": write what you would say to a colleague`);
+  }
+});
+
 test("types are declared, not forced: no any, no suppressed checks", () => {
   for (const { path, text } of everything) {
     if (path === "test/tidy.test.ts") continue;

@@ -12,7 +12,7 @@ export interface ListResult {
   /** The run has one more entry than at the previous delivery. */
   readonly grownUs: number;
   /** The text was not cached. */
-  readonly anewUs: number;
+  readonly rebuiltUs: number;
 }
 
 const BODY = Buffer.alloc(1_024, "x");
@@ -33,7 +33,7 @@ export function measureList(entries: number): ListResult {
   const run = state.createRun(user, record);
   for (let count = 0; count < entries; count += 1) addEntry(state, run);
   const payloads = new StepsPayloadCache(state.bodies, TEXTS_BYTES_MAX);
-  const anew = times(() => {
+  const rebuilt = times(() => {
     run.stepsPayload?.release();
     return () => payloads.upTo(run, entries - 1);
   });
@@ -41,7 +41,7 @@ export function measureList(entries: number): ListResult {
     addEntry(state, run);
     return () => payloads.upTo(run, run.entries.length - 1);
   });
-  return { entries, bytes: run.entries[entries - 1]?.listBytes ?? 0, grownUs: grown, anewUs: anew };
+  return { entries, bytes: run.entries[entries - 1]?.listBytes ?? 0, grownUs: grown, rebuiltUs: rebuilt };
 }
 
 function addEntry(state: MessagingState, { id, user, record, entries }: Run): void {

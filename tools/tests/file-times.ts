@@ -1,6 +1,6 @@
 /**
  * How long each test file took, the slowest first. For `npm run proof` it also
- * says how much of its ceiling the run used, so that whoever adds to the proof
+ * says how much of its ceiling the run used, so that authors of new suites
  * sees what is left (`test/budget.ts`).
  */
 import { PROOF_MINUTES_MAX, proofCeilings } from "../../test/budget.ts";

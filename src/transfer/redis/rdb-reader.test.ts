@@ -135,8 +135,8 @@ const refusals: readonly (readonly [what: string, bytes: Buffer, text: string])[
     Buffer.concat([whole.subarray(0, 13), Buffer.from("b"), whole.subarray(14)]),
     "it is damaged at byte 15: the checksum does not match its bytes",
   ],
-  ["a record that is none", rdbBytes(["16016101"]), "it is damaged at byte 9: there is no record type 22"],
-  ["a length that is none", rdbBytes(["00c4"]), "it is damaged at byte 10: no string begins with byte 196"],
+  ["an invalid record type", rdbBytes(["16016101"]), "it is damaged at byte 9: there is no record type 22"],
+  ["an invalid length", rdbBytes(["00c4"]), "it is damaged at byte 10: no string begins with byte 196"],
   ["a length of a byte", rdbBytes(["0182"]), "it is damaged at byte 10: no length begins with byte 130"],
   [
     "what follows the end",
