@@ -40,11 +40,20 @@ function run() {
   if (process.env[TIED] !== undefined) tieToParent();
   /* So that no `object.__proto__ = …` anywhere can change a prototype (threats.md A-11). */
   delete Object.prototype.__proto__;
-  require("module").enableCompileCache();
+  enableCompileCache();
   import(url.pathToFileURL(isCheckout ? source : compiled).href).catch(function (error) {
     process.stderr.write("larder cannot start: " + (error && error.stack ? error.stack : error) + "\n");
     process.exitCode = 1;
   });
+}
+
+/* For this thread, and by the environment for the threads that it starts, which do not inherit it. */
+function enableCompileCache() {
+  var nodeModule = require("module");
+  nodeModule.enableCompileCache();
+  var directory = nodeModule.getCompileCacheDir();
+  if (directory !== undefined && process.env.NODE_COMPILE_CACHE === undefined)
+    process.env.NODE_COMPILE_CACHE = path.dirname(directory);
 }
 
 /* If the other end of the channel is closed, the process that would forward a stop signal is gone: stop. */
