@@ -27,6 +27,12 @@ const groups: readonly Group[] = [
   // Tests of the whole program start programs, and look at what they leave. The longest file first.
   { name: "starts", files: "test/program/start-and-stop.test.ts", filesMax: 1 },
   { name: "program", files: "test/program/**", filesMax: 1 },
+  // The longest of the proof: started last, one of them would leave a processor idle for minutes.
+  {
+    name: "longest",
+    files: "test/{differential/{collections,byte-strings},fuzz/vector-metadata,simulation/soak/soak}.test.ts",
+    filesMax: 1,
+  },
   // Random suites and kills take the time of their budget, and much memory.
   { name: "simulation", files: "test/simulation/**", filesMax: 1 },
   { name: "differential", files: "test/differential/**", filesMax: 1 },
