@@ -38,7 +38,7 @@ export const budgets: readonly Budget[] = [
     unit: "commands whose events are compared, for each family",
     files: ["test/differential/keyspace-events.test.ts"],
     testMs: 300,
-    proofCount: 100_000,
+    proofCount: 60_000,
     goal: 20_000_000,
   },
   {
@@ -154,7 +154,7 @@ export const budgets: readonly Budget[] = [
     unit: "histories of records and filters over them",
     files: ["test/fuzz/vector-metadata.test.ts"],
     testMs: 1_000,
-    proofCount: 12_000,
+    proofCount: 8_000,
   },
   {
     suite: "vector-programs",
@@ -169,7 +169,7 @@ export const budgets: readonly Budget[] = [
     unit: "programs with long searches",
     files: ["test/simulation/vector-large-programs.test.ts"],
     testMs: 1_000,
-    proofCount: 40,
+    proofCount: 25,
   },
   {
     suite: "vector-graph-programs",
