@@ -30,7 +30,7 @@ export const budgets: readonly Budget[] = [
     unit: "commands for each family",
     files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],
     testMs: 1_000,
-    proofCount: 1_000_000,
+    proofCount: 400_000,
     goal: 20_000_000,
   },
   {
@@ -38,7 +38,7 @@ export const budgets: readonly Budget[] = [
     unit: "commands whose events are compared, for each family",
     files: ["test/differential/keyspace-events.test.ts"],
     testMs: 300,
-    proofCount: 60_000,
+    proofCount: 50_000,
     goal: 20_000_000,
   },
   {
@@ -54,7 +54,7 @@ export const budgets: readonly Budget[] = [
     unit: "commands of connections that wait",
     files: ["test/differential/waiting.test.ts"],
     testMs: 1_000,
-    proofCount: 200_000,
+    proofCount: 120_000,
     goal: 20_000_000,
   },
   {
@@ -70,7 +70,7 @@ export const budgets: readonly Budget[] = [
     unit: "commands of conversations in between each other",
     files: ["test/differential/sessions.test.ts"],
     testMs: 1_000,
-    proofCount: 200_000,
+    proofCount: 100_000,
     goal: 20_000_000,
   },
   {
@@ -101,7 +101,7 @@ export const budgets: readonly Budget[] = [
     unit: "kill -9 rounds of the real program",
     files: ["test/simulation/kill/store/kill-rounds.test.ts"],
     testMs: 6_000,
-    proofCount: 100,
+    proofCount: 60,
     goal: 2_000,
   },
   {
@@ -117,7 +117,7 @@ export const budgets: readonly Budget[] = [
     unit: "simulated lives of workflows",
     files: ["test/simulation/workflow/workflows.test.ts"],
     testMs: 2_500,
-    proofCount: 2_000,
+    proofCount: 1_200,
     goal: 50_000,
   },
   {
@@ -125,7 +125,7 @@ export const budgets: readonly Budget[] = [
     unit: "kill -9 rounds of messaging",
     files: ["test/simulation/kill/messaging/kill-rounds.test.ts"],
     testMs: 5_000,
-    proofCount: 100,
+    proofCount: 60,
     goal: 2_000,
   },
   {
@@ -140,7 +140,7 @@ export const budgets: readonly Budget[] = [
     unit: "calls of hostile destinations",
     files: ["test/fuzz/hostile-destinations.test.ts"],
     testMs: 2_000,
-    proofCount: 40_000,
+    proofCount: 25_000,
   },
   {
     suite: "vector-filter",
@@ -154,7 +154,7 @@ export const budgets: readonly Budget[] = [
     unit: "histories of records and filters over them",
     files: ["test/fuzz/vector-metadata.test.ts"],
     testMs: 1_000,
-    proofCount: 8_000,
+    proofCount: 6_000,
   },
   {
     suite: "vector-programs",
@@ -169,7 +169,7 @@ export const budgets: readonly Budget[] = [
     unit: "programs with long searches",
     files: ["test/simulation/vector-large-programs.test.ts"],
     testMs: 1_000,
-    proofCount: 25,
+    proofCount: 20,
   },
   {
     suite: "vector-graph-programs",
@@ -205,7 +205,7 @@ export const budgets: readonly Budget[] = [
     unit: "kill -9 rounds of the vector index",
     files: ["test/simulation/kill/vector/kill-rounds.test.ts"],
     testMs: 4_500,
-    proofCount: 40,
+    proofCount: 25,
     goal: 2_000,
   },
   {
@@ -255,14 +255,14 @@ export const budgets: readonly Budget[] = [
     unit: "streams of RESP requests",
     files: ["test/fuzz/resp-requests.test.ts"],
     testMs: 750,
-    proofCount: 300_000,
+    proofCount: 150_000,
   },
   {
     suite: "soak",
     unit: "minutes of all areas under load, with kills",
     files: ["test/simulation/soak/soak.test.ts"],
     testMs: 2_000,
-    proofCount: 5,
+    proofCount: 3,
     goal: 60,
   },
   {
