@@ -64,7 +64,8 @@ export async function runCrashStates<Engine extends SnapshotEngine, State>(
     violation: undefined,
   };
   const counted = (): number => summary.states;
-  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: 1, counted }, (runSeed) =>
+  const seen = (): readonly number[] => [summary.states, summary.kills, summary.damaged];
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: 1, seen, counted }, (runSeed) =>
     runOnce(options, runSeed, summary),
   );
   return { ...summary, runs, violation };

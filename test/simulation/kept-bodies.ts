@@ -51,7 +51,11 @@ export async function runKeptBodies({ seed, allowance, bug = {} }: BodyRunOption
   const counts = { runs: 0, states: 0, reads: 0, followed: 0, kept: 0, removed: 0, backups: 0 };
   const summary: BodySummary = { ...counts, violation: undefined };
   const counted = (): number => summary.states;
-  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, counted }, (runSeed) =>
+  const seen = (): readonly number[] => {
+    const { reads, followed, kept, removed, backups } = summary;
+    return [reads, followed, kept, removed, backups];
+  };
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, seen, counted }, (runSeed) =>
     runOnce(runSeed, bug, summary),
   );
   return { ...summary, runs, violation };

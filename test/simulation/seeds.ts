@@ -14,22 +14,24 @@ export interface SeedOptions {
   readonly seed: number;
   /** A run under way when it is spent is finished. */
   readonly allowance: Allowance;
-  /** With an allowance of time: the least number of runs, however slow the machine is, so that everything happens. */
+  /** With an allowance of time: the least number of runs. */
   readonly runsMin: number;
+  /** With an allowance of time: what must happen at least once, however slow the machine is. Zero: not yet. */
+  readonly seen: () => readonly number[];
   /** What the allowance counts, after this many runs. */
   readonly counted: (runs: number) => number;
 }
 
 /** Returns how many runs passed, and the violation that ended the last one. */
 export async function runSeeds(
-  { seed, allowance, runsMin, counted }: SeedOptions,
+  { seed, allowance, runsMin, seen, counted }: SeedOptions,
   runOnce: (seed: number) => Promise<void>,
 ): Promise<{ readonly runs: number; readonly violation: SeedViolation | undefined }> {
   const startMs = systemClock.monotonicMs();
   const isSpent = (runs: number): boolean =>
     "count" in allowance
       ? counted(runs) >= allowance.count
-      : runs >= runsMin && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
+      : runs >= runsMin && systemClock.monotonicMs() - startMs >= allowance.budgetMs && !seen().includes(0);
   let runs = 0;
   for (; !isSpent(runs); runs += 1) {
     try {

@@ -48,7 +48,8 @@ export async function runSimulation({ seed, allowance, bug = {} }: SimulationOpt
   const counts = { accepted: 0, calls: 0, delivered: 0, failed: 0, cancelled: 0, repeated: 0, crashes: 0 };
   const summary: SimulationSummary = { ...counts, runs: 0, virtualMs: 0, violation: undefined };
   const counted = (runs: number): number => runs;
-  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, counted }, (runSeed) =>
+  const seen = (): readonly number[] => [summary.delivered, summary.failed, summary.cancelled, summary.crashes];
+  const { runs, violation } = await runSeeds({ seed, allowance, runsMin: RUNS_MIN, seen, counted }, (runSeed) =>
     runOnce(runSeed, bug, summary),
   );
   return { ...summary, runs, violation };

@@ -34,9 +34,9 @@ export async function runKeptRuns({
   const counts = { worlds: 0, crashes: 0, deliveries: 0, compared: 0, moved: 0, removed: 0 };
   const summary: KeptRunsSummary = { ...counts, violation: undefined };
   const counted = (): number => summary.crashes;
-  const { runs: worlds, violation } = await runSeeds({ seed, allowance, runsMin: WORLDS_MIN, counted }, (worldSeed) =>
-    runWorld(worldSeed, bug, summary),
-  );
+  const seen = (): readonly number[] => [summary.deliveries, summary.compared, summary.moved, summary.removed];
+  const options = { seed, allowance, runsMin: WORLDS_MIN, seen, counted };
+  const { runs: worlds, violation } = await runSeeds(options, (worldSeed) => runWorld(worldSeed, bug, summary));
   return { ...summary, worlds, violation };
 }
 

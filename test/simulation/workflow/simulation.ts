@@ -20,7 +20,9 @@ export async function runSimulation({
 }): Promise<SimulationSummary> {
   let totals: LifeSummary = { ended: 0, succeeded: 0, failed: 0, cancelled: 0, restarts: 0 };
   const counted = (lives: number): number => lives;
-  const { runs: lives, violation } = await runSeeds({ seed, allowance, runsMin: 0, counted }, async (lifeSeed) => {
+  const seen = (): readonly number[] => [totals.succeeded, totals.restarts];
+  const options = { seed, allowance, runsMin: 0, seen, counted };
+  const { runs: lives, violation } = await runSeeds(options, async (lifeSeed) => {
     const life = await liveOnce(lifeSeed, bug);
     totals = {
       ended: totals.ended + life.ended,
