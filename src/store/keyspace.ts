@@ -86,10 +86,11 @@ export class Keyspace {
   /** Called before a key changes, while a client observes one (key-observers.ts). Never while a journal is replayed. */
   onChange: ((key: Bytes | undefined) => void) | undefined;
   /**
-   * Called with a key that may serve a waiting client, while one waits (waiters.ts): the key got a value or an entry,
-   * or lost a stream or a group. `undefined`: every key. Never while a journal is replayed.
+   * Called with a key that may serve a waiting client, while one waits (waiters.ts), and with its value: the key got
+   * this value or an entry in it, or lost this stream or a group of it. `undefined`: before every key is removed. Never
+   * while a journal is replayed.
    */
-  onReady: ((key: Bytes | undefined) => void) | undefined;
+  onReady: ((key: Bytes | undefined, value?: Value) => void) | undefined;
   /** Called with each event of a key, while events are published. Never while a journal is replayed. */
   onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 

@@ -297,6 +297,8 @@ const dryRuns: readonly (readonly [rules: string, command: string, reply: Reply]
   ["+@all %W~k", "INCR k", noKey("k")],
   ["+@all %R~k", "BITFIELD k GET u8 0", allowed],
   ["+@all %R~k", "BITFIELD k GET u8 0 SET u8 0 1", noKey("k")],
+  ["+@all %R~k", "BITFIELD k GET u8", noKey("k")],
+  ["+@all %R~k", "BITFIELD k GET u8 0 OVERFLOW", noKey("k")],
   ["+@all %R~a %W~b", "COPY a b", allowed],
   ["+@all %R~a %W~b", "COPY b a", noKey("b")],
   ["+@all ~a %W~b", "RENAME a b", allowed],

@@ -65,11 +65,11 @@ const operandCounts: OperandCounts = new Map([
   ["OVERFLOW", 1],
 ]);
 
-/** A command with GET steps only is a read. Any other step, malformed ones too, may write. */
+/** A command with GET steps only is a read. Any other step, also a malformed or incomplete one, may write. */
 export function bitfieldUses(words: readonly Bytes[]): readonly KeyUse[] {
   for (let at = 2; at < words.length; at += 1) {
     const operandCount = operandCounts.get(upperCase(words[at] as Bytes));
-    if (operandCount === undefined) return [readAndUpdated];
+    if (operandCount === undefined || at + operandCount >= words.length) return [readAndUpdated];
     at += operandCount;
   }
   return [read];

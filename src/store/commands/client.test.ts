@@ -252,6 +252,7 @@ test("CLIENT UNBLOCK unblocks a session, with a timeout or an error", async () =
     const { database } = two.session;
     // As a blocking command does.
     database.waiters.add(two.session, {
+      type: "list",
       keys: ["k"],
       line: "test",
       timeoutMs: 0,

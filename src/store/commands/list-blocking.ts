@@ -19,7 +19,7 @@ import {
 } from "./waiting.ts";
 
 const lists: Awaited<ListValue> = {
-  line: "list",
+  type: "list",
   read: (keyspace, key) => keyspace.readList(key),
   holds: (value): value is ListValue => value instanceof ListValue,
 };
@@ -89,11 +89,12 @@ function moveOrWait(call: Call, { timeoutAt, ...ends }: Ends & { readonly timeou
   const move = { from: arg(1), to: arg(2), ...ends };
   if (keyspace.readList(move.from) !== undefined) return moveOne(keyspace, move);
   return call.wait({
+    type: lists.type,
     keys: [move.from],
     timeoutMs,
     timedOut: nilArray,
     cannotWait: nil,
-    line: lists.line,
+    line: lists.type,
     serve: (key) => (keyspace.peek(key) instanceof ListValue ? moveOne(keyspace, move) : undefined),
   });
 }

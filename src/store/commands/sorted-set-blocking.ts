@@ -12,7 +12,7 @@ import { type End, flatReply, nestedReply, popPairs, readEnd } from "./sorted-se
 import { type Awaited, keysAfterTimeout, keysThenTimeout, popFromKeysOrWait, popOrWait } from "./waiting.ts";
 
 const sortedSets: Awaited<SortedSetValue> = {
-  line: "sorted-set",
+  type: "zset",
   read: (keyspace, key) => keyspace.readSortedSet(key),
   holds: (value): value is SortedSetValue => value instanceof SortedSetValue,
 };

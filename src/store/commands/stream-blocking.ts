@@ -41,6 +41,7 @@ function waitFor(call: Call, request: ReadRequest, timeoutMs: number): Reply {
   const { reads, group, countMax } = request;
   const limited = { ...request, countMax: Math.min(countMax, WAITING_COUNT_MAX) };
   return call.wait({
+    type: "stream",
     keys: [...new Set(reads.map(({ key }) => key))],
     timeoutMs,
     timedOut: nilArray,

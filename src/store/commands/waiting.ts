@@ -5,6 +5,7 @@ import type { KeyPositions } from "../command-facts.ts";
 import { timeoutNegative, timeoutNotFloat } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { nilArray, type Reply } from "../reply/reply.ts";
+import type { Wait } from "../session/waiters.ts";
 import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
 import type { Value } from "../values/table.ts";
 
@@ -29,8 +30,8 @@ export function readTimeoutMs(seconds: Bytes): number {
 
 /** The values of one type whose elements clients wait for. */
 export interface Awaited<V extends Value> {
-  /** The queue of the waiting clients: each is served while elements remain. */
-  readonly line: Bytes;
+  /** Its clients are one line: each is served while elements remain. */
+  readonly type: Wait["type"];
   /** The value of this type at a key, or undefined. Throws `wrongType`. */
   readonly read: (keyspace: Keyspace, key: Bytes) => V | undefined;
   readonly holds: (value: Value | undefined) => value is V;
@@ -48,7 +49,7 @@ export interface Pop<V> {
 /** Pops from the first key that has a value, or waits until one has. */
 export function popOrWait<V extends Value>(
   call: Call,
-  { line, read, holds }: Awaited<V>,
+  { type, read, holds }: Awaited<V>,
   { keys, timeoutAt, pop }: Pop<V>,
 ): Reply {
   const { keyspace } = call;
@@ -61,7 +62,8 @@ export function popOrWait<V extends Value>(
     keys: [...new Set(keys)],
     timeoutMs,
     timedOut: nilArray,
-    line,
+    type,
+    line: type,
     serve: (key) => {
       const value = keyspace.peek(key);
       return holds(value) ? pop(keyspace, key, value) : undefined;

@@ -11,8 +11,6 @@ import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
-import { ListValue } from "../values/list.ts";
-import { SortedSetValue } from "../values/sorted-set.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values/table.ts";
 import { typeOf } from "../values/table.ts";
@@ -132,15 +130,10 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
     meter.remove(old);
     entries.setValueAt(slot, value);
     keyspace.stampReplaced(slot);
-    if (old instanceof StreamValue) keyspace.onReady?.(key);
+    if (old instanceof StreamValue) keyspace.onReady?.(key, old);
   }
   meter.add(value);
-  if (keyspace.onReady !== undefined && canBeAwaited(value)) keyspace.onReady(key);
-}
-
-/** True for types that commands may wait for. */
-function canBeAwaited(value: Value): boolean {
-  return value instanceof ListValue || value instanceof SortedSetValue || value instanceof StreamValue;
+  keyspace.onReady?.(key, value);
 }
 
 /** Sets the expiry of a key, which must exist. The table of expiries uses the same string as the table of keys. */
@@ -159,7 +152,7 @@ export function applyRemove(keyspace: Keyspace, key: Bytes): void {
     meter.remove(value);
     entries.removeAt(slot);
     // Notifies clients that wait in a group that the group was removed.
-    if (value instanceof StreamValue) keyspace.onReady?.(key);
+    if (value instanceof StreamValue) keyspace.onReady?.(key, value);
   }
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
   if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);

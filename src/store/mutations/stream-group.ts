@@ -224,8 +224,9 @@ function applyPutGroup(keyspace: Keyspace, { key, group }: GroupKey, state: Grou
 }
 
 function applyRemoveGroup(keyspace: Keyspace, { key, group }: GroupKey): void {
-  changingStream(keyspace, key).removeGroup(group);
-  keyspace.onReady?.(key);
+  const stream = changingStream(keyspace, key);
+  stream.removeGroup(group);
+  keyspace.onReady?.(key, stream);
 }
 
 function applyAddConsumer(

@@ -137,8 +137,9 @@ function writeState(record: FrameWriter, { lastId, addedCount, maxDeletedId }: S
 }
 
 function applyAdd(keyspace: Keyspace, key: Bytes, { id, content }: { id: StreamId; content: Content }): void {
-  streamAt(keyspace, key).append(id, content);
-  keyspace.onReady?.(key);
+  const stream = streamAt(keyspace, key);
+  stream.append(id, content);
+  keyspace.onReady?.(key, stream);
 }
 
 function applyTrim(keyspace: Keyspace, key: Bytes, { count, removesReferences }: Trim): void {

@@ -135,6 +135,37 @@ test("FLUSHALL makes only streams ready, so another awaited key is ready when it
   assert.deepEqual(first.received, [["two", "b", { kind: "double", value: 1 }]]);
 });
 
+test("a value of a type that no client waits for makes no key ready", () => {
+  const session = startSession();
+  const first = connect(session);
+  first.run("BLPOP one two 0");
+
+  transact(session, ["XADD two 1-1 n 1", "RPUSH one a", "DEL two", "RPUSH two b"]);
+
+  assert.deepEqual(first.received, [["one", "a"]]);
+});
+
+test("a value of a type that a client of another key waits for makes a key ready", () => {
+  const session = startSession();
+  const [first, other] = [connect(session), connect(session)];
+  first.run("BLPOP one two 0");
+  other.run("BZPOPMIN elsewhere 0");
+
+  transact(session, ["ZADD two 1 a", "RPUSH one a", "DEL two", "RPUSH two b"]);
+
+  assert.deepEqual(first.received, [["two", "b"]]);
+});
+
+test("FLUSHALL makes no stream ready while no client waits for a stream", () => {
+  const session = startSession();
+  const first = connect(session);
+  first.run("BLPOP one two 0");
+
+  transact(session, ["XADD two 1-1 n 1", "FLUSHALL", "RPUSH one a", "RPUSH two b"]);
+
+  assert.deepEqual(first.received, [["one", "a"]]);
+});
+
 test("keys that a script fills are served after it, in the order in which they became ready", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
@@ -279,6 +310,7 @@ test("with thousands of clients that wait for a key, only those that can be serv
     waiters.add(
       { take: () => served.push(number) },
       {
+        type: "list",
         keys: ["k"],
         timeoutMs: 0,
         timedOut: nilArray,

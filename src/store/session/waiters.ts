@@ -8,7 +8,9 @@
  *     its commands: a push and the pop that it serves are in one frame, and the
  *     reply to the push counts the elements before the pop.
  * (3) Keys are served in the order in which they became ready. A key that became
- *     ready by serving (BLMOVE) comes after them, as in Redis.
+ *     ready by serving (BLMOVE) comes after them, as in Redis. A key becomes ready
+ *     by a value of a type that some client waits for, at any key: as in Redis, a
+ *     sorted set at a key counts while another client waits for a sorted set.
  * (4) A waiter is in one line of each of its keys until it gets its reply or
  *     disconnects. The keyspace reports ready keys while any client waits.
  * (5) A client waits for one command at a time.
@@ -20,6 +22,8 @@ import { CommandError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { errorReply, type Reply } from "../reply/reply.ts";
 import { StreamValue } from "../values/stream.ts";
+import { isString } from "../values/string.ts";
+import type { Value } from "../values/table.ts";
 
 /** The client that waits, or could wait. */
 export interface ReplyTaker {
@@ -30,8 +34,12 @@ export interface ReplyTaker {
   take(reply: Reply): void;
 }
 
+/** A type that a client can wait for, as in TYPE. */
+type AwaitedType = "list" | "zset" | "stream";
+
 /** What a client waits for. */
 export interface Wait {
+  readonly type: AwaitedType;
   /** Distinct keys. */
   readonly keys: readonly Bytes[];
   /** In ms; 0 means no timeout. */
@@ -65,6 +73,7 @@ export class Waiters {
   readonly #clock: Clock;
   readonly #byTaker = new Map<ReplyTaker, Waiter>();
   readonly #byKey = new Map<Bytes, Lines>();
+  readonly #countByType = new Map<string, number>();
   /** Awaited keys that became ready in the running unit of work: (3). */
   readonly #ready = new Set<Bytes>();
 
@@ -84,10 +93,11 @@ export class Waiters {
 
   add(taker: ReplyTaker, wait: Wait): void {
     assert(!this.#byTaker.has(taker), "a client waits for one command at a time"); // keeps (5)
-    const { timeoutMs, timedOut, keys, line } = wait;
+    const { timeoutMs, timedOut, keys, line, type } = wait;
     const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
     const waiter: Waiter = { wait, taker, cancelTimeout };
     this.#byTaker.set(taker, waiter);
+    this.#countType(type, 1);
     for (const key of keys) {
       const lines: Lines = this.#byKey.get(key) ?? new Map();
       const others = lines.get(line) ?? new Set();
@@ -125,6 +135,7 @@ export class Waiters {
     const waiter = this.#byTaker.get(taker);
     if (waiter === undefined) return;
     this.#byTaker.delete(taker);
+    this.#countType(waiter.wait.type, -1);
     waiter.cancelTimeout();
     for (const key of waiter.wait.keys) this.#leaveLine(key, waiter);
     if (this.#byTaker.size > 0) return;
@@ -137,16 +148,26 @@ export class Waiters {
     for (const taker of [...this.#byTaker.keys()]) this.end(taker, reply);
   }
 
-  /** Adds a ready key, or with `undefined` all keys before their removal, which concerns streams only. */
-  readonly #note = (key: Bytes | undefined): void => {
+  /** Adds a key that may have become ready by its value, or with `undefined` each key that loses a stream. keeps (3) */
+  readonly #note = (key: Bytes | undefined, value?: Value): void => {
     if (key !== undefined) {
-      if (this.#byKey.has(key)) this.#ready.add(key);
+      if (this.#isAwaited(value) && this.#byKey.has(key)) this.#ready.add(key);
       return;
     }
     for (const each of this.#byKey.keys()) {
-      if (this.#keyspace.entries.get(each) instanceof StreamValue) this.#ready.add(each);
+      const removed = this.#keyspace.entries.get(each);
+      if (removed instanceof StreamValue && this.#isAwaited(removed)) this.#ready.add(each);
     }
   };
+
+  /** Whether any client waits for a value of this type. */
+  #isAwaited(value: Value | undefined): boolean {
+    return value !== undefined && !isString(value) && (this.#countByType.get(value.typeName) ?? 0) > 0;
+  }
+
+  #countType(type: AwaitedType, change: 1 | -1): void {
+    this.#countByType.set(type, (this.#countByType.get(type) ?? 0) + change);
+  }
 
   /** keeps (1) */
   #serveLine(key: Bytes, line: ReadonlySet<Waiter>): void {
