@@ -83,7 +83,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "crash-states",
     unit: "simulated crash states",
-    files: ["test/simulation/crash-states.test.ts"],
+    files: ["test/simulation/store/crash-states.test.ts"],
     testMs: 4_500,
     proofCount: 20_000,
     goal: 1_000_000,
@@ -91,7 +91,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "kept-bodies",
     unit: "simulated crashes with bodies on disk",
-    files: ["test/simulation/kept-bodies.test.ts", "test/simulation/workflow/kept-runs.test.ts"],
+    files: ["test/simulation/bodies/kept-bodies.test.ts", "test/simulation/workflow/kept-runs.test.ts"],
     testMs: 2_500,
     proofCount: 10_000,
     goal: 1_000_000,
@@ -159,7 +159,7 @@ export const budgets: readonly Budget[] = [
   {
     suite: "vector-programs",
     unit: "random programs on the vector index",
-    files: ["test/simulation/vector-programs.test.ts"],
+    files: ["test/simulation/vector/programs.test.ts"],
     testMs: 3_000,
     proofCount: 2_000,
     goal: 50_000,
@@ -167,14 +167,14 @@ export const budgets: readonly Budget[] = [
   {
     suite: "vector-large-programs",
     unit: "programs with long searches",
-    files: ["test/simulation/vector-large-programs.test.ts"],
+    files: ["test/simulation/vector/large-programs.test.ts"],
     testMs: 1_000,
     proofCount: 20,
   },
   {
     suite: "vector-graph-programs",
     unit: "programs with searches in graphs",
-    files: ["test/simulation/vector-large-programs.test.ts"],
+    files: ["test/simulation/vector/large-programs.test.ts"],
     testMs: 1_000,
     proofCount: 15,
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
+import { SimulatedDisk } from "../../test/simulation/disk/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { areaDirectory, checkDataDirectory, prepareDataDirectory } from "./data-directory.ts";
 import { DamagedData, MissingData, NewerFormat } from "./errors.ts";

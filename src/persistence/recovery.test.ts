@@ -10,7 +10,7 @@ import {
   readOn,
   settle,
 } from "../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../test/simulation/disk/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
 import { FILE_HEADER_BYTES, MARK_BYTES } from "./journal/file-format.ts";

@@ -10,7 +10,7 @@ import {
   openOn,
   settle,
 } from "../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../test/simulation/disk/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { inspectArea } from "./inspection.ts";
 import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./journal/file-format.ts";

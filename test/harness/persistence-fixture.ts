@@ -5,7 +5,7 @@ import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import { type AreaStorage, type AreaStorageOptions, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { type AreaRead, readArea } from "../../src/persistence/recovery.ts";
-import { SimulatedDisk } from "../simulation/simulated-disk.ts";
+import { SimulatedDisk } from "../simulation/disk/simulated-disk.ts";
 
 export const AREA = "store";
 export const DIRECTORY = "/store";

@@ -18,7 +18,7 @@ import { Turns } from "../../src/kernel/turns.ts";
 import type { IndexDefinition } from "../../src/vector/index/definition.ts";
 import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits, type VectorLimits } from "../../src/vector/limits.ts";
-import { embeddersOf } from "../vector/drawn-models.ts";
+import { embeddersOf } from "../simulation/vector/programs/drawn-models.ts";
 import { watchedSink } from "./canaries.ts";
 import { RecordingJournal } from "./recording-journal.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";

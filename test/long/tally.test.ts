@@ -20,7 +20,7 @@ test("each suite is in one batch, and suites with the same files share one", () 
   const shared = batchesOf(["vector-graph-programs", "vector-large-programs"]);
   assert.deepEqual(
     shared.map(({ files, suites }) => [files, suites.map(({ suite }) => suite)]),
-    [[["test/simulation/vector-large-programs.test.ts"], ["vector-large-programs", "vector-graph-programs"]]],
+    [[["test/simulation/vector/large-programs.test.ts"], ["vector-large-programs", "vector-graph-programs"]]],
   );
   assert.throws(() => batchesOf(["no-such-suite"]), /^Error: Unknown suite: no-such-suite\. Suites: differential, /);
 });

@@ -1,7 +1,7 @@
 /** Runs simulations in sequence, each with its own seed, until the allowance is spent or one fails. */
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Allowance } from "../budget.ts";
-import { SimulatedDisk } from "./simulated-disk.ts";
+import { SimulatedDisk } from "./disk/simulated-disk.ts";
 
 /** The rule that did not hold, with the seed of its run. Nothing more was tried after it. */
 export interface SeedViolation {

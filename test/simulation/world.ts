@@ -9,7 +9,7 @@
  */
 import type { Random } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import type { SimulatedDisk } from "./simulated-disk.ts";
+import type { SimulatedDisk } from "./disk/simulated-disk.ts";
 
 /** After this many rounds without an end, something waits permanently. */
 const ROUND_COUNT_MAX = 20_000;

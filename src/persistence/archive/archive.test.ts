@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { allowanceOf } from "../../../test/budget.ts";
 import { appendSafely, openOn } from "../../../test/harness/persistence-fixture.ts";
-import { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { checkDataDirectory, prepareDataDirectory } from "../data-directory.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { emptyDisk } from "../../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { SpaceReserve } from "./space-reserve.ts";

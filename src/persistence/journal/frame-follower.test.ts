@@ -11,7 +11,7 @@ import {
   type OpenedArea,
   openOn,
 } from "../../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { fileDisk } from "../disk/file-disk.ts";
 import { DamagedData, MissingData, WrongFile } from "../errors.ts";
 import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES, type SyncedLocation } from "./file-format.ts";

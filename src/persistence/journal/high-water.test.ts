@@ -9,7 +9,7 @@ import {
   readOn,
   settle,
 } from "../../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { DamagedData, MissingData } from "../errors.ts";
 import { inspectArea } from "../inspection.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appendSafely, emptyDisk, filesOf, openOn, readOn, settle } from "../../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { FileJournal } from "./journal.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { frameOf, historyEventsOf } from "../../../test/harness/history-events.ts";
 import { AREA, DIRECTORY, emptyDisk, type OpenedArea, openOn } from "../../../test/harness/persistence-fixture.ts";
-import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { type Log, silentLog } from "../../kernel/log.ts";
 import { HistoryReader } from "../../persistence/history/reader.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ok, plainReply, type Session, splitLine, startSession } from "../../../test/harness/store-harness.ts";
-import { stateOf } from "../../../test/simulation/store-state.ts";
+import { stateOf } from "../../../test/simulation/store/store-state.ts";
 import { CommandError, TransactionDiscarded } from "../errors.ts";
 import { findError } from "../reply/reply.ts";
 import type { Caller } from "../session/caller.ts";

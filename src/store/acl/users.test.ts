@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
-import { stateOf } from "../../../test/simulation/store-state.ts";
+import { stateOf } from "../../../test/simulation/store/store-state.ts";
 import { RedisCompat } from "../commands/redis-compat.ts";
 import type { Database } from "../database.ts";
 import type { Reply } from "../reply/reply.ts";

@@ -26,7 +26,7 @@ import { luaOptions } from "../../harness/lua.ts";
 import { edgeRequest } from "../../harness/messaging-edge.ts";
 import { answered, MessagingHarness } from "../../harness/messaging-harness.ts";
 import { RecordingJournal } from "../../harness/recording-journal.ts";
-import { embeddersOf } from "../../vector/drawn-models.ts";
+import { embeddersOf } from "../../simulation/vector/programs/drawn-models.ts";
 
 export const TOKEN = "canary-standard-token";
 export const READ_ONLY_TOKEN = "canary-read-only-token";

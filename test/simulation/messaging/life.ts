@@ -13,7 +13,7 @@ import { Messaging } from "../../../src/messaging/messaging.ts";
 import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
-import type { SimulatedDisk } from "../simulated-disk.ts";
+import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { SimulatedWorld } from "../world.ts";
 import type { Admission } from "./admission.ts";
 import { SimulatedDestinations } from "./destinations.ts";

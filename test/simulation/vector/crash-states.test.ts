@@ -10,8 +10,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
-import { EVERYSEC_LOSS_MS_MAX } from "../crash-life.ts";
-import { describeSummary, runCrashStates } from "../crash-states.ts";
+import { describeSummary, runCrashStates } from "../crash/crash-states.ts";
+import { EVERYSEC_LOSS_MS_MAX } from "../crash/life.ts";
 import { STATES_PER_LIFE, vectorSubject } from "./vector-subject.ts";
 
 const seed = seedFrom("LARDER_CRASH_SEED");

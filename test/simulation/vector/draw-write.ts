@@ -3,8 +3,8 @@
  * any id and any namespace, of which few exist.
  */
 import type { Random } from "../../../src/kernel/random.ts";
-import type { Call } from "../../vector/command.ts";
-import type { PlainIndex } from "../../vector/plain-index.ts";
+import type { Call } from "./programs/command.ts";
+import type { PlainIndex } from "./programs/plain-index.ts";
 
 const DEFAULT_NAMESPACE = "";
 const IDS_MAX = 3;

@@ -9,7 +9,7 @@ import { seededRandom } from "../../../src/kernel/random.ts";
 import { graphFiles } from "../../../src/program/workers/graph-files.ts";
 import type { GraphBuilder, LoadedGraph, NamespaceGraph } from "../../../src/vector/graph/graph.ts";
 import { checksumOf } from "../../../src/vector/graph/graph-file.ts";
-import { SimulatedDisk } from "../simulated-disk.ts";
+import { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { GraphWorld, MemoryFiles } from "./graph-world.ts";
 
 const FILE = "graph-1-0";

@@ -6,9 +6,9 @@
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { IndexApi } from "../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
-import { stateOf } from "../../vector/compare.ts";
-import { PlainIndex } from "../../vector/plain-index.ts";
-import { plainSums } from "../../vector/plain-scores.ts";
+import { stateOf } from "./programs/compare.ts";
+import { PlainIndex } from "./programs/plain-index.ts";
+import { plainSums } from "./programs/plain-scores.ts";
 
 export class VectorModel {
   readonly #indexes: ReadonlyMap<string, PlainIndex>;

@@ -6,13 +6,13 @@ import type { Random } from "../../../src/kernel/random.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
-import type { Call } from "../../vector/command.ts";
-import { drawProgram } from "../../vector/draw-programs.ts";
-import { type Answer, perform } from "../../vector/perform.ts";
-import { CrashViolation } from "../crash-life.ts";
-import type { ClientParts, Clients, Reply, Subject } from "../crash-subject.ts";
-import { differenceOf } from "../state-text.ts";
+import { CrashViolation } from "../crash/life.ts";
+import { differenceOf } from "../crash/state-text.ts";
+import type { ClientParts, Clients, Reply, Subject } from "../crash/subject.ts";
 import { drawEffectiveWrite } from "./draw-write.ts";
+import type { Call } from "./programs/command.ts";
+import { drawProgram } from "./programs/draw-programs.ts";
+import { type Answer, perform } from "./programs/perform.ts";
 import { textOf, VectorModel } from "./vector-model.ts";
 
 export const vectorSubject: Subject<VectorEngine, VectorModel> = {

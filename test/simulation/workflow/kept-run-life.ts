@@ -20,10 +20,10 @@ import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
 import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
 import { SegmentRemoved } from "../../../src/persistence/journal/segment-reader.ts";
 import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { AREA, DIRECTORY } from "../messaging/life.ts";
 import { check, Violation } from "../messaging/violation.ts";
 import { WatchedJournal } from "../messaging/watched-journal.ts";
-import type { SimulatedDisk } from "../simulated-disk.ts";
 import { SimulatedWorld } from "../world.ts";
 import { eventText, type RunMemory, resultText, startText, waitText } from "./run-memory.ts";
 

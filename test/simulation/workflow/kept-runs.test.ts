@@ -14,7 +14,7 @@ import { runKeptRuns } from "./kept-runs.ts";
 
 const seed = seedFrom("LARDER_BODIES_SEED");
 
-/** Share of the time for bodies on disk; kept-bodies.test.ts has the rest, where a crash costs less. */
+/** Share of the time for bodies on disk; bodies/kept-bodies.test.ts has the rest, where a crash costs less. */
 const SHARE = 0.4;
 const COUNT_SHARE = 0.02;
 

@@ -8,8 +8,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { plantedBugs } from "../planted/workflow.ts";
 import { liveOnce } from "./life.ts";
-import { plantedBugs } from "./planted-bugs.ts";
 import { runSimulation } from "./simulation.ts";
 
 const seed = seedFrom("LARDER_WORKFLOW_SEED");

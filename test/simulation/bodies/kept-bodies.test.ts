@@ -1,0 +1,54 @@
+/**
+ * Bodies stored only in the journal, segments kept for them, and a history that
+ * follows, through simulated power cuts and kills.
+ *
+ * To repeat:  LARDER_BODIES_SEED=… npm run t -- test/simulation/bodies/kept-bodies.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Allowance, allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
+import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
+import type { BodyBug } from "./life.ts";
+
+/** Workflow runs with bodies have the rest of the time (workflow/kept-runs.test.ts). */
+const TIME_SHARE = 0.6;
+
+function share(allowance: Allowance): Allowance {
+  return "count" in allowance ? allowance : { budgetMs: allowance.budgetMs * TIME_SHARE };
+}
+
+const seed = seedFrom("LARDER_BODIES_SEED");
+
+test("after any crash every live body is read back, and the history gets just the durable frames", async (context) => {
+  const summary = await runKeptBodies({ seed, allowance: share(allowanceOf("kept-bodies")) });
+  context.diagnostic(describeBodies(summary, seed));
+  if (summary.violation !== undefined) {
+    const again = `LARDER_BODIES_SEED=${summary.violation.seed} npm run t -- test/simulation/bodies/kept-bodies.test.ts`;
+    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
+  }
+  const { reads, followed, kept, removed, backups } = summary;
+  for (const [name, count] of Object.entries({ reads, followed, kept, removed, backups })) {
+    assert.ok(count > 0, `no ${name}`);
+  }
+});
+
+const bugs: Readonly<Record<string, BodyBug>> = {
+  "a segment with live bodies is removed": { mayRemove: () => true },
+  "the history receives frames that are written but not synced": {
+    durableLocation: ({ segmentNumber, segmentBytes, written }) => ({
+      segment: segmentNumber,
+      offset: segmentBytes,
+      position: written,
+    }),
+  },
+};
+
+for (const [name, bug] of Object.entries(bugs)) {
+  test(`planted bug: ${name}`, async (context) => {
+    const summary = await runKeptBodies({ seed: 1, allowance: { count: 8_000 }, bug });
+    context.diagnostic(`found at crash ${summary.states}`);
+    assert.ok(summary.violation !== undefined);
+  });
+}

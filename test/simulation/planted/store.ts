@@ -1,0 +1,230 @@
+/**
+ * Bugs that a server could have, each planted between its parts: in the disk
+ * that it sees, in the journal that its store sees, or in its replay. The
+ * crash-state tests must find every one of them, or they would miss it in the
+ * program too.
+ */
+
+import type { Journal } from "../../../src/kernel/journal.ts";
+import type { Random } from "../../../src/kernel/random.ts";
+import type { Disk, DiskFile } from "../../../src/persistence/disk/disk.ts";
+import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { replayed } from "../../harness/recording-journal.ts";
+import type { Harness } from "../crash/subject.ts";
+import { type Intercepted, interceptedDisk } from "../disk/intercepted-disk.ts";
+import { withFittingChecksums, withoutBadRest } from "../disk/lenient-reading.ts";
+import { type OperationKind, systemError } from "../disk/simulated-disk.ts";
+
+export interface PlantedBug {
+  readonly name: string;
+  /** Wires one server; the random is that of the run. */
+  readonly plant: (random: Random) => Harness<Store>;
+}
+
+/** The syncs of a run before the skipped one, at most. */
+const SKIPPED_ORDINAL_MAX = 12;
+
+export const plantedBugs: readonly PlantedBug[] = [
+  { name: "a reply leaves before its fsync", plant: () => ({ journal: hastyJournal }) },
+  {
+    name: "one fsync of a segment is skipped",
+    plant: (random) => {
+      const skipped = 1 + random.below(SKIPPED_ORDINAL_MAX);
+      return { disk: (disk) => skipping(disk, isSegmentSync, (ordinal) => ordinal === skipped) };
+    },
+  },
+  {
+    name: "a snapshot is not synced before it gets its name",
+    plant: () => ({ disk: (disk) => skipping(disk, ({ kind, path }) => kind === "sync" && /snapshot/.test(path)) }),
+  },
+  {
+    name: "a cut of a torn tail is not synced",
+    plant: () => ({ disk: (disk) => skippingSyncBehind(disk, "truncate") }),
+  },
+  {
+    name: "no fsync of the directory after a rename",
+    plant: () => ({ disk: skippingDirectorySyncBehind("rename") }),
+  },
+  {
+    name: "no fsync of the directory after the creation of a segment",
+    plant: () => ({ disk: skippingDirectorySyncBehind("create") }),
+  },
+  {
+    name: "a checksum is ignored",
+    plant: () => ({ disk: (disk) => readingDisk(disk, withFittingChecksums) }),
+  },
+  {
+    name: "damage is cut off instead of refused",
+    plant: () => ({ disk: (disk) => readingDisk(disk, withoutBadRest) }),
+  },
+  {
+    name: "the high-water mark is ignored",
+    plant: () => ({ disk: (disk) => withoutFile(disk, (path) => path.endsWith(".high-water")) }),
+  },
+  {
+    name: "a replay removes keys that are expired by the clock",
+    plant: () => ({
+      replay: (store, frame) => {
+        store.replay(frame);
+        for (const database of store.databases) database.sweepExpired();
+      },
+    }),
+  },
+  { name: "a transaction is two frames", plant: () => ({ journal: splittingJournal }) },
+];
+
+/** The same wiring without a bug. */
+export const noBug: PlantedBug = {
+  name: "no bug",
+  plant: () => ({
+    disk: (disk) =>
+      readingDisk(
+        skipping(disk, () => false),
+        (bytes) => bytes,
+      ),
+    journal: passingJournal,
+    replay: (store, frame) => store.replay(frame),
+  }),
+};
+
+// Journals that break their promises.
+
+/** Calls everything safe as soon as it is appended. */
+export function hastyJournal(journal: FileJournal): Journal {
+  return Object.defineProperties(passingJournal(journal), {
+    whenSafe: { value: () => Promise.resolve() },
+    safe: { get: () => journal.end },
+  });
+}
+
+/** Splits a frame of several records in two. */
+function splittingJournal(journal: FileJournal): Journal {
+  const append = (frame: Uint8Array): number => {
+    for (const part of halvesOf(frame)) journal.append(part);
+    return journal.end;
+  };
+  return Object.defineProperties(passingJournal(journal), { append: { value: append } });
+}
+
+export function passingJournal(journal: FileJournal): Journal {
+  return {
+    append: (frame) => journal.append(frame),
+    whenSafe: (position) => journal.whenSafe(position),
+    get appendedOffset() {
+      return journal.appendedOffset;
+    },
+    get end() {
+      return journal.end;
+    },
+    get safe() {
+      return journal.safe;
+    },
+    get refusal() {
+      return journal.refusal;
+    },
+  };
+}
+
+const SPLIT_BYTES_MAX = 400;
+
+/** The frame cut between two of its records, if it has two, where a store accepts the first part as a whole frame. */
+function halvesOf(frame: Uint8Array): readonly Uint8Array[] {
+  const databaseNumber = frame.subarray(0, 1);
+  if (frame[0] === 0 || frame.length > SPLIT_BYTES_MAX) return [frame];
+  for (let end = 2; end < frame.length; end += 1) {
+    try {
+      replayed([NAMED_DATABASES, frame.subarray(0, end)]);
+    } catch {
+      continue; // A record continues here.
+    }
+    return [frame.subarray(0, end), Buffer.concat([databaseNumber, frame.subarray(end)])];
+  }
+  return [frame];
+}
+
+/** The names of databases 1 to 9, as the store records them: number 0, then for each code 1, number and name. */
+const NAMED_DATABASES = Buffer.from([
+  0,
+  ...Array.from({ length: 9 }, (_, index) => [1, index + 1, 1, 97 + index]).flat(),
+]);
+
+// Disks that do less than requested.
+
+function isSegmentSync({ kind, path }: Intercepted): boolean {
+  return kind === "sync" && path.endsWith(".journal");
+}
+
+/** A disk on which these files cannot be found. */
+function withoutFile(disk: Disk, isHidden: (path: string) => boolean): Disk {
+  return interceptedDisk(disk, async (operation, run) => {
+    if (operation.kind === "open" && isHidden(operation.path)) throw systemError("ENOENT", operation.path);
+    return run();
+  });
+}
+
+/** Skips the matching operations, all of them or those of some ordinals. */
+function skipping(
+  disk: Disk,
+  matches: (operation: Intercepted) => boolean,
+  isSkipped: (ordinal: number) => boolean = () => true,
+): Disk {
+  let count = 0;
+  return interceptedDisk(disk, async (operation, run) => {
+    if (!matches(operation)) return run();
+    count += 1;
+    // A skipped operation returns nothing, as a completed one does.
+    return isSkipped(count) ? (undefined as Awaited<ReturnType<typeof run>>) : run();
+  });
+}
+
+/** Skips the sync of a file that follows an operation of this kind on it. */
+function skippingSyncBehind(disk: Disk, kind: OperationKind): Disk {
+  const waiting = new Set<string>();
+  return interceptedDisk(disk, async (operation, run) => {
+    if (operation.kind === kind) waiting.add(operation.path);
+    const isSkipped = operation.kind === "sync" && waiting.delete(operation.path);
+    return isSkipped ? (undefined as Awaited<ReturnType<typeof run>>) : run();
+  });
+}
+
+/**
+ * Skips syncs of a directory while the last change of a name in it was of this kind, made by any process: the server
+ * syncs the directory again before it relies on the name of a snapshot.
+ */
+function skippingDirectorySyncBehind(kind: "rename" | "create"): (disk: Disk) => Disk {
+  let lastChange: OperationKind | undefined;
+  return (disk) =>
+    interceptedDisk(disk, async (operation, run) => {
+      if (["create", "rename", "unlink", "link"].includes(operation.kind)) lastChange = operation.kind;
+      const isSkipped = operation.kind === "syncDirectory" && lastChange === kind;
+      return isSkipped ? (undefined as Awaited<ReturnType<typeof run>>) : run();
+    });
+}
+
+/** Shows files, as changed by `shown`, to callers that open one to read or to append. */
+function readingDisk(disk: Disk, shown: (bytes: Buffer) => Buffer): Disk {
+  return {
+    ...interceptedDisk(disk, (_, run) => run()),
+    open: async (path, how, mode) => {
+      const file = await disk.open(path, how, mode);
+      return how !== "read" || !path.endsWith(".journal") ? file : shownFile(file, shown);
+    },
+  };
+}
+
+function shownFile(file: DiskFile, shown: (bytes: Buffer) => Buffer): DiskFile {
+  const load = async (): Promise<Buffer> => {
+    const bytes = Buffer.alloc(await file.size());
+    await file.read(bytes, 0);
+    return shown(bytes);
+  };
+  return {
+    ...file,
+    size: async () => (await load()).length,
+    read: async (target, offset) => {
+      const bytes = await load();
+      return offset >= bytes.length ? 0 : bytes.copy(target, 0, offset);
+    },
+  };
+}
