@@ -18,6 +18,7 @@ FROM node:26-bookworm-slim
 WORKDIR /app
 COPY LICENSE README.md package.json ./
 COPY bin ./bin
+COPY vendor ./vendor
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 # A number, so that Kubernetes can see that it is not root.

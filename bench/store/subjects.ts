@@ -58,12 +58,12 @@ export const subjects: readonly Subject[] = [
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * The published program: `bin/` and `dist/` without the sources, which `bin/larder.cjs` would otherwise
+ * The published program: `bin/`, `dist/` and `vendor/` without the sources, which `bin/larder.cjs` would otherwise
  * run. Returns the path of `bin/larder.cjs`.
  */
 export function publishedProgram(parent: string): string {
   const folder = mkdtempSync(join(parent, "published-"));
-  for (const part of ["bin", "dist", "package.json"])
+  for (const part of ["bin", "dist", "vendor", "package.json"])
     cpSync(join(repository, part), join(folder, part), { recursive: true });
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
   return join(folder, "bin", "larder.cjs");

@@ -1,16 +1,39 @@
 /** Facts about the program and the machine that several parts of the start need. */
-import { readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { FORMAT } from "../persistence/journal/file-format.ts";
 import { TOKENS_FORMAT } from "./tenants/stored-tokens.ts";
 
 interface PackageFile {
+  readonly name: string;
   readonly version: string;
 }
 
-/** The version in package.json, two folders above this file both in a checkout and in the package. */
+const PACKAGE_NAME = "larder";
+
+/** The folder with our package.json, with a slash at the end, above this file both in a checkout and in the package. */
+export const packageRoot: URL = findPackageRoot();
+
+function findPackageRoot(): URL {
+  let folder = new URL(".", import.meta.url);
+  while (readPackageFile(folder)?.name !== PACKAGE_NAME) {
+    const parent = new URL("..", folder);
+    if (parent.href === folder.href) throw new Error(`No folder above ${import.meta.url} has larder's package.json`);
+    folder = parent;
+  }
+  return folder;
+}
+
+function readPackageFile(folder: URL): PackageFile | undefined {
+  const file = new URL("package.json", folder);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PackageFile) : undefined;
+}
+
+/** The version in package.json. */
 export function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as PackageFile).version;
+  const own = readPackageFile(packageRoot);
+  assert(own !== undefined, "the package.json that was found is still there");
+  return own.version;
 }
 
 /** The entry of every thread, next to this folder both in a checkout and in the package. */

@@ -1,8 +1,8 @@
-/** The WebAssembly of Lua 5.1, from the files of its package. */
+/** The WebAssembly of Lua 5.1, from `vendor/`. */
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { packageRoot } from "./facts.ts";
 
 /** Reads it: 200 KB. */
 export function readLuaCode(): Uint8Array {
-  return readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1"))));
+  return readFileSync(new URL("vendor/lua5.1/liblua5.1.wasm", packageRoot));
 }

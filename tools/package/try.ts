@@ -8,13 +8,16 @@
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The oldest and the newest supported version. */
 const NODE_MAJORS = [24, 26];
+/** What users install: packages, and the bytes of their files. */
+const PACKAGE_COUNT_MAX = 4;
+const INSTALLED_BYTES_MAX = 8_000_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
 /** Scripts that npm runs when a package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
@@ -31,6 +34,7 @@ interface PackageFile {
 
 try {
   const tarball = pack();
+  checkInstalledSize(tarball);
   for (const major of NODE_MAJORS) await tryOn(major, tarball);
   checkTypes();
   checkGlobalInstall(tarball);
@@ -46,7 +50,7 @@ function pack(): string {
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
-      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|docs\/reference\/config\.schema\.json|dist\/.*\.(?:js|d\.ts))$/.test(
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|docs\/reference\/config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.wasm)|dist\/.*\.(?:js|d\.ts))$/.test(
         path,
       ) || /\.test\./.test(path),
   );
@@ -58,6 +62,27 @@ function pack(): string {
   assert.deepEqual(running, [], "nothing runs at installation");
   console.log(`${paths.length} files`);
   return tarball;
+}
+
+/** The tarball alone in an empty folder: few packages, few bytes, and no install script in any of them. */
+function checkInstalledSize(tarball: string): void {
+  const target = join(folder, "alone");
+  mkdirSync(target);
+  writeFileSync(join(target, "package.json"), '{ "private": true }\n');
+  npm(target, "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball);
+  const files = readdirSync(join(target, "node_modules"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== ".package-lock.json")
+    .map((entry) => join(entry.parentPath, entry.name));
+  const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
+  const { packages } = JSON.parse(readFileSync(join(target, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, { readonly hasInstallScript?: true }>>;
+  };
+  const installed = Object.entries(packages).filter(([path]) => path !== "");
+  const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
+  assert.deepEqual(scripted, [], "no package runs anything at installation");
+  console.log(`${installed.length} packages with ${files.length} files and ${bytes} bytes`);
+  assert.ok(installed.length <= PACKAGE_COUNT_MAX, `${installed.length} packages are installed`);
+  assert.ok(bytes <= INSTALLED_BYTES_MAX, `${bytes} bytes are installed`);
 }
 
 async function tryOn(major: number, tarball: string): Promise<void> {

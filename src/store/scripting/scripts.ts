@@ -22,7 +22,7 @@ import { type CachedScript, ScriptCache } from "./script-cache.ts";
 import { luaMissing, noScript, scriptTooLarge } from "./script-errors.ts";
 
 export interface LuaOptions {
-  /** `liblua5.1.wasm` of wasmoon-lua5.1. */
+  /** `liblua5.1.wasm`, in `vendor/lua5.1/`. */
   readonly code: Uint8Array;
   readonly limits?: Partial<LuaLimits>;
 }

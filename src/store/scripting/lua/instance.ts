@@ -1,5 +1,5 @@
 /**
- * One WebAssembly instance of PUC Lua 5.1 (the binary inside wasmoon-lua5.1),
+ * One WebAssembly instance of PUC Lua 5.1 (`vendor/lua5.1/`),
  * used through its raw C API, which is binary-safe.
  *
  * (1) The instance can reach nothing outside: its imports are the few functions
@@ -133,7 +133,7 @@ declare const WebAssembly: {
   };
 };
 
-/** Compiles the Lua of wasmoon-lua5.1 (`dist/liblua5.1.wasm`) for any number of instances. Takes about 5 ms. */
+/** Compiles `vendor/lua5.1/liblua5.1.wasm` for any number of instances. Takes about 5 ms. */
 export function compileLua(code: Uint8Array): object {
   return new WebAssembly.Module(code);
 }

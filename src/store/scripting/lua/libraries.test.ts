@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { luaOptions } from "../../../../test/harness/lua.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
@@ -10,9 +9,7 @@ import { compileLua } from "./instance.ts";
 import { formatSignificant } from "./number-text.ts";
 import { LuaRuntime } from "./runtime.ts";
 
-const module = compileLua(
-  readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1")))),
-);
+const module = compileLua(luaOptions.code);
 const runtime = new LuaRuntime({ module, clock: new VirtualClock(), random: seededRandom(1) });
 
 /** The result of `return <expression>`; of an error the text up to the name of the script. */

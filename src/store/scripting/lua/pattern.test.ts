@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { luaOptions } from "../../../../test/harness/lua.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
 import { LuaHost } from "./host.ts";
 import { compileLua, GLOBALS, LuaInstance } from "./instance.ts";
 import { stringFunctions } from "./string-functions.ts";
 
-const module = compileLua(
-  readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1")))),
-);
+const module = compileLua(luaOptions.code);
 
 /** A state with Lua's own string library as `string` and our functions as `ours`. */
 function open() {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { luaOptions } from "../../../../test/harness/lua.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
@@ -12,9 +11,7 @@ import type { ScriptHost } from "../redis-functions.ts";
 import { compileLua } from "./instance.ts";
 import { type LuaLimits, LuaRuntime } from "./runtime.ts";
 
-const module = compileLua(
-  readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1")))),
-);
+const module = compileLua(luaOptions.code);
 
 /** A clock of which each reading is a millisecond later: the time of a script is the number of readings. */
 class TickingClock extends VirtualClock {

@@ -1,0 +1,34 @@
+/** The files in vendor/ are those that their READMEs describe. `npm run vendor -- --check` compares them with the registry. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parseOrigin, sha256Of, vendored } from "../tools/vendor.ts";
+
+test("S-12: each vendored file has the checksum in its README and a licence beside it", () => {
+  const folders = vendored();
+  assert.deepEqual(
+    folders.map(({ origin }) => origin.file),
+    ["liblua5.1.wasm"],
+  );
+  for (const { folder, origin } of folders) {
+    assert.equal(sha256Of(readFileSync(join(folder, origin.file))), origin.sha256);
+    assert.match(origin.package, /^[\w.-]+@\d+\.\d+\.\d+$/);
+    assert.match(origin.integrity, /^sha512-/);
+    assert.ok(existsSync(join(folder, "LICENSE")));
+  }
+});
+
+test("an origin is the table of a README", () => {
+  const table =
+    "# Zip\n\n| | |\n|---|---|\n| file | `zip.wasm` |\n| sha256 | `ab12` |\n| package | `zip@1.0.0` |\n" +
+    "| integrity | `sha512-x==` |\n| path | `dist/zip.wasm` |\n";
+  assert.deepEqual(parseOrigin(table), {
+    file: "zip.wasm",
+    sha256: "ab12",
+    package: "zip@1.0.0",
+    integrity: "sha512-x==",
+    path: "dist/zip.wasm",
+  });
+  assert.throws(() => parseOrigin(table.replace("| path |", "| paths |")), { message: "The table has no row path" });
+});
