@@ -40,6 +40,7 @@ export const transferRows: readonly CommandRow[] = [
   ...storeTransferRows,
   {
     words: "import vector",
+    group: "Moving data",
     operands: ["<address or file>", "[<token>]"],
     options: [
       index,
@@ -50,6 +51,8 @@ export const transferRows: readonly CommandRow[] = [
     ],
     meaning:
       "copies the records of another index, by its address and token, or of an exported file into an index, and compares both",
+    example: "larder import vector docs.ndjson --index docs",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { runVectorImport } = await import("./vector/commands.ts");
@@ -58,9 +61,12 @@ export const transferRows: readonly CommandRow[] = [
   },
   {
     words: "export vector",
+    group: "Moving data",
     operands: ["<file.ndjson>"],
     options: [index, namespace, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }, resume],
     meaning: "writes all records of an index to a file, and compares both",
+    example: "larder export vector docs.ndjson --index docs",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { runVectorExport } = await import("./vector/commands.ts");
@@ -69,6 +75,7 @@ export const transferRows: readonly CommandRow[] = [
   },
   {
     words: "import messaging",
+    group: "Moving data",
     operands: ["<address or file>", "[<token>]"],
     options: [
       user,
@@ -77,6 +84,8 @@ export const transferRows: readonly CommandRow[] = [
     ],
     meaning:
       "copies the schedules, URL groups, queues and pinned flow-control keys of another service, by its address and token, or of an exported file; existing ones of the same name stay",
+    example: "larder import messaging setup.json",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { runMessagingImport } = await import("./messaging/commands.ts");
@@ -85,9 +94,12 @@ export const transferRows: readonly CommandRow[] = [
   },
   {
     words: "export messaging",
+    group: "Moving data",
     operands: ["<file.json>"],
     options: [user, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
     meaning: "writes schedules, URL groups, queues and pinned flow-control keys to a file; messages are not moved",
+    example: "larder export messaging setup.json",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { runMessagingExport } = await import("./messaging/commands.ts");

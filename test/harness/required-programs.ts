@@ -1,6 +1,6 @@
 /**
- * Programs that tests compare with and that the project does not include: real
- * servers and their command lines. A test that needs a missing one is
+ * Programs that tests need and that the project does not include: real servers
+ * and their command lines, and shells. A test that needs a missing one is
  * skipped, except for the programs that `LARDER_REQUIRE` names, separated by
  * commas (`redis-server,redis-cli`): there a skipped comparison would be a
  * silent failure, so the test file fails instead.
@@ -8,7 +8,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const requirable = ["redis-server", "redis-cli"] as const;
+const requirable = ["redis-server", "redis-cli", "bash", "zsh", "fish"] as const;
 
 export type RequirableProgram = (typeof requirable)[number];
 

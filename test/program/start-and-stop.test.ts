@@ -213,7 +213,7 @@ test("dev has well-known tokens, writes nothing to disk and stops on SIGINT", { 
 });
 
 const refusals: readonly (readonly [words: string, code: number, sentence: RegExp])[] = [
-  ["serve --hots ::1", 2, /^larder: Unknown flag --hots: larder --help lists the settings\n$/],
+  ["serve --hots ::1", 2, /^larder: Unknown flag --hots: did you mean --host\?\n$/],
   ["serve --store-port 70000", 2, /^larder: --store-port: "70000" is not a port from 0 to 65535\n$/],
   [
     "dev --host 0.0.0.0 --admin-port 0",

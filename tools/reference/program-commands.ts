@@ -1,25 +1,29 @@
 /** The commands of the program, from their rows. */
-import { commandForm } from "../../src/program/cli/command-row.ts";
+import { type CommandRow, commandForm, commandGroups } from "../../src/program/cli/command-row.ts";
 import { commandRows } from "../../src/program/cli/commands.ts";
 import { optionForm } from "../../src/program/cli/help.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";
 
-export const programCommandParts: Parts = { tables: { commands: commandLines, options: optionLines } };
+export const programCommandParts: Parts = { tables: { commands: commandLines, "command-details": detailLines } };
 
 function commandLines(): readonly string[] {
   return [
     ...header("command", "what it does"),
-    ...commandRows.map((command) => row(code(commandForm(command)), command.meaning)),
+    ...inGroups().map((command) => row(code(commandForm(command)), command.meaning)),
   ];
 }
 
-function optionLines(): readonly string[] {
-  const lines: string[] = [];
-  for (const { words, options } of commandRows) {
-    if (options.length === 0) continue;
-    lines.push("", `## larder ${words}`, "", ...header("option", "meaning"));
+/** The example and the options of each command. */
+function detailLines(): readonly string[] {
+  return inGroups().flatMap(({ words, options, example }) => {
+    const lines = ["", `## larder ${words}`, "", `    ${example}`];
+    if (options.length > 0) lines.push("", ...header("option", "meaning"));
     for (const option of options) lines.push(row(optionForm(option).split("   ").map(code).join(", "), option.meaning));
-  }
-  return lines;
+    return lines;
+  });
+}
+
+function inGroups(): readonly CommandRow[] {
+  return commandGroups.flatMap((group) => commandRows.filter((command) => command.group === group));
 }

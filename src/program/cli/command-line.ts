@@ -21,8 +21,15 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
   });
   switch (reading.kind) {
     case "help": {
-      const { helpText } = await import("./help.ts");
-      process.stdout.write(helpText(readVersion()));
+      const { helpOn, isColourWanted } = await import("./help.ts");
+      const text = helpOn(reading.topic, { version: readVersion(), isColoured: isColourWanted(words, process.stdout) });
+      if (text !== undefined) {
+        process.stdout.write(text);
+        return;
+      }
+      const { unknownCommand } = await import("./find-command.ts");
+      process.stderr.write(`larder: ${unknownCommand(reading.topic)}\n`);
+      process.exitCode = 2;
       return;
     }
     case "version":

@@ -1,15 +1,30 @@
 /** The row of a command: its words, operands, options, and the function that runs it. */
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { Command } from "../settings/setting.ts";
+import type { SettingName } from "../settings/settings.ts";
+
+/** The groups of the help, in its order. */
+export const commandGroups = ["Servers", "Tokens", "Backups", "Moving data", "Help"] as const;
+
+export type CommandGroup = (typeof commandGroups)[number];
 
 export interface CommandRow {
   /** The words that name it, such as `token reset`. */
   readonly words: string;
+  readonly group: CommandGroup;
   /** The operands after the words, in order: `<database>`; optional ones are in brackets, `[<file>]`, and come last. */
   readonly operands: readonly string[];
   readonly options: readonly CommandOption[];
   /** One sentence without a full stop. */
   readonly meaning: string;
+  /** A whole command that works, for the help and the reference. */
+  readonly example: string;
+  /** What completions offer for the operands; absent: nothing. */
+  readonly operandValues?: "files" | "commands" | readonly string[];
+  /** The settings that its own help describes; absent: the data directory and the configuration file. */
+  readonly mainSettings?: readonly SettingName[];
+  /** True: it reads no setting, so no invalid setting can prevent it. */
+  readonly ignoresSettings?: boolean;
   /** The command whose defaults the settings have. */
   readonly defaults: Command;
   /**

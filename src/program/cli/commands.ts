@@ -1,33 +1,42 @@
 /**
- * The commands of the program, one row each: argument parsing, `larder --help`
- * and the manual use this table. Each command reads the settings of
- * `larder serve`, and may have its own operands and options.
+ * The commands of the program, one row each: argument parsing, `larder help`,
+ * the completions of shells and the manual use this table. Each command reads
+ * the settings of `larder serve`, and may have its own operands and options.
  */
 import { transferRows } from "../../transfer/command-rows.ts";
 import type { CommandCall, CommandRow } from "./command-row.ts";
+import { helpRows } from "./help-rows.ts";
 
 export const commandRows: readonly CommandRow[] = [
   {
     words: "serve",
+    group: "Servers",
     operands: [],
     options: [],
     meaning: "starts a server that stores everything in a data directory, with generated tokens",
+    example: "larder serve --data-dir /var/lib/larder",
+    mainSettings: ["dataDirectory", "config", "host", "storePort", "messagingPort", "vectorPort", "adminPort"],
     defaults: "serve",
     run: serve,
   },
   {
     words: "dev",
+    group: "Servers",
     operands: [],
     options: [],
     meaning: "starts a server for development: stores nothing unless --data-dir is set, well-known tokens",
+    example: "larder dev --data-dir ./larder-dev",
+    mainSettings: ["dataDirectory", "config", "host", "storePort", "messagingPort", "vectorPort", "adminPort"],
     defaults: "dev",
     run: serve,
   },
   {
     words: "check",
+    group: "Servers",
     operands: [],
     options: [],
     meaning: "checks the configuration and the data directory, prints each problem, and exits",
+    example: "larder check --config larder.json",
     defaults: "serve",
     async run({ run, print }) {
       const { check } = await import("./check.ts");
@@ -36,9 +45,11 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "token reset",
+    group: "Tokens",
     operands: ["<database>"],
     options: [],
     meaning: "replaces the two tokens of a database and prints the new ones, whether or not the server is running",
+    example: "larder token reset main --data-dir /var/lib/larder",
     defaults: "serve",
     async run({ run, operands: [database = ""], print }) {
       const { resetTokens } = await import("./token-reset.ts");
@@ -49,9 +60,11 @@ export const commandRows: readonly CommandRow[] = [
   ...transferRows,
   {
     words: "stats",
+    group: "Servers",
     operands: [],
     options: [{ name: "json", flag: "--json", meaning: "prints one line of JSON, without rates" }],
     meaning: "prints statistics of the server that uses the data directory",
+    example: "larder stats --data-dir /var/lib/larder",
     defaults: "serve",
     async run({ run, options, print }) {
       const { statsLines } = await import("./print-stats.ts");
@@ -61,10 +74,13 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "backup",
+    group: "Backups",
     operands: ["<file>"],
     options: [{ name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
     meaning:
       "writes the whole data directory, with its tokens and keys, to one file, or to standard output for -, whether or not the server is running",
+    example: "larder backup larder.tar --data-dir /var/lib/larder",
+    operandValues: "files",
     defaults: "serve",
     async run({ run, version, operands: [file = ""], options, print }) {
       const { backUp } = await import("./backup.ts");
@@ -79,9 +95,12 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "verify",
+    group: "Backups",
     operands: ["<backup>"],
     options: [],
     meaning: "checks whether a backup, or a data directory that is not in use, is complete, and prints any damage",
+    example: "larder verify larder.tar",
+    operandValues: "files",
     defaults: "serve",
     async run({ run, operands: [path = ""], print }) {
       const { verify } = await import("./verify.ts");
@@ -91,9 +110,12 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "restore",
+    group: "Backups",
     operands: ["<file>"],
     options: [],
     meaning: "verifies a backup and makes a new data directory from it; --data-dir names the directory",
+    example: "larder restore larder.tar --data-dir /var/lib/larder-restored",
+    operandValues: "files",
     defaults: "serve",
     async run({ run, operands: [file = ""], print }) {
       const { restore } = await import("./restore.ts");
@@ -101,6 +123,7 @@ export const commandRows: readonly CommandRow[] = [
       return 0;
     },
   },
+  ...helpRows,
 ];
 
 async function serve({ run, version }: CommandCall): Promise<undefined> {

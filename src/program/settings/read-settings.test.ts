@@ -266,8 +266,8 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
   ["--store-port", "refused", "--store-port needs a value: --store-port <port>"],
   ["--store-port --host ::1", "refused", "--store-port needs a value: --store-port <port>"],
   ["--host ::1 --host ::1", "refused", "--host is given twice"],
-  ["--hots ::1", "refused", "Unknown flag --hots: larder --help lists the settings"],
-  ["--store-token=canary", "refused", "Unknown flag --store-token: larder --help lists the settings"],
+  ["--hots ::1", "refused", "Unknown flag --hots: did you mean --host?"],
+  ["--store-token=canary", "refused", "Unknown flag --store-token: larder help settings lists the settings"],
   ["now", "refused", 'Unknown argument "now": pass settings as --name value'],
   [
     "--port 80 --threads per-area",
@@ -293,8 +293,10 @@ const commands: readonly (readonly [words: string, kind: string, problem?: strin
   ["--help", "help"],
   ["serve -h", "help"],
   ["--version", "version"],
-  ["", "refused", "Missing command: use larder serve, larder dev or larder check (larder --help lists the commands)"],
-  ["start", "refused", 'Unknown command "start": larder --help lists the commands'],
+  ["", "refused", "Missing command: use larder serve, larder dev or larder check (larder help lists the commands)"],
+  ["sevre", "refused", 'Unknown command "sevre": did you mean serve?'],
+  ["xyz", "refused", 'Unknown command "xyz": larder help lists the commands'],
+  ["serve --xyz", "refused", "Unknown flag --xyz: larder help settings lists the settings"],
 ];
 
 for (const [words, kind, problem] of commands) {
@@ -304,6 +306,32 @@ for (const [words, kind, problem] of commands) {
     if (reading.kind === "refused") assert.deepEqual(reading.problems, [problem]);
   });
 }
+
+const topics: readonly (readonly [words: string, topic: readonly string[]])[] = [
+  ["--help", []],
+  ["backup --help", ["backup"]],
+  ["backup larder.tar --replace -h", ["backup"]],
+  ["import vector docs.ndjson --help", ["import", "vector"]],
+  ["token --help", ["token"]],
+];
+
+for (const [words, topic] of topics) {
+  test(`larder ${words} asks for help on ${JSON.stringify(topic)}`, () => {
+    assert.deepEqual(read({ words }), { kind: "help", topic });
+  });
+}
+
+test("the commands that describe the program ignore invalid settings", () => {
+  const reading = read({
+    words: "help backup --no-color",
+    environment: { LARDER_STORE_PORT: "x", LARDER_CONFIG: "x" },
+  });
+  assert.ok(reading.kind === "run");
+  assert.deepEqual(reading.operands, ["backup"]);
+  assert.deepEqual(problems({ words: "completions" }), [
+    "<bash|zsh|fish> is missing: larder completions <bash|zsh|fish>",
+  ]);
+});
 
 test("one port serves all areas in one thread", () => {
   assert.equal(run({ words: "serve --port 0" }).settings.threads, "one");
@@ -320,7 +348,7 @@ test("an area's port from a source of higher precedence turns the single port of
 
 test("refuses an unknown variable by name, and does not show its value", () => {
   assert.deepEqual(problems({ environment: { LARDER_STORE_TOKN: "canary" } }), [
-    "Unknown environment variable LARDER_STORE_TOKN: larder --help lists the settings",
+    "Unknown environment variable LARDER_STORE_TOKN: did you mean LARDER_STORE_TOKEN?",
   ]);
 });
 

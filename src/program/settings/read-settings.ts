@@ -7,6 +7,8 @@
  */
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
+import { findCommand, unknownCommand } from "../cli/find-command.ts";
+import { suggestionFor } from "../cli/suggestion.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
 import type { ProviderEnvironment } from "./embedding-settings.ts";
 import type { Origin, RunSettings, Source } from "./run-settings.ts";
@@ -33,44 +35,38 @@ export type SettingsReading =
       /** By the name of the command's option. */
       readonly options: ReadonlyMap<string, string>;
     }
-  | { readonly kind: "help" }
+  /** The topic: the words of a command, or none. */
+  | { readonly kind: "help"; readonly topic: readonly string[] }
   | { readonly kind: "version" }
   /** One sentence for each problem. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export function readSettings(input: SettingsInput): SettingsReading {
   const words = input.arguments;
-  if (words.includes("--help") || words.includes("-h")) return { kind: "help" };
+  if (words.includes("--help") || words.includes("-h")) return { kind: "help", topic: topicOf(words) };
   if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
   if (words[0] === undefined || words[0].startsWith("-"))
-    return refused("Missing command: use larder serve, larder dev or larder check (larder --help lists the commands)");
+    return refused("Missing command: use larder serve, larder dev or larder check (larder help lists the commands)");
   const command = findCommand(words);
-  if (command === undefined) return refused(unknownCommand(words[0]));
+  if (command === undefined) return refused(unknownCommand(wordsBeforeFlags(words)));
   const rest = words.slice(command.words.split(" ").length);
-  const operandCount = rest.findIndex((word) => word.startsWith("--"));
-  const operands = rest.slice(0, operandCount < 0 ? undefined : operandCount);
+  const operands = wordsBeforeFlags(rest);
   const found = collect(input, command, rest.slice(operands.length));
   const { run, problems } = decide(command.defaults, found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
   return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
 }
 
-/** The row with the longest words that the arguments begin with. */
-function findCommand(words: readonly string[]): CommandRow | undefined {
-  const isCalled = ({ words: own }: CommandRow): boolean =>
-    own.split(" ").every((word, index) => word === words[index]);
-  return commandRows
-    .filter(isCalled)
-    .reduce<CommandRow | undefined>(
-      (longest, row) => (row.words.length > (longest?.words.length ?? 0) ? row : longest),
-      undefined,
-    );
+function wordsBeforeFlags(words: readonly string[]): readonly string[] {
+  const count = words.findIndex((word) => word.startsWith("--"));
+  return words.slice(0, count < 0 ? undefined : count);
 }
 
-function unknownCommand(word: string): string {
-  const forms = commandRows.filter((row) => row.words.startsWith(`${word} `)).map(commandForm);
-  if (forms.length > 0) return `Incomplete command: use ${forms.join(" or ")}`;
-  return `Unknown command ${JSON.stringify(word)}: larder --help lists the commands`;
+/** The command that `--help` asks about; if the words begin with none, the words. */
+function topicOf(words: readonly string[]): readonly string[] {
+  const command = findCommand(words);
+  const count = words.findIndex((word) => word.startsWith("-"));
+  return command === undefined ? words.slice(0, count) : command.words.split(" ");
 }
 
 function checkOperands(command: CommandRow, operands: readonly string[]): readonly string[] {
@@ -105,6 +101,7 @@ function collect(input: SettingsInput, command: CommandRow, words: readonly stri
     if (!texts.has(name)) texts.set(name, given);
   };
   for (const [name, given] of readFlags(words, { command, options, problems, spoilt })) note(name, given);
+  if (command.ignoresSettings) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
   for (const [name, given] of readEnvironment(input, { command, options, problems, spoilt })) note(name, given);
   const path = texts.get("config")?.text;
   if (path === undefined) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
@@ -147,7 +144,7 @@ function readFlags(
     const name = byFlag.get(flag as `--${string}`);
     const option = optionsByFlag.get(flag as `--${string}`);
     if (name === undefined && option === undefined) {
-      problems.push(unknownFlag(flag));
+      problems.push(unknownFlag(flag, command));
       // The word after an unknown flag is its value, not another mistake.
       if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
       continue;
@@ -170,12 +167,15 @@ function readFlags(
   return given;
 }
 
-function unknownFlag(flag: string): string {
+function unknownFlag(flag: string, command: CommandRow): string {
   const owners = commandRows.filter((row) => row.options.some((option) => option.flag === flag));
-  return owners.length > 0
-    ? `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`
-    : `Unknown flag ${flag}: larder --help lists the settings`;
+  if (owners.length > 0) return `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`;
+  const own = command.options.map((option) => option.flag);
+  const known = [...own, ...settingList.map(([, row]) => row.flag)].filter((each) => each !== undefined);
+  return `Unknown flag ${flag}${suggestionFor(flag, known) || SETTINGS_REMEDY}`;
 }
+
+const SETTINGS_REMEDY = ": larder help settings lists the settings";
 
 const PREFIX = "LARDER_";
 const FILE_SUFFIX = "_FILE";
@@ -206,7 +206,7 @@ function readEnvironment(input: SettingsInput, { command, options, problems }: R
   }
   for (const [variable, value] of Object.entries(input.environment)) {
     if (!variable.startsWith(PREFIX) || known.has(variable) || isServiceLink(variable, value ?? "")) continue;
-    problems.push(`Unknown environment variable ${variable}: larder --help lists the settings`);
+    problems.push(`Unknown environment variable ${variable}${suggestionFor(variable, known) || SETTINGS_REMEDY}`);
   }
   return given;
 }

@@ -1,6 +1,6 @@
 /**
  * All settings, one row each: flag, variable and file key, meaning, default, and
- * the parser of its value. `--help`, the manual, the configuration file's keys
+ * the parser of its value. `larder help`, the manual, the configuration file's keys
  * and the error texts are generated from this table.
  *
  * A secret has no flag, because arguments are visible to every user of the

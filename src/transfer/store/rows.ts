@@ -12,6 +12,7 @@ const database: CommandOption = {
 export const storeTransferRows: readonly CommandRow[] = [
   {
     words: "import",
+    group: "Moving data",
     operands: ["<source>"],
     options: [
       database,
@@ -35,6 +36,8 @@ export const storeTransferRows: readonly CommandRow[] = [
     ],
     meaning:
       "copies the keys and functions of a Redis server (redis://, rediss://), of a hosted store (https://) or of a Redis file (RDB) into a database, and compares both",
+    example: "larder import redis://127.0.0.1:6379 --database main",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { importStore } = await import("./import.ts");
@@ -43,10 +46,13 @@ export const storeTransferRows: readonly CommandRow[] = [
   },
   {
     words: "export store",
+    group: "Moving data",
     operands: ["<file.rdb>"],
     options: [database, { name: "replace", flag: "--replace", meaning: "replaces an existing file" }],
     meaning:
       "writes a database to a file that redis-server 7.0 loads, and values that such a server cannot hold to a second file beside it",
+    example: "larder export store main.rdb --database main",
+    operandValues: "files",
     defaults: "serve",
     async run(call) {
       const { exportStore } = await import("./export.ts");

@@ -1,0 +1,240 @@
+/**
+ * `larder completions`: a script for bash, zsh or fish that completes commands,
+ * flags, values and files. The tables of commands and settings are in the
+ * script, so that pressing tab starts no process.
+ *
+ * Each script first joins the words between `larder` and the first flag. The
+ * joined words select the next words and the flags; the flag before the cursor
+ * selects its values.
+ */
+import type { Setting } from "../settings/setting.ts";
+import { settingList } from "../settings/settings.ts";
+import { parsePath } from "../settings/values.ts";
+import type { CommandRow } from "./command-row.ts";
+import { commandRows } from "./commands.ts";
+import { SETTINGS_TOPIC } from "./help.ts";
+import type { Shell } from "./help-rows.ts";
+
+/** What a shell offers at a place. */
+interface Offer {
+  readonly words: readonly string[];
+  readonly files: boolean;
+}
+
+/** The joined words before a place, and the offer there. */
+interface Place extends Offer {
+  readonly before: string;
+}
+
+interface CommandFlags {
+  readonly words: string;
+  readonly flags: readonly string[];
+}
+
+interface FlagValues extends Offer {
+  readonly flag: string;
+}
+
+export function completionScript(shell: Shell): string {
+  return printers[shell]();
+}
+
+const printers: Readonly<Record<Shell, () => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+function bashScript(): string {
+  const offer = ({ words, files }: Offer): string => {
+    const parts = words.length === 0 ? [] : [`COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$current"))`];
+    // `-o filenames` marks directories with a slash and escapes spaces.
+    if (files) parts.push(`_larder_files "$current"`);
+    return parts.length === 0 ? ":" : parts.join("; ");
+  };
+  return `# Completions of larder for bash. In ~/.bashrc: source <(larder completions bash)
+_larder_files() {
+  compopt -o filenames 2>/dev/null
+  local file
+  while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$1")
+}
+_larder() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" before="" word
+  COMPREPLY=()
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $word == -* ]] && break
+    before="$before\${before:+ }$word"
+  done
+  case "$previous" in
+${flagValues()
+  .map((row) => `    ${row.flag}) ${offer(row)}; return ;;`)
+  .join("\n")}
+  esac
+  if [[ $current == -* ]]; then
+    case "$before" in
+${commandFlags()
+  .map(({ words, flags }) => `      "${words}"|"${words} "*) ${offer({ words: flags, files: false })} ;;`)
+  .join("\n")}
+      *) ${offer({ words: ["--help", "--version"], files: false })} ;;
+    esac
+    return
+  fi
+  case "$before" in
+${places()
+  .map((place) => `    "${place.before}") ${offer(place)} ;;`)
+  .join("\n")}
+  esac
+}
+complete -F _larder larder
+`;
+}
+
+function zshScript(): string {
+  const offer = ({ words, files }: Offer): string => {
+    const parts = words.length === 0 ? [] : [`compadd -- ${words.join(" ")}`];
+    if (files) parts.push("_files");
+    return parts.length === 0 ? ":" : parts.join("; ");
+  };
+  return `#compdef larder
+# Completions of larder for zsh. In ~/.zshrc, after compinit: source <(larder completions zsh)
+_larder() {
+  local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}" before="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    [[ $word == -* ]] && break
+    before="$before\${before:+ }$word"
+  done
+  case "$previous" in
+${flagValues()
+  .map((row) => `    (${row.flag}) ${offer(row)}; return ;;`)
+  .join("\n")}
+  esac
+  if [[ $current == -* ]]; then
+    case "$before" in
+${commandFlags()
+  .map(({ words, flags }) => `      ("${words}"|"${words} "*) ${offer({ words: flags, files: false })} ;;`)
+  .join("\n")}
+      (*) ${offer({ words: ["--help", "--version"], files: false })} ;;
+    esac
+    return
+  fi
+  case "$before" in
+${places()
+  .map((place) => `    ("${place.before}") ${offer(place)} ;;`)
+  .join("\n")}
+  esac
+}
+if [[ $funcstack[1] == _larder ]]; then _larder "$@"; else compdef _larder larder; fi
+`;
+}
+
+function fishScript(): string {
+  const offer = ({ words, files }: Offer): string => {
+    const parts = words.length === 0 ? [] : [`string join \\n -- ${words.join(" ")}`];
+    if (files) parts.push("__fish_complete_path $current");
+    return parts.length === 0 ? "true" : parts.join("; ");
+  };
+  return `# Completions of larder for fish. larder completions fish > ~/.config/fish/completions/larder.fish
+function __larder_complete
+  set -l current (commandline -ct)
+  set -l words (commandline -opc)
+  set -l previous $words[-1]
+  set -l before
+  for word in $words[2..-1]
+    string match -q -- '-*' $word; and break
+    set -a before $word
+  end
+  set before (string join ' ' -- $before)
+  switch "$previous"
+${flagValues()
+  .map((row) => `    case ${row.flag}\n      ${offer(row)}\n      return`)
+  .join("\n")}
+  end
+  if string match -q -- '-*' $current
+    switch "$before"
+${commandFlags()
+  .map(({ words, flags }) => `      case '${words}' '${words} *'\n        ${offer({ words: flags, files: false })}`)
+  .join("\n")}
+      case '*'
+        ${offer({ words: ["--help", "--version"], files: false })}
+    end
+    return
+  end
+  switch "$before"
+${places()
+  .map((place) => `    case '${place.before}'\n      ${offer(place)}`)
+  .join("\n")}
+  end
+end
+complete -c larder -f -a '(__larder_complete)'
+`;
+}
+
+/** The offer after each sequence of words that begins a command, and after each command with operands. */
+function places(): readonly Place[] {
+  const commands = commandRows.map(({ words }) => words);
+  const befores = new Set(["", ...commands.flatMap(prefixesOf)]);
+  const list = [...befores].map((before) => ({
+    before,
+    words: [...nextWords(before, commands), ...operandWords(before)],
+    files: commandRows.some((row) => row.words === before && row.operandValues === "files"),
+  }));
+  const described = commandRows.filter((row) => row.operandValues === "commands");
+  const longer = described.flatMap(({ words }) =>
+    [...befores]
+      .filter((before) => nextWords(before, commands).length > 0 && before !== "")
+      .map((before) => ({ before: `${words} ${before}`, words: nextWords(before, commands), files: false })),
+  );
+  return [...list, ...longer].filter(({ words, files }) => files || words.length > 0);
+}
+
+/** The words that a command has as operands. */
+function operandWords(before: string): readonly string[] {
+  const values = commandRows.find(({ words }) => words === before)?.operandValues;
+  if (values === undefined || values === "files") return [];
+  if (values !== "commands") return values;
+  const commands = commandRows.map(({ words }) => words);
+  return [...nextWords("", commands), SETTINGS_TOPIC];
+}
+
+/** `token` and `token reset` of `token reset`. */
+function prefixesOf(words: string): readonly string[] {
+  const list = words.split(" ");
+  return list.map((_, index) => list.slice(0, index + 1).join(" "));
+}
+
+/** The words that may follow, so that a command results. */
+function nextWords(before: string, commands: readonly string[]): readonly string[] {
+  const start = before === "" ? "" : `${before} `;
+  const rests = commands.filter((words) => words.startsWith(start)).map((words) => words.slice(start.length));
+  return [...new Set(rests.map((rest) => rest.split(" ", 1)[0] ?? ""))];
+}
+
+/** The flags of each command; longer commands first, because `import` also begins `import vector`. */
+function commandFlags(): readonly CommandFlags[] {
+  const settings = settingList.map(([, row]) => row.flag);
+  const flagsOf = (row: CommandRow): readonly string[] => {
+    const own = row.options.map(({ flag }) => flag);
+    return [...own, ...(row.ignoresSettings ? [] : settings), "--help"].filter((flag) => flag !== undefined);
+  };
+  return commandRows
+    .map((row) => ({ words: row.words, flags: flagsOf(row) }))
+    .sort((left, right) => right.words.length - left.words.length);
+}
+
+/** Flags with a value, and the offered values. */
+function flagValues(): readonly FlagValues[] {
+  const options = commandRows.flatMap((row) => row.options);
+  const own = options.flatMap(({ flag, argument }) =>
+    flag === undefined || argument === undefined ? [] : [{ flag, words: choicesOf(argument), files: false }],
+  );
+  const settings = settingList.flatMap(([, row]) => (row.flag === undefined ? [] : [valuesOf(row.flag, row)]));
+  const byFlag = new Map([...own, ...settings].map((values) => [values.flag, values]));
+  return [...byFlag.values()];
+}
+
+function valuesOf(flag: string, { argument, parse }: Setting<unknown>): FlagValues {
+  const { enum: values = [] } = parse.schema;
+  const words = values.filter((value) => typeof value === "string");
+  return { flag, words: words.length > 0 ? words : choicesOf(argument), files: parse === parsePath };
+}
+
+/** The words of `always|everysec|no`, and `off` of `<port>|off`. */
+function choicesOf(argument: string): readonly string[] {
+  return argument.split("|").filter((choice) => /^[a-z][a-z-]*$/.test(choice));
+}

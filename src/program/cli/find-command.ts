@@ -1,0 +1,31 @@
+/** Finds the command that the arguments name, or says why they name none. */
+import { type CommandRow, commandForm } from "./command-row.ts";
+import { commandRows } from "./commands.ts";
+import { suggestionFor } from "./suggestion.ts";
+
+/** The row with the longest words that the arguments begin with. */
+export function findCommand(words: readonly string[]): CommandRow | undefined {
+  const isCalled = ({ words: own }: CommandRow): boolean =>
+    own.split(" ").every((word, index) => word === words[index]);
+  return commandRows
+    .filter(isCalled)
+    .reduce<CommandRow | undefined>(
+      (longest, row) => (row.words.length > (longest?.words.length ?? 0) ? row : longest),
+      undefined,
+    );
+}
+
+/** The sentence about arguments that begin with no command. */
+export function unknownCommand(words: readonly string[]): string {
+  const [first = "", second] = words;
+  const parts = commandRows.filter((row) => row.words.startsWith(`${first} `));
+  if (parts.length === 0) {
+    const known = [...new Set(commandRows.map((row) => row.words.split(" ", 1)[0] ?? ""))];
+    const suggestion = suggestionFor(first, known) || ": larder help lists the commands";
+    return `Unknown command ${JSON.stringify(first)}${suggestion}`;
+  }
+  const known = parts.map((row) => row.words.slice(first.length + 1));
+  const suggestion = second === undefined ? "" : suggestionFor(second, known);
+  if (suggestion !== "") return `Unknown command ${JSON.stringify(`${first} ${second}`)}${suggestion}`;
+  return `Incomplete command: use ${parts.map(commandForm).join(" or ")}`;
+}
