@@ -160,6 +160,7 @@ function runFor({ command = "dev", ...options }: StartOptions): RunSettings {
     environment: {},
     // What the options name, such as the file of a key, is a file.
     readFile: (path) => (path === OPTIONS ? JSON.stringify(configuration) : readFileSync(path, "utf8")),
+    hasLines: false,
   });
   if (reading.kind !== "run") {
     throw new StartRefusal(reading.kind === "refused" ? reading.problems.join("\n") : `Unknown command ${command}`, 2);

@@ -68,7 +68,7 @@ export function manualPages(): ReadonlyMap<string, string> {
 
 /** The configuration file that the manual shows. */
 export function exampleConfiguration(): string {
-  const [, text] = /^```json\n(.*?)^```$/ms.exec(readFileSync(pathOf("manual.md"), "utf8")) ?? [];
+  const [, text] = /^```jsonc\n(.*?)^```$/ms.exec(readFileSync(pathOf("manual.md"), "utf8")) ?? [];
   if (text === undefined) throw new Error("docs/manual.md: the example of a configuration file is missing");
   return text;
 }

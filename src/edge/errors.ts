@@ -216,7 +216,7 @@ function withArticle(kind: string): string {
   return /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
-/** `place`: the setting that defines it, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
+/** `place`: the setting that defines it, such as `store.databases[0] in larder.json:3` or `LARDER_STORE_TOKEN`. */
 export function tenantNotOurs(kind: string, name: string, place: string): RequestFailure {
   return new RequestFailure("conflict", `The ${kind} ${name} is set by ${place}: change it there and start again`);
 }

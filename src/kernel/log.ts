@@ -105,8 +105,8 @@ function textLine(time: string, { level, event, fields }: Line): string {
 /** U+0000 to U+001F, and U+007F to U+009F. */
 const CONTROLS = /\p{Cc}/gu;
 
-/** keeps (3). */
-function printable(text: string): string {
+/** A text whose control characters are escaped: keeps (3). */
+export function printable(text: string): string {
   return text.replace(CONTROLS, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 

@@ -6,6 +6,7 @@ import { fromJSONSchema } from "zod";
 import { exampleConfiguration, manualPages } from "../../../tools/manual.ts";
 import { configSchemaText } from "../../../tools/reference/config-schema.ts";
 import { parseConfiguration } from "../settings/config.ts";
+import { readConfigText } from "../settings/config-text.ts";
 import { readSettings } from "../settings/read-settings.ts";
 import { settingList } from "../settings/settings.ts";
 import { BadValue } from "../settings/values.ts";
@@ -123,7 +124,7 @@ test("the manual's example of a configuration file is valid", () => {
 const schema = fromJSONSchema(JSON.parse(configSchemaText()));
 
 function isInSchema(text: string): boolean {
-  return schema.safeParse(JSON.parse(text)).success;
+  return schema.safeParse(readConfigText(text).value).success;
 }
 
 test("the configuration of the example matches the schema", () => {

@@ -1,17 +1,18 @@
 /**
- * The configuration file: JSON with settings at its top (the `fileKey`s of the
+ * The configuration file: JSON with comments, with settings at its top (the `fileKey`s of the
  * settings table) and the databases, indexes and messaging users that exist.
  *
  * The rows of its fields define how it is read, its JSON Schema and the reference
  * (fields.ts).
  *
  * Unknown and invalid fields are errors that name the path, such as
- * `store.databases[0].token`; nothing is ignored silently. An error never contains
- * the value of a token.
+ * `store.databases[0].token`, and their line; nothing is ignored silently. An error
+ * never contains the value of a token.
  */
 
 import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
 import { DIMENSION_MAX } from "../../vector/mod.ts";
+import { type Position, type Problem, readConfigText } from "./config-text.ts";
 import { type Models, modelMap, type ProviderEnvironment, readModels } from "./embedding-settings.ts";
 import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import {
@@ -150,6 +151,13 @@ export interface Configuration {
   readonly models: Models;
   readonly users: readonly ListedUser[];
   readonly adminToken: string | undefined;
+  /** Where the file has the value of a path such as `store.databases[0].token`; undefined: there is no file. */
+  readonly positionOf: ((path: string) => Position) | undefined;
+}
+
+/** The place of a value for people: `store.databases[0].token in larder.json:3`. */
+export function placeIn(file: string, { positionOf }: Configuration, path: string): string {
+  return positionOf === undefined ? `${path} in ${file}` : `${path} in ${file}:${positionOf(path).line}`;
 }
 
 export const emptyConfiguration: Configuration = {
@@ -159,6 +167,7 @@ export const emptyConfiguration: Configuration = {
   models: new Map(),
   users: [],
   adminToken: undefined,
+  positionOf: undefined,
 };
 
 /** True if a configuration has tokens or signing keys, so that others must not read its file. */
@@ -183,21 +192,17 @@ const emptyEnvironment: ProviderEnvironment = {
 };
 
 /**
- * Reads the text of a configuration file. `fileKeys` are the settings that it may contain. Each problem is one sentence;
- * the configuration has the valid parts.
+ * Reads the text of a configuration file. `fileKeys` are the settings that it may contain. The configuration has the
+ * valid parts.
  */
 export function parseConfiguration(
   text: string,
   fileKeys: ReadonlySet<string>,
   environment: ProviderEnvironment = emptyEnvironment,
-): { configuration: Configuration; problems: readonly string[] } {
+): { configuration: Configuration; problems: readonly Problem[] } {
+  const { value: root, problems: textProblems, positionOf } = readConfigText(text);
+  if (root === undefined) return { configuration: emptyConfiguration, problems: textProblems };
   const reader = new FieldReader();
-  let root: unknown;
-  try {
-    root = JSON.parse(text);
-  } catch (fault) {
-    return { configuration: emptyConfiguration, problems: [`is not JSON${faultPlace(fault)}`] };
-  }
   const settings = new Map<string, string>();
   const top = reader.object(root, "", [...fileKeys, ...Object.keys(configurationFields)]);
   fieldsAt(reader, configurationFields, { fields: top, path: "" })("$schema");
@@ -227,8 +232,10 @@ export function parseConfiguration(
       read: readUser,
     }),
     adminToken: fieldsAt(reader, adminFields, { fields: section("admin", adminFields), path: "admin" })("token"),
+    positionOf,
   };
-  return { configuration, problems: reader.problems };
+  const problems = reader.found.map((each) => ({ position: positionOf(each.path), text: each.text }));
+  return { configuration, problems: [...textProblems, ...problems] };
 }
 
 interface TenantList<Tenant> {
@@ -302,10 +309,4 @@ function readUser(reader: FieldReader, value: unknown, path: string): ListedUser
   const nextSigningKey = read("nextSigningKey");
   if (tenant === undefined) return undefined;
   return { ...tenant, ...(currentSigningKey && { currentSigningKey }), ...(nextSigningKey && { nextSigningKey }) };
-}
-
-/** The line and column of a syntax error. V8's full text quotes the file there, which may be a token. */
-function faultPlace(fault: unknown): string {
-  const [, line, column] = /line (\d+) column (\d+)/.exec(fault instanceof Error ? fault.message : "") ?? [];
-  return line === undefined ? "" : `: line ${line}, column ${column}`;
 }

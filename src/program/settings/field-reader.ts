@@ -3,6 +3,7 @@
  * `store.databases[0].token`. Unknown fields are problems too; nothing is
  * ignored silently. A problem never contains the value of a secret.
  */
+import { printable } from "../../kernel/log.ts";
 import { BadValue } from "./values.ts";
 
 export type Fields = ReadonlyMap<string, unknown>;
@@ -10,18 +11,29 @@ export type Fields = ReadonlyMap<string, unknown>;
 /** Most entries of one list. */
 export const ENTRIES_MAX = 1_000;
 
+/** A problem, as one sentence, and the path of its field; the path of the whole file is empty. */
+export interface FieldProblem {
+  readonly path: string;
+  readonly text: string;
+}
+
 export class FieldReader {
-  readonly problems: string[] = [];
+  readonly found: FieldProblem[] = [];
+
+  /** The sentences of the problems. */
+  get problems(): readonly string[] {
+    return this.found.map(({ text }) => text);
+  }
 
   problem(path: string, text: string): void {
-    this.problems.push(`${path} ${text}`);
+    this.found.push({ path, text: `${path === "" ? "the file" : path} ${text}` });
   }
 
   /** The fields of an object; a field that is not in `keys` is a problem. A missing value has no fields. */
   object(value: unknown, path: string, keys: readonly string[]): Fields {
     if (value === undefined) return new Map();
     if (!isPlainObject(value)) {
-      this.problem(path === "" ? "the file" : path, "is not an object");
+      this.problem(path, "is not an object");
       return new Map();
     }
     const fields = new Map(Object.entries(value));
@@ -97,9 +109,10 @@ export class FieldReader {
   }
 }
 
-/** The path of a field; the path of a top-level field is its name. */
+/** The path of a field, which can be printed; the path of a top-level field is its name. */
 export function at(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
+  const name = printable(key);
+  return path === "" ? name : `${path}.${name}`;
 }
 
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -19,7 +19,7 @@ function parse({ index = {}, models, files = {}, packages = [] }: Given): {
   problems: readonly string[];
 } {
   const text = JSON.stringify({ vector: { indexes: [{ name: "docs", ...index }], ...(models && { models }) } });
-  return parseConfiguration(text, new Set(), {
+  const { configuration, problems } = parseConfiguration(text, new Set(), {
     readFile: (path) => {
       const file = files[path];
       if (file === undefined) throw new BadValue(`there is no file ${path}`);
@@ -28,6 +28,7 @@ function parse({ index = {}, models, files = {}, packages = [] }: Given): {
     findVariable: (name) => (name === "EMBEDDING_KEY" ? KEY : undefined),
     hasPackage: (name) => packages.includes(name),
   });
+  return { configuration, problems: problems.map((problem) => problem.text) };
 }
 
 function planOf(given: Given): IndexPlan {

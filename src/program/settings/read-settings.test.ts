@@ -141,7 +141,7 @@ test("a flag overrides the environment, which overrides the file, which override
 
   const file = run({ words: "serve --config=l.json", files });
   assert.equal(file.settings.host, "10.0.0.3");
-  assert.deepEqual(file.origins.host, { source: "file", place: "host in l.json" });
+  assert.deepEqual(file.origins.host, { source: "file", place: "host in l.json:1" });
 
   assert.deepEqual(run({}).origins.host, { source: "default", place: "--host" });
 });
@@ -394,16 +394,19 @@ test("refuses a secret that is given twice, or whose file is missing", () => {
   );
 });
 
-test("reports all mistakes in the file at once, with the file's name", () => {
+test("reports all mistakes in the file at once, with its name and their lines", () => {
   assert.deepEqual(
     problems({
       words: "serve --config l.json",
-      files: { "l.json": '{"hots":"x","store":{"databases":[{"name":""}]}}' },
-    }).map((problem) => problem.slice(0, 45)),
-    ["l.json: hots is not a known key", "l.json: store.databases[0].name is not a name"],
+      files: { "l.json": '{\n  "hots": "x",\n  "store": {\n    "databases": [{ "name": "" }]\n  }\n}' },
+    }).map((problem) => problem.slice(0, 50)),
+    ["l.json:2:3: hots is not a known key", "l.json:4:21: store.databases[0].name is not a name"],
   );
-  assert.deepEqual(problems({ words: "serve --config l.json", files: { "l.json": '{"storePort":70000}' } }), [
-    'storePort in l.json: "70000" is not a port from 0 to 65535',
+  assert.deepEqual(problems({ words: "serve --config l.json", files: { "l.json": '{\n  "storePort": 70000\n}' } }), [
+    'l.json:2:3: storePort: "70000" is not a port from 0 to 65535',
+  ]);
+  assert.deepEqual(problems({ words: "serve --config l.json", files: { "l.json": '{\n  "host": \n}' } }), [
+    "l.json:3:1: is not JSON: a value is missing",
   ]);
   assert.deepEqual(problems({ words: "serve --config no.json" }), ["Configuration file: there is no file no.json"]);
 });
@@ -414,16 +417,16 @@ test("reports mistakes in flags, variables, the file and combinations together",
       words: "serve now --hots x --store-port abc --tls-cert c --redis-compat on --config l.json",
       environment: { LARDER_FSYNC: "never", LARDER_VECTR_PORT: "1" },
       files: { "l.json": '{"hsot":"x","messagingPort":70000,"store":{"databases":[{"name":""}]}}' },
-    }).map((problem) => problem.split(":")[0]),
+    }).map((problem) => problem.split(": ", 1)[0]),
     [
       'Unknown argument "now"',
       "Unknown flag --hots",
       "Unknown environment variable LARDER_VECTR_PORT",
-      "l.json",
-      "l.json",
+      "l.json:1:2",
+      "l.json:1:58",
       "LARDER_FSYNC",
       "--store-port",
-      "messagingPort in l.json",
+      "l.json:1:13",
       "--tls-cert needs --tls-key as well",
       "--redis-compat has no effect without the RESP port",
     ],
@@ -442,13 +445,20 @@ test("does not check combinations with a setting that is malformed, has no value
   ]);
 });
 
+test("a problem of several settings names the line of each that is in the file", () => {
+  const files = { "l.json": '{\n  // One port for all areas.\n  "port": 80,\n  "storePort": 81,\n}' };
+  assert.deepEqual(problems({ words: "serve --config l.json", files }), [
+    "port in l.json:3 and storePort in l.json:4 cannot both be set: one port serves all areas",
+  ]);
+});
+
 test("the admin token may be in the file", () => {
   const { settings, origins } = run({
     words: "serve --config l.json",
     files: { "l.json": '{"admin":{"token":"abc"}}' },
   });
   assert.equal(settings.adminToken, "abc");
-  assert.equal(origins.adminToken.place, "admin.token in l.json");
+  assert.equal(origins.adminToken.place, "admin.token in l.json:1");
 });
 
 test("no flag, variable or file key belongs to two settings", () => {

@@ -9,7 +9,8 @@ import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
 import { suggestionFor } from "../cli/suggestion.ts";
-import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
+import { type Configuration, emptyConfiguration, parseConfiguration, placeIn } from "./config.ts";
+import type { Position } from "./config-text.ts";
 import type { ProviderEnvironment } from "./embedding-settings.ts";
 import type { Origin, RunSettings, Source } from "./run-settings.ts";
 import type { Command, Setting } from "./setting.ts";
@@ -22,6 +23,8 @@ export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The whole text of a file; throws as `readFileSync` does. */
   readonly readFile: (path: string) => string;
+  /** Whether problems of the configuration file name their lines; false for a text that no person wrote. */
+  readonly hasLines?: boolean;
   /** Whether an optional package can be imported; the default tries to resolve it. */
   readonly hasPackage?: (name: string) => boolean;
 }
@@ -90,6 +93,8 @@ interface Found {
 
 interface GivenText extends Origin {
   readonly text: string;
+  /** How a problem of the value begins, unless with the place. */
+  readonly problemStart?: string;
 }
 
 function collect(input: SettingsInput, command: CommandRow, words: readonly string[]): Found {
@@ -111,10 +116,19 @@ function collect(input: SettingsInput, command: CommandRow, words: readonly stri
   for (const [name, row] of settingList) {
     if (isUnreadable && row.fileKey !== undefined) spoilt.add(name);
     const text = row.fileKey === undefined ? undefined : configuration.settings.get(row.fileKey);
-    if (text !== undefined) note(name, { text, source: "file", place: `${row.fileKey} in ${path}` });
+    if (row.fileKey === undefined || text === undefined) continue;
+    const place = placeIn(path, configuration, row.fileKey);
+    const position = configuration.positionOf?.(row.fileKey);
+    note(name, {
+      text,
+      source: "file",
+      place,
+      ...(position && { problemStart: `${at(path, position)} ${row.fileKey}` }),
+    });
   }
   if (configuration.adminToken !== undefined) {
-    note("adminToken", { text: configuration.adminToken, source: "file", place: `admin.token in ${path}` });
+    const place = placeIn(path, configuration, "admin.token");
+    note("adminToken", { text: configuration.adminToken, source: "file", place });
   }
   return { texts, options, problems, spoilt, configuration };
 }
@@ -266,8 +280,14 @@ function readConfigurationFile(input: SettingsInput, path: string, problems: str
   }
   const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
   const { configuration, problems: found } = parseConfiguration(text, fileKeys, providerEnvironment(input));
-  problems.push(...found.map((problem) => `${path}: ${problem}`));
-  return configuration;
+  const hasLines = input.hasLines ?? true;
+  problems.push(...found.map((problem) => `${hasLines ? at(path, problem.position) : `${path}:`} ${problem.text}`));
+  return hasLines || configuration === emptyConfiguration ? configuration : { ...configuration, positionOf: undefined };
+}
+
+/** The start of a line about a place in a file, in the form that editors and terminals link: `larder.json:3:7:`. */
+function at(path: string, { line, column }: Position): string {
+  return `${path}:${line}:${column}:`;
 }
 
 /** The things that the file may refer to: other files, variables, packages. */
@@ -317,7 +337,7 @@ function decide(command: Command, found: Found): { readonly run: RunSettings; re
       values.push([name, text === undefined ? undefined : row.parse(text)]);
     } catch (fault) {
       if (!(fault instanceof BadValue)) throw fault;
-      problems.push(`${place}: ${fault.message}`);
+      problems.push(`${given?.problemStart ?? place}: ${fault.message}`);
       spoilt.add(name);
     }
   }

@@ -7,7 +7,7 @@ export type Source = "flag" | "environment" | "file" | "default";
 
 export interface Origin {
   readonly source: Source;
-  /** Where to change it: `--host`, `LARDER_HOST`, `host in larder.json`; for a default, the flag or the variable. */
+  /** Where to change it: `--host`, `LARDER_HOST`, `host in larder.json:3`; for a default, the flag or the variable. */
   readonly place: string;
 }
 

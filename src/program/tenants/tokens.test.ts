@@ -86,7 +86,7 @@ test("with listed databases there is no base database, unless the environment na
     listed.stored.databases?.map(({ name, madeBy }) => [name, madeBy]),
     [["b", "configuration"]],
   );
-  assert.equal(listed.tenants.databases[0]?.listedAt, "store.databases[0] in l.json");
+  assert.equal(listed.tenants.databases[0]?.listedAt, "store.databases[0] in l.json:1");
 
   const both = resolve({ file, environment: { LARDER_STORE_TOKEN: "tm" } });
   assert.deepEqual(namesOf(both.tenants.databases), ["main", "a", "b"]);
@@ -190,7 +190,7 @@ test("an index with more dimensions than the setting allows prevents the start",
     },
   });
   assert.deepEqual(problems, [
-    "vector.indexes[0] in l.json has 6000 dimensions, but --max-dimension allows 5376",
+    "vector.indexes[0] in l.json:1 has 6000 dimensions, but --max-dimension allows 5376",
     'The index b in tokens.json: definition.dimension is neither a whole number from 1 to 5376 nor "auto"',
   ]);
 });
@@ -222,7 +222,7 @@ test("A-01: a well-known secret is refused in serve too, wherever it comes from"
   });
   assert.deepEqual(given.problems, [
     "LARDER_STORE_TOKEN is well known and is refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
-    "messaging.users[0].nextSigningKey in l.json is well known and is refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
+    "messaging.users[0].nextSigningKey in l.json:1 is well known and is refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
   ]);
   assert.deepEqual(resolve({ environment: { LARDER_STORE_TOKEN: "dev" } }).problems, []);
 });
@@ -234,7 +234,7 @@ test("refuses a token that names two databases", () => {
     stored: { databases: [{ name: "x", madeBy: "admin", token: "other", readOnlyToken: "fourth" }] },
   });
   assert.deepEqual(problems, [
-    "store.databases[0].token in l.json is the same token as LARDER_STORE_TOKEN: each token names one tenant and one access",
+    "store.databases[0].token in l.json:1 is the same token as LARDER_STORE_TOKEN: each token names one tenant and one access",
     "the token of x is the same token as LARDER_STORE_READ_ONLY_TOKEN: each token names one tenant and one access",
   ]);
 });

@@ -18,7 +18,7 @@
 
 import { secretText } from "../../kernel/random.ts";
 import { newSigningKey } from "../../messaging/settings.ts";
-import { hasSecrets, type ListedTenant, type ListedUser } from "../settings/config.ts";
+import { hasSecrets, type ListedTenant, type ListedUser, placeIn } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {
   defaultIndex,
@@ -44,7 +44,7 @@ export interface Tenant {
   readonly name: string;
   readonly token: Secret;
   readonly readOnlyToken: Secret;
-  /** Where the configuration lists it, such as `store.databases[0] in larder.json`; undefined: it is not listed. */
+  /** Where the configuration lists it, such as `store.databases[0] in larder.json:3`; undefined: it is not listed. */
   readonly listedAt: string | undefined;
 }
 
@@ -296,7 +296,7 @@ class Resolver {
   }
 
   #listedAt(path: string): string {
-    return `${path} in ${this.#run.settings.config ?? "the configuration"}`;
+    return placeIn(this.#run.settings.config ?? "the configuration", this.#run.configuration, path);
   }
 
   #keep(list: KeptList, entry: StoredTenant): void {
