@@ -1,7 +1,7 @@
 /**
  * larder as a library: a server inside a test run or another program.
  *
- *     import { start } from "larder";
+ *     import { start } from "larderd";
  *
  *     const larder = await start();
  *     const redis = new Redis({ url: larder.store.url, token: larder.store.token });

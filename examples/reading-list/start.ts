@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type Application, createApplication, type Environment } from "./application.ts";
 import { listen } from "./listen.ts";
 
-const larderPath = fileURLToPath(new URL("bin/larder.cjs", import.meta.resolve("larder/package.json")));
+const larderPath = fileURLToPath(new URL("bin/larder.cjs", import.meta.resolve("larderd/package.json")));
 const configPath = fileURLToPath(new URL("larder.json", import.meta.url));
 const port = Number(process.env["PORT"] ?? 3000);
 

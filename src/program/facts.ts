@@ -9,7 +9,8 @@ interface PackageFile {
   readonly version: string;
 }
 
-const PACKAGE_NAME = "larder";
+/** The name on npm; the commands are `larder` and `larderd`. */
+export const PACKAGE_NAME = "larderd";
 
 /** The folder with our package.json, with a slash at the end, above this file both in a checkout and in the package. */
 export const packageRoot: URL = findPackageRoot();
@@ -18,7 +19,8 @@ function findPackageRoot(): URL {
   let folder = new URL(".", import.meta.url);
   while (readPackageFile(folder)?.name !== PACKAGE_NAME) {
     const parent = new URL("..", folder);
-    if (parent.href === folder.href) throw new Error(`No folder above ${import.meta.url} has larder's package.json`);
+    if (parent.href === folder.href)
+      throw new Error(`No folder above ${import.meta.url} has the package.json of ${PACKAGE_NAME}`);
     folder = parent;
   }
   return folder;

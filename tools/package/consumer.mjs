@@ -9,7 +9,7 @@ import { Client, Receiver } from "@upstash/qstash";
 import { Redis } from "@upstash/redis";
 import { Index } from "@upstash/vector";
 import { serve, Client as WorkflowClient } from "@upstash/workflow";
-import { start } from "larder";
+import { start } from "larderd";
 
 const redis = Redis.fromEnv();
 await redis.set("greeting", { hello: "world" }, { ex: 60 });

@@ -1,8 +1,8 @@
 /**
  * The types of the package as its users see them, with all declarations checked.
- * Copied into an empty folder and compiled there, because here nothing is called larder.
+ * Copied into an empty folder and compiled there, because here nothing is called larderd.
  */
-import { type Larder, type StartOptions, StartRefusal, start } from "larder";
+import { type Larder, type StartOptions, StartRefusal, start } from "larderd";
 
 const options: StartOptions = { command: "dev", threads: "one" };
 

@@ -46,7 +46,7 @@ try {
 function pack(): string {
   npm(root, "pack", "--pack-destination", folder);
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-  const tarball = join(folder, `larder-${version}.tgz`);
+  const tarball = join(folder, `larderd-${version}.tgz`);
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
@@ -94,7 +94,7 @@ async function tryOn(major: number, tarball: string): Promise<void> {
   const nodePackage = `node-${process.platform}-${process.arch}`;
   npm(target, "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball, `${nodePackage}@${major}`, ...clients);
   const node = join(target, "node_modules", nodePackage, "bin", "node");
-  const larder = spawn(node, [join(target, "node_modules", "larder", "bin", "larder.cjs"), "dev"], {
+  const larder = spawn(node, [join(target, "node_modules", "larderd", "bin", "larder.cjs"), "dev"], {
     cwd: target,
     env: {
       ...withoutOwn(),
@@ -156,8 +156,11 @@ function checkGlobalInstall(tarball: string): void {
   const prefix = join(folder, "global");
   npm(folder, "install", "--global", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", tarball);
   const installed = execFileSync(join(prefix, "bin", "larder"), ["--version"], { encoding: "utf8", env: withoutOwn() });
-  const fetched = npm(folder, "exec", "--yes", `--package=${tarball}`, "--", "larder", "--version");
   assert.match(installed, /^larder \d/);
+  const same = execFileSync(join(prefix, "bin", "larderd"), ["--version"], { encoding: "utf8", env: withoutOwn() });
+  assert.equal(same, installed);
+  // As `npx larderd`: npm chooses the command that has the name of the package.
+  const fetched = npm(folder, "exec", "--yes", "--", `file:${tarball}`, "--version");
   assert.equal(fetched.trim().split("\n").at(-1), installed.trim());
   console.log(`${installed.trim()} installed globally, and by npx`);
 }

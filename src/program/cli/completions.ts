@@ -81,7 +81,7 @@ ${places()
   .join("\n")}
   esac
 }
-complete -F _larder larder
+complete -F _larder larder larderd
 `;
 }
 
@@ -91,7 +91,7 @@ function zshScript(): string {
     if (files) parts.push("_files");
     return parts.length === 0 ? ":" : parts.join("; ");
   };
-  return `#compdef larder
+  return `#compdef larder larderd
 # Completions of larder for zsh. In ~/.zshrc, after compinit: source <(larder completions zsh)
 _larder() {
   local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}" before="" word
@@ -119,7 +119,7 @@ ${places()
   .join("\n")}
   esac
 }
-if [[ $funcstack[1] == _larder ]]; then _larder "$@"; else compdef _larder larder; fi
+if [[ $funcstack[1] == _larder ]]; then _larder "$@"; else compdef _larder larder larderd; fi
 `;
 }
 
@@ -161,7 +161,7 @@ ${places()
   .join("\n")}
   end
 end
-complete -c larder -f -a '(__larder_complete)'
+complete -c larder -c larderd -f -a '(__larder_complete)'
 `;
 }
 

@@ -29,7 +29,7 @@ const options: BlockOptions = {
 test("the first start prints all variables, ready to be pasted", () => {
   assert.equal(
     printBlock(options),
-    `# larder 1.2.3 running at http://s:1 (store), http://v:2 (vector), http://m:3 (messaging)
+    `# larderd 1.2.3 running at http://s:1 (store), http://v:2 (vector), http://m:3 (messaging)
 # a remark
 UPSTASH_REDIS_REST_URL="http://s:1"
 UPSTASH_REDIS_REST_TOKEN="d-t"
@@ -87,7 +87,7 @@ test("an area without a tenant has no variables", () => {
 test("prints the RESP address as a URL for Redis clients, and hides its secret like others", () => {
   const addresses = { ...options.addresses, resp: { host: "[::1]:5", isEncrypted: true } };
   const text = printBlock({ ...options, addresses });
-  assert.match(text, /^# larder .*, rediss:\/\/\[::1\]:5 \(store over RESP\)$/m);
+  assert.match(text, /^# larderd .*, rediss:\/\/\[::1\]:5 \(store over RESP\)$/m);
   assert.match(text, /^REDIS_URL="rediss:\/\/default:d-t@\[::1\]:5"$/m);
   assert.match(printBlock({ ...options, addresses, isFirstStart: false }), /^# REDIS_URL: in \/data\/tokens\.json$/m);
 });

@@ -7,6 +7,7 @@
  * A generated secret is printed once, at the start that generated it. A secret
  * from the settings is never printed: its owner has it, and logs live long.
  */
+import { PACKAGE_NAME } from "../facts.ts";
 import type { Secret, Tenants } from "../tenants/tokens.ts";
 
 /** The base addresses, without a slash at the end. */
@@ -51,7 +52,7 @@ export function printBlock(options: BlockOptions): string {
   const respPlace =
     resp === undefined ? "" : `, ${resp.isEncrypted ? "rediss" : "redis"}://${resp.host} (store over RESP)`;
   const lines = [
-    `# larder ${version} running at ${addresses.store} (store), ${addresses.vector} (vector), ${addresses.messaging} (messaging)${respPlace}`,
+    `# ${PACKAGE_NAME} ${version} running at ${addresses.store} (store), ${addresses.vector} (vector), ${addresses.messaging} (messaging)${respPlace}`,
     ...options.remarks.map((remark) => `# ${remark}`),
   ];
   const printed = (secret: Secret): string | undefined => {
