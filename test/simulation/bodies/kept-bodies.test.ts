@@ -10,7 +10,6 @@ import { test } from "node:test";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
-import type { BodyBug } from "./life.ts";
 
 /** Workflow runs with bodies have the rest of the time (workflow/kept-runs.test.ts). */
 const TIME_SHARE = 0.6;
@@ -33,22 +32,3 @@ test("after any crash every live body is read back, and the history gets just th
     assert.ok(count > 0, `no ${name}`);
   }
 });
-
-const bugs: Readonly<Record<string, BodyBug>> = {
-  "a segment with live bodies is removed": { mayRemove: () => true },
-  "the history receives frames that are written but not synced": {
-    durableLocation: ({ segmentNumber, segmentBytes, written }) => ({
-      segment: segmentNumber,
-      offset: segmentBytes,
-      position: written,
-    }),
-  },
-};
-
-for (const [name, bug] of Object.entries(bugs)) {
-  test(`planted bug: ${name}`, async (context) => {
-    const summary = await runKeptBodies({ seed: 1, allowance: { count: 8_000 }, bug });
-    context.diagnostic(`found at crash ${summary.states}`);
-    assert.ok(summary.violation !== undefined);
-  });
-}

@@ -1,44 +1,123 @@
 /**
  * Bugs that messaging could have, each planted between its parts: in the
  * journal that it sees, in how it reads bodies, or in a method of one engine.
- * The simulation must find every one of them, or it would miss it in the
- * program too.
  */
 import { parseCron } from "../../../src/messaging/cron/cron.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
 import type { MessagingBug } from "../messaging/life.ts";
+import { runSimulation } from "../messaging/simulation.ts";
+import { type PlantedBugs, textOf } from "./planted-bugs.ts";
 
-export interface PlantedBug {
-  readonly name: string;
-  readonly bug: MessagingBug;
-}
-
-export const plantedBugs: readonly PlantedBug[] = [
-  { name: "a publish is acknowledged before its fsync", bug: { journal: { isHasty: true } } },
-  { name: "duplicates are forgotten at a restart", bug: { beforeStart: forgetDuplicates } },
-  { name: "a slot is released twice", bug: { beforeRecovery: releaseTwice } },
-  { name: "a slot is never released", bug: { beforeRecovery: releaseNever } },
-  { name: "a retry lets the next message of its queue overtake it", bug: { beforeRecovery: leaveQueueForRetry } },
-  { name: "a schedule fires twice when the clock is set back", bug: { beforeRecovery: followClockBack } },
-  { name: "a cancelled message stays in its list", bug: { beforeRecovery: stayInList } },
-  { name: "a restart begins a new rate window", bug: { beforeStart: resetWindows } },
-  { name: "a delivered message becomes a dead letter too", bug: { beforeRecovery: buryDelivered } },
-  {
-    name: "bodies are read from the wrong place",
-    bug: {
-      source: (source) => ({
-        read: (segment, offset, length) => source.read(segment, Math.max(0, offset - 1), length),
-      }),
+export const messagingBugs: PlantedBugs<MessagingBug> = {
+  simulation: "messaging",
+  run: async (seed, bug) => textOf((await runSimulation({ seed, allowance: { count: 1 }, bug })).violation),
+  runsMax: 400,
+  control: { bug: {}, runs: 10 },
+  bugs: [
+    {
+      name: "a publish is acknowledged before its fsync",
+      breaks: "src/persistence/journal/journal.ts",
+      bug: { journal: { isHasty: true } },
+      seed: 2,
+      found: /Position \d+ is recovered, but \d+ was promised/,
     },
-  },
-  {
-    name: "the history continues at the position recovered after a crash",
-    bug: { historyPosition: (_told, recovered) => recovered },
-  },
-  { name: "a retry is due too early", bug: { beforeRecovery: retryEarly } },
-  { name: "a clock set forward ends delays", bug: { beforeRecovery: passTimeByWall } },
-  { name: "a key is woken only by calls, not by the end of its window", bug: { beforeRecovery: forgetWindows } },
-];
+    {
+      name: "duplicates are forgotten at a restart",
+      breaks: "src/messaging/state/deduplication.ts",
+      bug: { beforeStart: forgetDuplicates },
+      seed: 9,
+      found: /\d+ messages are accepted, but \d+ are new/,
+    },
+    {
+      name: "a slot is released twice",
+      breaks: "src/messaging/delivery/scheduler.ts",
+      bug: { beforeRecovery: releaseTwice },
+      seed: 2,
+      found: /Slots of the key/,
+    },
+    {
+      name: "a slot is never released",
+      breaks: "src/messaging/delivery/scheduler.ts",
+      bug: { beforeRecovery: releaseNever },
+      seed: 2,
+      found: /Slots of the key/,
+    },
+    {
+      name: "a retry lets the next message of its queue overtake it",
+      breaks: "src/messaging/state/queue.ts",
+      bug: { beforeRecovery: leaveQueueForRetry },
+      seed: 4,
+      found: /of the queue first starts, but \d+ are not done/,
+    },
+    {
+      name: "a schedule fires twice when the clock is set back",
+      breaks: "src/messaging/delivery/schedule-timer.ts",
+      bug: { beforeRecovery: followClockBack },
+      seed: 6,
+      found: /The schedule \S+ fires again for/,
+    },
+    {
+      name: "a cancelled message stays in its list",
+      breaks: "src/messaging/state/message-list.ts",
+      bug: { beforeRecovery: stayInList },
+      seed: 2,
+      found: /message \d+ was created before its records/,
+    },
+    {
+      name: "a restart begins a new rate window",
+      breaks: "src/messaging/state/flow-key.ts",
+      bug: { beforeStart: resetWindows },
+      seed: 9,
+      found: /starts, but the window has had \d+ calls of \d+/,
+    },
+    {
+      name: "a delivered message becomes a dead letter too",
+      breaks: "src/messaging/delivery/outcome.ts",
+      bug: { beforeRecovery: buryDelivered },
+      seed: 1,
+      found: /A dead letter of message \d+, which did not fail/,
+    },
+    {
+      name: "bodies are read from the wrong place",
+      breaks: "src/messaging/bodies/body.ts",
+      bug: {
+        source: (source) => ({
+          read: (segment, offset, length) => source.read(segment, Math.max(0, offset - 1), length),
+        }),
+      },
+      seed: 1,
+      found: /ends an attempt without an answer/,
+    },
+    {
+      name: "the history continues at the position recovered after a crash",
+      breaks: "src/persistence/history/history.ts",
+      bug: { historyPosition: (_told, recovered) => recovered },
+      seed: 1,
+      found: /The history has CREATED .* of message \d+, not CREATED/,
+    },
+    {
+      name: "a retry is due too early",
+      breaks: "src/messaging/delivery/outcome.ts",
+      bug: { beforeRecovery: retryEarly },
+      seed: 1,
+      found: /is called \d+ ms before its time/,
+    },
+    {
+      name: "a clock set forward ends delays",
+      breaks: "src/messaging/delivery/scheduler.ts",
+      bug: { beforeRecovery: passTimeByWall },
+      seed: 1,
+      found: /is called \d+ ms before its time/,
+    },
+    {
+      name: "a key is woken only by calls, not by the end of its window",
+      breaks: "src/messaging/state/flow-key.ts",
+      bug: { beforeRecovery: forgetWindows },
+      seed: 2,
+      found: /has room, but \d+ messages wait for it/,
+    },
+  ],
+};
 
 function forgetDuplicates({ engine }: Messaging): void {
   for (const { deduplication } of engine.state.users) deduplication.forget(Number.MAX_SAFE_INTEGER);

@@ -1,12 +1,8 @@
 /**
  * Bugs that a server could have, each planted between its parts: in the disk
- * that it sees, in the journal that its store sees, or in its replay. The
- * crash-state tests must find every one of them, or they would miss it in the
- * program too.
+ * that it sees, in the journal that its store sees, or in its replay.
  */
-
 import type { Journal } from "../../../src/kernel/journal.ts";
-import type { Random } from "../../../src/kernel/random.ts";
 import type { Disk, DiskFile } from "../../../src/persistence/disk/disk.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -15,69 +11,112 @@ import type { Harness } from "../crash/subject.ts";
 import { type Intercepted, interceptedDisk } from "../disk/intercepted-disk.ts";
 import { withFittingChecksums, withoutBadRest } from "../disk/lenient-reading.ts";
 import { type OperationKind, systemError } from "../disk/simulated-disk.ts";
+import { storeSubject } from "../store/store-subject.ts";
+import { type CrashBug, crashRun, hastyJournal, passingJournal } from "./crashes.ts";
+import type { PlantedBugs } from "./planted-bugs.ts";
 
-export interface PlantedBug {
-  readonly name: string;
-  /** Wires one server; the random is that of the run. */
-  readonly plant: (random: Random) => Harness<Store>;
-}
-
+/** Some bugs need another life, not another moment of one. */
+const STATES_PER_LIFE = 40;
 /** The syncs of a run before the skipped one, at most. */
 const SKIPPED_ORDINAL_MAX = 12;
 
-export const plantedBugs: readonly PlantedBug[] = [
-  { name: "a reply leaves before its fsync", plant: () => ({ journal: hastyJournal }) },
-  {
-    name: "one fsync of a segment is skipped",
-    plant: (random) => {
-      const skipped = 1 + random.below(SKIPPED_ORDINAL_MAX);
-      return { disk: (disk) => skipping(disk, isSegmentSync, (ordinal) => ordinal === skipped) };
+export const storeBugs: PlantedBugs<CrashBug<Store>> = {
+  simulation: "crash states of the store",
+  run: crashRun(storeSubject, STATES_PER_LIFE),
+  runsMax: 110,
+  control: { bug: passing, runs: 4 },
+  bugs: [
+    {
+      name: "a reply leaves before its fsync",
+      breaks: "src/persistence/journal/journal.ts",
+      bug: () => ({ journal: hastyJournal }),
+      seed: 1,
+      found: /Found only position/,
     },
-  },
-  {
-    name: "a snapshot is not synced before it gets its name",
-    plant: () => ({ disk: (disk) => skipping(disk, ({ kind, path }) => kind === "sync" && /snapshot/.test(path)) }),
-  },
-  {
-    name: "a cut of a torn tail is not synced",
-    plant: () => ({ disk: (disk) => skippingSyncBehind(disk, "truncate") }),
-  },
-  {
-    name: "no fsync of the directory after a rename",
-    plant: () => ({ disk: skippingDirectorySyncBehind("rename") }),
-  },
-  {
-    name: "no fsync of the directory after the creation of a segment",
-    plant: () => ({ disk: skippingDirectorySyncBehind("create") }),
-  },
-  {
-    name: "a checksum is ignored",
-    plant: () => ({ disk: (disk) => readingDisk(disk, withFittingChecksums) }),
-  },
-  {
-    name: "damage is cut off instead of refused",
-    plant: () => ({ disk: (disk) => readingDisk(disk, withoutBadRest) }),
-  },
-  {
-    name: "the high-water mark is ignored",
-    plant: () => ({ disk: (disk) => withoutFile(disk, (path) => path.endsWith(".high-water")) }),
-  },
-  {
-    name: "a replay removes keys that are expired by the clock",
-    plant: () => ({
-      replay: (store, frame) => {
-        store.replay(frame);
-        for (const database of store.databases) database.sweepExpired();
+    {
+      name: "one fsync of a segment is skipped",
+      breaks: "src/persistence/journal/segment-writer.ts",
+      bug: (random) => {
+        const skipped = 1 + random.below(SKIPPED_ORDINAL_MAX);
+        return { disk: (disk) => skipping(disk, isSegmentSync, (ordinal) => ordinal === skipped) };
       },
-    }),
-  },
-  { name: "a transaction is two frames", plant: () => ({ journal: splittingJournal }) },
-];
+      seed: 1,
+      found: /Found only position/,
+    },
+    {
+      name: "a snapshot is not synced before it gets its name",
+      breaks: "src/persistence/disk/durable-file.ts",
+      bug: () => ({ disk: (disk) => skipping(disk, ({ kind, path }) => kind === "sync" && /snapshot/.test(path)) }),
+      seed: 1,
+      found: /snapshot is damaged at byte \d+: the snapshot is incomplete/,
+    },
+    {
+      name: "a cut of a torn tail is not synced",
+      breaks: "src/persistence/recovery.ts",
+      bug: () => ({ disk: (disk) => skippingSyncBehind(disk, "truncate") }),
+      seed: 6,
+      found: /Found only position/,
+    },
+    {
+      name: "no fsync of the directory after a rename",
+      breaks: "src/persistence/disk/durable-file.ts",
+      bug: () => ({ disk: skippingDirectorySyncBehind("rename") }),
+      seed: 1,
+      found: /journal is missing: \S+high-water says that it was begun/,
+    },
+    {
+      name: "no fsync of the directory after the creation of a segment",
+      breaks: "src/persistence/journal/segment-writer.ts",
+      bug: () => ({ disk: skippingDirectorySyncBehind("create") }),
+      seed: 1,
+      found: /Found only position/,
+    },
+    {
+      name: "a checksum is ignored",
+      breaks: "src/persistence/journal/item-reader.ts",
+      bug: () => ({ disk: (disk) => readingDisk(disk, withFittingChecksums) }),
+      seed: 1,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "damage is cut off instead of refused",
+      breaks: "src/persistence/journal/segment-check.ts",
+      bug: () => ({ disk: (disk) => readingDisk(disk, withoutBadRest) }),
+      seed: 11,
+      found: /Found \d+, marks call \d+ durable/,
+    },
+    {
+      name: "the high-water mark is ignored",
+      breaks: "src/persistence/journal/high-water.ts",
+      bug: () => ({ disk: (disk) => withoutFile(disk, (path) => path.endsWith(".high-water")) }),
+      seed: 1,
+      found: /The loss was not noticed/,
+    },
+    {
+      name: "a replay removes keys that are expired by the clock",
+      breaks: "src/store/store.ts",
+      bug: () => ({
+        replay: (store, frame) => {
+          store.replay(frame);
+          for (const database of store.databases) database.sweepExpired();
+        },
+      }),
+      seed: 1,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a transaction is two frames",
+      breaks: "src/store/database.ts",
+      bug: () => ({ journal: splittingJournal }),
+      seed: 1,
+      found: /Found part of a unit of work/,
+    },
+  ],
+};
 
 /** The same wiring without a bug. */
-export const noBug: PlantedBug = {
-  name: "no bug",
-  plant: () => ({
+function passing(): Harness<Store> {
+  return {
     disk: (disk) =>
       readingDisk(
         skipping(disk, () => false),
@@ -85,18 +124,9 @@ export const noBug: PlantedBug = {
       ),
     journal: passingJournal,
     replay: (store, frame) => store.replay(frame),
-  }),
-};
-
-// Journals that break their promises.
-
-/** Calls everything safe as soon as it is appended. */
-export function hastyJournal(journal: FileJournal): Journal {
-  return Object.defineProperties(passingJournal(journal), {
-    whenSafe: { value: () => Promise.resolve() },
-    safe: { get: () => journal.end },
-  });
+  };
 }
+// A journal that breaks its promise.
 
 /** Splits a frame of several records in two. */
 function splittingJournal(journal: FileJournal): Journal {
@@ -105,25 +135,6 @@ function splittingJournal(journal: FileJournal): Journal {
     return journal.end;
   };
   return Object.defineProperties(passingJournal(journal), { append: { value: append } });
-}
-
-export function passingJournal(journal: FileJournal): Journal {
-  return {
-    append: (frame) => journal.append(frame),
-    whenSafe: (position) => journal.whenSafe(position),
-    get appendedOffset() {
-      return journal.appendedOffset;
-    },
-    get end() {
-      return journal.end;
-    },
-    get safe() {
-      return journal.safe;
-    },
-    get refusal() {
-      return journal.refusal;
-    },
-  };
 }
 
 const SPLIT_BYTES_MAX = 400;

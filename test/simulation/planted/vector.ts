@@ -1,54 +1,135 @@
 /**
  * Bugs that the vector engine could have between its memory and its journal,
  * each planted in what it appends, in what a snapshot holds or in its replay.
- * The crash-state tests must find every one of them.
  */
 import { FrameWriter } from "../../../src/kernel/frame.ts";
 import type { Journal } from "../../../src/kernel/journal.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import { type Change, readChanges, writeChange } from "../../../src/vector/index/changes.ts";
 import type { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
-import type { Harness } from "../crash/subject.ts";
-import { hastyJournal, passingJournal } from "./store.ts";
+import { vectorSubject } from "../vector/vector-subject.ts";
+import { type CrashBug, crashRun, hastyJournal, passingJournal } from "./crashes.ts";
+import type { PlantedBugs } from "./planted-bugs.ts";
 
-export interface PlantedBug {
-  readonly name: string;
-  readonly harness: Harness<VectorEngine>;
-}
+/** Most bugs need another life, not another moment of one. */
+const STATES_PER_LIFE = 15;
 
 /** The changes of one frame, as one frame or several. */
 type Rewrite = (changes: readonly Change[]) => readonly (readonly Change[])[];
 
-export const plantedBugs: readonly PlantedBug[] = [
-  { name: "a reply leaves before it is safe", harness: { journal: hastyJournal } },
-  { name: "a delete is not journaled", harness: journaled(leavingOut(({ kind }) => kind === "remove")) },
-  { name: "an upsert of several records is two frames", harness: journaled(halved) },
-  { name: "a dimension that a vector fixed is not journaled", harness: journaled(leavingOut(isFixing)) },
-  { name: "a reset is journaled as the end of its namespace", harness: journaled(changed(droppedForCleared)) },
-  { name: "an update is journaled as a whole record", harness: journaled(changed(wholeForParts)) },
-  { name: "a rename leaves the replaced namespace in the journal", harness: journaled(leavingOut(isDropBeforeRename)) },
-  { name: "a dropped index comes back", harness: journaled(leavingOut(({ kind }) => kind === "drop index")) },
-  { name: "the records of a batch are replayed from the last to the first", harness: { replay: replayedInReverse } },
-  { name: "a snapshot forgets sparse values", harness: dumped(changed(withoutSparse)) },
-  { name: "a snapshot forgets the order of records", harness: dumped((changes) => [changes.toReversed()]) },
-  { name: "a snapshot forgets empty namespaces", harness: dumped(withoutEmptyNamespaces) },
-  { name: "a snapshot forgets a dimension that a vector fixed", harness: dumped(changed(openedDimension)) },
-];
+export const vectorBugs: PlantedBugs<CrashBug<VectorEngine>> = {
+  simulation: "crash states of the vector index",
+  run: crashRun(vectorSubject, STATES_PER_LIFE),
+  runsMax: 23,
+  control: { bug: passing, runs: 3 },
+  bugs: [
+    {
+      name: "a reply leaves before it is safe",
+      breaks: "src/vector/index/vector-engine.ts",
+      bug: () => ({ journal: hastyJournal }),
+      seed: 1,
+      found: /Found only position/,
+    },
+    {
+      name: "a delete is not journaled",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: journaled(leavingOut(({ kind }) => kind === "remove")),
+      seed: 1,
+      found: /The state changed without a frame/,
+    },
+    {
+      name: "an upsert of several records is two frames",
+      breaks: "src/vector/index/index-journal.ts",
+      bug: journaled(halved),
+      seed: 3,
+      found: /Found part of a unit of work/,
+    },
+    {
+      name: "a dimension that a vector fixed is not journaled",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: journaled(leavingOut(isFixing)),
+      seed: 7,
+      found: /a row has 1 to DIMENSION_MAX values/,
+    },
+    {
+      name: "a reset is journaled as the end of its namespace",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: journaled(changed(droppedForCleared)),
+      seed: 1,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "an update is journaled as a whole record",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: journaled(changed(wholeForParts)),
+      seed: 2,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a rename leaves the replaced namespace in the journal",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: journaled(leavingOut(isDropBeforeRename)),
+      seed: 6,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a dropped index comes back",
+      breaks: "src/vector/index/vector-engine.ts",
+      bug: journaled(leavingOut(({ kind }) => kind === "drop index")),
+      seed: 1,
+      found: /The state changed without a frame/,
+    },
+    {
+      name: "the records of a batch are replayed from the last to the first",
+      breaks: "src/vector/index/changes.ts",
+      bug: () => ({ replay: replayedInReverse }),
+      seed: 1,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a snapshot forgets sparse values",
+      breaks: "src/vector/index/dump.ts",
+      bug: dumped(changed(withoutSparse)),
+      seed: 9,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a snapshot forgets the order of records",
+      breaks: "src/vector/index/dump.ts",
+      bug: dumped((changes) => [changes.toReversed()]),
+      seed: 3,
+      found: /no place is assigned twice/,
+    },
+    {
+      name: "a snapshot forgets empty namespaces",
+      breaks: "src/vector/index/dump.ts",
+      bug: dumped(withoutEmptyNamespaces),
+      seed: 16,
+      found: /The state at position \d+ differs from the served one/,
+    },
+    {
+      name: "a snapshot forgets a dimension that a vector fixed",
+      breaks: "src/vector/index/index-writes.ts",
+      bug: dumped(changed(openedDimension)),
+      seed: 9,
+      found: /a row has 1 to DIMENSION_MAX values/,
+    },
+  ],
+};
 
 /** The same wiring without a bug. */
-export const noBug: PlantedBug = {
-  name: "no bug",
-  harness: {
-    ...journaled((changes) => [changes]),
-    ...dumped((changes) => [changes]),
+function passing(...[random]: Parameters<CrashBug<VectorEngine>>): ReturnType<CrashBug<VectorEngine>> {
+  return {
+    ...journaled((changes) => [changes])(random),
+    ...dumped((changes) => [changes])(random),
     replay: (engine, frame) => engine.replay(frame),
-  },
-};
+  };
+}
 
 // Places of bugs.
 
-function journaled(rewrite: Rewrite): Harness<VectorEngine> {
-  return {
+function journaled(rewrite: Rewrite): CrashBug<VectorEngine> {
+  return () => ({
     journal: (journal: FileJournal): Journal => {
       const append = (frame: Uint8Array): number => {
         for (const bytes of rewritten(frame, rewrite)) journal.append(bytes);
@@ -56,15 +137,15 @@ function journaled(rewrite: Rewrite): Harness<VectorEngine> {
       };
       return Object.defineProperties(passingJournal(journal), { append: { value: append } });
     },
-  };
+  });
 }
 
-function dumped(rewrite: Rewrite): Harness<VectorEngine> {
-  return {
+function dumped(rewrite: Rewrite): CrashBug<VectorEngine> {
+  return () => ({
     *dump(engine) {
       for (const frame of engine.dump()) yield* rewritten(frame, rewrite);
     },
-  };
+  });
 }
 
 function* rewritten(frame: Uint8Array, rewrite: Rewrite): Generator<Uint8Array> {

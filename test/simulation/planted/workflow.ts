@@ -1,22 +1,60 @@
-/** Bugs that workflows could have, each planted between the parts of an engine. The simulation must find every one. */
+/** Bugs that workflows could have, each planted between the parts of an engine. */
 import type { Messaging } from "../../../src/messaging/messaging.ts";
 import type { Recorder } from "../../../src/messaging/records/recorder.ts";
 import type { Run } from "../../../src/messaging/state/run.ts";
 import type { WorkflowBug } from "../workflow/life.ts";
+import { runSimulation } from "../workflow/simulation.ts";
+import { type PlantedBugs, textOf } from "./planted-bugs.ts";
 
-export interface PlantedBug {
-  readonly name: string;
-  readonly bug: WorkflowBug;
-}
-
-export const plantedBugs: readonly PlantedBug[] = [
-  { name: "an event and a time-out both win", bug: keepWaiters },
-  { name: "a delivery carries entries that came later", bug: runAhead },
-  { name: "a delivery carries all written entries of its run's list", bug: handOutAll },
-  { name: "the settings of a run are lost at a restart", bug: loseConfig },
-  { name: "a result is appended to an ended run", bug: keepAppending },
-  { name: "a run that waits for a child is not woken when the child is cancelled", bug: forgetInvoker },
-];
+export const workflowBugs: PlantedBugs<WorkflowBug> = {
+  simulation: "workflows",
+  run: async (seed, bug) => textOf((await runSimulation({ seed, allowance: { count: 1 }, bug })).violation),
+  runsMax: 150,
+  bugs: [
+    {
+      name: "an event and a time-out both win",
+      breaks: "src/messaging/workflow/waits.ts",
+      bug: keepWaiters,
+      seed: 2,
+      found: /the wait \d+ of \S+ must not have both an event and a time-out/,
+    },
+    {
+      name: "a delivery carries entries that came later",
+      breaks: "src/messaging/workflow/run-messages.ts",
+      bug: runAhead,
+      seed: 1,
+      found: /a delivery of \S+ must end with its own entry/,
+    },
+    {
+      name: "a delivery carries all written entries of its run's list",
+      breaks: "src/messaging/workflow/steps-payload.ts",
+      bug: handOutAll,
+      seed: 1,
+      found: /a delivery of \S+ must end with its own entry/,
+    },
+    {
+      name: "the settings of a run are lost at a restart",
+      breaks: "src/messaging/records/run-records.ts",
+      bug: loseConfig,
+      seed: 1,
+      found: /a restart must keep run \S+/,
+    },
+    {
+      name: "a result is appended to an ended run",
+      breaks: "src/messaging/state/run.ts",
+      bug: keepAppending,
+      seed: 6,
+      found: /the run \S+ was finished but is in state 3/,
+    },
+    {
+      name: "a run that waits for a child is not woken when the child is cancelled",
+      breaks: "src/messaging/workflow/invoke.ts",
+      bug: forgetInvoker,
+      seed: 4,
+      found: /the run \S+ must end/,
+    },
+  ],
+};
 
 function keepWaiters({ engine }: Messaging): void {
   const { recorder } = engine;

@@ -6,10 +6,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry } from "../../../src/messaging/state/run.ts";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
-import type { KeptRunsBug } from "./kept-run-life.ts";
 import { runKeptRuns } from "./kept-runs.ts";
 
 const seed = seedFrom("LARDER_BODIES_SEED");
@@ -33,21 +31,3 @@ test("after a crash all promised entries of a run exist and every list is the sa
   }
   for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
 });
-
-const bugs: Readonly<Record<string, KeptRunsBug>> = {
-  "a segment with live entries is removed": { mayRemove: () => true },
-  "entries are acknowledged and delivered before they are on the disk": { isHasty: true },
-  "a recovery finds entries in another order": {
-    beforeStart({ engine }) {
-      for (const user of engine.state.users) for (const run of user.runs.values()) (run.entries as Entry[]).reverse();
-    },
-  },
-};
-
-for (const [name, bug] of Object.entries(bugs)) {
-  test(`planted bug: ${name}`, async (context) => {
-    const summary = await runKeptRuns({ seed: 1, allowance: { count: 60 }, bug });
-    context.diagnostic(`found at crash ${summary.crashes}: ${summary.violation?.error.message}`);
-    assert.ok(summary.violation !== undefined);
-  });
-}

@@ -8,14 +8,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
-import { plantedBugs } from "../planted/workflow.ts";
 import { liveOnce } from "./life.ts";
 import { runSimulation } from "./simulation.ts";
 
 const seed = seedFrom("LARDER_WORKFLOW_SEED");
-
-/** A bug that needs more lives than this has become hard to find. */
-const LIVES_MAX = 150;
 
 test("each run ends once, with each step's result used once, whatever happens", async (context) => {
   const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
@@ -34,11 +30,3 @@ test("a call that waits again after a crash still waits after the next restart",
   const { restarts } = await liveOnce(697_370_028);
   assert.equal(restarts, 7);
 });
-
-for (const { name, bug } of plantedBugs) {
-  test(`found: ${name}`, async (context) => {
-    const { lives, violation } = await runSimulation({ seed: 1, allowance: { count: LIVES_MAX }, bug });
-    context.diagnostic(`in life ${lives + 1}: ${violation?.error.message}`);
-    assert.ok(violation !== undefined, `nothing was found in ${lives} lives`);
-  });
-}

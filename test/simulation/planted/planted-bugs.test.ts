@@ -1,0 +1,21 @@
+/** Every simulation finds the bugs that its table plants. */
+import { bodyBugs } from "./bodies.ts";
+import { keptRunBugs } from "./kept-runs.ts";
+import { messagingBugs } from "./messaging.ts";
+import { testPlantedBugs } from "./planted-bugs.ts";
+import { storeBugs } from "./store.ts";
+import { vectorBugs } from "./vector.ts";
+import { graphBugs } from "./vector-graphs.ts";
+import { vectorKillBugs } from "./vector-kills.ts";
+import { vectorProgramBugs } from "./vector-programs.ts";
+import { workflowBugs } from "./workflow.ts";
+
+testPlantedBugs(storeBugs);
+testPlantedBugs(vectorBugs);
+testPlantedBugs(vectorProgramBugs);
+testPlantedBugs(graphBugs);
+testPlantedBugs(vectorKillBugs);
+testPlantedBugs(bodyBugs);
+testPlantedBugs(messagingBugs);
+testPlantedBugs(workflowBugs);
+testPlantedBugs(keptRunBugs);
