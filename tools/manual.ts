@@ -51,9 +51,9 @@ const partsOfPage: Readonly<Record<string, Parts>> = {
   "reference/errors.md": errorParts,
 };
 
-/** The documents without marks, which are fully generated. */
+/** The documents without marks, which are fully generated; the package publishes the schema at its root. */
 const textOfDocument: Readonly<Record<string, () => string>> = {
-  "reference/config.schema.json": configSchemaText,
+  "../config.schema.json": configSchemaText,
 };
 
 /** Every page with its marks filled, and every document, by its path. Throws where the marks of a page are not those of its tables. */

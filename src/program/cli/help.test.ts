@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { test } from "node:test";
-import { fromJSONSchema } from "zod";
 import { exampleConfiguration, manualPages } from "../../../tools/manual.ts";
-import { configSchemaText } from "../../../tools/reference/config-schema.ts";
 import { parseConfiguration } from "../settings/config.ts";
-import { readConfigText } from "../settings/config-text.ts";
 import { readSettings } from "../settings/read-settings.ts";
 import { settingList } from "../settings/settings.ts";
-import { BadValue } from "../settings/values.ts";
 import { commandRows } from "./commands.ts";
 import { unknownCommand } from "./find-command.ts";
 import { helpOn, isColourWanted } from "./help.ts";
@@ -117,60 +113,4 @@ test("the manual's example of a configuration file is valid", () => {
   let count = 0;
   const text = exampleConfiguration().replaceAll(`"…"`, () => `"token-${count++}"`);
   assert.deepEqual(parseConfiguration(text, fileKeys).problems, []);
-  assert.ok(isInSchema(text));
 });
-
-/** An independent validator. */
-const schema = fromJSONSchema(JSON.parse(configSchemaText()));
-
-function isInSchema(text: string): boolean {
-  return schema.safeParse(readConfigText(text).value).success;
-}
-
-test("the configuration of the example matches the schema", () => {
-  const path = new URL("../../../examples/reading-list/larder.json", import.meta.url);
-  assert.ok(isInSchema(readFileSync(path, "utf8")));
-});
-
-const written: readonly (readonly [file: string, isRight: boolean])[] = [
-  ["{}", true],
-  ['{"$schema": "./config.schema.json"}', true],
-  ['{"$schema": 1}', false],
-  ['{"hots": "a"}', false],
-  ['{"cors": false, "storePort": 0, "rateLimit": "off", "maxmemory": "100mb", "scriptTimeLimit": "2s"}', true],
-  ['{"allowDestination": ["10.0.0.0/8", "*.test"]}', true],
-  ['{"storePort": 65536}', false],
-  ['{"scriptTimeLimit": "2"}', false],
-  ['{"fsync": "sometimes"}', false],
-  ['{"store": {"databases": [{}]}}', false],
-  ['{"store": {"databases": [{"name": "a", "maxmemoryPolicy": "lru"}]}}', false],
-  [
-    '{"vector": {"indexes": [{"name": "a", "dimension": "auto", "embedding": {"model": "m", "provider": "hashing", "dimension": 3}}]}}',
-    true,
-  ],
-  ['{"vector": {"models": {"m": {"provider": "http"}}}}', false],
-  ['{"messaging": {"users": [{"name": "a", "nextSigningKey": "x"}]}}', false],
-];
-
-for (const [file, isRight] of written) {
-  test(`reader and schema ${isRight ? "accept" : "reject"} ${file}`, () => {
-    const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
-    const { configuration, problems } = parseConfiguration(file, fileKeys);
-    const isTaken = problems.length === 0 && isEverySettingRead(configuration.settings);
-    assert.equal(isTaken, isRight);
-    assert.equal(isInSchema(file), isRight);
-  });
-}
-
-function isEverySettingRead(settings: ReadonlyMap<string, string>): boolean {
-  return settingList.every(([, { fileKey, parse }]) => {
-    const text = fileKey === undefined ? undefined : settings.get(fileKey);
-    try {
-      if (text !== undefined) parse(text);
-      return true;
-    } catch (fault) {
-      if (fault instanceof BadValue) return false;
-      throw fault;
-    }
-  });
-}

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { configSchema } from "../../../tools/reference/config-schema.ts";
 import { parseConfiguration } from "./config.ts";
 
 const keys = new Set(["host", "cors", "storePort", "allowDestination"]);
@@ -146,9 +148,21 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
   [{ admin: { tokens: 1 } }, "admin.tokens is not a known key"],
 ];
 
+/** Rules about several fields, about bytes of a token, or with another bound than one of JSON Schema. */
+const beyondSchema: ReadonlySet<string> = new Set([
+  "store.databases[1].name is the same as store.databases[0].name",
+  "store.databases[1].readOnlyToken is the same as store.databases[0].token",
+  'messaging.users[0].token is refused: the token is not base64 of {"UserID":"…","Password":"…"}',
+]);
+
+const isInSchema = new Ajv2020({ strict: false }).compile(configSchema());
+
 for (const [input, problem] of refused) {
   test(`refused: ${problem}`, () => {
     assert.deepEqual(problemsOf(input), [problem]);
+    if (problem.startsWith("is not JSON")) return;
+    const value = typeof input === "string" ? JSON.parse(input) : input;
+    assert.equal(isInSchema(value), beyondSchema.has(problem), "the schema");
   });
 }
 

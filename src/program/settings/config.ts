@@ -45,7 +45,7 @@ export const TENANT_NAME_RULE =
 const nameField: Field<string> = {
   meaning: `Its name: ${TENANT_NAME_RULE}`,
   missing: "is missing",
-  values: { type: "string", pattern: TENANT_NAME.source },
+  values: { type: "string", pattern: TENANT_NAME.source, examples: ["main", "sessions"] },
   read: (reader, value, path) => {
     if (typeof value === "string" && TENANT_NAME.test(value)) return value;
     reader.problem(path, `is not a name of ${TENANT_NAME_RULE}`);

@@ -102,14 +102,17 @@ interface ProviderRow {
 }
 
 /** The text is not shown, because a URL may have a secret in its query. */
-const parseEndpoint: Parser<string> = parser({ type: "string", pattern: "^https?:" }, (text) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
-  if (url === undefined || !isHttp || url.username !== "" || url.password !== "" || url.hash !== "") {
-    throw new BadValue("it is not an http or https URL without user, password and fragment");
-  }
-  return url.href;
-});
+const parseEndpoint: Parser<string> = parser(
+  { type: "string", pattern: "^https?:", examples: ["http://127.0.0.1:8000/v1/embeddings"] },
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+    if (url === undefined || !isHttp || url.username !== "" || url.password !== "" || url.hash !== "") {
+      throw new BadValue("it is not an http or https URL without user, password and fragment");
+    }
+    return url.href;
+  },
+);
 
 const parseModelName: Parser<string> = parser({ type: "string", pattern: MODEL.source }, (text) => {
   if (!MODEL.test(text)) throw new BadValue("it is not a name of 1 to 128 visible ASCII characters");

@@ -1,7 +1,7 @@
 /**
  * The fields of the configuration file, one row each: meaning, allowed values
  * and reader. The reader of the file, the JSON Schema
- * (`docs/reference/config.schema.json`), the reference and the types are all
+ * (`config.schema.json`), the reference and the types are all
  * generated from these rows.
  *
  * (1) A row reads its own field and nothing else. Rules about several fields,

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { configSchema } from "../../../tools/reference/config-schema.ts";
 import { type Configuration, parseConfiguration } from "./config.ts";
 import { FieldReader } from "./field-reader.ts";
 import { describeIndex, INDEX_KEYS, type IndexPlan, readIndexPlan } from "./index-settings.ts";
@@ -14,11 +16,15 @@ interface Given {
   packages?: readonly string[];
 }
 
-function parse({ index = {}, models, files = {}, packages = [] }: Given): {
+function fileOf({ index = {}, models }: Given): object {
+  return { vector: { indexes: [{ name: "docs", ...index }], ...(models && { models }) } };
+}
+
+function parse({ files = {}, packages = [], ...given }: Given): {
   configuration: Configuration;
   problems: readonly string[];
 } {
-  const text = JSON.stringify({ vector: { indexes: [{ name: "docs", ...index }], ...(models && { models }) } });
+  const text = JSON.stringify(fileOf(given));
   const { configuration, problems } = parseConfiguration(text, new Set(), {
     readFile: (path) => {
       const file = files[path];
@@ -267,10 +273,16 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   ],
 ];
 
+/** Problems of one field, without rules about the machine or about other fields. */
+const inSchema = /is not (?:a known key|an object|one of|a whole number|a name)|\.(?:model|provider|url) is missing/;
+
+const isInSchema = new Ajv2020({ strict: false }).compile(configSchema());
+
 for (const [given, problem] of refused) {
   test(`refused: ${problem}`, () => {
     const { problems } = parse(given);
     assert.deepEqual(problems, [problem]);
     assert.doesNotMatch(problems.join("\n"), /secret|canary/);
+    if (inSchema.test(problem)) assert.equal(isInSchema(fileOf(given)), false, "the schema");
   });
 }

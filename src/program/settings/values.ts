@@ -81,12 +81,17 @@ export function parseCount(min: number, max: number): Parser<number> {
   });
 }
 
-const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
+const KB = 2 ** 10;
+const MB = 2 ** 20;
+const GB = 2 ** 30;
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, b: 1, kb: KB, mb: MB, gb: GB };
 
 /** A number of bytes: digits and, optionally, `kb`, `mb` or `gb` (powers of 1024). */
 export function parseSize(min: number, max: number): Parser<number> {
   const pattern = "^\\d{1,15}\\s*([kKmMgG]?[bB])?$";
-  return parser({ type: ["integer", "string"], minimum: min, maximum: max, pattern }, (text) => {
+  const examples = [10 * KB, 10 * MB, 2 * GB].filter((bytes) => bytes >= min && bytes <= max).map(printSize);
+  return parser({ type: ["integer", "string"], minimum: min, maximum: max, pattern, examples }, (text) => {
     const [, digits, unit = ""] = /^(\d{1,15})\s*(b|kb|mb|gb|)$/i.exec(text) ?? [];
     const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? Number.NaN);
     if (digits === undefined || bytes < min || bytes > max) {
@@ -100,7 +105,7 @@ export function parseSize(min: number, max: number): Parser<number> {
 
 /** A number of bytes as redis.conf spells it, where `k` is 1000 and `kb` 1024; 0 is no limit. */
 export const parseMemory: Parser<number> = parser(
-  { type: ["integer", "string"], minimum: 0, pattern: "^\\d" },
+  { type: ["integer", "string"], minimum: 0, pattern: "^\\d", examples: ["100mb", "1gb"] },
   (text) => {
     const bytes = /^\d/.test(text) ? parseMemorySize(text) : undefined;
     if (bytes === undefined) throw new BadValue(`${quote(text)} is not a size such as 100mb or 1gb, or 0 for no limit`);
@@ -126,7 +131,8 @@ const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/;
 
 /** A length of time in milliseconds: digits and `ms`, `s`, `m`, `h` or `d`. */
 export function parseDurationMs(minMs: number, maxMs: number): Parser<number> {
-  return parser({ type: "string", pattern: DURATION.source }, (text) => {
+  const examples = [500, 10_000, 120_000, 604_800_000].filter((ms) => ms >= minMs && ms <= maxMs).map(printDuration);
+  return parser({ type: "string", pattern: DURATION.source, examples }, (text) => {
     const [, digits, unit = ""] = DURATION.exec(text) ?? [];
     const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? Number.NaN);
     if (digits === undefined || durationMs < minMs || durationMs > maxMs) {
@@ -146,10 +152,13 @@ export function printDuration(durationMs: number): string {
 }
 
 /** An address to listen on: an IP address, or a host name such as `localhost`. */
-export const parseHost: Parser<string> = parser({ type: "string" }, (text) => {
-  if (isIP(text) !== 0 || isHostName(text)) return text;
-  throw new BadValue(`${quote(text)} is not an IP address or a host name`);
-});
+export const parseHost: Parser<string> = parser(
+  { type: "string", examples: ["127.0.0.1", "0.0.0.0", "::1"] },
+  (text) => {
+    if (isIP(text) !== 0 || isHostName(text)) return text;
+    throw new BadValue(`${quote(text)} is not an IP address or a host name`);
+  },
+);
 
 export const parsePath: Parser<string> = parser({ type: "string" }, (text) => {
   if (text.includes("\u0000")) throw new BadValue("a path cannot contain a NUL byte");
@@ -157,20 +166,24 @@ export const parsePath: Parser<string> = parser({ type: "string" }, (text) => {
 });
 
 /** Strings in an array, or joined by commas. */
-const TEXTS: Schema = { type: ["string", "array"], items: { type: "string" } };
+function textsSchema(...examples: readonly string[]): Schema {
+  return { type: ["string", "array"], items: { type: "string" }, examples: [examples] };
+}
 
 /** `CIDR|address|host|*.suffix,…` */
-export const parseDestinations: Parser<readonly string[]> = parser(TEXTS, (text) =>
+export const parseDestinations: Parser<readonly string[]> = parser(textsSchema("10.1.2.3", "*.internal"), (text) =>
   orBadValue(() => parseAllowedDestinations(text)),
 );
 
 /** `CIDR|address,…` */
-export const parseProxies: Parser<readonly string[]> = parser(TEXTS, (text) =>
+export const parseProxies: Parser<readonly string[]> = parser(textsSchema("10.0.0.0/8", "192.168.0.7"), (text) =>
   orBadValue(() => parseTrustedProxies(text)),
 );
 
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address is in brackets. */
-export const parseOutboundMap: Parser<OutboundMap> = parser(TEXTS, (text) => orBadValue(() => parseMap(text)));
+export const parseOutboundMap: Parser<OutboundMap> = parser(textsSchema("api.example.com=127.0.0.1:3000"), (text) =>
+  orBadValue(() => parseMap(text)),
+);
 
 const REGION = /^[A-Za-z0-9-]{1,64}$/;
 
