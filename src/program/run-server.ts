@@ -10,7 +10,8 @@
 import { constants } from "node:os";
 import { systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
-import { type Addresses, printBlock } from "./cli/env-block.ts";
+import { type Addresses, type EnvironmentBlock, environmentOf, printBlock } from "./cli/env-block.ts";
+import { type ChildCommand, startChild } from "./cli/environment/child-command.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
@@ -26,7 +27,13 @@ const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
  */
 const SIGNAL_ECHO_MS = 250;
 
-export async function runServer(run: RunSettings, version: string): Promise<void> {
+export interface RunOptions {
+  readonly version: string;
+  /** A command that runs beside the server, which ends with it (cli/environment/child-command.ts); undefined: none. */
+  readonly command?: readonly string[] | undefined;
+}
+
+export async function runServer(run: RunSettings, { version, command }: RunOptions): Promise<void> {
   const logFormat = formatFor(run.settings.logFormat);
   const log = stderrLog(run.settings.logLevel, logFormat);
   const server = new Server({
@@ -36,21 +43,58 @@ export async function runServer(run: RunSettings, version: string): Promise<void
     logFormat,
     clock: systemClock,
     terminal: stderrTerminal(logFormat),
-    onCrash: () => process.exit(1),
+    onCrash: () => {
+      running.child?.signal("SIGTERM");
+      process.exit(1);
+    },
   });
   // The reader of the block may have closed the pipe; that is no reason to stop.
   process.stdout.on("error", () => {});
-  stopOnSignals(server, log);
+  const running: Running = { server, child: undefined };
+  stopOnSignals(running, log);
   process.on("uncaughtException", (fault) => server.fail(fault));
   process.on("unhandledRejection", (fault) => server.fail(fault));
 
   try {
     const addresses = await server.open();
-    process.stdout.write(blockOf(server, { run, version, addresses }));
+    const block = blockOf(server, { run, version, addresses });
     log.info("serving", { version, pid: process.pid });
+    if (command === undefined) process.stdout.write(block);
+    else await runCommand(running, { command, block, environment: environmentOf(addresses, server.tenants), log });
   } catch (fault) {
     await refuse(server, fault, log);
   }
+}
+
+interface Running {
+  readonly server: Server;
+  child: ChildCommand | undefined;
+}
+
+/** Runs the command, stops the server after it, and exits with the code of the command. */
+async function runCommand(
+  running: Running,
+  {
+    command,
+    block,
+    environment,
+    log,
+  }: {
+    command: readonly string[];
+    block: string;
+    environment: EnvironmentBlock;
+    log: Log;
+  },
+): Promise<void> {
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
+  // Stdout is the command's. It has the variables; people read the comments.
+  for (const line of block.split("\n")) if (line.startsWith("#")) print(line);
+  running.child = startChild(command, { environment, print });
+  const code = await running.child.ended;
+  running.child = undefined;
+  await running.server.close();
+  log.info("stopped", { command: command[0], code });
+  process.exit(code);
 }
 
 function blockOf(
@@ -79,11 +123,16 @@ async function refuse(server: Server, fault: unknown, log: Log): Promise<never> 
   process.exit(1);
 }
 
-function stopOnSignals(server: Server, log: Log): void {
+function stopOnSignals(running: Running, log: Log): void {
+  const { server } = running;
   let first: { signal: NodeJS.Signals; atMs: number } | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     const atMs = systemClock.monotonicMs();
-    if (first === undefined) {
+    const isEcho = first !== undefined && signal === first.signal && atMs - first.atMs <= SIGNAL_ECHO_MS;
+    if (running.child !== undefined) {
+      if (!isEcho) running.child.signal(signal);
+      first ??= { signal, atMs };
+    } else if (first === undefined) {
       first = { signal, atMs };
       log.info("stopping", { signal });
       server.close().then(
@@ -96,7 +145,7 @@ function stopOnSignals(server: Server, log: Log): void {
           process.exit(1);
         },
       );
-    } else if (signal !== first.signal || atMs - first.atMs > SIGNAL_ECHO_MS) {
+    } else if (!isEcho) {
       log.warn("stopped at once", { signal });
       process.exit(128 + constants.signals[signal]);
     }

@@ -49,6 +49,7 @@ import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import { fileFormats } from "./facts.ts";
+import { addressOf, authorityOf } from "./listeners/address.ts";
 import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
 import { measureListeners, openListener } from "./listeners/listener.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
@@ -167,7 +168,7 @@ export class Server implements SlotEvents {
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
-    directory.noteAddresses(addresses);
+    directory.noteServing({ addresses, command: run.command, pid: process.pid });
     await this.#reportUnlisted(this.#decided.administration);
     this.#hasStarted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
@@ -548,13 +549,4 @@ async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {
   const families = await Promise.race([figures, late.promise]);
   cancel();
   return { labels: { area: name }, families };
-}
-
-function addressOf({ host, tls }: ListenPlan, port: number): string {
-  return `${tls === undefined ? "http" : "https"}://${authorityOf(host, port)}`;
-}
-
-function authorityOf(host: string, port: number): string {
-  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

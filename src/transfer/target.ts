@@ -15,7 +15,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import type { Addresses } from "../program/cli/env-block.ts";
 import { usedDirectory } from "../program/cli/running-server.ts";
-import { parseTokensFile, readAddresses } from "../program/directory/data-directory.ts";
+import { parseTokensFile, readServing } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/run-settings.ts";
@@ -112,16 +112,17 @@ function serverFor({ run, version }: TargetOptions): Server {
 
 /** The larder that has the directory locked. */
 function runningTarget(run: RunSettings, directory: string): Target {
-  const addresses = readAddresses(directory);
-  if (addresses === undefined)
+  const serving = readServing(directory);
+  if (serving === undefined)
     throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
   const path = join(directory, TOKENS_FILE);
   const stored = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
-  const { tenants, problems } = resolveTenants(run, stored);
+  const { tenants, problems } = resolveTenants({ ...run, command: serving.command }, stored);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
   // A secret generated here is not a token of the server: `client` refuses it.
   const known = new Set(secretsOf(stored));
   const isKnown = (token: string): boolean => known.has(token);
+  const { addresses } = serving;
   const { requestBytesMax } = run.settings;
   return targetOf(run, { directory, isNew: false, addresses, tenants, requestBytesMax, isKnown, end: async () => {} });
 }

@@ -299,7 +299,7 @@ test("larder import messaging and larder export messaging work as commands", asy
     lines.length = 0;
     const row = commandRows.find((each) => each.words === name);
     return row?.run({
-      ...{ run: reading.run, version: "test", operands, options: new Map() },
+      ...{ run: reading.run, version: "test", commands: commandRows, operands, options: new Map() },
       print: (line) => lines.push(line),
     });
   };

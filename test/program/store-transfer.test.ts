@@ -117,7 +117,12 @@ async function larderCommand(words: readonly string[], token?: string): Promise<
   assert.ok(reading.kind === "run", JSON.stringify(reading));
   const lines: string[] = [];
   const { command, ...call } = reading;
-  const code = await command.run({ ...call, version: "0.0.0", print: (line) => void lines.push(line) });
+  const code = await command.run({
+    ...call,
+    commands: [command],
+    version: "0.0.0",
+    print: (line) => void lines.push(line),
+  });
   return { code, lines };
 }
 

@@ -435,7 +435,7 @@ test("larder export vector and larder import vector work as commands", async () 
     lines.length = 0;
     const row = commandRows.find((each) => each.words === name);
     return row?.run({
-      ...{ run: reading.run, version: "test", operands, options: new Map(options) },
+      ...{ run: reading.run, version: "test", commands: commandRows, operands, options: new Map(options) },
       print: (line) => lines.push(line),
     });
   };

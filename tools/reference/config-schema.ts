@@ -4,7 +4,7 @@
  * every field has a title, a description, and a default or an example.
  */
 import type { Schema } from "../../src/edge/openapi/schema.ts";
-import { defaultMeaning } from "../../src/program/cli/help.ts";
+import { defaultMeaning } from "../../src/program/cli/help/help-text.ts";
 import { configurationFields } from "../../src/program/settings/config.ts";
 import type { Field, FieldRows, Nested } from "../../src/program/settings/fields.ts";
 import { fileValue } from "../../src/program/settings/file-value.ts";

@@ -1,7 +1,7 @@
 /** The commands of the program, from their rows. */
 import { type CommandRow, commandForm, commandGroups } from "../../src/program/cli/command-row.ts";
 import { commandRows } from "../../src/program/cli/commands.ts";
-import { optionForm } from "../../src/program/cli/help.ts";
+import { optionForm } from "../../src/program/cli/help/help-text.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";
 

@@ -1,5 +1,5 @@
 /** The settings, from their rows. */
-import { defaultMeaning, settingGroups } from "../../src/program/cli/help.ts";
+import { defaultMeaning, settingGroups } from "../../src/program/cli/help/help-text.ts";
 import type { Setting } from "../../src/program/settings/setting.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";

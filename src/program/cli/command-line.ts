@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { readVersion } from "../facts.ts";
 import { StartRefusal } from "../refusal.ts";
 import { readSettings } from "../settings/read-settings.ts";
+import { commandRows } from "./commands.ts";
 
 /** The command that main runs to write a snapshot; not for users. */
 const SNAPSHOT_ROLE = "internal-snapshot";
@@ -21,14 +22,17 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
   });
   switch (reading.kind) {
     case "help": {
-      const { helpOn, isColourWanted } = await import("./help.ts");
-      const text = helpOn(reading.topic, { version: readVersion(), isColoured: isColourWanted(words, process.stdout) });
+      const { helpOn, isColourWanted } = await import("./help/help-text.ts");
+      const text = helpOn(commandRows, reading.topic, {
+        version: readVersion(),
+        isColoured: isColourWanted(words, process.stdout),
+      });
       if (text !== undefined) {
         process.stdout.write(text);
         return;
       }
       const { unknownCommand } = await import("./find-command.ts");
-      process.stderr.write(`larder: ${unknownCommand(reading.topic)}\n`);
+      process.stderr.write(`larder: ${unknownCommand(commandRows, reading.topic)}\n`);
       process.exitCode = 2;
       return;
     }
@@ -43,7 +47,7 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
       const { command, ...call } = reading;
       const print = (line: string): void => void process.stdout.write(`${line}\n`);
       try {
-        const exitCode = await command.run({ ...call, version: readVersion(), print });
+        const exitCode = await command.run({ ...call, commands: commandRows, version: readVersion(), print });
         if (exitCode !== undefined) process.exitCode = exitCode;
       } catch (fault) {
         if (!(fault instanceof StartRefusal)) throw fault;

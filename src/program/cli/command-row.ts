@@ -15,6 +15,8 @@ export interface CommandRow {
   /** The operands after the words, in order: `<database>`; optional ones are in brackets, `[<file>]`, and come last. */
   readonly operands: readonly string[];
   readonly options: readonly CommandOption[];
+  /** What follows `--`, for the help: `<command>`; absent: the command takes no `--`. */
+  readonly trailing?: string;
   /** One sentence without a full stop. */
   readonly meaning: string;
   /** A whole command that works, for the help and the reference. */
@@ -45,12 +47,26 @@ export interface CommandOption {
   /** The name of the value in the help; undefined: a switch, which is `on` if present. */
   readonly argument?: string;
   readonly meaning: string;
+  /** With this option, the settings have the defaults of this command. */
+  readonly defaults?: Command;
 }
+
+/** Of commands that call a server: selects the development server, which usually has no data directory. */
+export const devOption: CommandOption = {
+  name: "dev",
+  flag: "--dev",
+  meaning: "the server of larder dev: its ports and tokens, and no data directory unless --data-dir is set",
+  defaults: "dev",
+};
 
 export interface CommandCall {
   readonly run: RunSettings;
   readonly version: string;
+  /** All rows of the table, for the commands that describe them. */
+  readonly commands: readonly CommandRow[];
   readonly operands: readonly string[];
+  /** The words after `--`; absent: there was none. */
+  readonly trailing?: readonly string[] | undefined;
   /** By the name of the option; options that were not given are absent. */
   readonly options: ReadonlyMap<string, string>;
   /** Writes a line to stdout. */
@@ -58,6 +74,6 @@ export interface CommandCall {
 }
 
 /** The form of a command for people: `larder token reset <database>`. */
-export function commandForm({ words, operands }: CommandRow): string {
-  return ["larder", words, ...operands].join(" ");
+export function commandForm({ words, operands, trailing }: CommandRow): string {
+  return ["larder", words, ...operands, ...(trailing === undefined ? [] : [`[-- ${trailing}]`])].join(" ");
 }

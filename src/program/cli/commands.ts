@@ -4,8 +4,9 @@
  * the settings of `larder serve`, and may have its own operands and options.
  */
 import { transferRows } from "../../transfer/command-rows.ts";
-import type { CommandCall, CommandRow } from "./command-row.ts";
-import { helpRows } from "./help-rows.ts";
+import { type CommandCall, type CommandRow, devOption } from "./command-row.ts";
+import { environmentRow } from "./environment/row.ts";
+import { helpRows } from "./help/rows.ts";
 
 export const commandRows: readonly CommandRow[] = [
   {
@@ -24,12 +25,15 @@ export const commandRows: readonly CommandRow[] = [
     group: "Servers",
     operands: [],
     options: [],
-    meaning: "starts a server for development: stores nothing unless --data-dir is set, well-known tokens",
-    example: "larder dev --data-dir ./larder-dev",
+    trailing: "<command>",
+    meaning:
+      "starts a server for development: stores nothing unless --data-dir is set, well-known tokens; with a command, runs it with the environment of larder env and ends with it",
+    example: "larder dev -- npm test",
     mainSettings: ["dataDirectory", "config", "host", "storePort", "messagingPort", "vectorPort", "adminPort"],
     defaults: "dev",
     run: serve,
   },
+  environmentRow,
   {
     words: "check",
     group: "Servers",
@@ -62,7 +66,7 @@ export const commandRows: readonly CommandRow[] = [
     words: "stats",
     group: "Servers",
     operands: [],
-    options: [{ name: "json", flag: "--json", meaning: "prints one line of JSON, without rates" }],
+    options: [devOption, { name: "json", flag: "--json", meaning: "prints one line of JSON, without rates" }],
     meaning: "prints statistics of the server that uses the data directory",
     example: "larder stats --data-dir /var/lib/larder",
     defaults: "serve",
@@ -126,7 +130,7 @@ export const commandRows: readonly CommandRow[] = [
   ...helpRows,
 ];
 
-async function serve({ run, version }: CommandCall): Promise<undefined> {
+async function serve({ run, version, trailing }: CommandCall): Promise<undefined> {
   const { runServer } = await import("../run-server.ts");
-  await runServer(run, version);
+  await runServer(run, { version, command: trailing });
 }

@@ -29,10 +29,17 @@ interface Line {
   readonly secret?: Secret;
 }
 
-/** The block as an object. Variables of an area without a tenant are left out. */
-export function environmentOf(addresses: Addresses, tenants: Tenants): EnvironmentBlock {
+/** The variables of the first tenants, as an object. Variables of an area without a tenant are left out. */
+export function environmentOf(addresses: Addresses, tenants: BlockTenants): EnvironmentBlock {
   return Object.fromEntries(linesOf(addresses, tenants).map(({ name, value }) => [name, value]));
 }
+
+/** The secrets in the block. */
+export function secretsInBlock(addresses: Addresses, tenants: BlockTenants): readonly Secret[] {
+  return linesOf(addresses, tenants).flatMap(({ secret }) => (secret === undefined ? [] : [secret]));
+}
+
+type BlockTenants = Pick<Tenants, "databases" | "indexes" | "users">;
 
 export interface BlockOptions {
   readonly version: string;
@@ -69,7 +76,7 @@ export function printBlock(options: BlockOptions): string {
   return `${lines.join("\n")}\n`;
 }
 
-function linesOf(addresses: Addresses, tenants: Tenants): readonly Line[] {
+function linesOf(addresses: Addresses, tenants: BlockTenants): readonly Line[] {
   const [database] = tenants.databases;
   const [index] = tenants.indexes;
   const [user] = tenants.users;

@@ -1,13 +1,12 @@
 /** Finds the command that the arguments name, or says why they name none. */
 import { type CommandRow, commandForm } from "./command-row.ts";
-import { commandRows } from "./commands.ts";
-import { suggestionFor } from "./suggestion.ts";
+import { suggestionFor } from "./help/suggestion.ts";
 
 /** The row with the longest words that the arguments begin with. */
-export function findCommand(words: readonly string[]): CommandRow | undefined {
+export function findCommand(commands: readonly CommandRow[], words: readonly string[]): CommandRow | undefined {
   const isCalled = ({ words: own }: CommandRow): boolean =>
     own.split(" ").every((word, index) => word === words[index]);
-  return commandRows
+  return commands
     .filter(isCalled)
     .reduce<CommandRow | undefined>(
       (longest, row) => (row.words.length > (longest?.words.length ?? 0) ? row : longest),
@@ -16,11 +15,11 @@ export function findCommand(words: readonly string[]): CommandRow | undefined {
 }
 
 /** The sentence about arguments that begin with no command. */
-export function unknownCommand(words: readonly string[]): string {
+export function unknownCommand(commands: readonly CommandRow[], words: readonly string[]): string {
   const [first = "", second] = words;
-  const parts = commandRows.filter((row) => row.words.startsWith(`${first} `));
+  const parts = commands.filter((row) => row.words.startsWith(`${first} `));
   if (parts.length === 0) {
-    const known = [...new Set(commandRows.map((row) => row.words.split(" ", 1)[0] ?? ""))];
+    const known = [...new Set(commands.map((row) => row.words.split(" ", 1)[0] ?? ""))];
     const suggestion = suggestionFor(first, known) || ": larder help lists the commands";
     return `Unknown command ${JSON.stringify(first)}${suggestion}`;
   }

@@ -4,29 +4,20 @@ import { systemClock } from "../../kernel/clock.ts";
 import { isServerStats, printStats, type ServerStats } from "../metrics/stats.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { askServer, usedDirectory } from "./running-server.ts";
+import { callServer } from "./running-server.ts";
 
 /** Between the two samples that rates are computed from. */
 const SAMPLE_MS = 1_000;
 
 /** Returns the lines to print. Throws a `StartRefusal`, also if no server is running. */
 export async function statsLines(run: RunSettings, isJson: boolean): Promise<readonly string[]> {
-  const directory = usedDirectory(run);
-  const { lockDirectory } = await import("../directory/directory-lock.ts");
-  const { DirectoryInUse } = await import("../../persistence/errors.ts");
-  try {
-    (await lockDirectory(directory)).release();
-  } catch (fault) {
-    if (!(fault instanceof DirectoryInUse)) throw fault;
-    const sample = async (): Promise<ServerStats> => readStats(await askServer(run, directory, askForStats));
-    const stats = await sample();
-    if (isJson) return [JSON.stringify(stats)];
-    const startMs = systemClock.monotonicMs();
-    await new Promise<void>((resolve) => void systemClock.after(SAMPLE_MS, resolve));
-    const later = await sample();
-    return printStats(later, stats, (systemClock.monotonicMs() - startMs) / 1_000);
-  }
-  throw new StartRefusal(`No larder is running on ${directory}: start it, or inspect the directory with larder check`);
+  const sample = async (): Promise<ServerStats> => readStats(await callServer(run, askForStats));
+  const stats = await sample();
+  if (isJson) return [JSON.stringify(stats)];
+  const startMs = systemClock.monotonicMs();
+  await new Promise<void>((resolve) => void systemClock.after(SAMPLE_MS, resolve));
+  const later = await sample();
+  return printStats(later, stats, (systemClock.monotonicMs() - startMs) / 1_000);
 }
 
 function readStats(value: unknown): ServerStats {

@@ -1,14 +1,20 @@
 /**
- * Requests of commands to the server that uses a data directory: its address and
- * the admin token are in the directory.
+ * The server that commands call: its address and its admin token are in its data
+ * directory. A development server without one has the configured ports and the
+ * well-known tokens.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
-import { isUsedDirectory, parseTokensFile, readAdminAddress } from "../directory/data-directory.ts";
+import { DirectoryInUse } from "../../persistence/errors.ts";
+import { isUsedDirectory, parseTokensFile, readAdminAddress, readServing } from "../directory/data-directory.ts";
+import { lockDirectory } from "../directory/directory-lock.ts";
+import { addressOf } from "../listeners/address.ts";
 import { StartRefusal } from "../refusal.ts";
+import { adminListenPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
+import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
+import { resolveTenants } from "../tenants/tokens.ts";
 
 const UNAUTHORIZED_STATUS = 401;
 
@@ -21,6 +27,34 @@ export function usedDirectory({ settings, origins }: RunSettings): string {
   );
 }
 
+/** Whether a process has locked the directory. */
+export async function isDirectoryInUse(directory: string): Promise<boolean> {
+  try {
+    (await lockDirectory(directory)).release();
+    return false;
+  } catch (fault) {
+    if (fault instanceof DirectoryInUse) return true;
+    throw fault;
+  }
+}
+
+/** The content of tokens.json; empty if the environment or the configuration sets every token. */
+export function readStoredTokens(directory: string): StoredTokens {
+  const path = join(directory, TOKENS_FILE);
+  return existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
+}
+
+/** Calls the server of these settings. Throws a `StartRefusal`, also if none is running. */
+export async function callServer<Value>(
+  run: RunSettings,
+  ask: (call: AdminCall) => Promise<AdminAnswer<Value>>,
+): Promise<Value> {
+  if (run.settings.dataDirectory === undefined) return askDevServer(run, ask);
+  const directory = usedDirectory(run);
+  if (await isDirectoryInUse(directory)) return askServer(run, directory, ask);
+  throw new StartRefusal(`No larder is running on ${directory}: start it, or inspect the directory with larder check`);
+}
+
 /** Calls the server that has the directory locked. Throws a `StartRefusal`. */
 export async function askServer<Value>(
   run: RunSettings,
@@ -30,30 +64,60 @@ export async function askServer<Value>(
   const address = readAdminAddress(directory);
   if (address === undefined)
     throw new StartRefusal(`A larder uses ${directory}, but its admin port is not open yet: try again later`);
-  const tokensPath = join(directory, TOKENS_FILE);
-  // If the environment or the configuration sets every token, the file does not exist.
-  const hasFile = existsSync(tokensPath);
-  const stored = hasFile ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
-  const token = run.settings.adminToken ?? stored.adminToken;
-  const remedy = `set ${run.origins.adminToken.place} to the admin token that it was started with`;
-  if (token === undefined) {
-    const where = hasFile ? `${tokensPath} has no admin token` : `${tokensPath} does not exist`;
-    throw new StartRefusal(`${where}: ${remedy}`);
-  }
+  const token = adminTokenOf(run, directory);
   const answer = await ask({ address, token });
+  return answeredValue(answer, run, {
+    address,
+    unreachable: `A larder uses ${directory}, and its admin port ${address} cannot be reached`,
+  });
+}
+
+/** Calls the development server that has no data directory. Throws a `StartRefusal`. */
+async function askDevServer<Value>(
+  run: RunSettings,
+  ask: (call: AdminCall) => Promise<AdminAnswer<Value>>,
+): Promise<Value> {
+  const plan = adminListenPlan(run);
+  if (plan.port === 0) throw new StartRefusal(`${plan.portPlace} 0 is any free port: name the port of the server`, 2);
+  const address = addressOf(plan, plan.port);
+  const token = resolveTenants(run, {}).tenants.adminToken.value;
+  return answeredValue(await ask({ address, token }), run, {
+    address,
+    unreachable: `No larder dev answers at ${address} (start it, or name its port with ${plan.portPlace})`,
+  });
+}
+
+/** The admin token of the server that uses a data directory. Throws a `StartRefusal`. */
+function adminTokenOf(run: RunSettings, directory: string): string {
+  const stored = readStoredTokens(directory);
+  const command = readServing(directory)?.command ?? "serve";
+  const { adminToken } = resolveTenants({ ...run, command }, stored).tenants;
+  if (adminToken.from.kind !== "stored" || adminToken.value === stored.adminToken) return adminToken.value;
+  const path = join(directory, TOKENS_FILE);
+  const where = existsSync(path) ? `${path} has no admin token` : `${path} does not exist`;
+  throw new StartRefusal(`${where}: ${tokenRemedy(run)}`);
+}
+
+function tokenRemedy({ origins }: RunSettings): string {
+  return `set ${origins.adminToken.place} to the admin token that it was started with`;
+}
+
+function answeredValue<Value>(
+  answer: AdminAnswer<Value>,
+  run: RunSettings,
+  { address, unreachable }: { address: string; unreachable: string },
+): Value {
   switch (answer.kind) {
     case "done":
       return answer.value;
     case "refused":
       throw new StartRefusal(
         answer.status === UNAUTHORIZED_STATUS
-          ? `The larder at ${address} has another admin token: ${remedy}`
+          ? `The larder at ${address} has another admin token: ${tokenRemedy(run)}`
           : answer.text,
       );
     case "unreachable":
-      throw new StartRefusal(
-        `A larder uses ${directory}, and its admin port ${address} cannot be reached: ${answer.reason}`,
-      );
+      throw new StartRefusal(`${unreachable}: ${answer.reason}`);
     default: {
       const never: never = answer;
       throw new Error(`Unknown answer ${String(never)}`);

@@ -12,6 +12,7 @@ import type { AreaName } from "../areas/area.ts";
 import type { Addresses } from "../cli/env-block.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
+import type { Command } from "../settings/setting.ts";
 import {
   DamagedTokens,
   parseStoredTokens,
@@ -35,12 +36,20 @@ export interface DataDirectory {
   storeTokens(tokens: StoredTokens): Promise<void>;
   /** Writes the address of this process' admin port, for commands that call it. */
   noteAdminAddress(address: string): void;
-  /** Writes the addresses of this process' areas, once they serve. */
-  noteAddresses(addresses: Addresses): void;
+  /** Writes the facts about this process that commands need, once its areas serve. */
+  noteServing(serving: Serving): void;
   /** Watches that no other process uses the directory. `onLost`: one does, and this process must stop writing. */
   watchLock(events: { readonly log: Log; onLost(): void }): void;
   /** Releases the lock. */
   release(): void;
+}
+
+/** A process that serves from a data directory. */
+export interface Serving {
+  readonly addresses: Addresses;
+  readonly command: Command;
+  /** Undefined: noted by an older version. */
+  readonly pid: number | undefined;
 }
 
 /** Only the owner: the directory has secrets and data. */
@@ -158,9 +167,8 @@ class DiskDirectory implements DataDirectory {
     this.#note(this.#addressPath, `${address}\n`);
   }
 
-  noteAddresses({ store, vector, messaging, admin }: Addresses): void {
-    const line = JSON.stringify({ store, vector, messaging, admin });
-    this.#note(this.#addressesPath, `${line}\n`);
+  noteServing({ addresses, command, pid }: Serving): void {
+    this.#note(this.#addressesPath, `${JSON.stringify({ ...addresses, command, pid })}\n`);
   }
 
   /** Commands find the server by this file. On a full disk it is written as soon as there is space. */
@@ -185,16 +193,29 @@ export function readAdminAddress(path: string): string | undefined {
   return text?.endsWith("\n") === true ? text.trim() : undefined;
 }
 
-/** The base addresses of the larder that uses a data directory; undefined until it serves. */
-export function readAddresses(path: string): Omit<Addresses, "resp"> | undefined {
+/** The larder that uses a data directory; undefined until it serves. */
+export function readServing(path: string): Serving | undefined {
   const text = readIfThere(join(path, ADDRESSES_FILE));
   // A text without its line end is still being written.
   if (text?.endsWith("\n") !== true) return undefined;
   const value: unknown = JSON.parse(text);
-  const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
+  const fields = new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
   const [store, vector, messaging, admin] = ["store", "vector", "messaging", "admin"].map((name) => fields.get(name));
   if (typeof store !== "string" || typeof vector !== "string") return undefined;
-  return typeof messaging === "string" && typeof admin === "string" ? { store, vector, messaging, admin } : undefined;
+  if (typeof messaging !== "string" || typeof admin !== "string") return undefined;
+  const resp = readResp(fields.get("resp"));
+  const pid = fields.get("pid");
+  return {
+    addresses: { store, vector, messaging, admin, ...(resp !== undefined && { resp }) },
+    command: fields.get("command") === "dev" ? "dev" : "serve",
+    pid: typeof pid === "number" ? pid : undefined,
+  };
+}
+
+function readResp(value: unknown): Addresses["resp"] {
+  if (typeof value !== "object" || value === null || !("host" in value && "isEncrypted" in value)) return undefined;
+  const { host, isEncrypted } = value;
+  return typeof host === "string" && typeof isEncrypted === "boolean" ? { host, isEncrypted } : undefined;
 }
 
 function readIfThere(path: string): string | undefined {
@@ -243,7 +264,7 @@ class MemoryDirectory implements DataDirectory {
 
   noteAdminAddress(): void {}
 
-  noteAddresses(): void {}
+  noteServing(): void {}
 
   release(): void {}
 }

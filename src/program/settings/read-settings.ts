@@ -8,7 +8,7 @@
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
-import { suggestionFor } from "../cli/suggestion.ts";
+import { suggestionFor } from "../cli/help/suggestion.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration, placeIn } from "./config.ts";
 import type { Position } from "./config-text.ts";
 import type { ProviderEnvironment } from "./embedding-settings.ts";
@@ -35,6 +35,8 @@ export type SettingsReading =
       readonly command: CommandRow;
       readonly run: RunSettings;
       readonly operands: readonly string[];
+      /** The words after `--`; undefined: there was none. */
+      readonly trailing: readonly string[] | undefined;
       /** By the name of the command's option. */
       readonly options: ReadonlyMap<string, string>;
     }
@@ -45,19 +47,32 @@ export type SettingsReading =
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export function readSettings(input: SettingsInput): SettingsReading {
-  const words = input.arguments;
+  const { words, trailing } = splitTrailing(input.arguments);
   if (words.includes("--help") || words.includes("-h")) return { kind: "help", topic: topicOf(words) };
   if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
   if (words[0] === undefined || words[0].startsWith("-"))
     return refused("Missing command: use larder serve, larder dev or larder check (larder help lists the commands)");
-  const command = findCommand(words);
-  if (command === undefined) return refused(unknownCommand(wordsBeforeFlags(words)));
+  const command = findCommand(commandRows, words);
+  if (command === undefined) return refused(unknownCommand(commandRows, wordsBeforeFlags(words)));
   const rest = words.slice(command.words.split(" ").length);
   const operands = wordsBeforeFlags(rest);
   const found = collect(input, command, rest.slice(operands.length));
-  const { run, problems } = decide(command.defaults, found);
+  const option = command.options.find(({ name, defaults }) => defaults !== undefined && found.options.has(name));
+  const { run, problems } = decide(option?.defaults ?? command.defaults, found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
-  return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
+  if (trailing?.length === 0) all.push(`-- needs a command: ${commandForm(command)}`);
+  return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, trailing, options: found.options };
+}
+
+/** The words up to `--`, if the command takes one, and the words after it. */
+function splitTrailing(words: readonly string[]): {
+  readonly words: readonly string[];
+  readonly trailing: readonly string[] | undefined;
+} {
+  const index = findCommand(commandRows, words)?.trailing === undefined ? -1 : words.indexOf("--");
+  return index < 0
+    ? { words, trailing: undefined }
+    : { words: words.slice(0, index), trailing: words.slice(index + 1) };
 }
 
 function wordsBeforeFlags(words: readonly string[]): readonly string[] {
@@ -67,7 +82,7 @@ function wordsBeforeFlags(words: readonly string[]): readonly string[] {
 
 /** The command that `--help` asks about; if the words begin with none, the words. */
 function topicOf(words: readonly string[]): readonly string[] {
-  const command = findCommand(words);
+  const command = findCommand(commandRows, words);
   const count = words.findIndex((word) => word.startsWith("-"));
   return command === undefined ? words.slice(0, count) : command.words.split(" ");
 }

@@ -7,13 +7,12 @@
  * joined words select the next words and the flags; the flag before the cursor
  * selects its values.
  */
-import type { Setting } from "../settings/setting.ts";
-import { settingList } from "../settings/settings.ts";
-import { parsePath } from "../settings/values.ts";
-import type { CommandRow } from "./command-row.ts";
-import { commandRows } from "./commands.ts";
-import { SETTINGS_TOPIC } from "./help.ts";
-import type { Shell } from "./help-rows.ts";
+import type { Setting } from "../../settings/setting.ts";
+import { settingList } from "../../settings/settings.ts";
+import { parsePath } from "../../settings/values.ts";
+import type { CommandRow } from "../command-row.ts";
+import { SETTINGS_TOPIC } from "./help-text.ts";
+import type { Shell } from "./rows.ts";
 
 /** What a shell offers at a place. */
 interface Offer {
@@ -35,13 +34,19 @@ interface FlagValues extends Offer {
   readonly flag: string;
 }
 
-export function completionScript(shell: Shell): string {
-  return printers[shell]();
+export function completionScript(commands: readonly CommandRow[], shell: Shell): string {
+  return printers[shell](commands);
 }
 
-const printers: Readonly<Record<Shell, () => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+type Commands = readonly CommandRow[];
 
-function bashScript(): string {
+const printers: Readonly<Record<Shell, (commands: Commands) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
+
+function bashScript(commands: Commands): string {
   const offer = ({ words, files }: Offer): string => {
     const parts = words.length === 0 ? [] : [`COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$current"))`];
     // `-o filenames` marks directories with a slash and escapes spaces.
@@ -62,13 +67,13 @@ _larder() {
     before="$before\${before:+ }$word"
   done
   case "$previous" in
-${flagValues()
+${flagValues(commands)
   .map((row) => `    ${row.flag}) ${offer(row)}; return ;;`)
   .join("\n")}
   esac
   if [[ $current == -* ]]; then
     case "$before" in
-${commandFlags()
+${commandFlags(commands)
   .map(({ words, flags }) => `      "${words}"|"${words} "*) ${offer({ words: flags, files: false })} ;;`)
   .join("\n")}
       *) ${offer({ words: ["--help", "--version"], files: false })} ;;
@@ -76,7 +81,7 @@ ${commandFlags()
     return
   fi
   case "$before" in
-${places()
+${places(commands)
   .map((place) => `    "${place.before}") ${offer(place)} ;;`)
   .join("\n")}
   esac
@@ -85,7 +90,7 @@ complete -F _larder larder larderd
 `;
 }
 
-function zshScript(): string {
+function zshScript(commands: Commands): string {
   const offer = ({ words, files }: Offer): string => {
     const parts = words.length === 0 ? [] : [`compadd -- ${words.join(" ")}`];
     if (files) parts.push("_files");
@@ -100,13 +105,13 @@ _larder() {
     before="$before\${before:+ }$word"
   done
   case "$previous" in
-${flagValues()
+${flagValues(commands)
   .map((row) => `    (${row.flag}) ${offer(row)}; return ;;`)
   .join("\n")}
   esac
   if [[ $current == -* ]]; then
     case "$before" in
-${commandFlags()
+${commandFlags(commands)
   .map(({ words, flags }) => `      ("${words}"|"${words} "*) ${offer({ words: flags, files: false })} ;;`)
   .join("\n")}
       (*) ${offer({ words: ["--help", "--version"], files: false })} ;;
@@ -114,7 +119,7 @@ ${commandFlags()
     return
   fi
   case "$before" in
-${places()
+${places(commands)
   .map((place) => `    ("${place.before}") ${offer(place)} ;;`)
   .join("\n")}
   esac
@@ -123,7 +128,7 @@ if [[ $funcstack[1] == _larder ]]; then _larder "$@"; else compdef _larder larde
 `;
 }
 
-function fishScript(): string {
+function fishScript(commands: Commands): string {
   const offer = ({ words, files }: Offer): string => {
     const parts = words.length === 0 ? [] : [`string join \\n -- ${words.join(" ")}`];
     if (files) parts.push("__fish_complete_path $current");
@@ -141,13 +146,13 @@ function __larder_complete
   end
   set before (string join ' ' -- $before)
   switch "$previous"
-${flagValues()
+${flagValues(commands)
   .map((row) => `    case ${row.flag}\n      ${offer(row)}\n      return`)
   .join("\n")}
   end
   if string match -q -- '-*' $current
     switch "$before"
-${commandFlags()
+${commandFlags(commands)
   .map(({ words, flags }) => `      case '${words}' '${words} *'\n        ${offer({ words: flags, files: false })}`)
   .join("\n")}
       case '*'
@@ -156,7 +161,7 @@ ${commandFlags()
     return
   end
   switch "$before"
-${places()
+${places(commands)
   .map((place) => `    case '${place.before}'\n      ${offer(place)}`)
   .join("\n")}
   end
@@ -166,30 +171,30 @@ complete -c larder -c larderd -f -a '(__larder_complete)'
 }
 
 /** The offer after each sequence of words that begins a command, and after each command with operands. */
-function places(): readonly Place[] {
-  const commands = commandRows.map(({ words }) => words);
-  const befores = new Set(["", ...commands.flatMap(prefixesOf)]);
+function places(commands: Commands): readonly Place[] {
+  const names = commands.map(({ words }) => words);
+  const befores = new Set(["", ...names.flatMap(prefixesOf)]);
   const list = [...befores].map((before) => ({
     before,
-    words: [...nextWords(before, commands), ...operandWords(before)],
-    files: commandRows.some((row) => row.words === before && row.operandValues === "files"),
+    words: [...nextWords(before, names), ...operandWords(commands, before)],
+    files: commands.some((row) => row.words === before && row.operandValues === "files"),
   }));
-  const described = commandRows.filter((row) => row.operandValues === "commands");
+  const described = commands.filter((row) => row.operandValues === "commands");
   const longer = described.flatMap(({ words }) =>
     [...befores]
-      .filter((before) => nextWords(before, commands).length > 0 && before !== "")
-      .map((before) => ({ before: `${words} ${before}`, words: nextWords(before, commands), files: false })),
+      .filter((before) => nextWords(before, names).length > 0 && before !== "")
+      .map((before) => ({ before: `${words} ${before}`, words: nextWords(before, names), files: false })),
   );
   return [...list, ...longer].filter(({ words, files }) => files || words.length > 0);
 }
 
 /** The words that a command has as operands. */
-function operandWords(before: string): readonly string[] {
-  const values = commandRows.find(({ words }) => words === before)?.operandValues;
+function operandWords(commands: Commands, before: string): readonly string[] {
+  const values = commands.find(({ words }) => words === before)?.operandValues;
   if (values === undefined || values === "files") return [];
   if (values !== "commands") return values;
-  const commands = commandRows.map(({ words }) => words);
-  return [...nextWords("", commands), SETTINGS_TOPIC];
+  const names = commands.map(({ words }) => words);
+  return [...nextWords("", names), SETTINGS_TOPIC];
 }
 
 /** `token` and `token reset` of `token reset`. */
@@ -199,27 +204,27 @@ function prefixesOf(words: string): readonly string[] {
 }
 
 /** The words that may follow, so that a command results. */
-function nextWords(before: string, commands: readonly string[]): readonly string[] {
+function nextWords(before: string, names: readonly string[]): readonly string[] {
   const start = before === "" ? "" : `${before} `;
-  const rests = commands.filter((words) => words.startsWith(start)).map((words) => words.slice(start.length));
+  const rests = names.filter((words) => words.startsWith(start)).map((words) => words.slice(start.length));
   return [...new Set(rests.map((rest) => rest.split(" ", 1)[0] ?? ""))];
 }
 
 /** The flags of each command; longer commands first, because `import` also begins `import vector`. */
-function commandFlags(): readonly CommandFlags[] {
+function commandFlags(commands: Commands): readonly CommandFlags[] {
   const settings = settingList.map(([, row]) => row.flag);
   const flagsOf = (row: CommandRow): readonly string[] => {
     const own = row.options.map(({ flag }) => flag);
     return [...own, ...(row.ignoresSettings ? [] : settings), "--help"].filter((flag) => flag !== undefined);
   };
-  return commandRows
+  return commands
     .map((row) => ({ words: row.words, flags: flagsOf(row) }))
     .sort((left, right) => right.words.length - left.words.length);
 }
 
 /** Flags with a value, and the offered values. */
-function flagValues(): readonly FlagValues[] {
-  const options = commandRows.flatMap((row) => row.options);
+function flagValues(commands: Commands): readonly FlagValues[] {
+  const options = commands.flatMap((row) => row.options);
   const own = options.flatMap(({ flag, argument }) =>
     flag === undefined || argument === undefined ? [] : [{ flag, words: choicesOf(argument), files: false }],
   );

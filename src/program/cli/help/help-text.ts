@@ -1,9 +1,8 @@
 /** `larder help`, `larder <command> --help` and `larder help settings`, generated from the tables of commands and settings. */
 import { styleText } from "node:util";
-import type { Group, Setting } from "../settings/setting.ts";
-import { type SettingName, settingList, settingRows } from "../settings/settings.ts";
-import { type CommandOption, type CommandRow, commandForm, commandGroups } from "./command-row.ts";
-import { commandRows } from "./commands.ts";
+import type { Group, Setting } from "../../settings/setting.ts";
+import { type SettingName, settingList, settingRows } from "../../settings/settings.ts";
+import { type CommandOption, type CommandRow, commandForm, commandGroups } from "../command-row.ts";
 
 /** The topic of the help that is no command. */
 export const SETTINGS_TOPIC = "settings";
@@ -14,10 +13,14 @@ export interface HelpOptions {
 }
 
 /** The help on a topic: nothing, the words of a command or of its first part, or `settings`. Undefined: unknown topic. */
-export function helpOn(topic: readonly string[], { version, isColoured }: HelpOptions): string | undefined {
+export function helpOn(
+  commands: readonly CommandRow[],
+  topic: readonly string[],
+  { version, isColoured }: HelpOptions,
+): string | undefined {
   const paint: Paint = (style, text) =>
     isColoured ? styleText(style === "heading" ? "bold" : "cyan", text, { validateStream: false }) : text;
-  const lines = linesOn(topic.join(" "), version, paint);
+  const lines = linesOn(commands, topic.join(" "), { version, paint });
   return lines && `${lines.join("\n")}\n`;
 }
 
@@ -33,20 +36,24 @@ export function isColourWanted(
 /** Colours a text of a kind. */
 type Paint = (style: "heading" | "name", text: string) => string;
 
-function linesOn(topic: string, version: string, paint: Paint): readonly string[] | undefined {
-  if (topic === "") return overview(version, paint);
+function linesOn(
+  commands: readonly CommandRow[],
+  topic: string,
+  { version, paint }: { version: string; paint: Paint },
+): readonly string[] | undefined {
+  if (topic === "") return overview(commands, version, paint);
   if (topic === SETTINGS_TOPIC) return allSettings(paint);
-  const row = commandRows.find(({ words }) => words === topic);
-  const parts = commandRows.filter(({ words }) => words.startsWith(`${topic} `));
+  const row = commands.find(({ words }) => words === topic);
+  const parts = commands.filter(({ words }) => words.startsWith(`${topic} `));
   if (row === undefined && parts.length === 0) return undefined;
   const list = parts.length === 0 ? [] : ["", paint("heading", "Commands:"), ...commandLines(parts, paint)];
   return [...(row === undefined ? [] : aboutCommand(row, paint)), ...list].slice(row === undefined ? 1 : 0);
 }
 
-function overview(version: string, paint: Paint): readonly string[] {
+function overview(commands: readonly CommandRow[], version: string, paint: Paint): readonly string[] {
   const lines = [`larder ${version}: a Redis-command store, a vector index and messaging over HTTP`];
   for (const group of commandGroups) {
-    const rows = commandRows.filter((row) => row.group === group);
+    const rows = commands.filter((row) => row.group === group);
     lines.push("", paint("heading", `${group}:`), ...commandLines(rows, paint));
   }
   lines.push(

@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { missingProgram } from "../../../test/harness/required-programs.ts";
+import { missingProgram } from "../../../../test/harness/required-programs.ts";
+import { commandRows } from "../commands.ts";
 import { completionScript } from "./completions.ts";
-import type { Shell } from "./help-rows.ts";
+import type { Shell } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "larder-completions-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -81,7 +82,7 @@ const preludes: Readonly<Partial<Record<Shell, string>>> = { zsh: "compdef() { :
 for (const shell of ["bash", "zsh", "fish"] as const) {
   test(`${shell} completes commands, flags, values and files`, { skip: missingProgram(shell) }, () => {
     const { flags, code } = programs[shell];
-    const script = `${preludes[shell] ?? ""}${completionScript(shell)}\n${code}\n`;
+    const script = `${preludes[shell] ?? ""}${completionScript(commandRows, shell)}\n${code}\n`;
     const output = execFileSync(shell, [...flags, script], { cwd: folder, encoding: "utf8" });
     const offers = output.split(/^\.\n/m).slice(0, -1);
     assert.equal(offers.length, cases.length);

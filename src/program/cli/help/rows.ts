@@ -1,6 +1,6 @@
 /** The commands that describe the program, as rows of the table. They read no setting. */
-import { StartRefusal } from "../refusal.ts";
-import type { CommandRow } from "./command-row.ts";
+import { StartRefusal } from "../../refusal.ts";
+import type { CommandRow } from "../command-row.ts";
 
 /** The shells that have a script of completions (completions.ts). */
 export const shells = ["bash", "zsh", "fish"] as const;
@@ -18,13 +18,13 @@ export const helpRows: readonly CommandRow[] = [
     operandValues: "commands",
     ignoresSettings: true,
     defaults: "serve",
-    async run({ version, operands, options, print }) {
-      const { helpOn, isColourWanted } = await import("./help.ts");
+    async run({ version, commands, operands, options, print }) {
+      const { helpOn, isColourWanted } = await import("./help-text.ts");
       const isColoured = !options.has("no color") && isColourWanted([], process.stdout);
-      const text = helpOn(operands, { version, isColoured });
+      const text = helpOn(commands, operands, { version, isColoured });
       if (text === undefined) {
-        const { unknownCommand } = await import("./find-command.ts");
-        throw new StartRefusal(unknownCommand(operands), 2);
+        const { unknownCommand } = await import("../find-command.ts");
+        throw new StartRefusal(unknownCommand(commands, operands), 2);
       }
       print(text.trimEnd());
       return 0;
@@ -54,13 +54,13 @@ export const helpRows: readonly CommandRow[] = [
     operandValues: shells,
     ignoresSettings: true,
     defaults: "serve",
-    async run({ operands: [name = ""], print }) {
+    async run({ commands, operands: [name = ""], print }) {
       const shell = shells.find((each) => each === name);
       if (shell === undefined) {
         throw new StartRefusal(`${JSON.stringify(name)} is not a shell: use ${shells.join(", ")}`, 2);
       }
       const { completionScript } = await import("./completions.ts");
-      print(completionScript(shell).trimEnd());
+      print(completionScript(commands, shell).trimEnd());
       return 0;
     },
   },

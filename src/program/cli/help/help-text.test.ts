@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { test } from "node:test";
-import { exampleConfiguration, manualPages } from "../../../tools/manual.ts";
-import { parseConfiguration } from "../settings/config.ts";
-import { readSettings } from "../settings/read-settings.ts";
-import { settingList } from "../settings/settings.ts";
-import { commandRows } from "./commands.ts";
-import { unknownCommand } from "./find-command.ts";
-import { helpOn, isColourWanted } from "./help.ts";
+import { exampleConfiguration, manualPages } from "../../../../tools/manual.ts";
+import { parseConfiguration } from "../../settings/config.ts";
+import { readSettings } from "../../settings/read-settings.ts";
+import { settingList } from "../../settings/settings.ts";
+import { commandRows } from "../commands.ts";
+import { unknownCommand } from "../find-command.ts";
+import { helpOn, isColourWanted } from "./help-text.ts";
 
 const plain = { version: "0.0.0", isColoured: false };
 
@@ -17,13 +17,13 @@ test("the manual and the reference have the current tables of the program: npm r
 });
 
 test("every page of the reference is generated from tables of the program", () => {
-  const folder = new URL("../../../docs/reference/", import.meta.url);
+  const folder = new URL("../../../../docs/reference/", import.meta.url);
   const written = [...manualPages().keys()].map((path) => basename(path));
   for (const file of readdirSync(folder)) assert.ok(written.includes(file), file);
 });
 
 test("the help and the reference have every setting with all its names", () => {
-  const help = helpOn(["settings"], plain) ?? "";
+  const help = helpOn(commandRows, ["settings"], plain) ?? "";
   const reference = [...manualPages().values()].join("\n");
   for (const [name, row] of settingList) {
     for (const word of [row.flag, ...row.environment, row.meaning.split(" ", 3).join(" ")]) {
@@ -36,12 +36,12 @@ test("the help and the reference have every setting with all its names", () => {
 
 test("no line of the help is wider than a terminal", () => {
   for (const topic of [[], ["settings"], ["token"], ...commandRows.map(({ words }) => words.split(" "))]) {
-    for (const line of helpOn(topic, plain)?.split("\n") ?? []) assert.ok(line.length <= 100, line);
+    for (const line of helpOn(commandRows, topic, plain)?.split("\n") ?? []) assert.ok(line.length <= 100, line);
   }
 });
 
 test("the overview lists every command in its group, and no setting", () => {
-  const overview = helpOn([], plain) ?? "";
+  const overview = helpOn(commandRows, [], plain) ?? "";
   for (const { words, meaning } of commandRows) {
     assert.ok(overview.includes(`  larder ${words}`), words);
     assert.ok(overview.includes(meaning.split(" ", 3).join(" ")), words);
@@ -52,12 +52,14 @@ test("the overview lists every command in its group, and no setting", () => {
 
 test("the help on a command has its form, options, main settings and example", () => {
   assert.equal(
-    helpOn(["stats"], plain),
+    helpOn(commandRows, ["stats"], plain),
     `larder stats
 
 Prints statistics of the server that uses the data directory.
 
 Options:
+  --dev
+      the server of larder dev: its ports and tokens, and no data directory unless --data-dir is set
   --json
       prints one line of JSON, without rates
 
@@ -77,16 +79,22 @@ larder stats takes every setting: larder help settings lists them.
 });
 
 test("the help on the first word of commands lists them", () => {
-  assert.match(helpOn(["export"], plain) ?? "", /^Commands:\n {2}larder export store .*larder export vector /s);
-  assert.match(helpOn(["import"], plain) ?? "", /^larder import <source>.*\nCommands:\n {2}larder import vector /s);
+  assert.match(
+    helpOn(commandRows, ["export"], plain) ?? "",
+    /^Commands:\n {2}larder export store .*larder export vector /s,
+  );
+  assert.match(
+    helpOn(commandRows, ["import"], plain) ?? "",
+    /^larder import <source>.*\nCommands:\n {2}larder import vector /s,
+  );
 });
 
 test("an unknown topic has no help, and the error names the nearest command", () => {
-  assert.equal(helpOn(["bakcup"], plain), undefined);
-  assert.equal(unknownCommand(["bakcup"]), 'Unknown command "bakcup": did you mean backup?');
-  assert.equal(unknownCommand(["token", "rest"]), 'Unknown command "token rest": did you mean reset?');
-  assert.equal(unknownCommand(["token"]), "Incomplete command: use larder token reset <database>");
-  assert.equal(unknownCommand(["xyz"]), 'Unknown command "xyz": larder help lists the commands');
+  assert.equal(helpOn(commandRows, ["bakcup"], plain), undefined);
+  assert.equal(unknownCommand(commandRows, ["bakcup"]), 'Unknown command "bakcup": did you mean backup?');
+  assert.equal(unknownCommand(commandRows, ["token", "rest"]), 'Unknown command "token rest": did you mean reset?');
+  assert.equal(unknownCommand(commandRows, ["token"]), "Incomplete command: use larder token reset <database>");
+  assert.equal(unknownCommand(commandRows, ["xyz"]), 'Unknown command "xyz": larder help lists the commands');
 });
 
 test("every example is a command with its operands and known flags", () => {
@@ -100,7 +108,7 @@ test("every example is a command with its operands and known flags", () => {
 });
 
 test("the help has colour on a terminal, without NO_COLOR and --no-color", () => {
-  const coloured = helpOn(["version"], { ...plain, isColoured: true }) ?? "";
+  const coloured = helpOn(commandRows, ["version"], { ...plain, isColoured: true }) ?? "";
   assert.ok(coloured.startsWith("\u001b[36mlarder version\u001b[39m\n"));
   assert.equal(isColourWanted([], { isTTY: true, environment: {} }), true);
   assert.equal(isColourWanted([], { isTTY: false, environment: {} }), false);
