@@ -19,20 +19,17 @@ import { type EnvironmentBlock, environmentOf } from "./program/cli/env-block.ts
 import { readVersion } from "./program/facts.ts";
 import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
+import type { ConfigurationKeys } from "./program/settings/configuration-keys.generated.ts";
 import { readSettings } from "./program/settings/read-settings.ts";
 import type { RunSettings } from "./program/settings/run-settings.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
 
-/**
- * The keys of a configuration file (docs/manual.md): settings such as `dataDir` and `storePort`, and `store`, `vector`,
- * `messaging`, `admin`. And the command.
- */
-export interface StartOptions {
+/** The keys of a configuration file (docs/manual.md), the command and the clock. */
+export interface StartOptions extends ConfigurationKeys {
   /** `dev` by default. */
   readonly command?: "dev" | "serve";
   /** `frozen`: the time of the engines moves only by `clock.advance`. Only in dev. */
   readonly clock?: "running" | "frozen";
-  readonly [key: string]: unknown;
 }
 
 export interface StartedArea {
@@ -153,7 +150,7 @@ function isFrozen(wanted: unknown, run: RunSettings): boolean {
 
 /** The options are read as a configuration file is, on free ports and in one thread. */
 function runFor({ command = "dev", ...options }: StartOptions): RunSettings {
-  const ports = options["port"] === undefined ? { storePort: 0, messagingPort: 0, vectorPort: 0 } : {};
+  const ports = options.port === undefined ? { storePort: 0, messagingPort: 0, vectorPort: 0 } : {};
   const configuration = { ...ports, adminPort: 0, threads: "one", logLevel: "error", ...options };
   const reading = readSettings({
     arguments: [command, "--config", OPTIONS],

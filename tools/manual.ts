@@ -1,6 +1,6 @@
 /**
  * Fills the tables of docs/manual.md and docs/reference/ from the tables of the
- * program, and writes the JSON Schema of the configuration file. The pages
+ * program, and writes the JSON Schema and the types of the configuration file. The pages
  * themselves are written by hand (tools/marks.ts); a test compares what is
  * between the marks.
  *
@@ -16,6 +16,7 @@ import { fillMarks, type Parts } from "./marks.ts";
 import { commandParts } from "./reference/commands.ts";
 import { configSchemaText } from "./reference/config-schema.ts";
 import { configurationParts } from "./reference/configuration.ts";
+import { configurationTypesText } from "./reference/configuration-types.ts";
 import { errorParts } from "./reference/errors.ts";
 import { filterOperatorParts } from "./reference/filter-operators.ts";
 import { headerParts } from "./reference/headers.ts";
@@ -51,9 +52,10 @@ const partsOfPage: Readonly<Record<string, Parts>> = {
   "reference/errors.md": errorParts,
 };
 
-/** The documents without marks, which are fully generated; the package publishes the schema at its root. */
+/** The files without marks, which are fully generated; the package publishes the schema at its root. */
 const textOfDocument: Readonly<Record<string, () => string>> = {
   "../config.schema.json": configSchemaText,
+  "../src/program/settings/configuration-keys.generated.ts": configurationTypesText,
 };
 
 /** Every page with its marks filled, and every document, by its path. Throws where the marks of a page are not those of its tables. */

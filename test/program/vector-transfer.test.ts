@@ -23,7 +23,7 @@ import { importVectors, type VectorImport } from "../../src/transfer/vector/impo
 import { IndexClient } from "../../src/transfer/vector/index-client.ts";
 import { sourceFromFile, sourceFromIndex } from "../../src/transfer/vector/source.ts";
 
-const letters = { model: "LETTERS", provider: "hashing", dimension: 384 };
+const letters = { model: "LETTERS", provider: "hashing", dimension: 384 } as const;
 const kinds = {
   source: { type: "DENSE", dimension: 4 },
   copy: { type: "DENSE", dimension: 4 },
@@ -32,7 +32,7 @@ const kinds = {
   euclidean: { type: "DENSE", dimension: 4, similarity: "EUCLIDEAN" },
   hybrid: { type: "HYBRID", embedding: letters, sparseEmbedding: "BM25" },
   hybridCopy: { type: "HYBRID", embedding: letters, sparseEmbedding: "BM25" },
-};
+} as const;
 type Name = keyof typeof kinds;
 
 let larder: Larder;

@@ -4,7 +4,18 @@
  */
 import { type Larder, type StartOptions, StartRefusal, start } from "larderd";
 
-const options: StartOptions = { command: "dev", threads: "one" };
+const options: StartOptions = {
+  command: "dev",
+  threads: "one",
+  maxmemory: "100mb",
+  rateLimit: 100,
+  outboundMap: ["*.test=127.0.0.1:4000"],
+  store: { databases: [{ name: "main", maxmemoryPolicy: "allkeys-lru" }] },
+  vector: {
+    indexes: [{ name: "docs", embedding: { model: "letters" } }],
+    models: { letters: { provider: "hashing", dimension: 384 } },
+  },
+};
 
 export async function useIt(): Promise<string> {
   const larder: Larder = await start(options).catch((fault: unknown) => {

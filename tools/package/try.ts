@@ -7,7 +7,7 @@
  * Run: npm run package
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +21,19 @@ const INSTALLED_BYTES_MAX = 8_000_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
 /** Scripts that npm runs when a package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
+
+/** Options of start() that must not compile. */
+const MISTAKES = [
+  "{ storPort: 0 }",
+  '{ comand: "dev" }',
+  '{ fsync: "sometimes" }',
+  "{ threads: 2 }",
+  "{ store: { database: [] } }",
+  '{ store: { databases: [{ name: "a", tokn: "b" }] } }',
+  '{ store: { databases: [{ token: "a name is missing" }] } }',
+  '{ vector: { indexes: [{ name: "docs", dimensions: 3 }] } }',
+  '{ vector: { models: { m: { provider: "http" } } } }',
+];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -142,14 +155,24 @@ function checkTypes(): void {
   cpSync(join(here, "consumer.ts"), join(target, "consumer.ts"));
   cpSync(join(root, "node_modules", "@types"), join(target, "node_modules", "@types"), { recursive: true });
   cpSync(join(root, "node_modules", "undici-types"), join(target, "node_modules", "undici-types"), { recursive: true });
+  const tsc = join(root, "node_modules", ".bin", "tsc");
   const common = ["--strict", "--noEmit", "--target", "es2024", "--types", "node", "consumer.ts"];
   for (const module of [
     ["--module", "nodenext"],
     ["--module", "preserve", "--moduleResolution", "bundler"],
   ]) {
-    execFileSync(join(root, "node_modules", ".bin", "tsc"), [...module, ...common], { cwd: target, stdio: "inherit" });
+    execFileSync(tsc, [...module, ...common], { cwd: target, stdio: "inherit" });
   }
-  console.log("the types are whole");
+  const first = 'import { start } from "larderd";';
+  writeFileSync(join(target, "mistakes.ts"), [first, ...MISTAKES.map((options) => `start(${options});`)].join("\n"));
+  const { stdout } = spawnSync(tsc, ["--module", "nodenext", ...common, "mistakes.ts"], {
+    cwd: target,
+    encoding: "utf8",
+  });
+  const lines = Array.from(stdout.matchAll(/^mistakes\.ts\((\d+),/gm), ([, line]) => Number(line));
+  const accepted = MISTAKES.filter((_, index) => !lines.includes(index + 2));
+  assert.deepEqual(accepted, [], "each wrong option of start() is an error of the compiler");
+  console.log("the types are complete");
 }
 
 function checkGlobalInstall(tarball: string): void {

@@ -12,7 +12,7 @@ import type { Setting } from "../../src/program/settings/setting.ts";
 import { settingList } from "../../src/program/settings/settings.ts";
 
 /** The schema of a part of the document: the schema of a row, and the keywords for objects and arrays. */
-interface ConfigSchema extends Omit<Schema, "properties" | "additionalProperties" | "items" | "anyOf"> {
+export interface ConfigSchema extends Omit<Schema, "properties" | "additionalProperties" | "items" | "anyOf"> {
   readonly title?: string;
   readonly allowComments?: boolean;
   readonly allowTrailingCommas?: boolean;

@@ -10,7 +10,7 @@ import { type Larder, start } from "../../../src/mod.ts";
 import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
 /** A model without network access: similar texts have similar vectors. */
-const letters = { model: "LETTERS", provider: "hashing", dimension: 384 };
+const letters = { model: "LETTERS", provider: "hashing", dimension: 384 } as const;
 
 const kinds = {
   plain: { type: "DENSE", dimension: 2 },
@@ -25,7 +25,7 @@ const kinds = {
   texts: { type: "DENSE", embedding: letters },
   sparseTexts: { type: "SPARSE", sparseEmbedding: "BM25" },
   hybridTexts: { type: "HYBRID", embedding: letters, sparseEmbedding: "BM25" },
-};
+} as const;
 
 export type IndexName = keyof typeof kinds;
 
