@@ -96,10 +96,10 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
 }
 
 test("the scripts complete both commands of the package", () => {
-  assert.match(completionScript("bash"), /^complete -F _larder larder larderd$/m);
-  assert.match(completionScript("zsh"), /^#compdef larder larderd$/m);
-  assert.match(completionScript("zsh"), /compdef _larder larder larderd;/);
-  assert.match(completionScript("fish"), /^complete -c larder -c larderd -f /m);
+  assert.match(completionScript(commandRows, "bash"), /^complete -F _larder larder larderd$/m);
+  assert.match(completionScript(commandRows, "zsh"), /^#compdef larder larderd$/m);
+  assert.match(completionScript(commandRows, "zsh"), /compdef _larder larder larderd;/);
+  assert.match(completionScript(commandRows, "fish"), /^complete -c larder -c larderd -f /m);
 });
 
 function quote(word: string): string {
