@@ -15,7 +15,7 @@
 import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
 import { systemClock } from "./kernel/clock.ts";
-import { type EnvironmentBlock, environmentOf } from "./program/cli/env-block.ts";
+import { environmentOf } from "./program/cli/env-block.ts";
 import { readVersion } from "./program/facts.ts";
 import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
@@ -45,7 +45,7 @@ export interface Larder {
   readonly messaging: StartedArea & { readonly currentSigningKey: string; readonly nextSigningKey: string };
   readonly admin: { readonly url: string; readonly token: string };
   /** The variables that the official clients read. */
-  readonly env: EnvironmentBlock;
+  readonly env: Readonly<Record<string, string>>;
   readonly clock: {
     /**
      * Moves the time of the engines forward and runs what falls due on the way, in order: expiry, delays, schedules. Waits

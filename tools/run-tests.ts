@@ -16,8 +16,18 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fileTimes, proofTime } from "./tests/file-times.ts";
 import { processesOf } from "./tests/processes.ts";
+import { buildProgramUnderTest } from "./tests/program-under-test.ts";
 import { rooms } from "./tests/rooms.ts";
 import { runTests } from "./tests/run.ts";
+
+interface Size {
+  readonly steps: readonly Step[];
+  readonly tests: readonly string[];
+  /** A single test that takes longer hangs. */
+  readonly testMsMax: number;
+  /** Whether tests start the program. */
+  readonly startsProgram: boolean;
+}
 
 interface Step {
   readonly name: string;
@@ -40,11 +50,10 @@ const UNIT = [
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
-/** `testMsMax`: a single test that takes longer hangs. */
-const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[]; testMsMax: number }> = {
-  ok: { steps: statics, tests: UNIT, testMsMax: 60_000 },
-  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000 },
-  proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000 },
+const sizes: Record<string, Size> = {
+  ok: { steps: statics, tests: UNIT, testMsMax: 60_000, startsProgram: false },
+  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
+  proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000, startsProgram: true },
 };
 
 /** Test processes at a time. */
@@ -67,6 +76,7 @@ process.env["NODE_COMPILE_CACHE"] = COMPILE_CACHE;
 const startMs = performance.now();
 const steps = await Promise.all(plan.steps.map(runStep));
 if (steps.includes(false)) process.exit(1);
+if (plan.startsProgram) await buildProgramUnderTest();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const result = await runTests(processesOf(tests), { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
 const ms = performance.now() - startMs;

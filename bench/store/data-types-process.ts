@@ -10,7 +10,7 @@ import { performance } from "node:perf_hooks";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
-import { readLuaCode } from "../../src/program/lua-code.ts";
+import { readLuaCode } from "../../src/program/package-files.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
 import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";

@@ -1,6 +1,5 @@
 /** Makes the embedders of an index from its plan. */
 import { lookup } from "node:dns/promises";
-import { HttpEmbedder } from "../edge/embedding/http.ts";
 import { LocalEmbedder } from "../edge/embedding/local.ts";
 import { Resolver } from "../edge/outbound/resolver.ts";
 import { assert } from "../kernel/assert.ts";
@@ -46,8 +45,11 @@ type Opener<Name> = (
 ) => DenseEmbedder | Promise<DenseEmbedder>;
 
 const openers: { readonly [Name in EmbeddingProvider["provider"]]: Opener<Name> } = {
-  http: (provider, { model, dimension }) =>
-    new HttpEmbedder({ model, provider, dimension, resolver, clock: systemClock, random: systemRandom }),
+  http: async (provider, { model, dimension }) => {
+    // With an HTTP client, which takes long to load.
+    const { HttpEmbedder } = await import("../edge/embedding/http.ts");
+    return new HttpEmbedder({ model, provider, dimension, resolver, clock: systemClock, random: systemRandom });
+  },
   local: async (provider, { model, dimension, log }) => {
     const onFailure = (reason: string): void => log.error("an embedding model failed", { model, reason });
     const embedder = new LocalEmbedder({

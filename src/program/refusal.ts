@@ -10,7 +10,6 @@ import {
   NewerFormat,
   WrongFile,
 } from "../persistence/errors.ts";
-import type { ListenPlan } from "./areas/area.ts";
 
 export class StartRefusal extends Error {
   override name = "StartRefusal";
@@ -28,8 +27,16 @@ export function codeOf(fault: unknown): string | undefined {
   return fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 }
 
+/** Where a port should listen, and the settings that say so. Apart from the plan, so that the library's types are few. */
+interface RefusedAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly portPlace: string;
+  readonly hostPlace: string;
+}
+
 /** The reason why listening on a port failed, or the fault itself if the reason is unknown. */
-export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace }: ListenPlan): unknown {
+export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace }: RefusedAddress): unknown {
   const remedy = `choose another with ${portPlace}`;
   switch (codeOf(fault)) {
     case "EADDRINUSE":

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import { spawnProgram, startProgram } from "./program-process.ts";
+import { programFile, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 120_000;
 
@@ -97,9 +97,8 @@ test("backup writes to standard output, a pipe or a device, and replaces a file 
 
   // The shell redirects the output, as users do.
   const piped = join(root, "piped.tar");
-  const program = join(import.meta.dirname, "../../bin/larder.cjs");
   const line = `"$0" "$1" backup - --data-dir "$2" > "$3"`;
-  const shell = await promisify(execFile)("sh", ["-c", line, process.execPath, program, directory, piped], {
+  const shell = await promisify(execFile)("sh", ["-c", line, process.execPath, programFile, directory, piped], {
     env: { PATH: process.env["PATH"], ...TOKENS },
   });
   assert.match(shell.stderr, /^larder: backup on standard output: \d+ bytes; /m);

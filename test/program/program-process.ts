@@ -1,6 +1,6 @@
 /**
  * Runs the real program as a child process for tests from outside. It starts
- * `bin/larder.cjs` on free ports; tests talk to its sockets and end it by its
+ * `programFile` on free ports; tests talk to its sockets and end it by its
  * process handle. Nothing here waits for a fixed time: it waits for output of
  * the program or for its end.
  */
@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { PROGRAM_UNDER_TEST } from "../../tools/tests/program-under-test.ts";
 import { assertNoSecret } from "../harness/canaries.ts";
 
 export interface ProgramOptions {
@@ -16,7 +17,7 @@ export interface ProgramOptions {
   readonly args?: readonly string[];
   /** Additional variables. The program inherits those of this process, except its own settings. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The file that Node runs. The default is this checkout's `bin/larder.cjs`. */
+  /** The file that Node runs. The default is `programFile`. */
   readonly entry?: string;
   /** The working directory of the program. */
   readonly cwd?: string;
@@ -67,7 +68,11 @@ export interface RunningProgram extends ProgramProcess {
 
 export const repositoryRoot: string = fileURLToPath(new URL("../..", import.meta.url));
 
-const PROGRAM = fileURLToPath(new URL("../../bin/larder.cjs", import.meta.url));
+/** The program of this checkout, which runs its sources. */
+export const checkoutProgram: string = fileURLToPath(new URL("../../bin/larder.cjs", import.meta.url));
+
+/** The program under test: the built package that the test run made, which starts faster, or else the checkout's. */
+export const programFile: string = process.env[PROGRAM_UNDER_TEST] ?? checkoutProgram;
 
 /** Any free port for every listener. They are variables so that a flag such as `--port` overrides them. */
 export const anyPorts: Readonly<Record<string, string>> = {
@@ -91,7 +96,7 @@ export async function startProgram(command: "serve" | "dev", options: ProgramOpt
 /** Starts the program with exactly these arguments and returns at once. */
 export function spawnProgram(args: readonly string[], options: Omit<ProgramOptions, "args"> = {}): ProgramProcess {
   const { descriptorsMax } = options;
-  const words = [process.execPath, options.entry ?? PROGRAM, ...args];
+  const words = [process.execPath, options.entry ?? programFile, ...args];
   // Node cannot set limits; a shell sets the limit and then replaces itself with the program.
   if (descriptorsMax !== undefined) words.unshift("/bin/sh", "-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`);
   const [file = "", ...others] = words;
@@ -109,10 +114,15 @@ function secretsIn(env: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) => (/^LARDER_.*(?:TOKEN|KEY)$/.test(name) ? [value] : []));
 }
 
-/** The variables of this process without those that the program or its clients read. */
+/**
+ * The variables of this process without those that the program or its clients read. The program shares the compile
+ * cache of the test run.
+ */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => name === "NODE_COMPILE_CACHE" || !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_)/.test(name),
+    ),
   );
 }
 

@@ -17,9 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { anyPorts, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { anyPorts, checkoutProgram, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const oldNode = fileURLToPath(new URL("old-node.cjs", import.meta.url));
+const onOldNode = { entry: checkoutProgram, env: { NODE_OPTIONS: `--require=${oldNode}` } };
 
 function temporaryDirectory(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "larder-test-"));
@@ -367,7 +368,7 @@ test("S-09: SIGUSR1 opens no debugger and SIGUSR2 does not end the process, duri
     'if (process.argv[1]?.endsWith("larder.cjs")) setImmediate(() => { for (const s of ["SIGUSR1", "SIGUSR2"]) process.kill(process.pid, s); });',
   );
   for (const NODE_OPTIONS of [`--require=${early}`, `--require=${oldNode} --require=${early}`]) {
-    await using program = await startProgram("dev", { env: { NODE_OPTIONS } });
+    await using program = await startProgram("dev", { entry: checkoutProgram, env: { NODE_OPTIONS } });
     for (const signal of ["SIGUSR1", "SIGUSR2"]) {
       process.kill(program.pid, signal);
       // A process that only starts another one has no log.
@@ -397,11 +398,11 @@ test("H.one-port: one port serves the areas under their prefixes, in one thread"
 });
 
 test("on an old Node, a checkout runs under the Node in its dependencies", { timeout }, async () => {
-  await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  await using program = await startProgram("dev", onOldNode);
   assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
   assert.deepEqual(await program.stop(), { code: 0, signal: null });
 
-  const refused = spawnProgram(["serve", "--hots"], { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  const refused = spawnProgram(["serve", "--hots"], onOldNode);
   assert.deepEqual(await refused.ended, { code: 2, signal: null });
 });
 
@@ -409,7 +410,7 @@ test("on an old Node, an installed package reports the version that it needs", {
   const root = temporaryDirectory(context);
   mkdirSync(join(root, "bin"));
   const entry = join(root, "bin", "larder.cjs");
-  copyFileSync(new URL("../../bin/larder.cjs", import.meta.url), entry);
+  copyFileSync(checkoutProgram, entry);
 
   const refused = spawnProgram(["dev"], { entry, env: { NODE_OPTIONS: `--require=${oldNode}` } });
 
@@ -418,7 +419,7 @@ test("on an old Node, an installed package reports the version that it needs", {
 });
 
 test("the server ends when the process that runs it under the newer Node is killed", { timeout }, async () => {
-  await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  await using program = await startProgram("dev", onOldNode);
   // The child inherits the pipes, so they close when it ends.
   assert.deepEqual(await program.kill(), { code: null, signal: "SIGKILL" });
   await program.untilPrinted(/"event":"stopped"/);

@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 const NODE_MAJORS = [24, 26];
 /** What users install: packages, and the bytes of their files. */
 const PACKAGE_COUNT_MAX = 4;
-const INSTALLED_BYTES_MAX = 8_000_000;
+const INSTALLED_BYTES_MAX = 6_000_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
 /** Scripts that npm runs when a package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];

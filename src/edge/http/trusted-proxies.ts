@@ -95,8 +95,8 @@ export function unmapped(address: string): string {
 const MAPPED = "::ffff:";
 
 const loopback = new BlockList();
-addNetwork(loopback, "127.0.0.0/8");
-addNetwork(loopback, "::1");
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
 
 function addNetwork(list: BlockList, network: string): void {
   const [address = "", prefix] = network.split("/");

@@ -11,9 +11,10 @@
  * (4) A call on an idle connection that closes before a byte was sent goes to
  *     another connection. Any other interrupted call has failed.
  */
+import { createRequire } from "node:module";
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type SecureContext, connect as tlsConnect } from "node:tls";
-import { type buildConnector, Client } from "undici";
+import type { buildConnector, Client } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import { afterPoll } from "../../kernel/turn.ts";
 import type { Attempt, Carrier } from "./attempt.ts";
@@ -63,6 +64,10 @@ const CLIENT_OPTIONS = {
 } as const;
 
 const CLOSED = new Error("The connection is closed");
+
+/** The package of the client, loaded with the first connection: it takes longer than all of our modules. */
+const require = createRequire(import.meta.url);
+const loadClient = (): typeof import("undici") => require("undici");
 
 export class Connection implements Carrier {
   readonly #services: ConnectionServices;
@@ -175,7 +180,7 @@ export class Connection implements Carrier {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     attempt.stage = "connecting";
-    this.#client = new Client(this.#target.clientOrigin, {
+    this.#client = new (loadClient().Client)(this.#target.clientOrigin, {
       ...CLIENT_OPTIONS,
       connect: (_options, callback) => this.#connect(addresses, callback),
     });

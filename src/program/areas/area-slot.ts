@@ -4,7 +4,7 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../kernel/clock.ts";
-import { mainFile } from "../facts.ts";
+import { entryFile } from "../package-files.ts";
 import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
 import { Heartbeat } from "../workers/heartbeat.ts";
@@ -54,7 +54,7 @@ export class AreaSlot implements AreaEvents {
     const heapMb = Math.floor(heapBytesMax / 2 ** 20);
     const memory = newProgressMemory();
     const progress = new ProgressReader(memory);
-    const worker = new Worker(mainFile, {
+    const worker = new Worker(entryFile("main"), {
       name: plan.area,
       workerData: { plan, progress: memory } satisfies AreaWorkerStart,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },

@@ -10,6 +10,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { programFile } from "../package-files.ts";
 import type { AreaName, AreaSnapshots } from "./area.ts";
 
 /** The variable by which `bin/larder.cjs` ends a process together with its parent. */
@@ -17,8 +18,6 @@ const TIED = "NODE_LARDER_TIED";
 
 /** Until `bin/larder.cjs` ignores SIGUSR1, it ends the process rather than open Node's debugger. */
 const NO_DEBUGGER = "--disable-sigusr1";
-
-const PROGRAM = fileURLToPath(new URL("../../../bin/larder.cjs", import.meta.url));
 
 export interface SnapshotSubject {
   readonly area: AreaName;
@@ -99,7 +98,7 @@ export class Snapshots {
 
   #spawn(dataDirectory: string, area: AreaName): Promise<string> {
     const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesOf(area) / 2 ** 20)}`;
-    const words = [heapFlag, NO_DEBUGGER, PROGRAM, "internal-snapshot", dataDirectory, area];
+    const words = [heapFlag, NO_DEBUGGER, fileURLToPath(programFile), "internal-snapshot", dataDirectory, area];
     const child = spawn(process.execPath, words, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: { ...process.env, [TIED]: "1" },

@@ -9,10 +9,9 @@ import { Worker } from "node:worker_threads";
 import type { Log } from "../../kernel/log.ts";
 import { withFile } from "../../persistence/disk/disk.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { entryFile } from "../package-files.ts";
 import type { HistoryCopyPlan } from "./copy-worker.ts";
 import { HISTORY_FILE } from "./history-store.ts";
-
-const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./copy-worker.ts" : "./copy-worker.js", import.meta.url);
 
 /**
  * Copies the history of one directory into another, durably, in its own thread. A missing history is left out. So is an
@@ -34,7 +33,7 @@ export async function copyHistoryFile(from: string, to: string, log: Log): Promi
 /** The text of its failure. */
 function copyInThread(plan: HistoryCopyPlan): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(workerFile, { name: "history copy", workerData: plan });
+    const worker = new Worker(entryFile("history-copy-worker"), { name: "history copy", workerData: plan });
     worker.on("message", (failure: string | undefined) => resolve(failure));
     worker.on("error", reject);
     worker.on("exit", (code) => reject(new Error(`The thread that copies the history ended with code ${code}`)));

@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type HistoryPage, type HistoryQuery, rangeOf } from "../../persistence/history/query.ts";
 import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
+import { entryFile } from "../package-files.ts";
 import { eventsModule, lastStates } from "./events.ts";
 import { HISTORY_FILE, type HistoryOptions, type HistoryStore, LIST_WAIT_MS } from "./history-store.ts";
 import type { FromReader, FromWriter, HistoryPlan, ToReader, ToWriter } from "./worker.ts";
@@ -25,8 +26,6 @@ const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb
 const REPORT_PERIOD_MS = 20;
 /** How often to check whether time has jumped, and the least jump. */
 const JUMPS_EVERY_MS = 60_000;
-
-const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 export class FileHistory implements HistoryStore {
   onPosition: (position: number) => void = () => {};
@@ -115,7 +114,11 @@ export class FileHistory implements HistoryStore {
       lastStates,
       eventsModule: this.#options.eventsModule ?? eventsModule,
     };
-    const worker = new Worker(workerFile, { name: `history ${role}`, workerData: plan, resourceLimits });
+    const worker = new Worker(entryFile("history-worker"), {
+      name: `history ${role}`,
+      workerData: plan,
+      resourceLimits,
+    });
     // The threads send nothing else.
     worker.on("message", (message) => onMessage(message as never));
     worker.on("error", (fault) => this.#ended(fault));

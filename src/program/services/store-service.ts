@@ -13,9 +13,9 @@ import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
-import { readLuaCode } from "../lua-code.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
+import { readLuaCode } from "../package-files.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
 
 /** Figures of this thread and of the process, for INFO. */

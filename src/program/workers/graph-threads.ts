@@ -7,14 +7,10 @@ import { Worker } from "node:worker_threads";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import type { FromGraphWorker } from "../../vector/graph/mod.ts";
 import { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../../vector/index/mod.ts";
+import { entryFile } from "../package-files.ts";
 
 /** Rows and graphs are outside the heap of the thread, which is nearly empty. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
-
-const workerFile = new URL(
-  import.meta.url.endsWith(".ts") ? "./graph-worker.ts" : "./graph-worker.js",
-  import.meta.url,
-);
 
 export interface GraphThreadOptions {
   readonly log: Log;
@@ -22,8 +18,11 @@ export interface GraphThreadOptions {
   readonly workerFile?: URL;
 }
 
-export function threadGraphBuilder({ log, workerFile: file = workerFile }: GraphThreadOptions): ThreadGraphBuilder {
-  return new ThreadGraphBuilder({ start: (events) => startThread(file, { events, log }) });
+export function threadGraphBuilder({
+  log,
+  workerFile = entryFile("graph-worker"),
+}: GraphThreadOptions): ThreadGraphBuilder {
+  return new ThreadGraphBuilder({ start: (events) => startThread(workerFile, { events, log }) });
 }
 
 function startThread(file: URL, { events, log }: { events: GraphThreadEvents; log: Log }): GraphThread {

@@ -2,13 +2,9 @@
 import { Worker } from "node:worker_threads";
 import type { FromModelThread, ModelThread, ModelThreadEvents } from "../../edge/embedding/local.ts";
 import type { LocalModelSettings } from "../../edge/embedding/local-model.ts";
+import { entryFile } from "../package-files.ts";
 import { LOCAL_PACKAGE } from "../settings/embedding-settings.ts";
 import type { ModelWorkerPlan } from "./model-worker.ts";
-
-const workerFile = new URL(
-  import.meta.url.endsWith(".ts") ? "./model-worker.ts" : "./model-worker.js",
-  import.meta.url,
-);
 
 export function startModelThread(
   settings: LocalModelSettings,
@@ -16,7 +12,7 @@ export function startModelThread(
   packageName = LOCAL_PACKAGE,
 ): ModelThread {
   const plan: ModelWorkerPlan = { settings, packageName };
-  const worker = new Worker(workerFile, { name: "embedding model", workerData: plan });
+  const worker = new Worker(entryFile("model-worker"), { name: "embedding model", workerData: plan });
   let isEnded = false;
   const ended = (reason: string): void => {
     if (isEnded) return;
