@@ -1,4 +1,4 @@
-/** Every bitmap method of `@upstash/redis` against the real program. */
+/** Every bitmap method of `@upstash/redis`. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 

@@ -1,6 +1,7 @@
 /**
- * The official client of the store, connected to the real program with only
- * the printed address and token, as a user would configure it.
+ * The official client of the store, connected to a durable server with only
+ * its address and token, as a user would configure it. The server is in this
+ * process, except where a test needs the real program and its threads.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Redis, type RedisConfigNodejs } from "@upstash/redis";
-import { type RunningProgram, startProgram } from "../program/program-process.ts";
+import { type Larder, type StartedArea, start } from "../../src/mod.ts";
+import { startProgram } from "../program/program-process.ts";
 import { type FamilyName, type Method, methodsOfFamilies } from "./methods.ts";
 
 type ClientOptions = Omit<RedisConfigNodejs, "url" | "token">;
@@ -20,33 +22,51 @@ const plainAnswers = { responseEncoding: false } as const satisfies ClientOption
 /** Methods of a batch that are not commands there, or that return their own chain. */
 const UNBATCHED: ReadonlySet<PropertyKey> = new Set(["exec", "length", "chain", "bitfield"]);
 
-/** A durable server for the tests of one file, and its clients. */
-export class Served {
-  #program: RunningProgram | undefined;
+/** A server that clients of the store know. */
+export interface Server {
+  readonly store: StartedArea;
+  stop(): Promise<unknown>;
+}
 
-  constructor(args: readonly string[] = []) {
+/** A server in this process. */
+export function startHere(directory: string): Promise<Larder> {
+  return start({ command: "serve", dataDir: directory });
+}
+
+/** The real program, known by what it prints. */
+export async function startProcess(directory: string): Promise<Server> {
+  const program = await startProgram("serve", { args: ["--data-dir", directory] });
+  const { storeUrl: url, storeToken: token, storeReadOnlyToken: readOnlyToken } = program;
+  return { store: { url, token, readOnlyToken }, stop: () => program.stop() };
+}
+
+/** A durable server for the tests of one file, and its clients. */
+export class Served<Kind extends Server = Larder> {
+  #server: Kind | undefined;
+
+  constructor(startServer: (directory: string) => Promise<Kind>) {
     const directory = mkdtempSync(join(tmpdir(), "larder-sdk-"));
     before(async () => {
-      this.#program = await startProgram("serve", { args: ["--data-dir", directory, ...args] });
+      this.#server = await startServer(directory);
     });
     after(async () => {
-      await this.#program?.stop();
+      await this.#server?.stop();
       rmSync(directory, { recursive: true });
     });
   }
 
-  get program(): RunningProgram {
-    if (this.#program === undefined) throw new Error("the server exists only while tests run");
-    return this.#program;
+  get server(): Kind {
+    if (this.#server === undefined) throw new Error("the server exists only while tests run");
+    return this.#server;
   }
 
   client(options: ClientOptions = {}): Redis {
-    const { storeUrl: url, storeToken: token } = this.program;
+    const { url, token } = this.server.store;
     return new Redis({ url, token, ...options });
   }
 
   readOnlyClient(options: ClientOptions = {}): Redis {
-    const { storeUrl: url, storeReadOnlyToken: token } = this.program;
+    const { url, readOnlyToken: token } = this.server.store;
     return new Redis({ url, token, ...options });
   }
 }
@@ -74,8 +94,7 @@ const ways: readonly (readonly [name: string, client: (served: Served) => Redis]
 
 /** One test for each row and way, on a separate server. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): void {
-  // One thread starts faster, and there are many families.
-  const served = new Served(["--threads", "one"]);
+  const served = new Served(startHere);
   for (const [way, clientOf] of ways) {
     for (const [methods, fact, show] of rows) {
       test(`${family}, in ${way}: ${methods.join(", ")}: ${fact}`, async () => {

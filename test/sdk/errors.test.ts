@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
-import { Served } from "./client.ts";
+import { Served, startHere } from "./client.ts";
 
-const served = new Served(["--threads", "one"]);
+const served = new Served(startHere);
 
 /** Without automatic pipelining the client appends the command to the text. */
 const single = { enableAutoPipelining: false } as const;
@@ -67,7 +67,7 @@ for (const [name, run, message] of refusals) {
 }
 
 test("a wrong token is refused", async () => {
-  const redis = new Redis({ url: served.program.storeUrl, token: "wrong", ...single });
+  const redis = new Redis({ url: served.server.store.url, token: "wrong", ...single });
 
   await assert.rejects(redis.get("key"), {
     name: "UpstashError",
@@ -75,9 +75,9 @@ test("a wrong token is refused", async () => {
   });
 });
 
-test("a client made from the printed variables works", async () => {
+test("a client made from the variables of the server works", async () => {
   const names = ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"] as const;
-  for (const name of names) process.env[name] = served.program.environment[name];
+  for (const name of names) process.env[name] = served.server.env[name];
   try {
     const redis = Redis.fromEnv();
 

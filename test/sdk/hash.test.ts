@@ -1,4 +1,4 @@
-/** Every hash method of `@upstash/redis` against the real program, including the expiry of fields. */
+/** Every hash method of `@upstash/redis`, including the expiry of fields. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 

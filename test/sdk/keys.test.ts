@@ -1,4 +1,4 @@
-/** The methods of `@upstash/redis` for keys, the server and the connection, against the real program. */
+/** The methods of `@upstash/redis` for keys, the server and the connection. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 

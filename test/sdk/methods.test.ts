@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Redis } from "@upstash/redis";
-import { Served } from "./client.ts";
+import { Served, startHere } from "./client.ts";
 import { installedMethods, methodsOfFamilies, methodsOfOthers, methodsOfTheClient } from "./methods.ts";
 
 const othersListed: readonly string[] = methodsOfOthers.flatMap(([, methods]) => methods);
@@ -41,7 +41,7 @@ test("a pipeline and a transaction have every method of the client except those 
   }
 });
 
-const served = new Served(["--threads", "one"]);
+const served = new Served(startHere);
 
 /** The command that the server refuses, and the methods of the hosted service that send it. */
 const refusals: readonly (readonly [command: string, method: string, run: (redis: Redis) => Promise<unknown>])[] = [

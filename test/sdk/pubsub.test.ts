@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Redis } from "@upstash/redis";
-import { Served, testMethods } from "./client.ts";
+import { Served, startHere, testMethods } from "./client.ts";
 
 type Subscription = ReturnType<Redis["subscribe"]>;
 
@@ -57,7 +57,7 @@ testMethods("Publish and subscribe", [
   ],
 ]);
 
-const served = new Served(["--threads", "one"]);
+const served = new Served(startHere);
 
 test("one subscription has several channels and leaves one of them", async () => {
   const redis = served.client();

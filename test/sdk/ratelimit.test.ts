@@ -1,19 +1,19 @@
 /**
- * `@upstash/ratelimit`, which consists of scripts, against the real program. Its clock stops at the start of a window
- * and a test advances it; windows are so long that keys outlive every test.
+ * `@upstash/ratelimit`, which consists of scripts. The clock of client and servers stops at the start of a window
+ * and a test advances it.
  */
 import assert from "node:assert/strict";
-import { beforeEach, mock, test } from "node:test";
+import { after, beforeEach, mock, test } from "node:test";
 import { MultiRegionRatelimit, Ratelimit } from "@upstash/ratelimit";
 import type { Redis } from "@upstash/redis";
-import { Served } from "./client.ts";
+import { Served, startHere } from "./client.ts";
 
 const HOUR_MS = 3_600_000;
 /** The start of the current window of one hour, so that the times that the client calculates from it are not over. */
 const START_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
-const served = new Served();
-const other = new Served();
+const served = new Served(startHere);
+const other = new Served(startHere);
 
 beforeEach(async () => {
   await served.client().flushall();
@@ -21,6 +21,8 @@ beforeEach(async () => {
   mock.timers.reset();
   mock.timers.enable({ apis: ["Date"], now: START_MS });
 });
+
+after(() => mock.timers.reset());
 
 interface Outcome {
   readonly success: boolean;

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Redis } from "@upstash/redis";
-import { Served } from "./client.ts";
+import { Served, startProcess } from "./client.ts";
 
-const served = new Served();
+const served = new Served(startProcess);
 
 interface Sent {
   readonly path: string;

@@ -1,4 +1,4 @@
-/** Every method of `@upstash/redis` for scripts and functions against the real program. */
+/** Every method of `@upstash/redis` for scripts and functions. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 

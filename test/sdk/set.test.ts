@@ -1,4 +1,4 @@
-/** Every set method of `@upstash/redis` against the real program. */
+/** Every set method of `@upstash/redis`. */
 import assert from "node:assert/strict";
 import { testMethods } from "./client.ts";
 

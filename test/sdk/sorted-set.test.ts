@@ -1,4 +1,4 @@
-/** Every sorted-set method of `@upstash/redis` against the real program, and the commands without a method. */
+/** Every sorted-set method of `@upstash/redis`, and the commands without a method. */
 import assert from "node:assert/strict";
 import type { Redis } from "@upstash/redis";
 import { testMethods } from "./client.ts";

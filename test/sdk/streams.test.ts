@@ -1,4 +1,4 @@
-/** Every stream method of `@upstash/redis` against the real program. */
+/** Every stream method of `@upstash/redis`. */
 import assert from "node:assert/strict";
 import type { Redis } from "@upstash/redis";
 import { testMethods } from "./client.ts";

@@ -1,5 +1,5 @@
 /**
- * Users of a database with the official client: it has only a token of ACL RESTTOKEN, and the real program is
+ * Users of a database with the official client: it has only a token of ACL RESTTOKEN. The real program is
  * killed, restarted and made to reset its tokens.
  */
 import assert from "node:assert/strict";
@@ -8,15 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
+import type { StartedArea } from "../../src/mod.ts";
 import { openStream } from "../harness/event-reader.ts";
-import { type RunningProgram, spawnProgram, startProgram } from "../program/program-process.ts";
-import { Served } from "./client.ts";
+import { spawnProgram, startProgram } from "../program/program-process.ts";
+import { Served, startHere } from "./client.ts";
 
 const timeout = 60_000;
-const served = new Served();
+const served = new Served(startHere);
 
 /** Without automatic pipelining each call is a separate request. */
-function clientOf(token: string, { storeUrl: url }: RunningProgram = served.program): Redis {
+function clientOf(token: string, url = served.server.store.url): Redis {
   return new Redis({ url, token, enableAutoPipelining: false });
 }
 
@@ -24,12 +25,12 @@ function clientOf(token: string, { storeUrl: url }: RunningProgram = served.prog
 async function userOf(
   name: string,
   rules: string,
-  program = served.program,
+  { url, token: ownerToken }: Pick<StartedArea, "url" | "token"> = served.server.store,
 ): Promise<{ redis: Redis; token: string; owner: Redis }> {
-  const owner = clientOf(program.storeToken, program);
+  const owner = clientOf(ownerToken, url);
   assert.equal(await owner.exec(["ACL", "SETUSER", name, "on", ">secret", ...rules.split(" ")]), "OK");
   const token = await owner.exec<string>(["ACL", "RESTTOKEN", name, "secret"]);
-  return { redis: clientOf(token, program), token, owner };
+  return { redis: clientOf(token, url), token, owner };
 }
 
 function refused(text: string): (thrown: unknown) => boolean {
@@ -57,7 +58,7 @@ test("a client with a user's token has the user's permissions, in every form of 
   assert.equal(await redis.get("app:k"), 2);
 
   // Calls of one turn are sent as one pipeline.
-  const together = new Redis({ url: served.program.storeUrl, token, enableAutoPipelining: true });
+  const together = new Redis({ url: served.server.store.url, token, enableAutoPipelining: true });
   assert.deepEqual(await Promise.all([together.get("app:k"), together.get("app:none")]), [2, null]);
 });
 
@@ -100,7 +101,7 @@ test("a token of ACL GENTOKEN is a bearer token after it became a password of it
 
 test("a subscription needs permission for the channel, and ends when the user changes", async () => {
   const { token, owner } = await userOf("reader", "resetchannels +subscribe &news");
-  const url = served.program.storeUrl;
+  const { url } = served.server.store;
   const other = await openStream(`${url}/subscribe/other`, { token });
   assert.equal(other.status, 400);
   const reader = await openStream(`${url}/subscribe/news`, { token });
@@ -111,13 +112,13 @@ test("a subscription needs permission for the channel, and ends when the user ch
   await owner.exec(["ACL", "SETUSER", "reader", "&*"]);
 
   assert.equal(await reader.next(), undefined);
-  const metrics = await (await fetch(`${served.program.adminUrl}/metrics`)).text();
+  const metrics = await (await fetch(`${served.server.admin.url}/metrics`)).text();
   assert.match(metrics, /^larder_store_event_streams_ended_total\{area="store",reason="user changed"\} 1$/m);
 });
 
 test("deleting a database deletes its users, and a new one of the same name has none of them", async () => {
-  const { adminUrl, output } = served.program;
-  const authorization = `Bearer ${/^# admin: \S+ token (\S+)$/m.exec(output)?.[1]}`;
+  const { url: adminUrl, token } = served.server.admin;
+  const authorization = `Bearer ${token}`;
   const make = async (): Promise<Redis> => {
     const body = JSON.stringify({ name: "short-lived" });
     const made = await fetch(`${adminUrl}/v1/databases`, { method: "POST", headers: { authorization }, body });
@@ -145,20 +146,25 @@ test("a user's token survives a kill and a stop of the program, and a reset of t
   context.after(() => rmSync(directory, { recursive: true }));
   const args = ["--data-dir", directory, "--fsync", "always"];
   await using first = await startProgram("serve", { args });
-  const { redis, token } = await userOf("kept", "+@all ~* &*", first);
+  const { redis, token } = await userOf("kept", "+@all ~* &*", { url: first.storeUrl, token: first.storeToken });
   await redis.set("k", "v");
-  const generated = await clientOf(first.storeToken, first).exec<string>(["ACL", "GENTOKEN", "bot"]);
-  await clientOf(first.storeToken, first).exec(["ACL", "SETUSER", "bot", "on", `>${generated}`, "+get", "~*"]);
-  await clientOf(first.storeToken, first).exec(["ACL", "SETUSER", "deleted", "on", ">secret", "+get", "~*"]);
-  const deleted = await clientOf(first.storeToken, first).exec<string>(["ACL", "RESTTOKEN", "deleted", "secret"]);
-  await clientOf(first.storeToken, first).exec(["ACL", "DELUSER", "deleted"]);
+  const generated = await clientOf(first.storeToken, first.storeUrl).exec<string>(["ACL", "GENTOKEN", "bot"]);
+  await clientOf(first.storeToken, first.storeUrl).exec(["ACL", "SETUSER", "bot", "on", `>${generated}`, "+get", "~*"]);
+  await clientOf(first.storeToken, first.storeUrl).exec(["ACL", "SETUSER", "deleted", "on", ">secret", "+get", "~*"]);
+  const deleted = await clientOf(first.storeToken, first.storeUrl).exec<string>([
+    "ACL",
+    "RESTTOKEN",
+    "deleted",
+    "secret",
+  ]);
+  await clientOf(first.storeToken, first.storeUrl).exec(["ACL", "DELUSER", "deleted"]);
   await first.kill();
 
   await using second = await startProgram("serve", { args });
-  assert.equal(await clientOf(token, second).get("k"), "v");
-  assert.equal(await clientOf(generated, second).get("k"), "v");
-  await assert.rejects(clientOf(deleted, second).get("k"), unauthorized);
-  await assert.rejects(clientOf(generated, second).set("k", "w"), noCommand("set"));
+  assert.equal(await clientOf(token, second.storeUrl).get("k"), "v");
+  assert.equal(await clientOf(generated, second.storeUrl).get("k"), "v");
+  await assert.rejects(clientOf(deleted, second.storeUrl).get("k"), unauthorized);
+  await assert.rejects(clientOf(generated, second.storeUrl).set("k", "w"), noCommand("set"));
 
   const ofUser = await openStream(`${second.storeUrl}/subscribe/c`, { token });
   const ofDatabase = await openStream(`${second.storeUrl}/subscribe/c`, { token: first.storeToken });
@@ -167,14 +173,14 @@ test("a user's token survives a kill and a stop of the program, and a reset of t
   assert.equal((await reset.ended).code, 0, reset.log);
   assert.equal(await ofDatabase.next(), undefined);
   for (const old of [first.storeToken, first.storeReadOnlyToken])
-    await assert.rejects(clientOf(old, second).get("k"), unauthorized);
+    await assert.rejects(clientOf(old, second.storeUrl).get("k"), unauthorized);
   const fresh = /^UPSTASH_REDIS_REST_TOKEN="(.*)"$/m.exec(reset.output)?.[1] ?? "";
-  assert.equal(await clientOf(token, second).get("k"), "v");
-  assert.equal(await clientOf(fresh, second).publish("c", "still here"), 1);
+  assert.equal(await clientOf(token, second.storeUrl).get("k"), "v");
+  assert.equal(await clientOf(fresh, second.storeUrl).publish("c", "still here"), 1);
   assert.equal(await ofUser.next(), "message,c,still here");
   await second.stop();
 
   await using third = await startProgram("serve", { args });
-  assert.equal(await clientOf(token, third).get("k"), "v");
-  assert.equal(await clientOf(fresh, third).exec(["ACL", "WHOAMI"]), "default");
+  assert.equal(await clientOf(token, third.storeUrl).get("k"), "v");
+  assert.equal(await clientOf(fresh, third.storeUrl).exec(["ACL", "WHOAMI"]), "default");
 });

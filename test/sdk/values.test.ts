@@ -1,9 +1,9 @@
-/** Values and keys of every kind through `@upstash/redis`, with and without base64, against the real program. */
+/** Values and keys of every kind through `@upstash/redis`, with and without base64. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Served } from "./client.ts";
+import { Served, startHere } from "./client.ts";
 
-const served = new Served(["--threads", "one"]);
+const served = new Served(startHere);
 
 const encodings = [
   { responseEncoding: "base64", automaticDeserialization: false },
