@@ -15,6 +15,7 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
     return;
   }
   process.stdout.on("error", ignoreClosedPipe);
+  const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const reading = readSettings({
     arguments: words,
     environment: process.env,
@@ -40,12 +41,15 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
       process.stdout.write(`larder ${readVersion()}\n`);
       return;
     case "refused":
+      if (reading.command?.refused !== undefined) {
+        process.exitCode = reading.command.refused(reading.problems, print);
+        return;
+      }
       for (const problem of reading.problems) process.stderr.write(`larder: ${problem}\n`);
       process.exitCode = 2;
       return;
     case "run": {
       const { command, ...call } = reading;
-      const print = (line: string): void => void process.stdout.write(`${line}\n`);
       try {
         const exitCode = await command.run({ ...call, commands: commandRows, version: readVersion(), print });
         if (exitCode !== undefined) process.exitCode = exitCode;

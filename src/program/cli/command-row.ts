@@ -4,7 +4,7 @@ import type { Command } from "../settings/setting.ts";
 import type { SettingName } from "../settings/settings.ts";
 
 /** The groups of the help, in its order. */
-export const commandGroups = ["Servers", "Tokens", "Backups", "Moving data", "Help"] as const;
+export const commandGroups = ["Servers", "Configuration", "Tokens", "Backups", "Moving data", "Help"] as const;
 
 export type CommandGroup = (typeof commandGroups)[number];
 
@@ -34,6 +34,8 @@ export interface CommandRow {
    * Output for people goes to stdout through `print`. The caller writes a `StartRefusal` to stderr.
    */
   readonly run: (call: CommandCall) => Promise<0 | 1 | 2 | undefined>;
+  /** Called instead of `run` if arguments or settings are invalid; absent: they go to stderr, and the exit code is 2. */
+  readonly refused?: (problems: readonly string[], print: (line: string) => void) => 0 | 1 | 2;
 }
 
 /** An option of one command. */

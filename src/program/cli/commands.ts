@@ -5,6 +5,7 @@
  */
 import { transferRows } from "../../transfer/command-rows.ts";
 import { type CommandCall, type CommandRow, devOption } from "./command-row.ts";
+import { configRows } from "./config/rows.ts";
 import { environmentRow } from "./environment/row.ts";
 import { helpRows } from "./help/rows.ts";
 
@@ -61,6 +62,7 @@ export const commandRows: readonly CommandRow[] = [
       return 0;
     },
   },
+  ...configRows,
   ...transferRows,
   {
     words: "stats",

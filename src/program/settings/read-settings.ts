@@ -43,8 +43,8 @@ export type SettingsReading =
   /** The topic: the words of a command, or none. */
   | { readonly kind: "help"; readonly topic: readonly string[] }
   | { readonly kind: "version" }
-  /** One sentence for each problem. */
-  | { readonly kind: "refused"; readonly problems: readonly string[] };
+  /** One sentence for each problem. The command is absent if the arguments name none. */
+  | { readonly kind: "refused"; readonly problems: readonly string[]; readonly command?: CommandRow };
 
 export function readSettings(input: SettingsInput): SettingsReading {
   const { words, trailing } = splitTrailing(input.arguments);
@@ -61,7 +61,9 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const { run, problems } = decide(option?.defaults ?? command.defaults, found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
   if (trailing?.length === 0) all.push(`-- needs a command: ${commandForm(command)}`);
-  return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, trailing, options: found.options };
+  return all.length > 0
+    ? { kind: "refused", command, problems: all }
+    : { kind: "run", command, run, operands, trailing, options: found.options };
 }
 
 /** The words up to `--`, if the command takes one, and the words after it. */
@@ -342,12 +344,14 @@ function decide(command: Command, found: Found): { readonly run: RunSettings; re
   const problems: string[] = [];
   const values: [SettingName, unknown][] = [];
   const origins: [SettingName, Origin][] = [];
+  const texts = new Map<SettingName, string>();
   const spoilt = new Set(found.spoilt);
   for (const [name, row] of settingList) {
     const given = found.texts.get(name);
     const text = given?.text ?? defaultText(row, command);
     const place = given?.place ?? row.flag ?? row.environment[0] ?? name;
     origins.push([name, { source: given?.source ?? "default", place }]);
+    if (text !== undefined && row.secret !== true) texts.set(name, text);
     try {
       values.push([name, text === undefined ? undefined : row.parse(text)]);
     } catch (fault) {
@@ -361,6 +365,7 @@ function decide(command: Command, found: Found): { readonly run: RunSettings; re
     command,
     settings: Object.fromEntries(values) as unknown as Settings,
     origins: Object.fromEntries(origins) as Record<SettingName, Origin>,
+    texts,
     configuration: found.configuration,
   };
   for (const { reads, problemsOf } of combinations)
@@ -466,7 +471,9 @@ function onePortOf({ settings, origins }: RunSettings): number | undefined {
 /** Applies the settings that follow from others. */
 function settle(run: RunSettings): RunSettings {
   const port = onePortOf(run);
-  return { ...run, settings: { ...run.settings, port, threads: port === undefined ? run.settings.threads : "one" } };
+  const threads = port === undefined ? run.settings.threads : "one";
+  const texts = new Map([...run.texts, ["port", String(port ?? "off")], ["threads", threads]] as const);
+  return { ...run, texts, settings: { ...run.settings, port, threads } };
 }
 
 const SOURCE_RANK: Readonly<Record<Source, number>> = { default: 0, file: 1, environment: 2, flag: 3 };

@@ -15,5 +15,7 @@ export interface RunSettings {
   readonly command: Command;
   readonly settings: Settings;
   readonly origins: Readonly<Record<SettingName, Origin>>;
+  /** The settings as text, without the secrets; a setting without a value is absent. */
+  readonly texts: ReadonlyMap<SettingName, string>;
   readonly configuration: Configuration;
 }

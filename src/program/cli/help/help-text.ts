@@ -141,7 +141,8 @@ const LINE_LENGTH_MAX = 100;
 /** After a longer form, the meaning begins on the next line. */
 const FORM_LENGTH_MAX = 18;
 
-function wrap(text: string, indent: number): readonly string[] {
+/** The lines of a text of words, after an indent. */
+export function wrap(text: string, indent: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
