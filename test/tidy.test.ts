@@ -213,6 +213,13 @@ test("only persistence/, transfer/ and start-up touch files, only edge/, transfe
   }
 });
 
+test("values of node:http come from edge/http/builtin-module.ts, because an import of the module loads a whole client", () => {
+  for (const { path, text } of products) {
+    const found = /^import (?!type )[^;]*from "node:http";/m.exec(text);
+    assert.equal(found, null, `${path}: ${found?.[0]}`);
+  }
+});
+
 test("only respond.ts and the transports know HTTP status numbers of failures", () => {
   for (const { path, room, text } of products) {
     if (room === "edge" || room === "transfer" || room === STARTUP) continue;

@@ -2,8 +2,7 @@
  * Calls of the admin port from the command line. The address and the token come
  * from the data directory, which both use.
  */
-import { request as requestInClear } from "node:http";
-import { request as requestOverTls } from "node:https";
+import { request } from "../http/builtin-module.ts";
 import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
 
 export type AdminAnswer<Value> =
@@ -91,7 +90,7 @@ function send(
       // the machine's public name.
       ...(isEncrypted && { rejectUnauthorized: false }),
     };
-    const sent = (isEncrypted ? requestOverTls : requestInClear)(url, options, (response) => {
+    const sent = (isEncrypted ? process.getBuiltinModule("node:https").request : request)(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {

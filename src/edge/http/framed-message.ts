@@ -4,10 +4,9 @@
  * `node:http` reads `headers.expect` of each request and would build an object of all headers for it. The framing,
  * which we read anyway, has this field too (saves 10 % of a small request: bench/edge.bench.ts).
  */
-import { type Framing, readFraming } from "./framing.ts";
 
-// An import of the module by name reads all its properties. Some of them load a whole client: 30 ms for each thread.
-const { IncomingMessage } = process.getBuiltinModule("node:http");
+import { IncomingMessage } from "./builtin-module.ts";
+import { type Framing, readFraming } from "./framing.ts";
 
 export class FramedMessage extends IncomingMessage {
   #framing: Framing | undefined;

@@ -57,14 +57,12 @@ import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
+import { createServer, STATUS_CODES } from "./builtin-module.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import { FramedMessage } from "./framed-message.ts";
 import { framingFailure, hasBody, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
-
-// An import of the module by name reads all its properties. Some of them load a whole client: 30 ms for each thread.
-const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
 /** Request bodies and unsent bytes of all connections in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;

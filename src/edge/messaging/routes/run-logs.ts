@@ -1,6 +1,4 @@
 /** Logs of workflow runs: grouped by run, or message by message (W.logs). */
-
-import { STATUS_CODES } from "node:http";
 import {
   type AttributeName,
   BODY_DAMAGED,
@@ -16,6 +14,7 @@ import {
   runLogOf,
   runStateNames,
 } from "../../../messaging/mod.ts";
+import { STATUS_CODES } from "../../http/builtin-module.ts";
 import { readCount, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { readRunLogFilter } from "../filters/run-logs.ts";
