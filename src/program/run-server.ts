@@ -43,6 +43,7 @@ export async function runServer(run: RunSettings, { version, command }: RunOptio
     logFormat,
     clock: systemClock,
     terminal: stderrTerminal(logFormat),
+    onStopRequest: () => process.kill(process.pid, "SIGTERM"),
     onCrash: () => {
       running.child?.signal("SIGTERM");
       process.exit(1);

@@ -73,6 +73,8 @@ export interface ServerOptions {
   readonly terminal?: Terminal | undefined;
   /** Messaging makes no deliveries and no schedule fires: a server for one command. */
   readonly deliveriesDisabled?: boolean;
+  /** The admin port was asked to stop the server; absent: it refuses. */
+  readonly onStopRequest?: () => void;
   /** The server has crashed and has closed as much as possible (1). */
   readonly onCrash: () => void;
   /** Makes the slot of an area; absent: a real area in this thread or another. */
@@ -300,6 +302,7 @@ export class Server implements SlotEvents {
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
       ...(backups !== undefined && { backUp: () => calls.whileUnchanged((tokens) => backups.make(tokens)) }),
+      ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),

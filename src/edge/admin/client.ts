@@ -24,6 +24,8 @@ const SILENCE_MS_MAX = 30_000;
 const BACKUP_MS_MAX = 3_600_000;
 /** Far more than names and tokens need. */
 const ANSWER_CHARACTERS_MAX = 65_536;
+/** The same for a list of all tenants. */
+const LIST_CHARACTERS_MAX = 64 * 1_048_576;
 
 /** Gives a tenant new tokens. The old ones are refused afterwards. */
 export function askForReset(
@@ -48,8 +50,84 @@ export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Recor
   return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
 }
 
+/** The state of a server, as GET /health/ready reports it. */
+export interface ServerHealth {
+  readonly isReady: boolean;
+  readonly areas: Readonly<Record<string, string>>;
+  readonly reasons: readonly string[];
+}
+
+/** Requests the state of the server and of its areas. */
+export function askForHealth(call: AdminCall): Promise<AdminAnswer<ServerHealth>> {
+  const question = {
+    method: "GET",
+    path: "/health/ready",
+    silenceMsMax: SILENCE_MS_MAX,
+    statuses: [200, 503],
+  } as const;
+  return ask(call, question, ({ status, areas, reasons }) =>
+    typeof status === "string" && typeof areas === "object" && areas !== null && Array.isArray(reasons)
+      ? { isReady: status === "ready", areas: { ...areas }, reasons: reasons.map(String) }
+      : undefined,
+  );
+}
+
+export function askForVersion(call: AdminCall): Promise<AdminAnswer<string>> {
+  return ask(call, { method: "GET", path: "/version", silenceMsMax: SILENCE_MS_MAX }, ({ version }) =>
+    typeof version === "string" ? version : undefined,
+  );
+}
+
+/** Asks the server to stop. It begins after the answer. */
+export function askToStop(call: AdminCall): Promise<AdminAnswer<true>> {
+  return ask(call, { method: "POST", path: "/v1/stop", silenceMsMax: SILENCE_MS_MAX, statuses: [202] }, ({ status }) =>
+    status === "stopping" ? true : undefined,
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Requests the databases, indexes or users, which are not checked. */
+export function askForTenants(call: AdminCall, kind: TenantKind): Promise<AdminAnswer<readonly Fields[]>> {
+  const path = `/v1/${kind}`;
+  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
+  return ask(call, question, (fields) => {
+    const listed = fields[kind];
+    return Array.isArray(listed) ? listed.map((each: unknown) => Object(each) as Fields) : undefined;
+  });
+}
+
+/** Creates a database, index or user; `description` has the fields besides its name. */
+export function askToCreate(
+  call: AdminCall,
+  { kind, name, description }: { kind: TenantKind; name: string; description: Fields },
+): Promise<AdminAnswer<Fields>> {
+  const body = JSON.stringify({ name, ...description });
+  const question = {
+    method: "POST",
+    path: `/v1/${kind}`,
+    silenceMsMax: SILENCE_MS_MAX,
+    statuses: [201],
+    body,
+  } as const;
+  return ask(call, question, (fields) => fields);
+}
+
+/** Deletes a database, index or user with its data. */
+export function askToDelete(
+  call: AdminCall,
+  { kind, name }: { kind: TenantKind; name: string },
+): Promise<AdminAnswer<Fields>> {
+  const path = `/v1/${kind}/${encodeURIComponent(name)}`;
+  return ask(call, { method: "DELETE", path, silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
 interface Question {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The statuses of an answer; 200 if absent. */
+  readonly statuses?: readonly number[];
+  readonly body?: string;
+  readonly charactersMax?: number;
   readonly path: string;
   readonly silenceMsMax: number;
 }
@@ -68,7 +146,8 @@ async function ask<Value>(
   }
   const { status, text } = answer;
   const fields = parseObject(text);
-  const value = status === 200 ? read(fields) : undefined;
+  const { statuses = [200] } = question;
+  const value = statuses.includes(status) ? read(fields) : undefined;
   if (value !== undefined) return { kind: "done", value };
   const { error } = fields;
   if (typeof error === "string") return { kind: "refused", status, text: error };
@@ -78,7 +157,7 @@ async function ask<Value>(
 function send(
   url: string,
   token: string,
-  { method, silenceMsMax }: Question,
+  { method, silenceMsMax, body, charactersMax = ANSWER_CHARACTERS_MAX }: Question,
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const isEncrypted = url.startsWith("https:");
@@ -95,14 +174,14 @@ function send(
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
         text += chunk;
-        if (text.length > ANSWER_CHARACTERS_MAX) response.destroy(new Error("its response is too long"));
+        if (text.length > charactersMax) response.destroy(new Error("its response is too long"));
       });
       response.on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
     });
     sent.setTimeout(silenceMsMax, () => sent.destroy(new Error(`it is silent for ${silenceMsMax / 1_000} s`)));
     sent.on("error", reject);
-    sent.end();
+    sent.end(body);
   });
 }
 

@@ -82,6 +82,8 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
   ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
   ["GET /v1/stats", {}, 200, '{"version":"1.2.3"}'],
+  ["POST /v1/stop", { administration: { stop: () => {} } }, 202, '{"status":"stopping"}'],
+  ["POST /v1/stop", {}, 404, '{"error":"ERR no such path on the admin port"}'],
   ["POST /v1/snapshot", {}, 202, '{"status":"started"}'],
   [
     "POST /v1/snapshot",

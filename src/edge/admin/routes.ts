@@ -109,6 +109,8 @@ export interface Administration {
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
   /** Makes a backup of everything acknowledged before. Absent if data is not persisted. */
   backUp?(): Promise<BackupMade>;
+  /** Begins to stop the server, as SIGTERM does. Absent if the server is part of another program. */
+  stop?(): void;
   /** Empties all areas. Absent outside `larder dev`. */
   reset?(): Promise<void>;
   /** Called for each change, also refused ones, before the answer. Not called for clients without the token. */
@@ -236,6 +238,20 @@ export const adminRoutes = [
       async handle({ administration }) {
         if (administration.backUp === undefined) throw nothingToBackUp;
         return { value: await administration.backUp() };
+      },
+    },
+    {
+      id: "stop",
+      method: "POST",
+      path: "/v1/stop",
+      summary: "stops the server as SIGTERM does; only of `larder serve` and `larder dev`",
+      access: "admin",
+      changes: "request stop",
+      status: 202,
+      handle({ administration }) {
+        if (administration.stop === undefined) throw noSuchAdminPath;
+        administration.stop();
+        return { value: { status: "stopping" } };
       },
     },
     {

@@ -77,6 +77,11 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
     done: object({ directory: text, areas: list(object({ name: text, position: number })) }),
     refusals: [409],
   },
+  stop: {
+    done: object({ status: words("stopping") }),
+    meaning: "The server finishes its requests, writes its data and ends",
+    refusals: [404],
+  },
   reset: { done: object({ status: words("reset") }), refusals: [404] },
 };
 

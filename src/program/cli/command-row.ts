@@ -4,7 +4,14 @@ import type { Command } from "../settings/setting.ts";
 import type { SettingName } from "../settings/settings.ts";
 
 /** The groups of the help, in its order. */
-export const commandGroups = ["Servers", "Configuration", "Tokens", "Backups", "Moving data", "Help"] as const;
+export const commandGroups = [
+  "Servers",
+  "Configuration",
+  "Databases, indexes and users",
+  "Backups",
+  "Moving data",
+  "Help",
+] as const;
 
 export type CommandGroup = (typeof commandGroups)[number];
 
@@ -60,6 +67,9 @@ export const devOption: CommandOption = {
   meaning: "the server of larder dev: its ports and tokens, and no data directory unless --data-dir is set",
   defaults: "dev",
 };
+
+/** Of commands whose output is a table. */
+export const jsonOption: CommandOption = { name: "json", flag: "--json", meaning: "prints JSON" };
 
 export interface CommandCall {
   readonly run: RunSettings;

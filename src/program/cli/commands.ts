@@ -4,6 +4,8 @@
  * the settings of `larder serve`, and may have its own operands and options.
  */
 import { transferRows } from "../../transfer/command-rows.ts";
+import { serverRows } from "./administer/server-rows.ts";
+import { tenantRows } from "./administer/tenant-rows.ts";
 import { type CommandCall, type CommandRow, devOption } from "./command-row.ts";
 import { configRows } from "./config/rows.ts";
 import { environmentRow } from "./environment/row.ts";
@@ -35,6 +37,7 @@ export const commandRows: readonly CommandRow[] = [
     run: serve,
   },
   environmentRow,
+  ...serverRows,
   {
     words: "check",
     group: "Servers",
@@ -50,7 +53,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "token reset",
-    group: "Tokens",
+    group: "Databases, indexes and users",
     operands: ["<database>"],
     options: [],
     meaning: "replaces the two tokens of a database and prints the new ones, whether or not the server is running",
@@ -63,6 +66,7 @@ export const commandRows: readonly CommandRow[] = [
     },
   },
   ...configRows,
+  ...tenantRows,
   ...transferRows,
   {
     words: "stats",

@@ -8,24 +8,33 @@
  * at a start. Nothing is generated.
  */
 import { join, resolve } from "node:path";
-import { isUsedDirectory, readServing } from "../../directory/data-directory.ts";
+import { isUsedDirectory, readServing, type Serving } from "../../directory/data-directory.ts";
 import { addressOf, authorityOf } from "../../listeners/address.ts";
 import { StartRefusal } from "../../refusal.ts";
 import { adminListenPlan, listenPlan } from "../../settings/plan.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../../tenants/stored-tokens.ts";
-import { resolveTenants, type Secret, type Tenant } from "../../tenants/tokens.ts";
+import { resolveTenants, type Secret, type Tenant, type Tenants } from "../../tenants/tokens.ts";
 import { type Addresses, type EnvironmentBlock, environmentOf, secretsInBlock } from "../env-block.ts";
 import { isDirectoryInUse, readStoredTokens } from "../running-server.ts";
 import type { EnvironmentForm } from "./row.ts";
 
-/** The names of the wanted tenants; undefined: the first of each kind. */
-export type TenantNames = Readonly<Record<keyof typeof nouns, string | undefined>>;
+/** The names of the wanted tenants; absent: the first of each kind. */
+export type TenantNames = Readonly<Partial<Record<keyof typeof nouns, string | undefined>>>;
 
 const nouns = { databases: "database", indexes: "index", users: "messaging user" } as const;
 
+/** The wanted tenants with their secrets, without those of the kinds that do not exist. */
+export interface FoundTenants {
+  readonly tenants: Pick<Tenants, "databases" | "indexes" | "users">;
+  /** The server that uses the data directory; undefined: none does. */
+  readonly serving: Serving | undefined;
+  /** Throws a `StartRefusal` if only this command generated one of the secrets: it is the token of no server. */
+  assertKnown(secrets: readonly Secret[]): void;
+}
+
 /** Rejects with a `StartRefusal`. */
-export async function readEnvironmentOf(run: RunSettings, names: TenantNames): Promise<EnvironmentBlock> {
+export async function readTenants(run: RunSettings, names: TenantNames): Promise<FoundTenants> {
   const { dataDirectory } = run.settings;
   const directory = dataDirectory === undefined ? undefined : resolve(dataDirectory);
   const isRunning = directory !== undefined && isUsedDirectory(directory) && (await isDirectoryInUse(directory));
@@ -35,14 +44,23 @@ export async function readEnvironmentOf(run: RunSettings, names: TenantNames): P
   const stored = directory === undefined ? {} : readStoredTokens(directory);
   const { tenants, problems } = resolveTenants({ ...run, command: serving?.command ?? run.command }, stored);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
-  const wanted = {
-    databases: pick(tenants.databases, "databases", names),
-    indexes: pick(tenants.indexes, "indexes", names),
-    users: pick(tenants.users, "users", names),
+  return {
+    tenants: {
+      databases: pick(tenants.databases, "databases", names),
+      indexes: pick(tenants.indexes, "indexes", names),
+      users: pick(tenants.users, "users", names),
+    },
+    serving,
+    assertKnown: (secrets) => assertKnown(secrets, { stored, directory }),
   };
-  const addresses = serving?.addresses ?? configuredAddresses(run);
-  assertKnown(secretsInBlock(addresses, wanted), { stored, directory });
-  return environmentOf(addresses, wanted);
+}
+
+/** Rejects with a `StartRefusal`. */
+export async function readEnvironmentOf(run: RunSettings, names: TenantNames): Promise<EnvironmentBlock> {
+  const found = await readTenants(run, names);
+  const addresses = found.serving?.addresses ?? configuredAddresses(run);
+  found.assertKnown(secretsInBlock(addresses, found.tenants));
+  return environmentOf(addresses, found.tenants);
 }
 
 function pick<Kind extends Tenant>(

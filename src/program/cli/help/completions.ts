@@ -241,5 +241,5 @@ function valuesOf(flag: string, { argument, parse }: Setting<unknown>): FlagValu
 
 /** The words of `always|everysec|no`, and `off` of `<port>|off`. */
 function choicesOf(argument: string): readonly string[] {
-  return argument.split("|").filter((choice) => /^[a-z][a-z-]*$/.test(choice));
+  return argument.split("|").filter((choice) => /^[A-Za-z][A-Za-z_-]*$/.test(choice));
 }

@@ -1,0 +1,151 @@
+/** The commands that administer a running server, which runs in this process. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { systemClock } from "../../../kernel/clock.ts";
+import { StartRefusal } from "../../refusal.ts";
+import { Server } from "../../server.ts";
+import { readSettings } from "../../settings/read-settings.ts";
+import { stderrLog } from "../../stderr.ts";
+import type { Addresses } from "../env-block.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "larder-administer-"));
+const dataDirectory = join(folder, "data");
+let server: Server;
+let addresses: Addresses;
+let closing: Promise<void> | undefined;
+
+function reading(words: string) {
+  const given = [...words.split(" "), "--data-dir", dataDirectory];
+  const result = readSettings({ arguments: given, environment: {}, readFile: () => "" });
+  assert.ok(result.kind === "run", JSON.stringify(result));
+  return result;
+}
+
+before(async () => {
+  const ports = ["store", "vector", "messaging", "admin"].map((area) => `--${area}-port 0`).join(" ");
+  const { run } = reading(`serve --threads one ${ports}`);
+  server = new Server({
+    run,
+    version: "1.2.3",
+    log: stderrLog("error", "text"),
+    logFormat: "text",
+    clock: systemClock,
+    onCrash: () => {},
+    onStopRequest: () => {
+      closing = server.close();
+    },
+  });
+  addresses = await server.open();
+});
+after(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs a command and returns its exit code and its lines, or the text of its refusal. */
+async function larder(words: string): Promise<readonly [code: number | undefined, output: string]> {
+  const { command, ...call } = reading(words);
+  const lines: string[] = [];
+  const print = (line: string): void => void lines.push(line);
+  try {
+    return [await command.run({ ...call, commands: [command], version: "1.2.3", print }), lines.join("\n")];
+  } catch (fault) {
+    assert.ok(fault instanceof StartRefusal, String(fault));
+    return [fault.exitCode, fault.message];
+  }
+}
+
+test("larder status prints the state, the process and the addresses", async () => {
+  const [code, output] = await larder("status");
+  assert.equal(code, 0);
+  assert.deepEqual(output.split("\n"), [
+    "state           ready",
+    "version         1.2.3",
+    "command         larder serve",
+    `process         ${process.pid}`,
+    `data directory  ${dataDirectory}`,
+    `store           ${addresses.store}  serving`,
+    `vector          ${addresses.vector}  serving`,
+    `messaging       ${addresses.messaging}  serving`,
+    `admin           ${addresses.admin}`,
+  ]);
+});
+
+test("larder status prints JSON", async () => {
+  const [code, output] = await larder("status --json");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(output), {
+    state: "ready",
+    version: "1.2.3",
+    command: "larder serve",
+    pid: process.pid,
+    dataDirectory,
+    addresses: { ...addresses },
+    areas: { store: "serving", vector: "serving", messaging: "serving" },
+    reasons: [],
+  });
+});
+
+test("creates, lists and removes a database, and prints and replaces its tokens", async () => {
+  const [created, output] = await larder("db create sessions");
+  assert.equal(created, 0);
+  const token = /^token +(\S{43})$/m.exec(output)?.[1] ?? "";
+  assert.match(output, /^name {11}sessions$/m);
+  assert.deepEqual(await larder("db list"), [
+    0,
+    "name      source\nmain      data directory\nsessions  data directory",
+  ]);
+  const [, printed] = await larder("db token sessions --json");
+  assert.equal(JSON.parse(printed).token, token);
+  const [, replaced] = await larder("db token sessions --reset --json");
+  assert.notEqual(JSON.parse(replaced).token, token);
+  assert.deepEqual(await larder("db remove sessions"), [0, "removed the database sessions"]);
+  assert.deepEqual(JSON.parse((await larder("db list --json"))[1]), [{ name: "main", source: "data directory" }]);
+});
+
+test("creates an index by its description, and lists it", async () => {
+  const words = "--type HYBRID --dimension 8 --similarity DOT_PRODUCT --embedding m --provider hashing";
+  assert.equal((await larder(`index create docs ${words} --sparse-embedding BM25`))[0], 0);
+  assert.deepEqual(await larder("index list"), [
+    0,
+    `name  source          type    dimension  similarity   embedding  sparse embedding
+main  data directory  DENSE   auto       COSINE       -          -
+docs  data directory  HYBRID  8          DOT_PRODUCT  m          BM25`,
+  ]);
+});
+
+test("a user has signing keys besides its tokens", async () => {
+  const [, output] = await larder("user token main --json");
+  assert.deepEqual(Object.keys(JSON.parse(output)), [
+    "name",
+    "token",
+    "readOnlyToken",
+    "currentSigningKey",
+    "nextSigningKey",
+  ]);
+});
+
+test("prints the errors of the admin API unchanged", async () => {
+  const refusals: [string, string][] = [
+    ["db remove none", "There is no database none"],
+    ["db token none --reset", "There is no database none"],
+    ["db create main", "The database main already exists"],
+    [
+      "index create other --dimension many",
+      'Invalid index: dimension is neither a whole number from 1 to 5376 nor "auto"',
+    ],
+  ];
+  for (const [words, message] of refusals) assert.deepEqual(await larder(words), [1, message], words);
+});
+
+test("larder stop waits until the server has ended, and larder status then reports it", async () => {
+  assert.deepEqual(await larder("stop"), [0, `stopped: no larder uses ${dataDirectory}`]);
+  await closing;
+  assert.deepEqual(await larder("status"), [1, `not running: no larder uses ${dataDirectory}`]);
+  const text = `No larder is running on ${dataDirectory}: start it, or inspect the directory with larder check`;
+  assert.deepEqual(await larder("stop"), [1, text]);
+  assert.deepEqual(await larder("db list"), [1, text]);
+});

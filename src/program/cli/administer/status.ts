@@ -1,0 +1,67 @@
+/** `larder status`: the server that uses a data directory, or the development server without one. */
+import { resolve } from "node:path";
+import { type AdminCall, askForHealth, askForVersion } from "../../../edge/admin/client.ts";
+import { isUsedDirectory, readServing } from "../../directory/data-directory.ts";
+import type { RunSettings } from "../../settings/run-settings.ts";
+import type { Addresses } from "../env-block.ts";
+import { configuredAddresses } from "../environment/print-environment.ts";
+import { callServer, isDirectoryInUse } from "../running-server.ts";
+import { tableLines } from "./table.ts";
+
+/** The status as JSON prints it. */
+export interface Status {
+  readonly state: "ready" | "not ready" | "not running";
+  readonly version?: string;
+  readonly command?: string;
+  readonly pid?: number | undefined;
+  readonly dataDirectory: string | null;
+  readonly addresses?: Addresses;
+  readonly areas?: Readonly<Record<string, string>>;
+  /** The reasons why it is not ready. */
+  readonly reasons: readonly string[];
+}
+
+/** Rejects with a `StartRefusal` if the server does not answer. */
+export async function readStatus(run: RunSettings): Promise<Status> {
+  const dataDirectory = run.settings.dataDirectory === undefined ? null : resolve(run.settings.dataDirectory);
+  if (dataDirectory !== null && !(isUsedDirectory(dataDirectory) && (await isDirectoryInUse(dataDirectory)))) {
+    return { state: "not running", dataDirectory, reasons: [`no larder uses ${dataDirectory}`] };
+  }
+  const both = async (call: AdminCall) => {
+    const health = await askForHealth(call);
+    const version = await askForVersion(call);
+    if (health.kind !== "done") return health;
+    return version.kind === "done"
+      ? { kind: "done" as const, value: { ...health.value, version: version.value } }
+      : version;
+  };
+  const { isReady, version, areas, reasons } = await callServer(run, both);
+  const serving = dataDirectory === null ? undefined : readServing(dataDirectory);
+  const addresses = dataDirectory === null ? configuredAddresses(run) : serving?.addresses;
+  return {
+    state: isReady ? "ready" : "not ready",
+    version,
+    command: `larder ${dataDirectory === null ? "dev" : (serving?.command ?? "serve")}`,
+    ...(serving?.pid !== undefined && { pid: serving.pid }),
+    dataDirectory,
+    ...(addresses !== undefined && { addresses }),
+    areas,
+    reasons,
+  };
+}
+
+export function statusLines(status: Status): readonly string[] {
+  const { state, version, command, pid, dataDirectory, addresses, areas = {}, reasons } = status;
+  if (state === "not running") return [`not running: ${reasons.join(", ")}`];
+  const urls = Object.entries(addresses ?? {}).filter(([name]) => name !== "resp");
+  const rows = [
+    ["state", [state, ...reasons].join(", ")],
+    ["version", version ?? ""],
+    ["command", command ?? ""],
+    ...(pid === undefined ? [] : [["process", String(pid)]]),
+    ["data directory", dataDirectory ?? "none"],
+    ...urls.map(([name, url]) => [name, [String(url), areas[name] ?? ""].join("  ").trimEnd()]),
+    ...(addresses?.resp === undefined ? [] : [["resp", addresses.resp.host]]),
+  ];
+  return tableLines(rows);
+}
