@@ -22,13 +22,14 @@ test("S-12: each vendored file has the checksum in its README and a licence besi
 test("an origin is the table of a README", () => {
   const table =
     "# Zip\n\n| | |\n|---|---|\n| file | `zip.wasm` |\n| sha256 | `ab12` |\n| package | `zip@1.0.0` |\n" +
-    "| integrity | `sha512-x==` |\n| path | `dist/zip.wasm` |\n";
+    "| integrity | `sha512-x==` |\n| path | `dist/zip.wasm` |\n| licence | `MIT` |\n";
   assert.deepEqual(parseOrigin(table), {
     file: "zip.wasm",
     sha256: "ab12",
     package: "zip@1.0.0",
     integrity: "sha512-x==",
     path: "dist/zip.wasm",
+    licence: "MIT",
   });
   assert.throws(() => parseOrigin(table.replace("| path |", "| paths |")), { message: "The table has no row path" });
 });

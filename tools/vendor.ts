@@ -26,6 +26,8 @@ export interface Origin {
   readonly integrity: string;
   /** The path of the file in the package. */
   readonly path: string;
+  /** As SPDX names it. */
+  readonly licence: string;
 }
 
 /** The origin in the table of a README. Throws if a row is missing. */
@@ -38,8 +40,14 @@ export function parseOrigin(readme: string): Origin {
     if (value === undefined) throw new Error(`The table has no row ${key}`);
     return value;
   };
-  const sha256 = get("sha256");
-  return { file: get("file"), sha256, package: get("package"), integrity: get("integrity"), path: get("path") };
+  return {
+    file: get("file"),
+    sha256: get("sha256"),
+    package: get("package"),
+    integrity: get("integrity"),
+    path: get("path"),
+    licence: get("licence"),
+  };
 }
 
 /** The folders of `vendor/`, with their origins. */
