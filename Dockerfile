@@ -11,7 +11,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN node_modules/.bin/tsc -p tsconfig.build.json
+COPY tools/build.ts ./tools/build.ts
+RUN npm run build
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:26-bookworm-slim
