@@ -3,10 +3,10 @@ import type { HistoryStore } from "../../src/program/history/history-store.ts";
 
 export async function openHistory(): Promise<HistoryStore> {
   let position = 0;
-  const door: HistoryStore = {
+  const api: HistoryStore = {
     durableTo: (place) => {
       position = place.position;
-      door.onPosition(position);
+      api.onPosition(position);
     },
     append: () => {},
     list: async () => ({ entries: [], cursor: undefined }),
@@ -16,5 +16,5 @@ export async function openHistory(): Promise<HistoryStore> {
     onPosition: () => {},
     close: async () => {},
   };
-  return door;
+  return api;
 }

@@ -55,9 +55,9 @@ export function messagingEdge(
   const tokens = new TokenTable(Buffer.alloc(32, 3));
   tokens.add(EDGE_TOKEN, { tenant: "main", access: "standard" });
   tokens.add(EDGE_READ_ONLY_TOKEN, { tenant: "main", access: "read-only" });
-  const door = recordingDoor(answers, calls);
+  const api = recordingApi(answers, calls);
   const area = new MessagingArea({
-    messaging: { user: (name) => (name === "main" ? door : undefined) },
+    messaging: { user: (name) => (name === "main" ? api : undefined) },
     tokens,
     queryToken: true,
     limits: defaultLimits,
@@ -110,7 +110,7 @@ function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-function recordingDoor(answers: Partial<MessagingApi>, calls: unknown[][]): MessagingApi {
+function recordingApi(answers: Partial<MessagingApi>, calls: unknown[][]): MessagingApi {
   const noRuns = { find: () => undefined };
   const recorded: Record<string, unknown> = { name: "main", whenSafe: () => undefined, workflows: noRuns };
   for (const [name, answer] of Object.entries(answers)) {

@@ -46,6 +46,10 @@ export type TenantKind = (typeof tenantKinds)[number];
 
 /** The name of one tenant of a kind in ids of operations. */
 const oneOf = { databases: "Database", indexes: "Index", users: "User" } as const satisfies Record<TenantKind, string>;
+const allOf = { databases: "Databases", indexes: "Indexes", users: "Users" } as const satisfies Record<
+  TenantKind,
+  string
+>;
 
 /** The name of one tenant of a kind in summaries. */
 const articleAndNoun: Readonly<Record<TenantKind, string>> = {
@@ -276,7 +280,7 @@ function tenantRoutes(kind: TenantKind) {
   const one = oneOf[kind];
   return adminRows([
     {
-      id: `list${one}s` as const,
+      id: `list${allOf[kind]}` as const,
       method: "GET",
       path: `/v1/${kind}`,
       summary: `lists the ${kind}`,

@@ -31,7 +31,7 @@ export function takingSteps(run: MessagingRoute["run"]): MessagingRoute["run"] {
 function failureOfRun(call: MessagingCall, failure: unknown): unknown {
   const isRefusal = failure instanceof MessagingFailure || failure instanceof RequestFailure;
   if (!isRefusal || failure.kind !== "bad request") return failure;
-  const isRunning = runIdsOf(call).some((id) => call.door.workflows.find(id)?.isStarted === true);
+  const isRunning = runIdsOf(call).some((id) => call.api.workflows.find(id)?.isStarted === true);
   return isRunning ? new MessagingFailure("quota exceeded", failure.text) : failure;
 }
 

@@ -53,7 +53,7 @@ export interface MessagingAreaOptions {
   /** Why a URL may not be called, from its text alone, or undefined. */
   readonly destinations: (url: URL) => string | undefined;
   /** Awaited before a message is accepted. Returns undefined if there is no need to wait. */
-  readonly acceptBrake?: () => Promise<void> | undefined;
+  readonly acceptBackpressure?: () => Promise<void> | undefined;
   /** Users whose tokens have this `UserID`, for paths of webhooks. Absent: it is the user's name. */
   readonly usersNamed?: (id: string) => readonly string[];
 }
@@ -158,7 +158,7 @@ export class MessagingArea implements HttpService {
     head: MessagingHead,
     { found, admission, query, ownQuery }: Admitted,
   ): HttpReply | Promise<HttpReply> {
-    const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
+    const { messaging, limits, clock, destinations, acceptBackpressure } = this.#options;
     const api = found.route.isOpen ? this.#apiOfOpenRoute(found) : messaging.user(admission.grant.tenant);
     // A token is removed shortly after its user was deleted.
     if (api === undefined) throw messagingUnauthorized;
@@ -167,13 +167,13 @@ export class MessagingArea implements HttpService {
     const answer = found.route.run({
       request,
       head,
-      door: api,
+      api,
       limits,
       nowMs: clock.nowMs(),
       isReadOnly: admission.grant.access !== "standard",
       isAuthorizationOurs: admission.isAuthorizationOurs,
       refusalOf: destinations,
-      acceptBrake,
+      acceptBackpressure,
       names: found.names,
       rest: found.rest,
       query,

@@ -15,7 +15,7 @@ import type { MessagingHead } from "./head.ts";
 export interface MessagingCall {
   readonly request: HttpRequest;
   readonly head: MessagingHead;
-  readonly door: MessagingApi;
+  readonly api: MessagingApi;
   readonly limits: MessagingLimits;
   readonly nowMs: number;
   /** Whether the token is read-only. */
@@ -25,7 +25,7 @@ export interface MessagingCall {
   /** The reason why a URL may not be called, or undefined. */
   readonly refusalOf: (url: URL) => string | undefined;
   /** Awaited before a message is accepted. */
-  readonly acceptBrake: (() => Promise<void> | undefined) | undefined;
+  readonly acceptBackpressure: (() => Promise<void> | undefined) | undefined;
   /** The segments that the template names, decoded, in order. */
   readonly names: readonly string[];
   /** The part of the path in the place of `*`, as written. */

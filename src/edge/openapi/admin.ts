@@ -53,7 +53,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   createDatabase: createTenant("databases"),
   deleteDatabase: deleteTenant,
   resetDatabasePassword: resetPassword,
-  listIndexs: listTenants("indexes"),
+  listIndexes: listTenants("indexes"),
   createIndex: createTenant("indexes"),
   deleteIndex: deleteTenant,
   resetIndexPassword: resetPassword,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { bytesFromText } from "../../kernel/bytes.ts";
 import { malformedCommand, malformedPipeline, RequestFailure } from "../errors.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
-import { readBatchExactly, readCommandExactly, SpoiltCommand, WORDS_MAX } from "./json-reader.ts";
+import { InvalidCommand, readBatchExactly, readCommandExactly, WORDS_MAX } from "./json-reader.ts";
 
 const accepted: [string, string[]][] = [
   ['["GET","k"]', ["GET", "k"]],
@@ -117,9 +117,9 @@ test("A3: a body that is not an array of arrays fails to parse", () => {
 test("A3: a null invalidates its own command of a batch, objects and arrays invalidate the whole batch", () => {
   assert.deepEqual(parseBatch(Buffer.from('[["a"],["SET","k",null],["b",1,null,null],[null]]'), malformedPipeline), [
     ["a"],
-    new SpoiltCommand(2),
-    new SpoiltCommand(2),
-    new SpoiltCommand(0),
+    new InvalidCommand(2),
+    new InvalidCommand(2),
+    new InvalidCommand(0),
   ]);
   for (const word of ["{}", "[]", '[["c"]]', "nul", "nullx", "null 1"])
     assert.throws(() => parseBatch(Buffer.from(`[["a"],["b",${word}]]`), malformedPipeline), RequestFailure, word);

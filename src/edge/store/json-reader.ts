@@ -29,7 +29,7 @@ export function readCommandExactly(body: Buffer, malformed: RequestFailure): Byt
 }
 
 /** A command of a batch that cannot run because one of its words is null. */
-export class SpoiltCommand {
+export class InvalidCommand {
   /** Index of the first null; 0 is the name of the command. */
   readonly wordIndex: number;
 
@@ -38,7 +38,7 @@ export class SpoiltCommand {
   }
 }
 
-export type BatchCommand = readonly Bytes[] | SpoiltCommand;
+export type BatchCommand = readonly Bytes[] | InvalidCommand;
 
 /** `[["SET", "k", 1], …]` as words of words. Throws `malformed` or a more specific failure. */
 export function readBatchExactly(body: Buffer, malformed: RequestFailure): BatchCommand[] {
@@ -126,13 +126,13 @@ class JsonReader {
   /** Like `words`, but allows null. */
   wordsOrSpoilt(): BatchCommand {
     const words: Bytes[] = [];
-    let spoilt: SpoiltCommand | undefined;
+    let invalid: InvalidCommand | undefined;
     if (this.takeArrayEnd()) return words;
     do {
-      if (this.#takeNull()) spoilt ??= new SpoiltCommand(words.length);
+      if (this.#takeNull()) invalid ??= new InvalidCommand(words.length);
       else words.push(this.#countedWord(words.length));
     } while (this.takeCommaOrEnd());
-    return spoilt ?? words;
+    return invalid ?? words;
   }
 
   #takeNull(): boolean {

@@ -33,7 +33,7 @@ import { hasRespBody, parseRespBatch } from "../resp/body-commands.ts";
 import { COMMAND_FAILED_STATUS, failureReply } from "../respond.ts";
 import { type Route, routeName } from "../route.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
-import { type BatchCommand, SpoiltCommand } from "./json-reader.ts";
+import { type BatchCommand, InvalidCommand } from "./json-reader.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
 import {
   chooseFormat,
@@ -389,12 +389,12 @@ function runPipeline(call: StoreCall): Answer | Promise<Answer> {
 }
 
 function isRunnable(command: BatchCommand): command is readonly Bytes[] {
-  return !(command instanceof SpoiltCommand) && command.length > 0;
+  return !(command instanceof InvalidCommand) && command.length > 0;
 }
 
 /** The refusal of a command without words, or with a word that is null. */
 function pipelineRefusalOf(command: BatchCommand): Reply {
-  if (!(command instanceof SpoiltCommand)) return emptyPipelineCommand;
+  if (!(command instanceof InvalidCommand)) return emptyPipelineCommand;
   return errorReply(new CommandError(wordOfWrongType(malformedCommand, command.wordIndex).text));
 }
 
@@ -414,7 +414,7 @@ function runTransaction(call: StoreCall): Answer | Promise<Answer> {
 /** The refusal of a transaction with commands that cannot run: that of the first such command. */
 function transactionRefusalOf(commands: readonly BatchCommand[]): RequestFailure {
   const first = commands.find((command) => !isRunnable(command));
-  return first instanceof SpoiltCommand
+  return first instanceof InvalidCommand
     ? wordOfWrongType(malformedTransaction, first.wordIndex)
     : emptyTransactionCommand;
 }

@@ -85,7 +85,7 @@ export class MessagingService implements AreaService {
       clock,
       turns,
       destinations: (url) => this.#outbound.refusalOf(url),
-      acceptBrake: () => this.#messaging.engine.backpressure.wait(),
+      acceptBackpressure: () => this.#messaging.engine.backpressure.wait(),
       usersNamed: (id) => [...this.#userIds].filter(([, ids]) => ids.has(id)).map(([name]) => name),
     });
     this.#cleaning = new PeriodicTask({

@@ -110,7 +110,7 @@ export function generateToken(): string {
 
 /** New secrets for a tenant that is created at run time. */
 export function secretsOfNew(
-  kind: KeptList,
+  kind: StoredList,
   name: string,
 ): { readonly token: string; readonly readOnlyToken: string } & Readonly<Record<string, string>> {
   if (kind !== "users") return { token: generateToken(), readOnlyToken: generateToken() };
@@ -163,7 +163,7 @@ interface Wanted {
   generate: () => string;
 }
 
-type KeptList = "databases" | "indexes" | "users";
+type StoredList = "databases" | "indexes" | "users";
 
 class Resolver {
   readonly #run: RunSettings;
@@ -195,7 +195,7 @@ class Resolver {
   }
 
   /** keeps (1) */
-  #names(list: KeptList, base: string, listed: readonly ListedTenant[]): readonly string[] {
+  #names(list: StoredList, base: string, listed: readonly ListedTenant[]): readonly string[] {
     const stored = this.stored[list];
     const isBaseNamed = settingsOf[list].some((setting) => this.#given(setting) !== undefined);
     const isBaseWanted = isBaseNamed || (listed.length === 0 && (this.#isDev || stored === undefined));
@@ -244,7 +244,7 @@ class Resolver {
     return { ...pair, currentSigningKey: key("currentSigningKey"), nextSigningKey: key("nextSigningKey") };
   }
 
-  #pair(list: KeptList, subject: Subject): Tenant {
+  #pair(list: StoredList, subject: Subject): Tenant {
     return {
       name: subject.name,
       token: this.#tenantSecret(list, "token", subject),
@@ -253,7 +253,7 @@ class Resolver {
     };
   }
 
-  #tenantSecret(list: KeptList, which: SecretField, subject: Subject): Secret {
+  #tenantSecret(list: StoredList, which: SecretField, subject: Subject): Secret {
     const { name, listed, isBase, generate } = subject;
     const entry: Partial<StoredUser> | undefined = this.stored[list]?.find((each) => each.name === name);
     const secret = this.#secret({
@@ -299,7 +299,7 @@ class Resolver {
     return placeIn(this.#run.settings.config ?? "the configuration", this.#run.configuration, path);
   }
 
-  #keep(list: KeptList, entry: StoredTenant): void {
+  #keep(list: StoredList, entry: StoredTenant): void {
     const others = (this.stored[list] ?? []).filter((each) => each.name !== entry.name);
     this.#update({ [list]: [...others, entry] });
   }
@@ -320,7 +320,7 @@ interface Subject {
 type SecretField = "token" | "readOnlyToken" | "currentSigningKey" | "nextSigningKey";
 
 /** The settings of the secrets of each area's base tenant. */
-const settingOf: Readonly<Record<KeptList, Readonly<Partial<Record<SecretField, SecretName>>>>> = {
+const settingOf: Readonly<Record<StoredList, Readonly<Partial<Record<SecretField, SecretName>>>>> = {
   databases: { token: "storeToken", readOnlyToken: "storeReadOnlyToken" },
   indexes: { token: "vectorToken", readOnlyToken: "vectorReadOnlyToken" },
   users: {
@@ -331,7 +331,7 @@ const settingOf: Readonly<Record<KeptList, Readonly<Partial<Record<SecretField, 
   },
 };
 
-const settingsOf: Readonly<Record<KeptList, readonly SecretName[]>> = {
+const settingsOf: Readonly<Record<StoredList, readonly SecretName[]>> = {
   databases: Object.values(settingOf.databases),
   indexes: Object.values(settingOf.indexes),
   users: Object.values(settingOf.users),

@@ -71,7 +71,7 @@ export const deadLetterRoutes = messagingRows([
   },
 ]);
 
-async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
+async function list({ api, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   for (const name of ["host", "path"]) {
     if (parameters.all(name).length > 0) throw badRequest(`Unknown filter: dead letters cannot be listed by ${name}`);
@@ -83,29 +83,29 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
-  const { deadLetters, cursor } = readLetters(door, filter, page);
-  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await deadLetterView(door, letter))));
+  const { deadLetters, cursor } = readLetters(api, filter, page);
+  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await deadLetterView(api, letter))));
   return { value: { cursor, messages } };
 }
 
-async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function get({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  const letter = door.deadLetter(id);
+  const letter = api.deadLetter(id);
   if (letter === undefined) throw deadLetterMissing(id);
-  return { value: await deadLetterView(door, letter) };
+  return { value: await deadLetterView(api, letter) };
 }
 
 /** C11 */
-async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function deleteOne({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  const { deleted } = await door.deleteDeadLetters({ ids: [id], attributes: new Map() }, {});
+  const { deleted } = await api.deleteDeadLetters({ ids: [id], attributes: new Map() }, {});
   if (deleted === 0) throw deadLetterMissing(id);
   return ok;
 }
 
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, call.query);
-  const { deleted, cursor } = await call.door.deleteDeadLetters(filter, page);
+  const { deleted, cursor } = await call.api.deleteDeadLetters(filter, page);
   return { value: { deleted, cursor } };
 }
 
@@ -123,7 +123,7 @@ function readBulk({ request }: MessagingCall, query: string): { readonly filter:
 
 async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
   const overrides = readOverrides(headersOf(call), call);
-  const { published, cursor } = await call.door.retryDeadLetters(filter, page, overrides);
+  const { published, cursor } = await call.api.retryDeadLetters(filter, page, overrides);
   const responses = published.map(({ messageId, isDeduplicated }) => ({ messageId, deduplicated: isDeduplicated }));
   return { value: { cursor, responses } };
 }

@@ -61,7 +61,7 @@ export const eventRoutes = messagingRows([
     summary: "lists the runs that wait for an event",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door, names: [eventId = ""] }) => ({ value: waitersView(door, eventId) }),
+    run: ({ api, names: [eventId = ""] }) => ({ value: waitersView(api, eventId) }),
   },
   {
     id: "callWebhook",
@@ -76,7 +76,7 @@ export const eventRoutes = messagingRows([
   },
 ]);
 
-async function wait({ door, names, head, request, refusalOf }: MessagingCall): Promise<MessagingAnswer> {
+async function wait({ api, names, head, request, refusalOf }: MessagingCall): Promise<MessagingAnswer> {
   const [eventId = ""] = names;
   const runId = head.own[head.own.indexOf("workflow-runid") + 1];
   if (!head.own.includes("workflow-runid") || runId === undefined) {
@@ -84,27 +84,27 @@ async function wait({ door, names, head, request, refusalOf }: MessagingCall): P
   }
   checkRunId(runId);
   const { own: headers, contentType } = head;
-  await door.workflows.wait({ eventId, runId, headers, contentType, body: request.body, refusalOf });
+  await api.workflows.wait({ eventId, runId, headers, contentType, body: request.body, refusalOf });
   return ok;
 }
 
-async function notifyAll({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+async function notifyAll({ api, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [eventId = ""] = names;
-  const notified = await door.workflows.notifyAll(eventId, request.body);
+  const notified = await api.workflows.notifyAll(eventId, request.body);
   return { value: notified.map(notifiedView) };
 }
 
 /** C3 */
-async function notifyRun({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+async function notifyRun({ api, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [runId = "", eventId = ""] = names;
-  return { value: notifiedView(await door.workflows.notifyRun(runId, eventId, request.body)) };
+  return { value: notifiedView(await api.workflows.notifyRun(runId, eventId, request.body)) };
 }
 
-async function hook({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+async function hook({ api, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [, runId = "", eventId = ""] = names;
-  if (door.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
+  if (api.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
   const data = Buffer.from(JSON.stringify(requestView(request)));
-  const notified = await door.workflows.notifyRun(runId, eventId, data);
+  const notified = await api.workflows.notifyRun(runId, eventId, data);
   return { value: notifiedView(notified) };
 }
 

@@ -52,8 +52,8 @@ export const failedRunRoutes = messagingRows([
     summary: "returns a failed workflow run",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: async ({ door, names: [id = ""] }) => ({
-      value: await workflowLetterView(door, letterOf(door, id)),
+    run: async ({ api, names: [id = ""] }) => ({
+      value: await workflowLetterView(api, letterOf(api, id)),
     }),
   },
   {
@@ -94,8 +94,8 @@ export const failedRunRoutes = messagingRows([
     template: "/v2/workflows/dlq/callback/:dlqId",
     summary: "repeats the call of a failure callback or failure function that failed",
     isRateLimited: true,
-    run: async ({ door, names: [id = ""] }) => ({
-      value: startedView(await door.workflows.repeatFailureCall(id)),
+    run: async ({ api, names: [id = ""] }) => ({
+      value: startedView(await api.workflows.repeatFailureCall(id)),
     }),
   },
   {
@@ -106,15 +106,15 @@ export const failedRunRoutes = messagingRows([
     summary: "cancels the calls of a failure callback or failure function",
     status: 302,
     isRateLimited: true,
-    async run({ door, names: [id = ""] }) {
-      await door.workflows.cancelFailureCall(id);
+    async run({ api, names: [id = ""] }) {
+      await api.workflows.cancelFailureCall(id);
       return ok;
     },
   },
 ]);
 
 /** C5 */
-async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
+async function list({ api, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   const filter = ofRuns(readFilter(parameters, { target: "dead letters", isChange: false, others: [] }));
   const page = readPage(parameters, {
@@ -123,8 +123,8 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
-  const { deadLetters, cursor } = readLetters(door, filter, page);
-  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await workflowLetterView(door, letter))));
+  const { deadLetters, cursor } = readLetters(api, filter, page);
+  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await workflowLetterView(api, letter))));
   return { value: { cursor: cursor ?? "", messages } };
 }
 
@@ -132,23 +132,23 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, DEAD_LETTER_BULK_MAX);
   const isByIds = filter.ids !== undefined;
-  const { deleted, cursor } = await call.door.deleteDeadLetters(
+  const { deleted, cursor } = await call.api.deleteDeadLetters(
     filter,
     isByIds ? page : { countMax: DELETE_COUNT_DEFAULT, ...page },
   );
   return { value: { deleted, cursor } };
 }
 
-async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function deleteOne({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  letterOf(door, id);
-  await door.deleteDeadLetters({ ids: [id], attributes: new Map(), runs: {} }, {});
+  letterOf(api, id);
+  await api.deleteDeadLetters({ ids: [id], attributes: new Map(), runs: {} }, {});
   return ok;
 }
 
 async function startMany(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, FAILED_RUN_START_MAX);
-  const { door } = call;
+  const { api } = call;
   const overrides = readOverrides(headersOf(call), call);
   const idCount = new Set(filter.ids).size;
   if (idCount > IDS_MAX) {
@@ -158,18 +158,18 @@ async function startMany(call: MessagingCall, how: "resume" | "restart"): Promis
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
   const found =
     filter.ids === undefined
-      ? door.deadLetters(filter, { order: "earliest first", count, ...cursor })
-      : { deadLetters: [...new Set(filter.ids)].map((id) => letterOf(door, id)), cursor: undefined };
+      ? api.deadLetters(filter, { order: "earliest first", count, ...cursor })
+      : { deadLetters: [...new Set(filter.ids)].map((id) => letterOf(api, id)), cursor: undefined };
   const ids = found.deadLetters.map(({ id }) => deadLetterIdText(id));
-  const workflowRuns = (await door.workflows.again(how, ids, overrides)).map(startedView);
+  const workflowRuns = (await api.workflows.again(how, ids, overrides)).map(startedView);
   return { value: { cursor: found.cursor, workflowRuns } };
 }
 
 async function startOne(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
-  const { door, names } = call;
+  const { api, names } = call;
   const [id = ""] = names;
-  letterOf(door, id);
-  const [started] = await door.workflows.again(how, [id], readOverrides(headersOf(call), call));
+  letterOf(api, id);
+  const [started] = await api.workflows.again(how, [id], readOverrides(headersOf(call), call));
   return { value: started === undefined ? {} : startedView(started) };
 }
 
@@ -187,8 +187,8 @@ function ofRuns(filter: Filter): Filter {
   return { ...filter, runs: filter.runs ?? {} };
 }
 
-function letterOf(door: MessagingCall["door"], id: string): DeadLetter {
-  const letter = door.deadLetter(id);
+function letterOf(api: MessagingCall["api"], id: string): DeadLetter {
+  const letter = api.deadLetter(id);
   if (letter?.envelope.fields.workflow === undefined) throw notFound(`failed workflow run ${id} not found`);
   return letter;
 }

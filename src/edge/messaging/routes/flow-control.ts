@@ -33,7 +33,7 @@ export const flowControlRoutes = messagingRows([
     template: "/v2/flowControl/:flowControlKey/pause",
     summary: "pauses a key: its messages wait",
     isRateLimited: true,
-    run: change((call, key) => call.door.pauseFlowKey(key, true)),
+    run: change((call, key) => call.api.pauseFlowKey(key, true)),
   },
   {
     id: "resumeFlowControlKey",
@@ -42,7 +42,7 @@ export const flowControlRoutes = messagingRows([
     template: "/v2/flowControl/:flowControlKey/resume",
     summary: "resumes a key",
     isRateLimited: true,
-    run: change((call, key) => call.door.pauseFlowKey(key, false)),
+    run: change((call, key) => call.api.pauseFlowKey(key, false)),
   },
   {
     id: "pinFlowControlKey",
@@ -69,7 +69,7 @@ export const flowControlRoutes = messagingRows([
     template: "/v2/flowControl/:flowControlKey/resetRate",
     summary: "starts a new period of the rate",
     isRateLimited: true,
-    run: change((call, key) => call.door.resetFlowKey(key, false)),
+    run: change((call, key) => call.api.resetFlowKey(key, false)),
   },
   {
     id: "resetFlowControlKey",
@@ -78,7 +78,7 @@ export const flowControlRoutes = messagingRows([
     template: "/v2/flowControl/:flowControlKey/reset",
     summary: "starts a new period of the rate and no longer counts the calls in progress",
     isRateLimited: true,
-    run: change((call, key) => call.door.resetFlowKey(key, true)),
+    run: change((call, key) => call.api.resetFlowKey(key, true)),
   },
   {
     id: "getGlobalParallelism",
@@ -103,29 +103,29 @@ export const flowControlRoutes = messagingRows([
 ]);
 
 /** C17 */
-function list({ door, query }: MessagingCall): MessagingAnswer {
-  return { value: door.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
+function list({ api, query }: MessagingCall): MessagingAnswer {
+  return { value: api.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
 }
 
-function get({ door, names }: MessagingCall): MessagingAnswer {
+function get({ api, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
-  const key = door.flowKey(name);
+  const key = api.flowKey(name);
   if (key === undefined) throw keyMissing(name);
   return { value: flowKeyView(key) };
 }
 
 /** C7: the path has no place for the key, so the key is in the query. */
-function getWaitlist({ door, query }: MessagingCall): MessagingAnswer {
+function getWaitlist({ api, query }: MessagingCall): MessagingAnswer {
   const name = new Parameters(query).text("flowControlKey");
   if (name === undefined) throw badRequest("flowControlKey is missing in the query");
-  const key = door.flowKey(name);
+  const key = api.flowKey(name);
   if (key === undefined) throw keyMissing(name);
   return { value: { flowControlKey: key.key, waitlistSize: key.waitingCount } };
 }
 
 /** C19 */
-function getParallelism({ door }: MessagingCall): MessagingAnswer {
-  const { max, count } = door.globalParallelism;
+function getParallelism({ api }: MessagingCall): MessagingAnswer {
+  const { max, count } = api.globalParallelism;
   return { value: { parallelismMax: max, parallelismCount: count } };
 }
 
@@ -141,7 +141,7 @@ function change(apply: Change): MessagingRoute["run"] {
 }
 
 /** C12 */
-function pin({ door, query }: MessagingCall, key: string): Promise<void> {
+function pin({ api, query }: MessagingCall, key: string): Promise<void> {
   const parameters = new Parameters(query);
   const parallelism = readLimit(parameters, "parallelism", (text) => parseCount("parallelism", text));
   const rate = readLimit(parameters, "rate", (text) => parseCount("rate", text));
@@ -153,7 +153,7 @@ function pin({ door, query }: MessagingCall, key: string): Promise<void> {
         : "rate is missing: period is for a rate",
     );
   }
-  return door.pinFlowKey(key, {
+  return api.pinFlowKey(key, {
     ...(parallelism === undefined ? {} : { parallelism }),
     ...(rate === undefined ? {} : { rate }),
     ...(rate === undefined || periodMs === undefined ? {} : { periodMs }),
@@ -171,9 +171,9 @@ function readLimit(parameters: Parameters, name: string, parse: (text: string) =
   }
 }
 
-function unpin({ door, query }: MessagingCall, key: string): Promise<void> {
+function unpin({ api, query }: MessagingCall, key: string): Promise<void> {
   const parameters = new Parameters(query);
-  return door.unpinFlowKey(key, {
+  return api.unpinFlowKey(key, {
     parallelism: readFlag(parameters, "parallelism"),
     rate: readFlag(parameters, "rate"),
   });

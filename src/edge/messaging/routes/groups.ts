@@ -24,7 +24,7 @@ export const groupRoutes = messagingRows([
     summary: "lists the URL groups",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ value: door.groups.map(groupView) }),
+    run: ({ api }) => ({ value: api.groups.map(groupView) }),
   },
   {
     id: "getUrlGroup",
@@ -87,7 +87,7 @@ async function addEndpoints(call: MessagingCall): Promise<MessagingAnswer> {
     const checked = checkUrl(call, url, index);
     return endpointName === undefined ? { url: checked } : { url: checked, name: endpointName };
   });
-  await call.door.addEndpoints(name, endpoints);
+  await call.api.addEndpoints(name, endpoints);
   return ok;
 }
 
@@ -101,7 +101,7 @@ function checkUrl({ refusalOf }: MessagingCall, url: string, index: number): str
   return checked;
 }
 
-async function removeEndpoints({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+async function removeEndpoints({ api, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [name = ""] = names;
   const endpoints = readEndpoints(request.body).map((fields, index) => {
     const wanted = namesOf(fields, index);
@@ -110,7 +110,7 @@ async function removeEndpoints({ door, names, request }: MessagingCall): Promise
     }
     return wanted;
   });
-  await door.removeEndpoints(name, endpoints);
+  await api.removeEndpoints(name, endpoints);
   return ok;
 }
 
@@ -132,27 +132,27 @@ function namesOf(fields: JsonObject, index: number): { readonly url?: string; re
   };
 }
 
-function getGroup({ door, names }: MessagingCall): MessagingAnswer {
+function getGroup({ api, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
-  const group = door.group(name);
+  const group = api.group(name);
   if (group === undefined) throw groupMissing(name);
   return { value: groupView(group) };
 }
 
 /** Succeeds if the group does not exist. */
-async function deleteGroup({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function deleteGroup({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [name = ""] = names;
-  await door.deleteGroup(name);
+  await api.deleteGroup(name);
   return ok;
 }
 
 /** C16 */
-async function setHeaders({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+async function setHeaders({ api, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [name = ""] = names;
   const headers = fieldOf(readJsonObject(request.body, "a JSON object with headers"), "headers");
   if (headers === undefined) throw badRequest("headers is missing");
   if (!isJsonObject(headers)) throw wrongType("headers", "an object");
-  if (!(await door.setGroupHeaders(name, Object.entries(headers).map(readHeader)))) throw groupMissing(name);
+  if (!(await api.setGroupHeaders(name, Object.entries(headers).map(readHeader)))) throw groupMissing(name);
   return ok;
 }
 

@@ -40,25 +40,22 @@ interface Form {
 }
 
 /** C6 */
-async function list(
-  { door, query }: MessagingCall,
-  { field, countDefault, cancelled }: Form,
-): Promise<MessagingAnswer> {
+async function list({ api, query }: MessagingCall, { field, countDefault, cancelled }: Form): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   const filter = readFilter(parameters, { target: "logs", isChange: false, others: [] });
   const bounds: PageBounds = { countDefault, countMax: LOG_LIST_MAX, orderDefault: "latest first" };
   const page = readPage(parameters, bounds);
   const trim = readTrimming(parameters);
-  const { entries, cursor } = await readWithinBytes(door, filter, page);
+  const { entries, cursor } = await readWithinBytes(api, filter, page);
   const views = entries.map((entry) => trim(logEntryView(entry, cancelled), true));
   return { value: { cursor, [field]: views } };
 }
 
 /** Reads a page; if its bodies are too large together, reads a shorter one. */
-export async function readWithinBytes(door: MessagingApi, filter: Filter, page: Page): Promise<LogPage> {
-  const found = await door.logs(filter, page);
+export async function readWithinBytes(api: MessagingApi, filter: Filter, page: Page): Promise<LogPage> {
+  const found = await api.logs(filter, page);
   const count = fittingCount(found.entries);
-  return count === found.entries.length ? found : door.logs(filter, { ...page, count });
+  return count === found.entries.length ? found : api.logs(filter, { ...page, count });
 }
 
 function fittingCount(entries: readonly LogEntry[]): number {

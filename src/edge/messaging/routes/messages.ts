@@ -39,30 +39,30 @@ export const messageRoutes = messagingRows([
   },
 ]);
 
-async function getMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function getMessage({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  const message = door.findMessage(id);
+  const message = api.findMessage(id);
   if (message !== undefined) {
-    const waitsFor = door.waitsFor(message);
-    const body = await door.loadBody(message.body);
+    const waitsFor = api.waitsFor(message);
+    const body = await api.loadBody(message.body);
     return { value: { ...messageView(message.envelope.fields, message, body), waitsFor } };
   }
-  const finished = await door.findFinished(id);
+  const finished = await api.findFinished(id);
   if (finished === undefined) throw messageMissing(id);
   return { value: messageView(finished.envelope, finished, finished.body) };
 }
 
-async function cancelMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function cancelMessage({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  if (!(await door.cancel(id))) throw messageMissing(id);
+  if (!(await api.cancel(id))) throw messageMissing(id);
   return { value: { cancelled: 1 } };
 }
 
-async function cancelMessages({ door, request, query }: MessagingCall): Promise<MessagingAnswer> {
+async function cancelMessages({ api, request, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "messages", isChange: true, others: ["count"] });
   const count = readCount(parameters, MESSAGE_CANCEL_MAX);
-  return { value: { cancelled: await door.cancelMatching(filter, count) } };
+  return { value: { cancelled: await api.cancelMatching(filter, count) } };
 }
 
 function messageMissing(id: string): unknown {

@@ -255,15 +255,15 @@ test("acceptance waits only under backpressure", async () => {
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
-  let braking: Promise<void> | undefined = gate;
-  const edge = messagingEdge({ publish: async () => [one] }, { acceptBrake: () => braking });
+  let waiting: Promise<void> | undefined = gate;
+  const edge = messagingEdge({ publish: async () => [one] }, { acceptBackpressure: () => waiting });
   const held = edge.send("POST /v2/publish/https://a.test");
   await Promise.resolve();
   assert.deepEqual(edge.calls, []);
   release();
   assert.equal((await held).status, 200);
 
-  braking = undefined;
+  waiting = undefined;
   const reply = edge.send("POST /v2/publish/https://a.test");
   assert.equal(edge.calls.length, 2, "at once");
   assert.equal((await reply).status, 200);

@@ -94,9 +94,9 @@ async function publishBatch(call: MessagingCall): Promise<MessagingAnswer> {
 }
 
 function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
-  const braking = call.acceptBrake?.();
-  if (braking === undefined) return call.door.publish(requests);
-  return braking.then(() => call.door.publish(requests));
+  const waiting = call.acceptBackpressure?.();
+  if (waiting === undefined) return call.api.publish(requests);
+  return waiting.then(() => call.api.publish(requests));
 }
 
 function answerOf(outcome: PublishOutcome | undefined): MessagingAnswer {
@@ -122,7 +122,7 @@ function entryOf({ messageId, url, isDeduplicated, run }: Published): unknown {
 }
 
 /** Refuses a batch whose answer would be too large, before any of it is stored (threats C-22). */
-function checkAnswerSize({ door }: MessagingCall, requests: readonly PublishRequest[]): void {
+function checkAnswerSize({ api }: MessagingCall, requests: readonly PublishRequest[]): void {
   let bytes = 0;
   const ofGroup = new Map<string, number>();
   for (const { destination } of requests) {
@@ -130,7 +130,7 @@ function checkAnswerSize({ door }: MessagingCall, requests: readonly PublishRequ
     if (added === undefined) {
       const endpoints = destination.includes("://")
         ? [{ url: destination }]
-        : (door.group(destination)?.endpoints ?? []);
+        : (api.group(destination)?.endpoints ?? []);
       added = endpoints.reduce((sum, { url }) => sum + 2 * url.length + ENTRY_BYTES_MAX, 2);
       if (!destination.includes("://")) ofGroup.set(destination, added);
     }

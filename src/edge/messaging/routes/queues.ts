@@ -23,7 +23,7 @@ export const queueRoutes = messagingRows([
     summary: "lists the queues",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ value: door.queues.map(queueView) }),
+    run: ({ api }) => ({ value: api.queues.map(queueView) }),
   },
   {
     id: "getQueue",
@@ -65,7 +65,7 @@ export const queueRoutes = messagingRows([
   },
 ]);
 
-async function putQueue({ door, request }: MessagingCall): Promise<MessagingAnswer> {
+async function putQueue({ api, request }: MessagingCall): Promise<MessagingAnswer> {
   const fields = readJsonObject(request.body, "a JSON object with queueName, parallelism and paused");
   const name = optionalText(fields, "queueName");
   if (name === undefined || name === "") throw badRequest("queueName is missing");
@@ -73,7 +73,7 @@ async function putQueue({ door, request }: MessagingCall): Promise<MessagingAnsw
   const parallelism = readParallelism(fields);
   const isPaused = fieldOf(fields, "paused");
   if (isPaused !== undefined && typeof isPaused !== "boolean") throw wrongType("paused", "true or false");
-  await door.putQueue(name, {
+  await api.putQueue(name, {
     ...(parallelism === undefined ? {} : { parallelism }),
     ...(isPaused === undefined ? {} : { isPaused }),
   });
@@ -89,23 +89,23 @@ function readParallelism(fields: JsonObject): number | undefined {
   return value;
 }
 
-function getQueue({ door, names }: MessagingCall): MessagingAnswer {
+function getQueue({ api, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
-  const queue = door.queue(name);
+  const queue = api.queue(name);
   if (queue === undefined) throw notFound(`queue ${name} not found`);
   return { value: queueView(queue) };
 }
 
-async function deleteQueue({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function deleteQueue({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [name = ""] = names;
-  await door.deleteQueue(name);
+  await api.deleteQueue(name);
   return ok;
 }
 
 /** Creates a missing queue. */
-async function setPaused({ door, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
+async function setPaused({ api, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
   const [name = ""] = names;
   checkIdentifier("queueName", name);
-  await door.putQueue(name, { isPaused });
+  await api.putQueue(name, { isPaused });
   return ok;
 }

@@ -71,8 +71,8 @@ function list(call: MessagingCall): Promise<MessagingAnswer> {
   return parameters.text("groupBy") === "workflowRunId" ? listRuns(call, parameters) : listEvents(call, parameters);
 }
 
-async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
-  const filter = await readRunLogFilter(door, parameters);
+async function listRuns({ api, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
+  const filter = await readRunLogFilter(api, parameters);
   const count = readCount(parameters, RUN_COUNT_MAX) ?? RUN_COUNT_MAX;
   const trim = readTrimming(parameters);
   const runs: object[] = [];
@@ -80,16 +80,16 @@ async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters):
   let bytes = 0;
   // One at a time, because each may need many entries of the log. A page that becomes too large ends early.
   for (let reads = 0; reads < LOGS_MAX && runs.length < count && bytes < LIST_BYTES_MAX; reads += 1) {
-    const page = door.workflows.list(filter.runs, { count: 1, ...(cursor === undefined ? {} : { cursor }) });
+    const page = api.workflows.list(filter.runs, { count: 1, ...(cursor === undefined ? {} : { cursor }) });
     cursor = page.cursor;
     const [run] = page.runs;
     if (run !== undefined) {
-      const entries = await entriesOf(door, [["workflowRunId", [run.id]]]);
-      const invoked = await invokedBy(door, run);
+      const entries = await entriesOf(api, [["workflowRunId", [run.id]]]);
+      const invoked = await invokedBy(api, run);
       const log = runLogOf(run, entries, { nowMs, phraseOf, invoked });
       if (filter.isMeant?.(run, log) ?? true) {
         const [result, answer] = await Promise.all(
-          [run.result, run.failureAnswer].map((body) => (body === undefined ? undefined : door.loadBody(body))),
+          [run.result, run.failureAnswer].map((body) => (body === undefined ? undefined : api.loadBody(body))),
         );
         const isDamaged = run.result !== undefined && result === undefined;
         const damage = isDamaged ? { workflowRunResponseError: BODY_DAMAGED } : {};
@@ -111,12 +111,12 @@ function bodyBytes(entries: readonly LogEntry[]): number {
 }
 
 /** The first messages of the runs that this run invoked, by run id. Memory has them only until those runs end. */
-async function invokedBy(door: MessagingApi, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
+async function invokedBy(api: MessagingApi, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
   const invoked = new Map<string, LoggedMessage>();
   const runs = [...children];
   for (let from = 0; from < runs.length; from += MESSAGES_PER_QUERY) {
     const ids = runs.slice(from, from + MESSAGES_PER_QUERY).map(({ firstMessageId }) => firstMessageId);
-    for (const { message } of await entriesOf(door, [["messageId", ids]], [messageState.created])) {
+    for (const { message } of await entriesOf(api, [["messageId", ids]], [messageState.created])) {
       const runId = message.envelope.workflow?.runId;
       if (runId !== undefined) invoked.set(runId, message);
     }
@@ -125,14 +125,14 @@ async function invokedBy(door: MessagingApi, { children }: Run): Promise<Readonl
 }
 
 async function entriesOf(
-  door: MessagingApi,
+  api: MessagingApi,
   attributes: readonly (readonly [name: AttributeName, values: readonly string[]])[],
   states?: readonly MessageState[],
 ): Promise<readonly LogEntry[]> {
   const filter = { attributes: new Map(attributes), ...(states === undefined ? {} : { states }) };
   const all: LogEntry[] = [];
   for (let cursor: string | undefined; ; ) {
-    const page = await door.logs(filter, {
+    const page = await api.logs(filter, {
       order: "earliest first",
       count: LOG_PAGE,
       ...(cursor === undefined ? {} : { cursor }),
@@ -203,7 +203,7 @@ function failureView(
   };
 }
 
-async function listEvents({ door, query }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
+async function listEvents({ api, query }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
   const filter = readFilter(new Parameters(query), { target: "logs", isChange: false, others: [] });
   const page = readPage(parameters, {
     countDefault: EVENT_COUNT_DEFAULT,
@@ -212,13 +212,13 @@ async function listEvents({ door, query }: MessagingCall, parameters: Parameters
   });
   const trim = readTrimming(parameters);
   const attributes = new Map([...filter.attributes, ["source", ["workflow"]] as const]);
-  const { entries, cursor } = await readWithinBytes(door, { ...filter, attributes }, page);
-  return { value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
+  const { entries, cursor } = await readWithinBytes(api, { ...filter, attributes }, page);
+  return { value: { cursor, events: entries.map((entry) => trim(eventView(api, entry), true)) } };
 }
 
-function eventView(door: MessagingApi, entry: LogEntry): object {
+function eventView(api: MessagingApi, entry: LogEntry): object {
   const { workflow } = entry.message.envelope;
-  const run = workflow === undefined ? undefined : door.workflows.find(workflow.runId);
+  const run = workflow === undefined ? undefined : api.workflows.find(workflow.runId);
   return {
     ...logEntryView(entry, "CANCELED"),
     workflowRunId: workflow?.runId,

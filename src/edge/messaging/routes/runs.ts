@@ -104,8 +104,8 @@ async function triggerBatch(call: MessagingCall): Promise<MessagingAnswer> {
 }
 
 async function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
-  await call.acceptBrake?.();
-  return call.door.publish(requests);
+  await call.acceptBackpressure?.();
+  return call.api.publish(requests);
 }
 
 function startedView(outcome: PublishOutcome | undefined): object {
@@ -118,31 +118,31 @@ function startedView(outcome: PublishOutcome | undefined): object {
 }
 
 /** Endpoints get their entries unchanged; a read-only token gets them redacted, as everywhere else. */
-async function getEntries({ door, names, isReadOnly }: MessagingCall): Promise<MessagingAnswer> {
+async function getEntries({ api, names, isReadOnly }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  const entries = await door.workflows.entries(id, { isRedacted: isReadOnly });
+  const entries = await api.workflows.entries(id, { isRedacted: isReadOnly });
   if (entries === undefined) throw runMissing(id);
   return { value: entries };
 }
 
 /** C14 */
-async function endRun({ door, names, query, request }: MessagingCall): Promise<MessagingAnswer> {
+async function endRun({ api, names, query, request }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   const cancel = new Parameters(query).text("cancel") ?? "true";
   if (cancel === "false") {
-    await door.workflows.finish(id, Buffer.from(request.body));
+    await api.workflows.finish(id, Buffer.from(request.body));
     return ok;
   }
   if (cancel !== "true") throw badRequest("Invalid value for cancel: use true or false");
-  if (!(await door.workflows.cancel(id))) throw runMissing(id);
+  if (!(await api.workflows.cancel(id))) throw runMissing(id);
   return ok;
 }
 
-async function cancelRuns({ door, query, request }: MessagingCall): Promise<MessagingAnswer> {
+async function cancelRuns({ api, query, request }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query, request.body);
   const filter = readRunsFilter(parameters, { isChange: true, others: ["count", "all"] });
   const count = readCount(parameters, RUN_CANCEL_MAX) ?? CANCEL_COUNT_DEFAULT;
-  return { value: { cancelled: await door.workflows.cancelMatching(filter, count) } };
+  return { value: { cancelled: await api.workflows.cancelMatching(filter, count) } };
 }
 
 function runMissing(id: string): unknown {

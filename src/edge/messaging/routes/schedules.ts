@@ -47,7 +47,7 @@ export const scheduleRoutes = messagingRows([
     summary: "lists the schedules",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ value: door.schedules.map(scheduleView) }),
+    run: ({ api }) => ({ value: api.schedules.map(scheduleView) }),
   },
   {
     id: "getSchedule",
@@ -85,12 +85,12 @@ export const scheduleRoutes = messagingRows([
 async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
   const { options, cron, scheduleId } = readScheduleOptions(headersOf(call), call);
   const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
-  if (!destination.includes("://") && call.door.group(destination) === undefined) {
+  if (!destination.includes("://") && call.api.group(destination) === undefined) {
     throw badRequest(
       `Invalid destination: there is no URL group ${destination}, and a URL starts with http:// or https://`,
     );
   }
-  const id = await call.door.putSchedule({
+  const id = await call.api.putSchedule({
     ...(scheduleId === undefined ? {} : { id: scheduleId }),
     cron,
     destination,
@@ -101,22 +101,22 @@ async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
   return { value: { scheduleId: id } };
 }
 
-function getSchedule({ door, names }: MessagingCall): MessagingAnswer {
+function getSchedule({ api, names }: MessagingCall): MessagingAnswer {
   const [id = ""] = names;
-  const schedule = door.schedule(id);
+  const schedule = api.schedule(id);
   if (schedule === undefined) throw scheduleMissing(id);
   return { value: scheduleView(schedule) };
 }
 
-async function deleteSchedule({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+async function deleteSchedule({ api, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  if (!(await door.deleteSchedule(id))) throw scheduleMissing(id);
+  if (!(await api.deleteSchedule(id))) throw scheduleMissing(id);
   return ok;
 }
 
-async function setPaused({ door, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
+async function setPaused({ api, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  if (!(await door.pauseSchedule(id, isPaused))) throw scheduleMissing(id);
+  if (!(await api.pauseSchedule(id, isPaused))) throw scheduleMissing(id);
   return ok;
 }
 

@@ -9,7 +9,7 @@ export const signingKeyRoutes = messagingRows([
     template: "/v2/keys",
     summary: "returns the signing keys, `current` and `next`",
     isRateLimited: true,
-    run: ({ door }) => ({ value: keysView(door.signingKeys) }),
+    run: ({ api }) => ({ value: keysView(api.signingKeys) }),
   },
   {
     id: "rotateSigningKeys",
@@ -22,10 +22,10 @@ export const signingKeyRoutes = messagingRows([
   },
 ]);
 
-async function rotate({ door }: MessagingCall): Promise<MessagingAnswer> {
-  return { value: keysView(await door.rotateSigningKeys()) };
+async function rotate({ api }: MessagingCall): Promise<MessagingAnswer> {
+  return { value: keysView(await api.rotateSigningKeys()) };
 }
 
-function keysView({ current, next }: MessagingCall["door"]["signingKeys"]): object {
+function keysView({ current, next }: MessagingCall["api"]["signingKeys"]): object {
   return { current, next };
 }
