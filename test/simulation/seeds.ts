@@ -1,7 +1,6 @@
 /** Runs simulations in sequence, each with its own seed, until the allowance is spent or one fails. */
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Allowance } from "../budget.ts";
-import { SimulatedDisk } from "./disk/simulated-disk.ts";
 
 /** The rule that did not hold, with the seed of its run. Nothing more was tried after it. */
 export interface SeedViolation {
@@ -44,10 +43,7 @@ export async function runSeeds(
   return { runs, violation: undefined };
 }
 
-/** A disk with `directory` and nothing else. */
-export async function emptyDisk(directory: string): Promise<SimulatedDisk> {
-  const disk = new SimulatedDisk({ seed: 0 });
-  await disk.mkdir(directory);
-  await disk.syncDirectory("/");
-  return disk;
+/** Throws a violation, with the command that repeats its run. */
+export function throwViolation(violation: SeedViolation | undefined, again: (seed: number) => string): void {
+  if (violation !== undefined) throw new Error(`Again: ${again(violation.seed)}`, { cause: violation.error });
 }

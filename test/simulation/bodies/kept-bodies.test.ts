@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { throwViolation } from "../seeds.ts";
 import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
 
 /** Workflow runs with bodies have the rest of the time (workflow/kept-runs.test.ts). */
@@ -23,10 +24,10 @@ const seed = seedFrom("LARDER_BODIES_SEED");
 test("after any crash every live body is read back, and the history gets just the durable frames", async (context) => {
   const summary = await runKeptBodies({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(describeBodies(summary, seed));
-  if (summary.violation !== undefined) {
-    const again = `LARDER_BODIES_SEED=${summary.violation.seed} npm run t -- test/simulation/bodies/kept-bodies.test.ts`;
-    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
-  }
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_BODIES_SEED=${failed} npm run t -- test/simulation/bodies/kept-bodies.test.ts`,
+  );
   const { reads, followed, kept, removed, backups } = summary;
   for (const [name, count] of Object.entries({ reads, followed, kept, removed, backups })) {
     assert.ok(count > 0, `no ${name}`);

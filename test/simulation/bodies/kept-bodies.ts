@@ -8,15 +8,17 @@
  * (3) A backup has every body that was live when it was made.
  */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
+import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { FrameFollower } from "../../../src/persistence/journal/frame-follower.ts";
 import type { Allowance } from "../../budget.ts";
+import { DeferredJournal } from "../deferred-journal.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
-import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
+import { type LifePort, runLives } from "../lives.ts";
+import { runSeeds, type SeedViolation } from "../seeds.ts";
+import { DIRECTORY, recoverInto } from "../server.ts";
 import { BodyEngine, bodiesBehind } from "./body-engine.ts";
-import { AREA, type BodyBug, type BodyCrash, BodyLife, type BodyPast, BodyViolation, DIRECTORY } from "./life.ts";
+import { type BodyBug, type BodyCrash, BodyLife, type BodyPast, BodyViolation, bodySubject } from "./life.ts";
 
 export interface BodySummary {
   runs: number;
@@ -63,25 +65,24 @@ export async function runKeptBodies({ seed, allowance, bug = {} }: BodyRunOption
 
 async function runOnce(seed: number, bug: BodyBug, summary: BodySummary): Promise<void> {
   const random = seededRandom(seed);
-  let disk = await emptyDisk(DIRECTORY);
   let past: BodyPast = { frames: [], promised: 0, historyPosition: 0, backups: [] };
-  for (let number = 0; number < LIVES_PER_RUN; number += 1) {
-    const life = new BodyLife({
-      disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
-      clock: new VirtualClock(),
-      seed: random.below(2 ** 32),
-      ...{ past, bug },
-    });
-    await life.run();
-    summary.reads += life.counts.reads;
-    summary.followed += life.counts.followed;
-    summary.removed += life.counts.removed;
-    const next = life.crashes[random.below(life.crashes.length)] as BodyCrash;
-    // Checking a crash recovers it, so the next life gets a copy made earlier.
-    disk = next.disk.restarted({ seed: 0 });
-    past = next;
-    for (const crash of life.crashes) await checkCrash(crash, random, summary);
-  }
+  const port: LifePort = {
+    lives: LIVES_PER_RUN,
+    async live(start) {
+      const life = new BodyLife({ ...start(), past, bug });
+      await life.run();
+      summary.reads += life.counts.reads;
+      summary.followed += life.counts.followed;
+      summary.removed += life.counts.removed;
+      const next = life.crashes[random.below(life.crashes.length)] as BodyCrash;
+      past = next;
+      // Checking a crash recovers it, so the next life gets a copy made earlier.
+      const left = { disk: next.disk.restarted({ seed: 0 }), wallMs: new VirtualClock().nowMs() };
+      for (const crash of life.crashes) await checkCrash(crash, random, summary);
+      return left;
+    },
+  };
+  await runLives(port, random);
 }
 
 async function checkCrash(crash: BodyCrash, random: Random, summary: BodySummary): Promise<void> {
@@ -107,16 +108,17 @@ async function checkArea(crash: Expected, directory: string, summary: BodySummar
   const { disk, frames, promised, historyPosition } = crash;
   const engine = new BodyEngine();
   let historySegment = 0;
-  const area = await openAreaStorage({
-    ...{ disk, directory, area: AREA, mode: "always", log: silentLog, reserveBytes: 0 },
-    clock: new VirtualClock(),
-    random: seededRandom(1),
-    apply: (frame, place) => engine.replay(frame, place),
-    mayRemove: (segment) => segment < historySegment && engine.liveIn(segment).length === 0,
-    onFatal: (error) => {
-      throw error;
+  const { area } = await recoverInto(
+    { engine, journal: new DeferredJournal() },
+    {
+      ...{ subject: bodySubject, harness: {}, disk, directory, mode: "always" },
+      ...{ clock: new VirtualClock(), random: seededRandom(1) },
+      mayRemove: (segment) => segment < historySegment && engine.liveIn(segment).length === 0,
+      onFatal: (error) => {
+        throw error;
+      },
     },
-  });
+  );
   const { position } = area.recovered;
   if (position < promised || position > frames.length) throw new BodyViolation(`Found position ${position}`);
   summary.kept += area.segments.filter(({ isCovered }) => isCovered).length;
@@ -158,7 +160,7 @@ async function followRest(
   const { disk, directory, frames, historyPosition, position } = rest;
   let next = historyPosition + 1;
   const follower = new FrameFollower({
-    ...{ disk, directory, area: AREA, position: historyPosition },
+    ...{ disk, directory, area: bodySubject.area, position: historyPosition },
     frame: (payload, told) => {
       if (told !== next || frames[told - 1]?.equals(payload) !== true)
         throw new BodyViolation(`The history received a wrong frame ${told}`);

@@ -8,21 +8,28 @@
  * that takes back a frame after it was reported is noticed.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { AreaClosing, type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
+import { AreaClosing, type AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import type { SyncedLocation } from "../../../src/persistence/journal/file-format.ts";
 import { FrameFollower } from "../../../src/persistence/journal/frame-follower.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import { SegmentRemoved } from "../../../src/persistence/journal/segment-reader.ts";
-import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import { DeferredJournal } from "../deferred-journal.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
+import {
+  type Backup,
+  backUp,
+  DIRECTORY,
+  type EngineKind,
+  recoverInto,
+  type ServerOptions,
+  takeSnapshot,
+} from "../server.ts";
 import { SimulatedWorld } from "../world.ts";
 import { BodyEngine, bodiesBehind, dropFrame, putFrame } from "./body-engine.ts";
 
-export const AREA = "bodies";
-export const DIRECTORY = "/bodies";
+export const bodySubject: EngineKind<BodyEngine> = { area: "bodies", open: () => new BodyEngine() };
 
 /** Mistakes of an engine that the checks must find. */
 export interface BodyBug {
@@ -30,11 +37,6 @@ export interface BodyBug {
   readonly mayRemove?: (segment: number) => boolean;
   /** What it reports to the history as durable. */
   readonly durableLocation?: (journal: FileJournal) => SyncedLocation;
-}
-
-export interface BodyBackup {
-  readonly directory: string;
-  readonly position: number;
 }
 
 /** What a life begins with, and what is known when everything stops. */
@@ -45,7 +47,7 @@ export interface BodyPast {
   readonly promised: number;
   /** The history has all frames up to this position. */
   readonly historyPosition: number;
-  readonly backups: readonly BodyBackup[];
+  readonly backups: readonly Backup[];
 }
 
 export interface BodyCrash extends BodyPast {
@@ -81,7 +83,7 @@ export class BodyLife {
   #historyPosition: number;
   /** The history has everything before this segment. */
   #historySegment = 0;
-  #backups: readonly BodyBackup[];
+  #backups: readonly Backup[];
   #area: AreaStorage | undefined;
   #follower: FrameFollower | undefined;
 
@@ -114,39 +116,27 @@ export class BodyLife {
   }
 
   async #start(): Promise<void> {
-    const options = {
-      disk: this.#disk,
-      directory: DIRECTORY,
-      area: AREA,
-      mode: "always" as const,
-      clock: this.#clock,
-      random: this.#random,
-      log: silentLog,
-      reserveBytes: 0,
-      segmentBytesMax: SEGMENT_BYTES[this.#random.below(SEGMENT_BYTES.length)] as number,
-      onFatal: this.#world.fail,
-    };
     const engine = this.#engine;
-    openAreaStorage({
-      ...options,
-      apply: (frame, place) => engine.replay(frame, place),
-      onBatchWritten: (batch) => {
-        engine.written(batch);
-        // The history may ask at any time, and finds most while something is under way.
-        if (this.#random.below(2) === 0) this.#begin("follow", () => this.#follow());
+    const recovery = recoverInto(
+      { engine, journal: new DeferredJournal() },
+      {
+        ...this.#server,
+        segmentBytesMax: SEGMENT_BYTES[this.#random.below(SEGMENT_BYTES.length)] as number,
+        onBatchWritten: (batch) => {
+          engine.written(batch);
+          // The history may ask at any time, and finds most while something is under way.
+          if (this.#random.below(2) === 0) this.#begin("follow", () => this.#follow());
+        },
+        mayRemove: this.#bug.mayRemove ?? ((segment) => this.#mayRemove(segment)),
       },
-      mayRemove: this.#bug.mayRemove ?? ((segment) => this.#mayRemove(segment)),
-    }).then((area) => {
-      this.#area = area;
-    }, this.#world.fail);
-    await this.#world.until("recovery", () => this.#area !== undefined);
-    const { position } = this.#open.recovered;
+    );
+    this.#area = (await this.#world.drive(recovery)).area;
+    const { position } = this.#area.recovered;
     this.#frames = this.#frames.slice(0, position);
     this.#promised = position;
     const { historyPosition } = this;
     this.#follower = new FrameFollower({
-      ...options,
-      position: historyPosition,
+      ...{ disk: this.#disk, directory: DIRECTORY, area: bodySubject.area, position: historyPosition },
       frame: (payload, told, { segment }) => {
         const isNext = told === this.#historyPosition + 1;
         if (!isNext || !this.#frames[told - 1]?.equals(payload))
@@ -156,6 +146,14 @@ export class BodyLife {
         this.counts.followed += 1;
       },
     });
+  }
+
+  /** How this life's server is wired. */
+  get #server(): ServerOptions<BodyEngine> {
+    return {
+      ...{ subject: bodySubject, harness: {}, mode: "always", onFatal: this.#world.fail },
+      ...{ disk: this.#disk, clock: this.#clock, random: this.#random },
+    };
   }
 
   get historyPosition(): number {
@@ -291,19 +289,13 @@ export class BodyLife {
   }
 
   async #makeSnapshot(): Promise<void> {
-    const area = this.#open;
-    const options = { disk: this.#disk, directory: DIRECTORY, area: AREA, random: this.#random };
-    await area.closeSegment();
-    if ((await writeSnapshot({ ...options, engine: new BodyEngine() })) !== undefined) await area.adoptSnapshot();
+    await takeSnapshot(this.#open, this.#server);
   }
 
   async #backUp(): Promise<void> {
     const directory = `/backup-${this.#random.below(2 ** 32)}`;
-    await this.#disk.mkdir(directory);
-    await this.#disk.syncDirectory("/");
-    const position = this.#open.journal.end;
-    await this.#open.backUp(directory);
-    this.#backups = [...this.#backups, { directory, position }];
+    const backup = await backUp(this.#open, this.#disk, directory);
+    this.#backups = [...this.#backups, backup];
   }
 
   #fillOrFreeDisk(): void {

@@ -19,10 +19,10 @@ import { readHighWater } from "../../../src/persistence/journal/high-water.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import { statedPosition } from "../disk/file-map.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
-import { type Backup, type CrashState, CrashViolation } from "./life.ts";
-import { DIRECTORY, startServer } from "./server.ts";
+import { type Backup, DIRECTORY, type Harness, startServer } from "../server.ts";
+import { type CrashState, CrashViolation } from "./life.ts";
 import { differenceOf } from "./state-text.ts";
-import type { Harness, Subject } from "./subject.ts";
+import type { Subject } from "./subject.ts";
 
 /** How long the server was down: long enough for keys to expire. */
 const DOWN_MS_MAX = 5_000;

@@ -8,17 +8,17 @@
  * one of them. So a recovery is itself interrupted at every boundary, and what
  * is written after one can be lost like everything else.
  */
-import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import type { Allowance } from "../../budget.ts";
-import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
+import { type LifePort, runLives } from "../lives.ts";
+import { runSeeds, type SeedViolation } from "../seeds.ts";
+import type { Backup, Harness } from "../server.ts";
 import { checkCrashState, checkDamage, checkLoss, type Restart } from "./check.ts";
 import { History } from "./history.ts";
-import { type Backup, type CrashState, Life } from "./life.ts";
-import { DIRECTORY } from "./server.ts";
-import type { Harness, Subject } from "./subject.ts";
+import { type CrashState, Life } from "./life.ts";
+import type { Subject } from "./subject.ts";
 
 export interface CrashRunOptions<Engine extends SnapshotEngine, State> {
   readonly subject: Subject<Engine, State>;
@@ -77,37 +77,27 @@ async function runOnce<Engine extends SnapshotEngine, State>(
   summary: CrashSummary,
 ): Promise<void> {
   const random = seededRandom(seed);
-  const { subject } = options;
-  const modes = options.modes ?? ALL_MODES;
+  const { subject, statesPerLifeMax, modes = ALL_MODES } = options;
   const harness = options.harness?.(random) ?? {};
   const none: readonly Backup[] = [];
-  let start = {
-    disk: await emptyDisk(DIRECTORY),
-    wallMs: new VirtualClock().nowMs(),
-    past: { history: new History([subject.empty]), promised: { powerCut: 0, kill: 0 }, backups: none },
+  let past = { history: new History([subject.empty]), promised: { powerCut: 0, kill: 0 }, backups: none };
+  const port: LifePort = {
+    lives: LIVES_PER_RUN,
+    async live(start) {
+      const mode = modes[random.below(modes.length)] as FsyncMode;
+      const life = new Life({ ...past, ...{ subject, mode, harness }, ...start() });
+      await life.run();
+      summary.lives += 1;
+      summary.units += life.unitCount;
+      const next = life.states[random.below(life.states.length)] as CrashState<State>;
+      past = { history: next.history.upTo(next.end), promised: next.promised, backups: next.backups };
+      // Checking a state recovers it, so the next life gets a copy made earlier.
+      const left = { disk: next.disk.restarted({ seed: 0 }), wallMs: next.wallMs };
+      await checkLife(life, { subject, mode, harness, random, summary, statesPerLifeMax });
+      return left;
+    },
   };
-  for (let number = 0; number < LIVES_PER_RUN; number += 1) {
-    const mode = modes[random.below(modes.length)] as FsyncMode;
-    const life = new Life({
-      ...start.past,
-      ...{ subject, mode, harness },
-      disk: start.disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
-      clock: new VirtualClock(start.wallMs),
-      seed: random.below(2 ** 32),
-    });
-    await life.run();
-    summary.lives += 1;
-    summary.units += life.unitCount;
-    const next = life.states[random.below(life.states.length)] as CrashState<State>;
-    // Checking a state recovers it, so the next life gets a copy made earlier.
-    start = {
-      disk: next.disk.restarted({ seed: 0 }),
-      wallMs: next.wallMs,
-      past: { history: next.history.upTo(next.end), promised: next.promised, backups: next.backups },
-    };
-    const { statesPerLifeMax } = options;
-    await checkLife(life, { subject, mode, harness, random, summary, statesPerLifeMax });
-  }
+  await runLives(port, random);
 }
 
 async function checkLife<Engine extends SnapshotEngine, State>(

@@ -19,11 +19,11 @@ import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import { dyingDisk, isDeath } from "../disk/intercepted-disk.ts";
 import type { Fault, Operation, SimulatedDisk } from "../disk/simulated-disk.ts";
+import { type Backup, backUp, type Harness, type Server, startServer, takeSnapshot } from "../server.ts";
 import { SimulatedWorld } from "../world.ts";
 import { Acknowledgements, type History } from "./history.ts";
-import { type Server, startServer, writeServerSnapshot } from "./server.ts";
 import { differenceOf } from "./state-text.ts";
-import type { Clients, Harness, Subject } from "./subject.ts";
+import type { Clients, Subject } from "./subject.ts";
 
 /** Positions that a recovery must find at least. */
 export interface Promised {
@@ -31,12 +31,6 @@ export interface Promised {
   readonly powerCut: number;
   /** After the end of the process alone. */
   readonly kill: number;
-}
-
-/** A directory that became a backup of everything up to a position, and possibly of later frames. */
-export interface Backup {
-  readonly directory: string;
-  readonly position: number;
 }
 
 /** A moment at which everything stopped, and what was promised until then. */
@@ -336,8 +330,7 @@ export class Life<Engine extends SnapshotEngine, State> {
     const dies = this.#features.has.dyingSnapshots && this.#random.below(2) === 0;
     const disk = dies ? dyingDisk(this.#options.disk, this.#random.below(30)) : this.#options.disk;
     try {
-      await area.closeSegment();
-      if (await writeServerSnapshot({ ...this.#options, disk, random: this.#random })) await area.adoptSnapshot();
+      await takeSnapshot(area, { ...this.#options, disk, random: this.#random });
     } catch (error) {
       if (!isDeath(error)) this.#violateUnlessFull(error);
       // The progress of the process is not known, and a snapshot that has its name is as good as any.
@@ -349,15 +342,10 @@ export class Life<Engine extends SnapshotEngine, State> {
   async #backUp(): Promise<void> {
     if (this.#isBackingUp) return;
     this.#isBackingUp = true;
-    const { disk } = this.#options;
-    const { area, journal } = this.#running;
     const directory = `/backup-${this.#backups.length}-${this.#random.below(2 ** 32)}`;
     try {
-      await disk.mkdir(directory);
-      await disk.syncDirectory("/");
-      const position = journal.end;
-      await area.backUp(directory);
-      this.#backups = [...this.#backups, { directory, position }];
+      const backup = await backUp(this.#running.area, this.#options.disk, directory);
+      this.#backups = [...this.#backups, backup];
     } catch (error) {
       if (!(error instanceof AreaClosing)) this.#violateUnlessFull(error);
     }

@@ -6,26 +6,14 @@
  *     a value from which the text is made when it is needed.
  * (2) Nothing changes without a frame, and a unit of work is one frame.
  */
-import type { Clock } from "../../../src/kernel/clock.ts";
-import type { Journal } from "../../../src/kernel/journal.ts";
 import type { Random } from "../../../src/kernel/random.ts";
-import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
-import type { Disk } from "../../../src/persistence/disk/disk.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
-import type { DeferredJournal } from "./deferred-journal.ts";
+import type { DeferredJournal } from "../deferred-journal.ts";
+import type { EngineKind } from "../server.ts";
 
-export interface EngineParts {
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-export interface Subject<Engine extends SnapshotEngine, State> {
-  /** Name of the area in its files. */
-  readonly area: string;
+export interface Subject<Engine extends SnapshotEngine, State> extends EngineKind<Engine> {
   /** The state of an engine that never recovered anything. */
   readonly empty: State;
-  open(parts: EngineParts): Engine;
   /** The whole state as text, equal for two engines exactly if they hold the same. */
   stateOf(engine: Engine): string;
   textOf(state: State): string;
@@ -59,16 +47,4 @@ export interface Clients<State> {
   changeTenants(): void;
   /** What the engine must hold now. */
   state(): State;
-}
-
-/** What is put between the parts of a server. Absent members are as in the program. */
-export interface Harness<Engine> {
-  /** The disk as the server or its snapshot sees it. */
-  readonly disk?: (disk: Disk) => Disk;
-  /** The journal as the engine sees it. */
-  readonly journal?: (journal: AreaStorage["journal"]) => Journal;
-  /** How a recovering server applies a frame. */
-  readonly replay?: (engine: Engine, frame: Buffer) => void;
-  /** What the process of a snapshot writes. */
-  readonly dump?: (engine: Engine) => Iterable<Uint8Array>;
 }

@@ -4,16 +4,18 @@
  * disk, so a life is the same each time.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import type { Journal } from "../../../src/kernel/journal.ts";
 import { NullJournal } from "../../../src/kernel/journal.ts";
 import { type Log, silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
-import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
+import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
-import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import { DeferredJournal } from "../deferred-journal.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { type Harness, recoverInto, type ServerOptions, takeSnapshot } from "../server.ts";
 import { SimulatedWorld } from "../world.ts";
 import type { Admission } from "./admission.ts";
 import { SimulatedDestinations } from "./destinations.ts";
@@ -25,14 +27,9 @@ import { checkBodies, checkSlots, checkState } from "./state-rules.ts";
 import { stateLines } from "./state-text.ts";
 import type { Swarm } from "./swarm.ts";
 import { check, Violation } from "./violation.ts";
-import { type JournalBug, WatchedJournal } from "./watched-journal.ts";
-
-export const AREA = "messaging";
-export const DIRECTORY = "/messaging";
 
 /** Mistakes to be found. */
-export interface MessagingBug {
-  readonly journal?: JournalBug;
+export interface MessagingBug extends Pick<Harness<Messaging>, "journal"> {
   readonly source?: (source: BodySource) => BodySource;
   /** Breaks a part of the engine before it recovers. */
   readonly beforeRecovery?: (messaging: Messaging) => void;
@@ -65,7 +62,7 @@ export class Life {
   readonly destinations: SimulatedDestinations;
   readonly messaging: Messaging;
   readonly #random: Random;
-  readonly #journal: WatchedJournal;
+  readonly #journal = new DeferredJournal();
   readonly #world: SimulatedWorld;
   #area: AreaStorage | undefined;
   #isStarted = false;
@@ -82,9 +79,10 @@ export class Life {
       wait: () => this.pass(this.#random.below(WAIT_MS_MAX)),
       settled: () => this.#check(),
     });
-    this.#journal = new WatchedJournal(bug.journal ?? {}, (frame, position) =>
-      this.guard(() => ledger.appended(frame, position)),
-    );
+    this.#journal.onAppend = (frame, position) => {
+      check(position > 0, () => "A recovery must append nothing");
+      this.guard(() => ledger.appended(frame, position));
+    };
     this.destinations = new SimulatedDestinations({
       ...{ clock, swarm, random: seededRandom(seed + 1) },
       watcher: {
@@ -139,23 +137,21 @@ export class Life {
     const { swarm, ledger, admission, history, bug } = this.model;
     const { messaging } = this;
     const { bodies } = messaging.engine.state;
-    openAreaStorage({
-      ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
-      ...{ clock: this.clock, random: this.#random, segmentBytesMax: swarm.segmentBytesMax },
-      apply: (frame, place) => messaging.replay(frame, place),
-      onBatchWritten: (batch) => bodies.written(batch),
-      onSyncedLocation: ({ position }) => {
-        if (this.#random.below(4) === 0) history.follow(ledger.frames, position);
+    const recovery = recoverInto(
+      { engine: messaging, journal: this.#journal },
+      {
+        ...this.#server,
+        onBatchWritten: (batch) => bodies.written(batch),
+        onSyncedLocation: ({ position }) => {
+          if (this.#random.below(4) === 0) history.follow(ledger.frames, position);
+        },
+        mayRemove: (segment) =>
+          !bodies.liveBytes.has(segment) &&
+          this.#area !== undefined &&
+          segment < this.#area.journal.syncedLocation.segment,
       },
-      mayRemove: (segment) =>
-        !bodies.liveBytes.has(segment) &&
-        this.#area !== undefined &&
-        segment < this.#area.journal.syncedLocation.segment,
-      onFatal: this.fail,
-    }).then((area) => {
-      this.#area = area;
-    }, this.fail);
-    await this.until("the recovery", () => this.#area !== undefined);
+    );
+    this.#area = (await this.#world.drive(recovery)).area;
     const { position } = this.area.recovered;
     ledger.recovered(position, isCrash);
     admission.recovered(position, messaging.engine.state);
@@ -167,7 +163,6 @@ export class Life {
     checkState(messaging.engine.state, ledger);
     bodies.open(bug.source?.(this.area) ?? this.area);
     await this.checkBodies();
-    this.#journal.open(this.area.journal);
     for (const name of swarm.userNames) await this.drive(messaging.createUser(name, KEYS));
     bug.beforeStart?.(messaging);
     messaging.engine.start();
@@ -194,7 +189,17 @@ export class Life {
     await this.drive(checkBodies(this.messaging.engine.state, this.model.ledger));
   }
 
-  #make(journal: WatchedJournal | NullJournal, seed: number): Messaging {
+  /** How this life's server is wired. */
+  get #server(): ServerOptions<Messaging> {
+    const { swarm, bug } = this.model;
+    return {
+      subject: { area: "messaging", open: ({ journal }) => this.#make(journal, 0) },
+      ...{ disk: this.disk, clock: this.clock, random: this.#random, mode: "always", harness: bug },
+      ...{ segmentBytesMax: swarm.segmentBytesMax, onFatal: this.fail },
+    };
+  }
+
+  #make(journal: Journal, seed: number): Messaging {
     const { swarm } = this.model;
     return new Messaging({
       ...{ journal, clock: this.clock, random: seededRandom(seed), limits: swarm.limits, log: this.#log },
@@ -243,10 +248,7 @@ export class Life {
   }
 
   async takeSnapshot(): Promise<void> {
-    await this.area.closeSegment();
-    const engine = this.#make(new NullJournal(), 0);
-    const options = { disk: this.disk, directory: DIRECTORY, area: AREA, random: this.#random };
-    if ((await writeSnapshot({ ...options, engine })) !== undefined) await this.area.adoptSnapshot();
+    await takeSnapshot(this.area, this.#server);
   }
 
   async clean(): Promise<void> {

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { throwViolation } from "../seeds.ts";
 import { describeSimulation, runSimulation } from "./simulation.ts";
 
 const seed = seedFrom("LARDER_SIMULATION_SEED");
@@ -16,10 +17,7 @@ const seed = seedFrom("LARDER_SIMULATION_SEED");
 test("messages are delivered or dead, in order, within limits and logged, whatever happens", async (context) => {
   const summary = await runSimulation({ seed, allowance: allowanceOf("messaging-simulation") });
   context.diagnostic(describeSimulation(summary, seed));
-  if (summary.violation !== undefined) {
-    const again = `npm run simulate -- --seeds 1 --seed ${summary.violation.seed}`;
-    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
-  }
+  throwViolation(summary.violation, (failed) => `npm run simulate -- --seeds 1 --seed ${failed}`);
   const { delivered, failed, cancelled, crashes } = summary;
   for (const [name, count] of Object.entries({ delivered, failed, cancelled, crashes })) {
     assert.ok(count > 0, `none was ${name}`);

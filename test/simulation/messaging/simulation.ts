@@ -7,16 +7,16 @@
  * queues, rates), state-rules.ts (the engine's own counts), duplicates.ts,
  * firings.ts and history-copy.ts.
  */
-import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
-import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
+import { crashed, type LifePort, runLives } from "../lives.ts";
+import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { Admission } from "./admission.ts";
 import { Duplicates } from "./duplicates.ts";
 import { Firings } from "./firings.ts";
 import { HistoryCopy } from "./history-copy.ts";
 import { Ledger, type LedgerCounts } from "./ledger.ts";
-import { DIRECTORY, Life, type MessagingBug, type Model } from "./life.ts";
+import { Life, type MessagingBug, type Model } from "./life.ts";
 import { Requests } from "./requests.ts";
 import { comeToRest } from "./rest.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
@@ -65,35 +65,30 @@ async function runOnce(seed: number, bug: MessagingBug, summary: SimulationSumma
   const model: Model = { swarm, ledger, admission, duplicates, history, firings: new Firings(), bug };
   const requests = new Requests(random, swarm);
   const hasEnds = swarm.features.has("crashes") || swarm.features.has("stops");
-  const lifeCount = hasEnds ? 1 + random.below(LIVES_MAX) : 1;
-  let disk = await emptyDisk(DIRECTORY);
-  let wallMs = new VirtualClock().nowMs();
+  const lives = hasEnds ? 1 + random.below(LIVES_MAX) : 1;
   let isCrash = false;
   const unhandled = new UnhandledRejections();
-  try {
-    for (let number = 1; ; number += 1) {
-      const life = new Life(model, {
-        disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
-        clock: new VirtualClock(wallMs),
-        seed: random.below(2 ** 32),
-      });
+  const port: LifePort = {
+    lives,
+    async live(start, isLast) {
+      const life = new Life(model, start());
       unhandled.told = life.fail;
       await life.open(isCrash);
-      await live(life, { random, requests, stepCount: Math.ceil(swarm.stepCount / lifeCount) });
-      if (number === lifeCount) await comeToRest(life);
+      await live(life, { random, requests, stepCount: Math.ceil(swarm.stepCount / lives) });
+      if (isLast) await comeToRest(life);
       summary.virtualMs += life.clock.monotonicMs();
-      if (number === lifeCount) break;
-      isCrash = swarm.features.has("crashes");
-      if (swarm.features.has("stops") && (!isCrash || random.below(3) === 0)) {
-        isCrash = false;
-        await life.stop();
-        disk = life.disk;
-      } else {
-        life.die();
-        disk = random.below(3) === 0 ? life.disk.afterKill(random) : life.disk.afterPowerCut(random);
-      }
-      wallMs = life.clock.nowMs() + (random.below(3) === 0 ? random.below(2 * HOUR_MS) : random.below(SECOND_MS));
-    }
+      if (isLast) return { disk: life.disk, wallMs: life.clock.nowMs() };
+      isCrash = swarm.features.has("crashes") && !(swarm.features.has("stops") && random.below(3) === 0);
+      if (isCrash) life.die();
+      else await life.stop();
+      return {
+        disk: isCrash ? crashed(life.disk, random) : life.disk,
+        wallMs: life.clock.nowMs() + (random.below(3) === 0 ? random.below(2 * HOUR_MS) : random.below(SECOND_MS)),
+      };
+    },
+  };
+  try {
+    await runLives(port, random);
   } finally {
     unhandled.end();
   }

@@ -4,7 +4,8 @@ import type { Random } from "../../../src/kernel/random.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import { runCrashStates } from "../crash/crash-states.ts";
-import type { Harness, Subject } from "../crash/subject.ts";
+import type { Subject } from "../crash/subject.ts";
+import type { Harness } from "../server.ts";
 import { textOf } from "./planted-bugs.ts";
 
 /** Wires the servers of one run; the random is that of the run. */

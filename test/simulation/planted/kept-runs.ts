@@ -2,6 +2,7 @@
 import type { Entry } from "../../../src/messaging/state/run.ts";
 import type { KeptRunsBug } from "../workflow/kept-run-life.ts";
 import { runKeptRuns } from "../workflow/kept-runs.ts";
+import { hastyJournal } from "./crashes.ts";
 import { type PlantedBugs, textOf } from "./planted-bugs.ts";
 
 export const keptRunBugs: PlantedBugs<KeptRunsBug> = {
@@ -19,7 +20,7 @@ export const keptRunBugs: PlantedBugs<KeptRunsBug> = {
     {
       name: "entries are acknowledged and delivered before they are on the disk",
       breaks: "src/persistence/journal/journal.ts",
-      bug: { isHasty: true },
+      bug: { journal: hastyJournal },
       seed: 7,
       found: /the entry \S+ of \S+ is gone/,
     },

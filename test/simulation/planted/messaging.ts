@@ -6,6 +6,7 @@ import { parseCron } from "../../../src/messaging/cron/cron.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
 import type { MessagingBug } from "../messaging/life.ts";
 import { runSimulation } from "../messaging/simulation.ts";
+import { hastyJournal } from "./crashes.ts";
 import { type PlantedBugs, textOf } from "./planted-bugs.ts";
 
 export const messagingBugs: PlantedBugs<MessagingBug> = {
@@ -17,7 +18,7 @@ export const messagingBugs: PlantedBugs<MessagingBug> = {
     {
       name: "a publish is acknowledged before its fsync",
       breaks: "src/persistence/journal/journal.ts",
-      bug: { journal: { isHasty: true } },
+      bug: { journal: hastyJournal },
       seed: 2,
       found: /Position \d+ is recovered, but \d+ was promised/,
     },

@@ -17,7 +17,6 @@ import { SyncFailure } from "../../../src/persistence/journal/segment-writer.ts"
 import { defaultUser } from "../../../src/store/acl/built-in-users.ts";
 import { checkCrashState } from "../crash/check.ts";
 import { Acknowledgements, History } from "../crash/history.ts";
-import { DIRECTORY } from "../crash/server.ts";
 import {
   type Fault,
   OPERATION_KINDS,
@@ -25,6 +24,7 @@ import {
   type OperationKind,
   SimulatedDisk,
 } from "../disk/simulated-disk.ts";
+import { DIRECTORY } from "../server.ts";
 import { stateOf } from "./store-state.ts";
 import { type Server, startServer, storeSubject, writeStoreSnapshot } from "./store-subject.ts";
 

@@ -11,9 +11,9 @@ import { seededRandom } from "../../../src/kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../../src/persistence/errors.ts";
 import { defaultUser } from "../../../src/store/acl/built-in-users.ts";
 import { isRefusal } from "../crash/check.ts";
-import { DIRECTORY } from "../crash/server.ts";
 import { type Item, itemsOf, statedPosition } from "../disk/file-map.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { DIRECTORY } from "../server.ts";
 import { stateOf } from "./store-state.ts";
 import { type Server, startServer, writeStoreSnapshot } from "./store-subject.ts";
 

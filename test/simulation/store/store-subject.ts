@@ -4,13 +4,13 @@ import { TransactionDiscarded } from "../../../src/store/errors.ts";
 import type { Caller } from "../../../src/store/session/caller.ts";
 import { Store } from "../../../src/store/store.ts";
 import { luaOptions } from "../../harness/lua.ts";
+import type { ClientParts, Clients, Reply, Subject } from "../crash/subject.ts";
 import {
   type Server as CrashServer,
   type ServerOptions,
   startServer as startCrashServer,
   writeServerSnapshot,
-} from "../crash/server.ts";
-import type { ClientParts, Clients, EngineParts, Reply, Subject } from "../crash/subject.ts";
+} from "../server.ts";
 import { stateOf } from "./store-state.ts";
 import { Workload } from "./workload.ts";
 
@@ -20,7 +20,7 @@ const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0
 export const storeSubject: Subject<Store, string> = {
   area: "store",
   empty: "",
-  open: (parts: EngineParts) => new Store({ ...parts, hashSeed: new Uint8Array(8), lua: luaOptions }),
+  open: (parts) => new Store({ ...parts, hashSeed: new Uint8Array(8), lua: luaOptions }),
   stateOf,
   textOf: (state) => state,
   clients: (parts) => new StoreClients(parts),

@@ -12,6 +12,7 @@ import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { describeSummary, runCrashStates } from "../crash/crash-states.ts";
 import { EVERYSEC_LOSS_MS_MAX } from "../crash/life.ts";
+import { throwViolation } from "../seeds.ts";
 import { STATES_PER_LIFE, vectorSubject } from "./vector-subject.ts";
 
 const seed = seedFrom("LARDER_CRASH_SEED");
@@ -24,10 +25,10 @@ test("recovery finds every promised vector and nothing else", async (context) =>
     allowance: allowanceOf("vector-crash-states"),
   });
   context.diagnostic(describeSummary(summary, seed));
-  if (summary.violation !== undefined) {
-    const again = `LARDER_CRASH_SEED=${summary.violation.seed} npm run t -- test/simulation/vector/crash-states.test.ts`;
-    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
-  }
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_CRASH_SEED=${failed} npm run t -- test/simulation/vector/crash-states.test.ts`,
+  );
   assert.ok(summary.oldestLostMs <= EVERYSEC_LOSS_MS_MAX, `${summary.oldestLostMs} ms`);
   assert.ok(summary.states > 0 && summary.kills > 0 && summary.damaged > 0, "every kind of crash was tried");
 });

@@ -13,9 +13,9 @@ import type { IndexApi } from "../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import type { NewRecord } from "../../../src/vector/index/record.ts";
 import { isRefusal } from "../crash/check.ts";
-import { DIRECTORY, startServer, writeServerSnapshot } from "../crash/server.ts";
 import { statedPosition } from "../disk/file-map.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { DIRECTORY, startServer, writeServerSnapshot } from "../server.ts";
 import { VectorModel } from "./vector-model.ts";
 import { vectorSubject } from "./vector-subject.ts";
 

@@ -8,7 +8,7 @@
  * lives are in the `RunMemory`.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { type Journal, NullJournal } from "../../../src/kernel/journal.ts";
+import type { Journal } from "../../../src/kernel/journal.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { MessagingApi } from "../../../src/messaging/api.ts";
@@ -17,19 +17,17 @@ import type { DeliveryRequest } from "../../../src/messaging/delivery/delivery.t
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
 import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
-import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
+import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { SegmentRemoved } from "../../../src/persistence/journal/segment-reader.ts";
-import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import { DeferredJournal } from "../deferred-journal.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
-import { AREA, DIRECTORY } from "../messaging/life.ts";
 import { check, Violation } from "../messaging/violation.ts";
-import { WatchedJournal } from "../messaging/watched-journal.ts";
+import { type Harness, recoverInto, type ServerOptions, takeSnapshot } from "../server.ts";
 import { SimulatedWorld } from "../world.ts";
 import { eventText, type RunMemory, resultText, startText, waitText } from "./run-memory.ts";
 
-export interface KeptRunsBug {
+export interface KeptRunsBug extends Pick<Harness<Messaging>, "journal"> {
   readonly mayRemove?: () => boolean;
-  readonly isHasty?: boolean;
   /** Breaks the recovered engine. */
   readonly beforeStart?: (messaging: Messaging) => void;
 }
@@ -49,7 +47,7 @@ export class KeptRunLife {
   readonly #memory: RunMemory;
   readonly #bug: KeptRunsBug;
   readonly #random: Random;
-  readonly #journal: WatchedJournal;
+  readonly #journal = new DeferredJournal();
   readonly #world: SimulatedWorld;
   #area: AreaStorage | undefined;
   #isDead = false;
@@ -67,26 +65,25 @@ export class KeptRunLife {
       ...{ disk, random: this.#random, violation: Violation },
       wait: () => this.#pass(this.#random.below(10)),
     });
-    this.#journal = new WatchedJournal({ isHasty: bug.isHasty === true }, () => {});
+    this.#journal.onAppend = (_frame, position) => {
+      check(position > 0, () => "A recovery must append nothing");
+    };
     this.messaging = this.#make(this.#journal, seed + 1);
   }
 
   /** Recovers, and compares everything found with the expected contents. */
   async open(): Promise<void> {
     const { bodies } = this.messaging.engine.state;
-    openAreaStorage({
-      ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
-      ...{ clock: this.clock, random: this.#random, segmentBytesMax: SEGMENT_BYTES_MAX },
-      apply: (frame, place) => this.messaging.replay(frame, place),
-      onBatchWritten: (batch) => bodies.written(batch),
-      mayRemove: this.#bug.mayRemove ?? ((segment) => !bodies.liveBytes.has(segment)),
-      onFatal: this.#fail,
-    }).then((area) => {
-      this.#area = area;
-    }, this.#fail);
-    await this.#world.until("the recovery", () => this.#area !== undefined);
+    const recovery = recoverInto(
+      { engine: this.messaging, journal: this.#journal },
+      {
+        ...this.#server,
+        onBatchWritten: (batch) => bodies.written(batch),
+        mayRemove: this.#bug.mayRemove ?? ((segment) => !bodies.liveBytes.has(segment)),
+      },
+    );
+    this.#area = (await this.#world.drive(recovery)).area;
     bodies.open(this.#open);
-    this.#journal.open(this.#open.journal);
     await this.#world.drive(this.messaging.createUser(USER, KEYS));
     await this.checkRuns();
     this.#bug.beforeStart?.(this.messaging);
@@ -135,6 +132,15 @@ export class KeptRunLife {
 
   get #door(): MessagingApi {
     return this.messaging.user(USER) as MessagingApi;
+  }
+
+  /** How this life's server is wired. */
+  get #server(): ServerOptions<Messaging> {
+    return {
+      subject: { area: "messaging", open: ({ journal }) => this.#make(journal, 0) },
+      ...{ disk: this.disk, clock: this.clock, random: this.#random, mode: "always", harness: this.#bug },
+      ...{ segmentBytesMax: SEGMENT_BYTES_MAX, onFatal: this.#fail },
+    };
   }
 
   #make(journal: Journal, seed: number): Messaging {
@@ -250,10 +256,7 @@ export class KeptRunLife {
   }
 
   async #takeSnapshot(): Promise<void> {
-    await this.#open.closeSegment();
-    const engine = this.#make(new NullJournal(), 0);
-    const options = { disk: this.disk, directory: DIRECTORY, area: AREA, random: this.#random };
-    if ((await writeSnapshot({ ...options, engine })) !== undefined) await this.#open.adoptSnapshot();
+    await takeSnapshot(this.#open, this.#server);
   }
 
   async #clean(): Promise<void> {

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { throwViolation } from "../seeds.ts";
 import { runKeptRuns } from "./kept-runs.ts";
 
 const seed = seedFrom("LARDER_BODIES_SEED");
@@ -25,9 +26,9 @@ function share(allowance: Allowance): Allowance {
 test("after a crash all promised entries of a run exist and every list is the same byte for byte", async (context) => {
   const { violation, ...counts } = await runKeptRuns({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
-  if (violation !== undefined) {
-    const again = `LARDER_BODIES_SEED=${violation.seed} npm run t -- test/simulation/workflow/kept-runs.test.ts`;
-    throw new Error(`Again: ${again}`, { cause: violation.error });
-  }
+  throwViolation(
+    violation,
+    (failed) => `LARDER_BODIES_SEED=${failed} npm run t -- test/simulation/workflow/kept-runs.test.ts`,
+  );
   for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
 });

@@ -1,9 +1,8 @@
 /** Runs with bodies on a simulated disk, life after life, each after a power cut or a kill. */
-import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
-import { DIRECTORY } from "../messaging/life.ts";
-import { emptyDisk, runSeeds, type SeedViolation } from "../seeds.ts";
+import { crashed, type LifePort, runLives } from "../lives.ts";
+import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { KeptRunLife, type KeptRunsBug } from "./kept-run-life.ts";
 import { RunMemory } from "./run-memory.ts";
 
@@ -43,22 +42,18 @@ export async function runKeptRuns({
 async function runWorld(seed: number, bug: KeptRunsBug, summary: KeptRunsSummary): Promise<void> {
   const random = seededRandom(seed);
   const memory = new RunMemory();
-  let disk = await emptyDisk(DIRECTORY);
-  let wallMs = new VirtualClock().nowMs();
-  for (let number = 0; number < LIVES; number += 1) {
-    const life = new KeptRunLife(memory, {
-      disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
-      clock: new VirtualClock(wallMs),
-      seed: random.below(2 ** 32),
-      bug,
-    });
-    await life.open();
-    await life.run(ACTIONS);
-    if (random.below(2) === 0) await life.checkRuns();
-    life.die();
-    disk = random.below(3) === 0 ? life.disk.afterKill(random) : life.disk.afterPowerCut(random);
-    wallMs = life.clock.nowMs() + 1;
-    summary.crashes += 1;
-  }
+  const port: LifePort = {
+    lives: LIVES,
+    async live(start) {
+      const life = new KeptRunLife(memory, { ...start(), bug });
+      await life.open();
+      await life.run(ACTIONS);
+      if (random.below(2) === 0) await life.checkRuns();
+      life.die();
+      summary.crashes += 1;
+      return { disk: crashed(life.disk, random), wallMs: life.clock.nowMs() + 1 };
+    },
+  };
+  await runLives(port, random);
   for (const name of ["deliveries", "compared", "moved", "removed"] as const) summary[name] += memory[name];
 }

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { throwViolation } from "../seeds.ts";
 import { liveOnce } from "./life.ts";
 import { runSimulation } from "./simulation.ts";
 
@@ -16,12 +17,10 @@ const seed = seedFrom("LARDER_WORKFLOW_SEED");
 test("each run ends once, with each step's result used once, whatever happens", async (context) => {
   const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
   context.diagnostic(`seed ${seed}: ${lives} lives, ${JSON.stringify(totals)}`);
-  if (violation !== undefined) {
-    throw new Error(
-      `Again: LARDER_WORKFLOW_SEED=${violation.seed} npm run t -- test/simulation/workflow/workflows.test.ts`,
-      { cause: violation.error },
-    );
-  }
+  throwViolation(
+    violation,
+    (failed) => `LARDER_WORKFLOW_SEED=${failed} npm run t -- test/simulation/workflow/workflows.test.ts`,
+  );
   assert.ok(totals.succeeded > 0 && totals.restarts > 0, "some runs succeed");
 });
 
