@@ -284,7 +284,15 @@ test("texts avoid the worst habits", () => {
       .filter((path) => path.endsWith(".md"))
       .map((path) => `${folder}/${path}`),
   );
-  const texts = [...pages, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+  const texts = [
+    ...pages,
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+  ];
   for (const { path, text } of [...everything, ...texts.map((path) => ({ path, text: readFileSync(path, "utf8") }))]) {
     if (path === "test/tidy.test.ts") continue;
     const found = HABITS.exec(text);
@@ -360,7 +368,15 @@ test("every file and folder that ARCHITECTURE.md names exists", () => {
 });
 
 test("every link in a page leads to a file, and to a heading if it names one", () => {
-  const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/results.md"];
+  const pages = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+    "bench/results.md",
+  ];
   for (const folder of ["docs", "examples", "src", "test", "vendor"]) {
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
     pages.push(...names.map((name) => `${folder}/${name}`));
@@ -369,7 +385,15 @@ test("every link in a page leads to a file, and to a heading if it names one", (
 });
 
 test("the repository names no registry and no folder outside itself", () => {
-  const listed = ["package.json", "package-lock.json", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"];
+  const listed = [
+    "package.json",
+    "package-lock.json",
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    ".ci/run",
+    ".github/workflows/ci.yml",
+  ];
   const hosts = new RegExp(["registry\\.npmjs", "deb\\.debian", "\\/work\\/", "\\/farm\\/"].join("|"));
   for (const { path, text } of [...everything, ...listed.map((path) => ({ path, text: readFileSync(path, "utf8") }))]) {
     if (path === "test/tidy.test.ts") continue;
