@@ -57,16 +57,32 @@ function sample(count: number, run: (i: number) => void): number {
   return SAMPLES;
 }
 
+/** Elements of one command that fills a store. */
+const FILL_BATCH = 500;
+
+/** Adds the elements 0 to `count` by commands that begin with `head`; `element` returns the arguments of one. */
+function fill(
+  session: Session,
+  count: number,
+  head: readonly string[],
+  element: (i: number) => readonly string[],
+): void {
+  for (let start = 0; start < count; start += FILL_BATCH) {
+    const length = Math.min(FILL_BATCH, count - start);
+    session.call(...head, ...Array.from({ length }, (_, i) => element(start + i)).flat());
+  }
+}
+
 function fillKeys(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v");
+  fill(session, count, ["MSET"], (i) => [`key:${i}`, "v"]);
 }
 
 function fillHash(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("HSET", "h", `field:${i}`, "v");
+  fill(session, count, ["HSET", "h"], (i) => [`field:${i}`, "v"]);
 }
 
 function fillSet(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("SADD", "set", `member:${i}`);
+  fill(session, count, ["SADD", "set"], (i) => [`member:${i}`]);
   session.call("SADD", "small", "nobody", ...Array.from({ length: 9 }, (_, i) => `member:${i}`));
 }
 
@@ -175,7 +191,7 @@ const measured: readonly Measured[] = [
     what: "the growth of a set, per member",
     fill: () => {},
     run: (session, count) => {
-      fillSet(session, count);
+      for (let i = 0; i < count; i += 1) session.call("SADD", "set", `member:${i}`);
       return count;
     },
   },
@@ -183,7 +199,7 @@ const measured: readonly Measured[] = [
     what: "the growth of a keyspace, per key",
     fill: () => {},
     run: (session, count) => {
-      fillKeys(session, count);
+      for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v");
       return count;
     },
   },
@@ -191,7 +207,7 @@ const measured: readonly Measured[] = [
     what: "the growth of a hash, per field",
     fill: () => {},
     run: (session, count) => {
-      fillHash(session, count);
+      for (let i = 0; i < count; i += 1) session.call("HSET", "h", `field:${i}`, "v");
       return count;
     },
   },
@@ -344,7 +360,7 @@ const sortedSetCalls: readonly ((i: number) => readonly string[])[] = [
 ];
 
 function fillSortedSet(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("ZADD", "z", `${(i * 7919) % count}`, `member:${i}`);
+  fill(session, count, ["ZADD", "z"], (i) => [`${(i * 7919) % count}`, `member:${i}`]);
 }
 
 for (const words of sortedSetCalls) {
@@ -394,7 +410,7 @@ const listCalls: readonly ((i: number) => readonly string[])[] = [
 ];
 
 function fillList(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("RPUSH", "list", `element:${i}`);
+  fill(session, count, ["RPUSH", "list"], (i) => [`element:${i}`]);
 }
 
 for (const words of listCalls) {
@@ -436,7 +452,7 @@ const geoCalls: readonly ((i: number, count: number) => readonly string[])[] = [
 const GEO_WORK_MAX = 400;
 
 function fillPlaces(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("GEOADD", "z", ...placeOf(i), `member:${i}`);
+  fill(session, count, ["GEOADD", "z"], (i) => [...placeOf(i), `member:${i}`]);
 }
 
 for (const words of geoCalls) {
@@ -483,17 +499,27 @@ const streamCalls: readonly ((i: number) => readonly string[])[] = [
   () => ["XINFO", "GROUPS", "stream"],
 ];
 
-function fillStream(session: Session, count: number): void {
-  for (let i = 0; i < count; i += 1) session.call("XADD", "stream", `${i + 1}-0`, "name", `value:${i}`);
-  session.call("XGROUP", "CREATE", "stream", "group", "0");
-  session.call("XGROUP", "CREATE", "stream", "late", "0");
-  session.call("XREADGROUP", "GROUP", "group", "one", "STREAMS", "stream", ">");
+/** Stores with a filled stream, by its number of entries. */
+const streamStores = new Map<number, Session>();
+
+/** A store whose key `stream` has `count` entries, all of them pending in `group`. It is a copy of one filled stream. */
+function streamSession(count: number): Session {
+  const session = streamStores.get(count) ?? startSession();
+  if (!streamStores.has(count)) {
+    for (let i = 0; i < count; i += 1) session.call("XADD", "filled", `${i + 1}-0`, "name", `value:${i}`);
+    session.call("XGROUP", "CREATE", "filled", "group", "0");
+    session.call("XGROUP", "CREATE", "filled", "late", "0");
+    session.call("XREADGROUP", "GROUP", "group", "one", "STREAMS", "filled", ">");
+    streamStores.set(count, session);
+  }
+  assert.equal(session.call("COPY", "filled", "stream", "REPLACE"), 1);
+  return session;
 }
 
 for (const words of streamCalls) {
   test(`the work of ${words(0).join(" ")} does not grow with the length of a stream`, () => {
     const [few = 0, many = 0] = [STREAM_FEW, STREAM_MANY].map((count) => {
-      const session = sessionFor(words(0), fillStream, count);
+      const session = streamSession(count);
       if (words(0).includes("MAXLEN")) session.call("XTRIM", "stream", "MAXLEN", "500");
       const before = streamWork(session);
       const elements = sample(count, (i) => session.call(...words(i)));

@@ -168,9 +168,9 @@ function run(database: Database, words: readonly Bytes[]): void {
     throw new Error(`${words.join(" ")}: ${reply.error.text}`);
 }
 
-/** Buffers are freed some turns after the collection that found them. */
+/** Buffers are freed in a turn after the collection that found them. Collections are most of the time. */
 async function processBytes(): Promise<number> {
-  for (let turn = 0; turn < 3; turn += 1) {
+  for (let turn = 0; turn < 2; turn += 1) {
     globalThis.gc?.();
     await nextTurn();
   }
