@@ -15,6 +15,7 @@ import { type ChildCommand, startChild } from "./cli/environment/child-command.t
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
+import { isLoopback } from "./settings/values.ts";
 import { formatFor, stderrLog, stderrTerminal } from "./stderr.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
@@ -108,9 +109,22 @@ function blockOf(
     addresses,
     tenants,
     isFirstStart: directory.isFirstStart,
+    isDev: run.command === "dev",
     tokensPath: directory.tokensPath,
-    remarks: run.settings.dataDirectory === undefined ? ["nothing is stored: set --data-dir to store data"] : [],
+    remarks: remarksOn(run),
   });
+}
+
+function remarksOn({ command, settings }: RunSettings): readonly string[] {
+  const isOpen = command === "dev" && !isLoopback(settings.host);
+  return [
+    ...(settings.dataDirectory === undefined ? ["nothing is stored: set --data-dir to store data"] : []),
+    ...(isOpen
+      ? [
+          `other machines may reach the store, the vector index and messaging on ${settings.host}, with these tokens only`,
+        ]
+      : []),
+  ];
 }
 
 /** Logs a failed start: one sentence if the operator can fix it, otherwise the full error. */

@@ -91,3 +91,20 @@ test("prints the RESP address as a URL for Redis clients, and hides its secret l
   assert.match(text, /^REDIS_URL="rediss:\/\/default:d-t@\[::1\]:5"$/m);
   assert.match(printBlock({ ...options, addresses, isFirstStart: false }), /^# REDIS_URL: in \/data\/tokens\.json$/m);
 });
+
+test("a development server prints the generated tokens of every tenant at each start", () => {
+  const given: Secret = { value: "given-secret", from: { kind: "given", place: "vector.indexes[1].token in l.json" } };
+  const second = { ...tenant("second"), token: given, index: defaultIndex };
+  const text = printBlock({
+    ...options,
+    isFirstStart: false,
+    isDev: true,
+    tenants: { ...tenants, indexes: [...tenants.indexes, second] },
+  });
+  assert.match(text, /^UPSTASH_VECTOR_REST_TOKEN="i-t"$/m);
+  assert.match(
+    text,
+    /^# index second: token set by vector\.indexes\[1\]\.token in l\.json, read-only token second-r$/m,
+  );
+  assert.doesNotMatch(text, /given-secret/);
+});

@@ -47,6 +47,8 @@ export interface BlockOptions {
   readonly tenants: Tenants;
   /** Whether this start generated the secrets. */
   readonly isFirstStart: boolean;
+  /** A development server prints generated secrets at each start, of every tenant. */
+  readonly isDev?: boolean;
   /** The file of the stored secrets; undefined: they are only in memory. */
   readonly tokensPath: string | undefined;
   /** Further facts, one per line. */
@@ -64,16 +66,30 @@ export function printBlock(options: BlockOptions): string {
   ];
   const printed = (secret: Secret): string | undefined => {
     if (secret.from.kind === "given") return `set by ${secret.from.place}`;
-    if (secret.from.kind === "well-known" || options.isFirstStart || tokensPath === undefined) return undefined;
+    const isShown = options.isFirstStart || options.isDev === true || tokensPath === undefined;
+    if (secret.from.kind === "well-known" || isShown) return undefined;
     return `in ${tokensPath}`;
   };
   for (const { name, value, secret } of linesOf(addresses, tenants)) {
     const elsewhere = secret === undefined ? undefined : printed(secret);
     lines.push(elsewhere === undefined ? `${name}="${value}"` : `# ${name}: ${elsewhere}`);
   }
+  if (options.isDev === true) lines.push(...otherTenantLines(tenants, printed));
   const elsewhere = printed(tenants.adminToken);
   lines.push(`# admin: ${addresses.admin} token ${elsewhere ?? tenants.adminToken.value}`);
   return `${lines.join("\n")}\n`;
+}
+
+const nouns = { databases: "database", indexes: "index", users: "user" } as const;
+
+/** The variables have the first tenant of each kind; a comment has the tokens of each other one. */
+function otherTenantLines(tenants: BlockTenants, printed: (secret: Secret) => string | undefined): readonly string[] {
+  return (["databases", "indexes", "users"] as const).flatMap((kind) =>
+    tenants[kind].slice(1).map(({ name, token, readOnlyToken }) => {
+      const [standard, readOnly] = [token, readOnlyToken].map((secret) => printed(secret) ?? secret.value);
+      return `# ${nouns[kind]} ${name}: token ${standard}, read-only token ${readOnly}`;
+    }),
+  );
 }
 
 function linesOf(addresses: Addresses, tenants: BlockTenants): readonly Line[] {

@@ -170,7 +170,7 @@ export interface ConfigurationKeys {
   readonly messagingPort?: number | string;
   /** Port of the vector index. Default: 8081. */
   readonly vectorPort?: number | string;
-  /** One port for all areas, under /store, /vector and /messaging, instead of the three ports. Default: off. */
+  /** One port for all areas, under /store, /vector and /messaging, instead of the three ports; dev ignores PORT. Default: off. */
   readonly port?: number | string | "off" | false;
   /** Certificate in PEM, with its intermediate certificates: the ports of the areas then speak only HTTPS, and so does the admin port unless its address is loopback; it is read again when the file changes. Default: none. */
   readonly tlsCert?: string;

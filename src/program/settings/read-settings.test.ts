@@ -339,6 +339,12 @@ test("one port serves all areas in one thread", () => {
   assert.equal(run({ environment: { PORT: "1", LARDER_PORT: "2" } }).settings.port, 2);
 });
 
+test("PORT, which belongs to the developed application, does not move larder dev", () => {
+  assert.equal(run({ words: "dev", environment: { PORT: "80" } }).settings.port, undefined);
+  assert.equal(run({ words: "env --dev", environment: { PORT: "80" } }).settings.port, undefined);
+  assert.equal(run({ words: "dev", environment: { PORT: "80", LARDER_PORT: "81" } }).settings.port, 81);
+});
+
 test("an area's port from a source of higher precedence turns the single port off", () => {
   const { settings } = run({ words: "serve --store-port 81", environment: { PORT: "80" } });
   assert.equal(settings.port, undefined);

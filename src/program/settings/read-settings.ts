@@ -57,13 +57,18 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const rest = words.slice(command.words.split(" ").length);
   const operands = wordsBeforeFlags(rest);
   const found = collect(input, command, rest.slice(operands.length));
-  const option = command.options.find(({ name, defaults }) => defaults !== undefined && found.options.has(name));
-  const { run, problems } = decide(option?.defaults ?? command.defaults, found);
+  const { run, problems } = decide(commandOf(command, found.options), found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
   if (trailing?.length === 0) all.push(`-- needs a command: ${commandForm(command)}`);
   return all.length > 0
     ? { kind: "refused", command, problems: all }
     : { kind: "run", command, run, operands, trailing, options: found.options };
+}
+
+/** The command whose defaults the settings have. */
+function commandOf(command: CommandRow, options: ReadonlyMap<string, string>): Command {
+  const option = command.options.find(({ name, defaults }) => defaults !== undefined && options.has(name));
+  return option?.defaults ?? command.defaults;
 }
 
 /** The words up to `--`, if the command takes one, and the words after it. */
@@ -227,8 +232,10 @@ function readEnvironment(input: SettingsInput, { command, options, problems }: R
     const found = readVariable(input, option.environment, { isSecret: true, problems });
     if (found !== undefined && !options.has(option.name)) options.set(option.name, found.text);
   }
+  const isDev = commandOf(command, options) === "dev";
   for (const [name, row] of settingList) {
     for (const variable of row.environment) {
+      if (isDev && row.devIgnores?.includes(variable)) continue;
       const isSecret = row.secret === true;
       for (const each of variablesOf({ environment: variable, isSecret })) known.add(each);
       const found = readVariable(input, variable, { isSecret, problems });

@@ -20,6 +20,8 @@ export interface Setting<Value> {
   readonly flag?: `--${string}`;
   /** Environment variables; the first one that is set is used. */
   readonly environment: readonly string[];
+  /** Variables among them that `larder dev` ignores. */
+  readonly devIgnores?: readonly string[];
   /** The key at the top of the configuration file. */
   readonly fileKey?: string;
   /** How the help names the value. */

@@ -155,9 +155,12 @@ export const settingRows = {
     group: "Addresses",
     flag: "--port",
     environment: ["LARDER_PORT", "PORT"],
+    // Shells and frameworks set PORT for the application that is developed.
+    devIgnores: ["PORT"],
     fileKey: "port",
     argument: "<port>",
-    meaning: "One port for all areas, under /store, /vector and /messaging, instead of the three ports",
+    meaning:
+      "One port for all areas, under /store, /vector and /messaging, instead of the three ports; dev ignores PORT",
     default: "off",
     parse: orOff(parsePort),
   },

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readSettings } from "../settings/read-settings.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { parseStoredTokens, printStoredTokens, type StoredTokens } from "./stored-tokens.ts";
-import { generateToken, type ResolvedTenants, resolveTenants, type Secret } from "./tokens.ts";
+import { generateToken, type ResolvedTenants, resolveTenants, type Secret, wellKnown } from "./tokens.ts";
 
 interface Given {
   words?: string;
@@ -200,18 +200,26 @@ test("only a tokens.json with definitions has the new format", () => {
   assert.equal(JSON.parse(printStoredTokens({ indexes: [{ name: "a", madeBy: "admin", definition: {} }] })).format, 2);
 });
 
-test("A-01: a well-known secret is refused where other machines can reach the port", () => {
-  const { problems } = resolve({ words: "dev --host 0.0.0.0 --admin-host ::" });
+test("A-01: where other machines can reach a port, larder dev generates its tokens", () => {
+  const { tenants, problems } = resolve({ words: "dev --host 0.0.0.0 --admin-host ::" });
 
-  assert.equal(problems.length, 9);
-  assert.equal(
-    problems[0],
-    "The store token of larder dev is well known and is refused on 0.0.0.0, which other machines may reach: set LARDER_STORE_TOKEN, or use --host 127.0.0.1",
-  );
-  assert.equal(
-    problems[8],
-    "The admin token of larder dev is well known and is refused on ::, which other machines may reach: set LARDER_ADMIN_TOKEN, or use --admin-host 127.0.0.1",
-  );
+  assert.deepEqual(problems, []);
+  const [database] = tenants.databases;
+  const [index] = tenants.indexes;
+  const [user] = tenants.users;
+  assert.ok(database !== undefined && index !== undefined && user !== undefined);
+  for (const token of [database.token, database.readOnlyToken, index.token, index.readOnlyToken, tenants.adminToken]) {
+    assert.match(token.value, /^[A-Za-z0-9]{43}$/);
+  }
+  for (const { value } of [user.token, user.readOnlyToken, user.currentSigningKey, user.nextSigningKey]) {
+    assert.ok(!Object.values(wellKnown).some((each) => each === value), value);
+  }
+});
+
+test("A-01: larder dev generates tokens only for the ports that other machines can reach", () => {
+  const { tenants } = resolve({ words: "dev --admin-host 10.0.0.1" });
+  assert.equal(tenants.databases[0]?.token.value, "dev");
+  assert.match(tenants.adminToken.value, /^[A-Za-z0-9]{43}$/);
 });
 
 test("A-01: a well-known secret is refused in serve too, wherever it comes from", () => {

@@ -5,7 +5,7 @@
  *
  *     environment          for the base tenant of its area (main; the index dev in dev)
  *     configuration file   for the tenants that it lists
- *     well-known           in dev, for the base tenant
+ *     well-known           in dev, for the base tenant, if no other machine can reach it
  *     tokens.json          if it was generated before
  *     generated now        and then stored in tokens.json
  *
@@ -286,7 +286,8 @@ class Resolver {
     const given = setting === undefined ? undefined : this.#given(setting);
     if (given !== undefined) return { value: given.value, from: { kind: "given", place: given.origin.place } };
     if (listed !== undefined) return { value: listed, from: { kind: "given", place: listedAt } };
-    if (setting !== undefined && this.#isDev) return { value: wellKnown[setting], from: { kind: "well-known" } };
+    const isWellKnown = this.#isDev && setting !== undefined && isLoopback(hostOf(setting, this.#run)); // keeps (3)
+    if (isWellKnown) return { value: wellKnown[setting], from: { kind: "well-known" } };
     return { value: stored ?? generate(), from: { kind: "stored" } };
   }
 
@@ -308,6 +309,11 @@ class Resolver {
     const changed = Object.entries(change).some(([key, value]) => this.stored[key as keyof StoredTokens] !== value);
     if (changed) this.stored = { ...this.stored, ...change };
   }
+}
+
+/** The address at which clients use the secret. */
+function hostOf(setting: SecretName, { settings }: RunSettings): string {
+  return setting === "adminToken" ? settings.adminHost : settings.host;
 }
 
 interface Subject {
