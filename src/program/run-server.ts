@@ -12,6 +12,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
 import { type Addresses, type EnvironmentBlock, environmentOf, printBlock } from "./cli/env-block.ts";
 import { type ChildCommand, startChild } from "./cli/environment/child-command.ts";
+import { watchNpmShell } from "./cli/npm-shell.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
@@ -54,6 +55,13 @@ export async function runServer(run: RunSettings, { version, command }: RunOptio
   process.stdout.on("error", () => {});
   const running: Running = { server, child: undefined };
   stopOnSignals(running, log);
+  watchNpmShell({
+    clock: systemClock,
+    onEnd: () => {
+      log.info("the shell of npm ended");
+      process.kill(process.pid, "SIGTERM");
+    },
+  });
   process.on("uncaughtException", (fault) => server.fail(fault));
   process.on("unhandledRejection", (fault) => server.fail(fault));
 

@@ -1,7 +1,13 @@
-/** `larder dev -- <command>`: the environment of the command, its output, signals and its exit code. */
+/**
+ * `larder dev` beside other programs: `larder dev -- <command>` with its environment, output, signals and exit code, and
+ * the end of the shell with which npm runs it.
+ */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { test } from "node:test";
-import { anyPorts, spawnProgram } from "./program-process.ts";
+import { anyPorts, repositoryRoot, spawnProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -28,4 +34,25 @@ test("larder dev runs a command with its environment and ends with it", { timeou
   assert.equal(program.output, 'set {"result":"OK"} a,--help\nstopping {"result":"value"}\n');
   assert.match(program.log, /^# larderd \S+ running at http:/m);
   assert.match(program.log, /"event":"stopped"/);
+});
+
+test("a server that npm runs stops when a signal ends the shell of npm", { timeout }, async () => {
+  // As npx runs it. The shell stays, because it has a second command.
+  const shellScript = `'${process.execPath}' '${join(repositoryRoot, "bin", "larder.cjs")}' dev && true`;
+  const env = { ...process.env, ...anyPorts, npm_lifecycle_script: shellScript, LARDER_LOG_FORMAT: "text" };
+  const shell = spawn("sh", ["-c", shellScript], { stdio: ["ignore", "pipe", "pipe"], env });
+  let log = "";
+  const isServing = new Promise<void>((resolve) => {
+    shell.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+      if (log.includes("serving")) resolve();
+    });
+  });
+  shell.stdout.resume();
+  await isServing;
+  shell.kill("SIGTERM");
+
+  // The pipes close when the last process ends.
+  assert.deepEqual(await once(shell, "close"), [null, "SIGTERM"]);
+  assert.match(log, /the shell of npm ended.*stopping.*stopped/s);
 });
