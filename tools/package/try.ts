@@ -1,17 +1,19 @@
 /**
  * Packs larder as for publishing and uses it as a new user would: an empty
- * folder, `npm install <tarball>` without scripts, `larder dev`, the official
- * clients, the library, its types; on each supported version of Node.
- * Needs the npm registry, and takes about a minute.
+ * folder, `npm install <tarball>` without scripts, `npx larderd dev`, the official
+ * clients, the library, its types; on each supported version of Node; and the
+ * help of each command. Needs the npm registry, and takes about two minutes.
  *
  * Run: npm run package
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commandRows } from "../../src/program/cli/commands.ts";
 
 /** The oldest and the newest supported version. */
 const NODE_MAJORS = [24, 26];
@@ -21,6 +23,13 @@ const INSTALLED_BYTES_MAX = 6_000_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
 /** Scripts that npm runs when a package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
+
+const FREE_PORTS = {
+  LARDER_STORE_PORT: "0",
+  LARDER_VECTOR_PORT: "0",
+  LARDER_MESSAGING_PORT: "0",
+  LARDER_ADMIN_PORT: "0",
+};
 
 /** Options of start() that must not compile. */
 const MISTAKES = [
@@ -48,6 +57,7 @@ interface PackageFile {
 try {
   const tarball = pack();
   checkInstalledSize(tarball);
+  await checkNpx();
   for (const major of NODE_MAJORS) await tryOn(major, tarball);
   checkTypes();
   checkGlobalInstall(tarball);
@@ -63,7 +73,7 @@ function pack(): string {
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
-      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|docs\/reference\/config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.wasm)|dist\/.*\.(?:js|d\.ts))$/.test(
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.wasm)|dist\/.*\.(?:js|d\.ts))$/.test(
         path,
       ) || /\.test\./.test(path),
   );
@@ -98,6 +108,28 @@ function checkInstalledSize(tarball: string): void {
   assert.ok(bytes <= INSTALLED_BYTES_MAX, `${bytes} bytes are installed`);
 }
 
+/** `npx larderd dev` in the folder with the tarball alone, until it has printed its variables and stopped. */
+async function checkNpx(): Promise<void> {
+  const target = join(folder, "alone");
+  // In a process group of its own: Ctrl-C reaches npx and the program in the same way.
+  const npx = spawn("npx", ["--no", "larderd", "dev"], {
+    cwd: target,
+    env: { ...withoutOwn(), ...FREE_PORTS },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const { UPSTASH_REDIS_REST_URL = "" } = await readBlock(npx);
+  const reply = await fetch(`${UPSTASH_REDIS_REST_URL}/ping`, { headers: { authorization: "Bearer dev" } });
+  assert.deepEqual(await reply.json(), { result: "PONG" });
+  npx.removeAllListeners("exit");
+  const ended = once(npx, "exit");
+  assert.ok(npx.pid !== undefined);
+  process.kill(-npx.pid, "SIGINT");
+  await ended;
+  await assert.rejects(fetch(UPSTASH_REDIS_REST_URL), "nothing listens after Ctrl-C");
+  console.log("npx larderd dev serves, and ends by Ctrl-C");
+}
+
 async function tryOn(major: number, tarball: string): Promise<void> {
   const target = join(folder, `node-${major}`);
   mkdirSync(target);
@@ -109,13 +141,7 @@ async function tryOn(major: number, tarball: string): Promise<void> {
   const node = join(target, "node_modules", nodePackage, "bin", "node");
   const larder = spawn(node, [join(target, "node_modules", "larderd", "bin", "larder.cjs"), "dev"], {
     cwd: target,
-    env: {
-      ...withoutOwn(),
-      LARDER_STORE_PORT: "0",
-      LARDER_VECTOR_PORT: "0",
-      LARDER_MESSAGING_PORT: "0",
-      LARDER_ADMIN_PORT: "0",
-    },
+    env: { ...withoutOwn(), ...FREE_PORTS },
     stdio: ["ignore", "pipe", "pipe"],
   });
   try {
@@ -186,6 +212,15 @@ function checkGlobalInstall(tarball: string): void {
   const fetched = npm(folder, "exec", "--yes", "--", `file:${tarball}`, "--version");
   assert.equal(fetched.trim().split("\n").at(-1), installed.trim());
   console.log(`${installed.trim()} installed globally, and by npx`);
+  for (const { words, example } of commandRows) {
+    const help = execFileSync(join(prefix, "bin", "larderd"), [...words.split(" "), "--help"], {
+      encoding: "utf8",
+      env: withoutOwn(),
+    });
+    assert.ok(help.startsWith(`larder ${words}`), help);
+    assert.ok(help.includes(example), help);
+  }
+  console.log(`--help describes each of the ${commandRows.length} commands`);
 }
 
 function npm(cwd: string, ...words: readonly string[]): string {
