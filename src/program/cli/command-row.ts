@@ -8,6 +8,7 @@ export const commandGroups = [
   "Servers",
   "Configuration",
   "Databases, indexes and users",
+  "Messaging",
   "Backups",
   "Moving data",
   "Help",

@@ -4,6 +4,7 @@
  * the settings of `larder serve`, and may have its own operands and options.
  */
 import { transferRows } from "../../transfer/command-rows.ts";
+import { messagingRows } from "./administer/messaging-rows.ts";
 import { serverRows } from "./administer/server-rows.ts";
 import { tenantRows } from "./administer/tenant-rows.ts";
 import { type CommandCall, type CommandRow, devOption } from "./command-row.ts";
@@ -67,6 +68,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   ...configRows,
   ...tenantRows,
+  ...messagingRows,
   ...transferRows,
   {
     words: "stats",
