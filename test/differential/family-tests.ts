@@ -16,7 +16,7 @@ import { type Coverage, runFamily } from "./run.ts";
 const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
 /** The comparison also tests journal and snapshots of its programs, so a few more are enough. */
-const JOURNAL_COMMANDS = 10_000;
+const rebuilt = allowanceOf("rebuilt-states");
 
 /** Two tests for each family. `suite`: the row of the budget with the amount to compare. */
 export function testFamilies(families: readonly Family[], suite = "differential"): void {
@@ -32,7 +32,7 @@ export function testFamilies(families: readonly Family[], suite = "differential"
 
   for (const family of families) {
     test(`${family.name}: journal and snapshot rebuild the state of random programs`, async (context) => {
-      const coverage = await runFamily({ family, seed, limit: { count: JOURNAL_COMMANDS } });
+      const coverage = await runFamily({ family, seed, limit: rebuilt });
       context.diagnostic(summary(family.name, coverage));
     });
   }
