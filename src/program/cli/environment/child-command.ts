@@ -9,9 +9,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { codeOf } from "../../refusal.ts";
 import type { EnvironmentBlock } from "../env-block.ts";
 
+const STDIN = 0;
 /** Exit codes of shells for commands that do not run. */
 const NOT_EXECUTABLE_CODE = 126;
 const NOT_FOUND_CODE = 127;
@@ -59,5 +61,6 @@ function endOf(child: ChildProcess, onFault: (fault: Error) => number): Promise<
 
 /** With a channel, this process is in a group of its own, which the terminal does not signal (bin/larder.cjs). */
 function hasTerminal(): boolean {
-  return process.stdin.isTTY === true && process.channel === undefined;
+  // process.stdin would open the input, which is the command's.
+  return isatty(STDIN) && process.channel === undefined;
 }
