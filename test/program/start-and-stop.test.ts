@@ -178,7 +178,10 @@ test("check reports errors in the configuration and in the files that it names",
 
   const bad = spawnProgram(["check", "--config", configuration, "--data-dir", join(directory, "none")]);
   assert.deepEqual(await bad.ended, { code: 2, signal: null });
-  assert.equal(bad.log, `larder: ${configuration}:1:61: store.databases[1].token is the same as store.databases[0].token\n`);
+  assert.equal(
+    bad.log,
+    `larder: ${configuration}:1:61: store.databases[1].token is the same as store.databases[0].token\n`,
+  );
 
   // check also reads the files: certificates, and the remains of a restore that did not finish.
   const unfinished = join(directory, "unfinished");
