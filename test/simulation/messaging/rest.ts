@@ -23,16 +23,16 @@ export async function comeToRest(life: Life): Promise<void> {
   await life.until("the end of the refusal", () => life.refusal === undefined && life.isSynced);
   checkSchedules(life);
   for (const { name } of state.users) {
-    const door = messaging.user(name);
-    for (const { id } of door?.schedules ?? []) await life.drive(door?.deleteSchedule(id) ?? Promise.resolve());
+    const api = messaging.user(name);
+    for (const { id } of api?.schedules ?? []) await life.drive(api?.deleteSchedule(id) ?? Promise.resolve());
   }
   await untilAllWait(life, (message) => isHeldUp(life, message));
   for (const { name } of state.users) {
-    const door = messaging.user(name);
-    for (const queue of door?.queues ?? []) {
-      await life.drive(door?.putQueue(queue.name, { isPaused: false }) ?? Promise.resolve());
+    const api = messaging.user(name);
+    for (const queue of api?.queues ?? []) {
+      await life.drive(api?.putQueue(queue.name, { isPaused: false }) ?? Promise.resolve());
     }
-    for (const { key } of door?.flowKeys() ?? []) await life.drive(door?.pauseFlowKey(key, false) ?? Promise.resolve());
+    for (const { key } of api?.flowKeys() ?? []) await life.drive(api?.pauseFlowKey(key, false) ?? Promise.resolve());
   }
   await untilAllWait(life, () => false);
   checkState(state, model.ledger);
@@ -73,10 +73,10 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
   }
   const left = waiting();
   const why = (message: Message): string => {
-    const door = life.messaging.user(message.user.name);
+    const api = life.messaging.user(message.user.name);
     const tracked = life.model.ledger.messages.get(message.sequence);
     const past = tracked === undefined ? "" : life.model.ledger.history(tracked);
-    return `${message.sequence} (${past}): ${door?.waitsFor(message)}`;
+    return `${message.sequence} (${past}): ${api?.waitsFor(message)}`;
   };
   check(left.length === 0, () => `Nothing blocks ${left.length} messages, but they wait; ${left.slice(0, 3).map(why)}`);
   check(scheduler.inFlightCount === 0, () => "Calls never end");

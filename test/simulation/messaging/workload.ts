@@ -15,28 +15,28 @@ interface Action {
   /** If absent, always done. */
   readonly feature?: Feature;
   readonly weight: number;
-  readonly run: (workload: Workload, door: MessagingApi, user: User) => void;
+  readonly run: (workload: Workload, api: MessagingApi, user: User) => void;
 }
 
 const CRONS = ["* * * * *", "*/5 * * * *", "@hourly", "CRON_TZ=Europe/Berlin 30 2 * * *", "@every 90s"] as const;
 const NOTHING: Filter = { attributes: new Map() };
 
 const actions: readonly Action[] = [
-  { weight: 14, run: (workload, door, user) => workload.publish(door, user, 1) },
-  { feature: "batches", weight: 4, run: (workload, door, user) => workload.publish(door, user, 5) },
-  { feature: "URL groups", weight: 1, run: (workload, door) => workload.changeGroup(door) },
-  { feature: "schedules", weight: 1, run: (workload, door, user) => workload.changeSchedule(door, user) },
-  { feature: "wide queues", weight: 1, run: (workload, door, user) => workload.widen(door, user) },
-  { feature: "paused queues", weight: 2, run: (workload, door) => workload.pauseQueue(door) },
-  { feature: "deleted queues", weight: 1, run: (workload, door, user) => workload.deleteQueue(door, user) },
-  { feature: "paused keys", weight: 2, run: (workload, door) => workload.pauseKey(door) },
-  { feature: "pinned keys", weight: 1, run: (workload, door, user) => workload.pinKey(door, user) },
-  { feature: "reset keys", weight: 1, run: (workload, door, user) => workload.resetKey(door, user) },
-  { feature: "cancels", weight: 4, run: (workload, door, user) => workload.cancel(door, user) },
-  { feature: "bulk cancels", weight: 1, run: (workload, door, user) => workload.cancelMany(door, user) },
-  { feature: "dead-letter retries", weight: 3, run: (workload, door, user) => workload.retryLetters(door, user) },
-  { feature: "dead-letter deletes", weight: 1, run: (workload, door, user) => workload.deleteLetters(door, user) },
-  { feature: "key rotation", weight: 1, run: (workload, door) => workload.ask(() => door.rotateSigningKeys()) },
+  { weight: 14, run: (workload, api, user) => workload.publish(api, user, 1) },
+  { feature: "batches", weight: 4, run: (workload, api, user) => workload.publish(api, user, 5) },
+  { feature: "URL groups", weight: 1, run: (workload, api) => workload.changeGroup(api) },
+  { feature: "schedules", weight: 1, run: (workload, api, user) => workload.changeSchedule(api, user) },
+  { feature: "wide queues", weight: 1, run: (workload, api, user) => workload.widen(api, user) },
+  { feature: "paused queues", weight: 2, run: (workload, api) => workload.pauseQueue(api) },
+  { feature: "deleted queues", weight: 1, run: (workload, api, user) => workload.deleteQueue(api, user) },
+  { feature: "paused keys", weight: 2, run: (workload, api) => workload.pauseKey(api) },
+  { feature: "pinned keys", weight: 1, run: (workload, api, user) => workload.pinKey(api, user) },
+  { feature: "reset keys", weight: 1, run: (workload, api, user) => workload.resetKey(api, user) },
+  { feature: "cancels", weight: 4, run: (workload, api, user) => workload.cancel(api, user) },
+  { feature: "bulk cancels", weight: 1, run: (workload, api, user) => workload.cancelMany(api, user) },
+  { feature: "dead-letter retries", weight: 3, run: (workload, api, user) => workload.retryLetters(api, user) },
+  { feature: "dead-letter deletes", weight: 1, run: (workload, api, user) => workload.deleteLetters(api, user) },
+  { feature: "key rotation", weight: 1, run: (workload, api) => workload.ask(() => api.rotateSigningKeys()) },
   { feature: "dropped users", weight: 0.2, run: (workload, _door, user) => workload.dropUser(user) },
 ];
 
@@ -54,9 +54,9 @@ export class Workload {
   act(): void {
     const { features, userNames } = this.#life.model.swarm;
     const name = oneOf(this.#random, userNames);
-    const door = this.#life.messaging.user(name);
+    const api = this.#life.messaging.user(name);
     const user = this.#life.messaging.engine.state.findUser(name);
-    if (door === undefined || user === undefined) {
+    if (api === undefined || user === undefined) {
       this.ask(() => this.#life.messaging.createUser(name));
       return;
     }
@@ -66,7 +66,7 @@ export class Workload {
       left -= weight;
       return left < 0;
     });
-    action?.run(this, door, user);
+    action?.run(this, api, user);
   }
 
   /** Sends a request that leaves one frame or none, which is durable when the answer comes. */
@@ -92,24 +92,24 @@ export class Workload {
     );
   }
 
-  publish(door: MessagingApi, user: User, countMax: number): void {
+  publish(api: MessagingApi, user: User, countMax: number): void {
     const { model, clock, nextPosition: position, refusal } = this.#life;
     const { ledger, duplicates, swarm } = model;
-    const groups = door.groups.map(({ name }) => name);
+    const groups = api.groups.map(({ name }) => name);
     const count = 1 + this.#random.below(countMax);
     const requests = Array.from({ length: count }, () => this.#requests.draw(groups));
     if (refusal !== undefined) {
-      this.ask(() => door.publish(requests));
+      this.ask(() => api.publish(requests));
       return;
     }
-    const urlsOf = (name: string): readonly string[] => door.group(name)?.endpoints.map(({ url }) => url) ?? [];
+    const urlsOf = (name: string): readonly string[] => api.group(name)?.endpoints.map(({ url }) => url) ?? [];
     const isCompared = !swarm.features.has("clock steps");
     const wanted = isCompared
       ? duplicates.expect(user.number, requests, { nowMs: clock.nowMs(), position, urlsOf })
       : [];
     this.ask(
       () => {
-        const answer = door.publish(requests);
+        const answer = api.publish(requests);
         if (isCompared) {
           const accepted = [...ledger.messages.values()].filter((message) => message.position === position);
           this.#life.guard(() =>
@@ -131,46 +131,46 @@ export class Workload {
     );
   }
 
-  changeGroup(door: MessagingApi): void {
+  changeGroup(api: MessagingApi): void {
     const name = oneOf(this.#random, groupNames);
     const endpoint = { url: this.#requests.url(), ...(this.#random.below(2) === 0 && { name: "named" }) };
-    if (this.#random.below(4) > 0) this.ask(() => door.addEndpoints(name, [endpoint]));
-    else if (this.#random.below(2) === 0) this.ask(() => door.removeEndpoints(name, [endpoint]));
-    else this.ask(() => door.setGroupHeaders(name, [["X-Group", ["1", "2"]]]));
+    if (this.#random.below(4) > 0) this.ask(() => api.addEndpoints(name, [endpoint]));
+    else if (this.#random.below(2) === 0) this.ask(() => api.removeEndpoints(name, [endpoint]));
+    else this.ask(() => api.setGroupHeaders(name, [["X-Group", ["1", "2"]]]));
   }
 
-  changeSchedule(door: MessagingApi, user: User): void {
+  changeSchedule(api: MessagingApi, user: User): void {
     const id = oneOf(this.#random, ["early", "late"]);
     const chance = this.#random.below(8);
-    if (chance === 0) this.ask(() => door.deleteSchedule(id));
-    else if (chance < 3) this.ask(() => door.pauseSchedule(id, chance === 1));
+    if (chance === 0) this.ask(() => api.deleteSchedule(id));
+    else if (chance < 3) this.ask(() => api.pauseSchedule(id, chance === 1));
     else {
       const { deduplicationId: _none, ...options } = this.#requests.options();
-      const [group] = door.groups;
+      const [group] = api.groups;
       const isToGroup = group !== undefined && this.#random.below(3) === 0;
       const destination = isToGroup ? group.name : this.#requests.url();
       const facts = { destination, options, body: this.#requests.body(), callerIp: "" };
       this.#life.model.firings.put(user.number, id);
-      this.ask(() => door.putSchedule({ id, cron: oneOf(this.#random, CRONS), ...facts }));
+      this.ask(() => api.putSchedule({ id, cron: oneOf(this.#random, CRONS), ...facts }));
     }
   }
 
-  widen(door: MessagingApi, user: User): void {
+  widen(api: MessagingApi, user: User): void {
     const parallelism = 1 + this.#random.below(4);
     // Noted before the call, because messages may start within it.
     this.#life.model.admission.widened(user.number, "wide", parallelism);
-    this.ask(() => door.putQueue("wide", { parallelism }));
+    this.ask(() => api.putQueue("wide", { parallelism }));
   }
 
-  pauseQueue(door: MessagingApi): void {
+  pauseQueue(api: MessagingApi): void {
     const isPaused = this.#random.below(2) === 0;
-    this.ask(() => door.putQueue(oneOf(this.#random, queueNames), { isPaused }));
+    this.ask(() => api.putQueue(oneOf(this.#random, queueNames), { isPaused }));
   }
 
-  deleteQueue(door: MessagingApi, user: User): void {
+  deleteQueue(api: MessagingApi, user: User): void {
     const name = oneOf(this.#random, queueNames);
     const { refusal, model } = this.#life;
-    this.ask(() => door.deleteQueue(name));
+    this.ask(() => api.deleteQueue(name));
     if (refusal !== undefined) return;
     for (const message of model.ledger.unfinished) {
       const { queueName, holdsQueue } = message.fields;
@@ -179,29 +179,29 @@ export class Workload {
     }
   }
 
-  pauseKey(door: MessagingApi): void {
+  pauseKey(api: MessagingApi): void {
     const isPaused = this.#random.below(2) === 0;
-    this.ask(() => door.pauseFlowKey(oneOf(this.#random, keyNames), isPaused));
+    this.ask(() => api.pauseFlowKey(oneOf(this.#random, keyNames), isPaused));
   }
 
-  pinKey(door: MessagingApi, user: User): void {
+  pinKey(api: MessagingApi, user: User): void {
     const key = oneOf(this.#random, keyNames);
     const random = this.#random;
     if (random.below(3) === 0) {
-      this.ask(() => door.unpinFlowKey(key, { parallelism: random.below(2) === 0, rate: true }));
+      this.ask(() => api.unpinFlowKey(key, { parallelism: random.below(2) === 0, rate: true }));
       return;
     }
     const withRate = random.below(2) === 0;
     if (withRate) this.#noteReset(user, key, false);
     const pin = { parallelism: 1 + random.below(3), ...(withRate && { rate: 1 + random.below(3), periodMs: 5_000 }) };
-    this.ask(() => door.pinFlowKey(key, pin));
+    this.ask(() => api.pinFlowKey(key, pin));
   }
 
-  resetKey(door: MessagingApi, user: User): void {
+  resetKey(api: MessagingApi, user: User): void {
     const key = oneOf(this.#random, keyNames);
     const isWhole = this.#random.below(2) === 0;
     if (user.flowKeys.has(key)) this.#noteReset(user, key, isWhole);
-    this.ask(() => door.resetFlowKey(key, isWhole));
+    this.ask(() => api.resetFlowKey(key, isWhole));
   }
 
   /** Noted before the call, because messages may start within it. */
@@ -210,7 +210,7 @@ export class Workload {
     if (refusal === undefined) model.admission.reset(user.number, key, { position, isWhole });
   }
 
-  cancel(door: MessagingApi, user: User): void {
+  cancel(api: MessagingApi, user: User): void {
     const { ledger } = this.#life.model;
     const ofUser = [...ledger.messages.values()].filter((message) => message.user === user.number);
     if (ofUser.length === 0) return;
@@ -218,21 +218,21 @@ export class Workload {
     const message = oneOf(this.#random, unfinished.length > 0 && this.#random.below(8) > 0 ? unfinished : ofUser);
     const isCancellable = isToBeCancelled(message) && !ledger.isFinished(message);
     this.ask(
-      () => door.cancel(message.id),
+      () => api.cancel(message.id),
       (isCancelled) => {
         check(isCancelled === isCancellable, () => `Cancel of ${message.sequence}: ${ledger.history(message)}`);
       },
     );
   }
 
-  cancelMany(door: MessagingApi, user: User): void {
+  cancelMany(api: MessagingApi, user: User): void {
     const { ledger } = this.#life.model;
     const attributes = this.#random.below(3) === 0 ? NOTHING.attributes : this.#drawFilter().attributes;
     const countMax = this.#random.below(3) === 0 ? 2 : undefined;
     const before = ledger.unfinished.filter((message) => message.user === user.number && isToBeCancelled(message));
     this.ask(
       () => {
-        const answer = door.cancelMatching({ attributes }, countMax);
+        const answer = api.cancelMatching({ attributes }, countMax);
         const count = before.filter((message) => !isToBeCancelled(message)).length;
         return answer.then((told) => ({ told, count }));
       },
@@ -247,22 +247,22 @@ export class Workload {
       : { attributes: new Map([["queueName", [oneOf(random, queueNames)]]]) };
   }
 
-  retryLetters(door: MessagingApi, user: User): void {
+  retryLetters(api: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
     if (filter === undefined) return;
     const { ledger } = this.#life.model;
     const overrides = this.#random.below(3) === 0 ? { retriesMax: 1 } : {};
     this.ask(
-      () => door.retryDeadLetters(filter, {}, overrides),
+      () => api.retryDeadLetters(filter, {}, overrides),
       ({ published }) => {
         for (const { messageId } of published) ledger.acknowledgeMessage(messageId);
       },
     );
   }
 
-  deleteLetters(door: MessagingApi, user: User): void {
+  deleteLetters(api: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
-    if (filter !== undefined) this.ask(() => door.deleteDeadLetters(filter, {}));
+    if (filter !== undefined) this.ask(() => api.deleteDeadLetters(filter, {}));
   }
 
   /** One dead letter, or all with a label. */

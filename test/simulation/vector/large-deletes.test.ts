@@ -33,7 +33,7 @@ test("a large delete removes the right records while others change", async (cont
 async function runOnce(runSeed: number): Promise<void> {
   const draw = new Draw(seededRandom(runSeed));
   const subject = new EngineSubject(program(runSeed), new VirtualClock());
-  const [index] = subject.doors;
+  const [index] = subject.apis;
   assert.ok(index !== undefined);
   const now: Numbers = new Map();
   for (let start = 0; start < RECORDS; start += BATCH)

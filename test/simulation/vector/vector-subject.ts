@@ -98,9 +98,9 @@ class VectorClients implements Clients<VectorModel> {
     const { name } = next;
     const effective = random.below(3) === 0 ? drawEffectiveWrite(this.#model.index(name), random) : undefined;
     const call = effective ?? next.call;
-    const door = engine.index(name);
-    if (door === undefined) throw new CrashViolation(`The index ${name} is gone`);
-    const answer = atOnce(perform(door, call, noHandle));
+    const api = engine.index(name);
+    if (api === undefined) throw new CrashViolation(`The index ${name} is gone`);
+    const answer = atOnce(perform(api, call, noHandle));
     // A full disk, which the model does not know: nothing was done then.
     if (answer.kind !== "refused" || answer.failure !== "unavailable") this.#follow({ name, call }, answer);
     return true;

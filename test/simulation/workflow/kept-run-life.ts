@@ -103,7 +103,7 @@ export class KeptRunLife {
   async checkRuns(): Promise<void> {
     await this.#world.until("the end of the work under way", () => !this.#world.isBusy());
     const { state } = this.messaging.engine;
-    for (const run of this.#door.workflows.list({}, { count: 10_000 }).runs) {
+    for (const run of this.#api.workflows.list({}, { count: 10_000 }).runs) {
       if (!run.isStarted) {
         check(run.result === undefined || run.state === 1, () => `${run.id} has a result, but the state ${run.state}`);
         if (run.result !== undefined) {
@@ -112,11 +112,11 @@ export class KeptRunLife {
         }
         continue;
       }
-      const found = this.#door.workflows.entries(run.id, { isRedacted: false });
+      const found = this.#api.workflows.entries(run.id, { isRedacted: false });
       const entries = await this.#world.drive(found ?? Promise.resolve([]));
       this.#memory.found(run.id, entries);
     }
-    this.#memory.checkPresent((id) => this.#door.workflows.find(id));
+    this.#memory.checkPresent((id) => this.#api.workflows.find(id));
   }
 
   die(): void {
@@ -130,7 +130,7 @@ export class KeptRunLife {
     return this.#area;
   }
 
-  get #door(): MessagingApi {
+  get #api(): MessagingApi {
     return this.messaging.user(USER) as MessagingApi;
   }
 
@@ -211,7 +211,7 @@ export class KeptRunLife {
     const context = { limits: defaultLimits, nowMs: this.clock.nowMs(), refusalOf: () => undefined };
     const options = readPublishOptions({ own, contentType: undefined, others: () => [] }, context);
     const request = { destination: URL_OF_RUNS, body: Buffer.from(body), options, callerIp: "203.0.113.7" };
-    this.#door.publish([request]).then(([outcome]) => {
+    this.#api.publish([request]).then(([outcome]) => {
       if (outcome?.kind === "url") this.#memory.acknowledged(id, outcome.published.messageId);
     }, this.#fail);
   }
@@ -221,13 +221,13 @@ export class KeptRunLife {
     if (run === undefined) return;
     const body = Buffer.from(waitText(URL_OF_RUNS, this.#memory.nextStep(run)));
     const facts = { headers: [], contentType: undefined, refusalOf: () => undefined };
-    this.#door.workflows.wait({ eventId: "paid", runId: run, body, ...facts }).catch(this.#fail);
+    this.#api.workflows.wait({ eventId: "paid", runId: run, body, ...facts }).catch(this.#fail);
   }
 
   #notify(): void {
     const run = this.#pick();
     if (run === undefined) return;
-    const { workflows } = this.#door;
+    const { workflows } = this.#api;
     const event = Buffer.from(eventText());
     (this.#random.below(2) === 0 ? workflows.notifyRun(run, "paid", event) : workflows.notifyAll("paid", event)).catch(
       this.#fail,
@@ -238,14 +238,14 @@ export class KeptRunLife {
     const run = this.#pick();
     if (run === undefined) return;
     this.#memory.isEnding(run);
-    const { workflows } = this.#door;
+    const { workflows } = this.#api;
     const isCancel = this.#random.below(2) === 0;
     const ends = isCancel ? workflows.cancel(run) : workflows.finish(run, Buffer.from(resultText(run, 0)));
     ends.catch(this.#fail);
   }
 
   #going(): readonly string[] {
-    const { runs } = this.#door.workflows.list({ states: [0] }, { count: 1_000 });
+    const { runs } = this.#api.workflows.list({ states: [0] }, { count: 1_000 });
     return runs.filter(({ entries }) => entries.length < STEPS_MAX).map(({ id }) => id);
   }
 

@@ -38,7 +38,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
   const application = new ModelApplication({
     random,
     programs,
-    door: () => harness.user,
+    api: () => harness.user,
     nowMs: () => harness.clock.nowMs(),
   });
   harness.destination = application.take;
@@ -52,7 +52,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
     noteEnds(harness, application);
   };
   for (let action = 0; action < ACTIONS; action += 1) {
-    const door = harness.user;
+    const api = harness.user;
     switch (random.below(14)) {
       case 0:
       case 1:
@@ -60,7 +60,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
         await application.trigger(random.below(PROGRAMS), `wfr_${runs}`);
         break;
       case 2:
-        await door.workflows.notifyAll(EVENTS[random.below(EVENTS.length)] ?? "", Buffer.from("event"));
+        await api.workflows.notifyAll(EVENTS[random.below(EVENTS.length)] ?? "", Buffer.from("event"));
         break;
       case 3:
         await notifyOne(harness, application, { index: random.below(50), event: EVENTS[random.below(2)] ?? "" });

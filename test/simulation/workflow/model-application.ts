@@ -54,7 +54,7 @@ export class ModelApplication {
   faultPercent = 0;
   readonly #random: Random;
   readonly #programs: readonly Program[];
-  readonly #door: () => MessagingApi;
+  readonly #api: () => MessagingApi;
   readonly #nowMs: () => number;
   #childCount = 0;
   violation: Error | undefined;
@@ -62,12 +62,12 @@ export class ModelApplication {
   constructor(options: {
     readonly random: Random;
     readonly programs: readonly Program[];
-    readonly door: () => MessagingApi;
+    readonly api: () => MessagingApi;
     readonly nowMs: () => number;
   }) {
     this.#random = options.random;
     this.#programs = options.programs;
-    this.#door = options.door;
+    this.#api = options.api;
     this.#nowMs = options.nowMs;
   }
 
@@ -163,7 +163,7 @@ export class ModelApplication {
       results.push(...done.map((step) => step?.out ?? "timeout"));
       id += stage.length;
     }
-    await this.#door().workflows.finish(run.id, Buffer.from(JSON.stringify(results)));
+    await this.#api().workflows.finish(run.id, Buffer.from(JSON.stringify(results)));
     run.hasFinished = true;
     run.isEnded = true;
     return DONE;
@@ -181,7 +181,7 @@ export class ModelApplication {
       };
       return this.#request(urlOf(run.program), [...this.#part(run), ...delay], fields);
     });
-    await this.#door().publish(requests);
+    await this.#api().publish(requests);
     return DONE;
   }
 
@@ -202,7 +202,7 @@ export class ModelApplication {
         return DONE;
       case "wait":
         run.waitCounts.set(id, (run.waitCounts.get(id) ?? 0) + 1);
-        await this.#door().workflows.wait({
+        await this.#api().workflows.wait({
           eventId: step.event,
           runId: run.id,
           headers: this.#part(run),
@@ -292,7 +292,7 @@ export class ModelApplication {
   }
 
   async #publish(url: string, own: readonly string[], body: object): Promise<void> {
-    await this.#door().publish([this.#request(url, own, body)]);
+    await this.#api().publish([this.#request(url, own, body)]);
   }
 
   #request(url: string, own: readonly string[], body: object) {

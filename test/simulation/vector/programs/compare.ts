@@ -42,25 +42,25 @@ function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): st
 }
 
 /** The visible state of an index except its size in bytes and pending work: one line for each namespace and record. */
-export function stateOf(door: IndexApi): readonly string[] {
-  const { vectorCount, pendingVectorCount, definition, namespaces } = door.info();
+export function stateOf(api: IndexApi): readonly string[] {
+  const { vectorCount, pendingVectorCount, definition, namespaces } = api.info();
   const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount + one.pendingVectorCount}`);
-  const [first, ...names] = door.namespaceNames();
+  const [first, ...names] = api.namespaceNames();
   return [
     `${vectorCount + pendingVectorCount} records, dimension ${definition.dimension}`,
     `default ${JSON.stringify(first)}, others ${JSON.stringify(names.toSorted())}`,
     ...counts.toSorted(),
-    ...["", ...names.toSorted()].flatMap((name) => contentOf(door, name)),
+    ...["", ...names.toSorted()].flatMap((name) => contentOf(api, name)),
   ];
 }
 
 const EVERYTHING = { metadata: true, vectors: true, data: true } as const;
 
-function contentOf(door: IndexApi, namespace: string): readonly string[] {
+function contentOf(api: IndexApi, namespace: string): readonly string[] {
   const lines: string[] = [];
   let cursor = "0";
   while (cursor !== "") {
-    const page = door.range(namespace, {
+    const page = api.range(namespace, {
       cursor: parseRangeCursor(cursor) ?? 0,
       limit: 1_000,
       prefix: "",

@@ -30,7 +30,7 @@ export class EngineSubject implements Subject {
   #engine: VectorEngine;
   #handleCount = 0;
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
-  #doors: readonly IndexApi[] = [];
+  #apis: readonly IndexApi[] = [];
   readonly #onGraphSearch: () => void;
 
   /** `onGraphSearch` is called whenever a graph is searched. */
@@ -41,8 +41,8 @@ export class EngineSubject implements Subject {
     this.#engine = this.#begin([]);
   }
 
-  get doors(): readonly IndexApi[] {
-    return this.#doors;
+  get apis(): readonly IndexApi[] {
+    return this.#apis;
   }
 
   get frameCount(): number {
@@ -105,7 +105,7 @@ export class EngineSubject implements Subject {
     }
     void engine.start();
     const gate = async (): Promise<void> => this.#gate?.opened;
-    this.#doors = this.#program.indexes.map(({ definition }, index) =>
+    this.#apis = this.#program.indexes.map(({ definition }, index) =>
       engine.define(`index-${index}`, definition, embeddersOf(definition, gate)),
     );
     return engine;

@@ -17,9 +17,9 @@ export type Answer =
 const PAGES_MAX = 5_000;
 
 /** `uuidOf` finds the handle of a held query, which may not exist. Any other exception is a fault of the index. */
-export function perform(door: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
+export function perform(api: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
   try {
-    const answer = ask(door, call, uuidOf);
+    const answer = ask(api, call, uuidOf);
     return answer instanceof Promise ? answer.catch(refusalOf) : answer;
   } catch (failure) {
     return refusalOf(failure);
@@ -32,45 +32,45 @@ function refusalOf(failure: unknown): Answer {
   throw failure;
 }
 
-function ask(door: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
+function ask(api: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
   switch (call.kind) {
     case "upsert":
-      return map(door.upsert(call.namespace, call.records), done);
+      return map(api.upsert(call.namespace, call.records), done);
     case "upsert data":
-      return map(door.upsertData(call.namespace, call.records), done);
+      return map(api.upsertData(call.namespace, call.records), done);
     case "update":
-      return map(door.update(call.namespace, call.change), count);
+      return map(api.update(call.namespace, call.change), count);
     case "fetch":
-      return { kind: "lines", lines: shownAndSpoiled(door.fetch(call.namespace, call.selection, call.include)) };
+      return { kind: "lines", lines: shownAndSpoiled(api.fetch(call.namespace, call.selection, call.include)) };
     case "delete":
-      return map(door.delete(call.namespace, call.selection), count);
+      return map(api.delete(call.namespace, call.selection), count);
     case "walk":
-      return { kind: "lines", lines: walk(door, call) };
+      return { kind: "lines", lines: walk(api, call) };
     case "random":
-      return { kind: "one", view: door.random(call.namespace) };
+      return { kind: "one", view: api.random(call.namespace) };
     case "query":
-      return map(door.query(call.namespace, call.queries), (lists) => ({ kind: "scored", lists }));
+      return map(api.query(call.namespace, call.queries), (lists) => ({ kind: "scored", lists }));
     case "query data":
-      return map(door.queryData(call.namespace, call.queries), (lists) => ({ kind: "scored", lists }));
+      return map(api.queryData(call.namespace, call.queries), (lists) => ({ kind: "scored", lists }));
     case "hold":
-      return map(door.resumableQuery(call.namespace, call.query, call.maxIdleSeconds), started);
+      return map(api.resumableQuery(call.namespace, call.query, call.maxIdleSeconds), started);
     case "hold data":
-      return map(door.resumableQueryData(call.namespace, call.query, call.maxIdleSeconds), started);
+      return map(api.resumableQueryData(call.namespace, call.query, call.maxIdleSeconds), started);
     case "next":
-      return map(door.resumableQueryNext(uuidOf(call.held), call.additionalK), (list) => {
+      return map(api.resumableQueryNext(uuidOf(call.held), call.additionalK), (list) => {
         return { kind: "scored", lists: [list] };
       });
     case "end":
-      return map(door.resumableQueryEnd(uuidOf(call.held)), done);
+      return map(api.resumableQueryEnd(uuidOf(call.held)), done);
     case "reset":
-      return map(door.reset(call.namespace), done);
+      return map(api.reset(call.namespace), done);
     case "reset all":
-      return map(door.resetAll(), done);
+      return map(api.resetAll(), done);
     case "delete namespace":
-      return map(door.deleteNamespace(call.namespace), done);
+      return map(api.deleteNamespace(call.namespace), done);
     case "rename namespace": {
       const { namespace, newName, deletesExisting } = call;
-      return { kind: "lines", lines: [String(door.renameNamespace(namespace, { newName, deletesExisting }))] };
+      return { kind: "lines", lines: [String(api.renameNamespace(namespace, { newName, deletesExisting }))] };
     }
     default: {
       const never: never = call;
@@ -95,10 +95,10 @@ function started({ uuid, scores }: { readonly uuid: string; readonly scores: rea
   return { kind: "scored", lists: [scores], uuid };
 }
 
-function walk(door: IndexApi, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
+function walk(api: IndexApi, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
   const lines: string[] = [];
   for (let cursor = "0", pages = 0; cursor !== "" && pages < PAGES_MAX; pages += 1) {
-    const page: RangePage = door.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
+    const page: RangePage = api.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
     // The form of a cursor concerns only the index.
     lines.push(...shownAndSpoiled(page.vectors), page.nextCursor === "" ? "end" : "next");
     cursor = page.nextCursor;

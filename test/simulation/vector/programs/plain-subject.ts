@@ -26,7 +26,7 @@ const WRITES: ReadonlySet<string> = new Set([
 export class PlainSubject implements Subject {
   readonly #fault: PlantedFault;
   #indexes: readonly PlainIndex[];
-  #doors: readonly IndexApi[] = [];
+  #apis: readonly IndexApi[] = [];
   /** The indexes after each write: what a journal would rebuild. */
   #frames: (readonly PlainIndex[])[];
 
@@ -46,8 +46,8 @@ export class PlainSubject implements Subject {
     this.#begin(this.#copies());
   }
 
-  get doors(): readonly IndexApi[] {
-    return this.#doors;
+  get apis(): readonly IndexApi[] {
+    return this.#apis;
   }
 
   get frameCount(): number {
@@ -83,7 +83,7 @@ export class PlainSubject implements Subject {
   #begin(indexes: readonly PlainIndex[]): void {
     this.#indexes = indexes.map((index) => index.copy());
     for (const index of this.#indexes) index.forgetQueries();
-    this.#doors = this.#indexes.map((index) => this.#recorded(index));
+    this.#apis = this.#indexes.map((index) => this.#recorded(index));
   }
 
   /** An index whose writes are stored as frames. */

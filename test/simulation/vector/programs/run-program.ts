@@ -149,8 +149,8 @@ class ProgramRun {
 
   compareStates(): string | undefined {
     for (const [index, plain] of this.#plains.entries()) {
-      const door = this.#subject.doors[index];
-      const text = door === undefined ? "the index is gone" : compareLines(stateOf(door), stateOf(plain));
+      const api = this.#subject.apis[index];
+      const text = api === undefined ? "the index is gone" : compareLines(stateOf(api), stateOf(plain));
       if (text !== undefined) return `state of index ${index}: ${text}`;
     }
     return undefined;
@@ -168,8 +168,8 @@ class ProgramRun {
     return this.compareStates(); // keeps (2)
   }
 
-  #doors(index: number) {
-    const ours = this.#subject.doors[index];
+  #apis(index: number) {
+    const ours = this.#subject.apis[index];
     const plain = this.#plains[index];
     if (ours === undefined || plain === undefined) throw new Error(`index ${index} does not exist`);
     return { ours, plain };
@@ -177,7 +177,7 @@ class ProgramRun {
 
   async #call(index: number, call: Call): Promise<string | undefined> {
     if (this.#judge.isBeyondComparison(index, call)) return undefined;
-    const { ours, plain } = this.#doors(index);
+    const { ours, plain } = this.#apis(index);
     const handle = "held" in call ? this.#handleOf(index, call.held) : undefined;
     const framesBefore = this.#subject.frameCount;
     const answer = await perform(ours, call, () => handle?.ours ?? "unknown");
@@ -223,7 +223,7 @@ class ProgramRun {
 
   /** keeps (3) */
   async #meanwhile({ index, questions, writes }: Extract<Command, { kind: "meanwhile" }>): Promise<string | undefined> {
-    const { ours, plain } = this.#doors(index);
+    const { ours, plain } = this.#apis(index);
     const late = writes.find(({ call }) => this.#isLate(index, call))?.call;
     const moments = [plain.copy()];
     this.#subject.delay();
@@ -257,7 +257,7 @@ class ProgramRun {
   }
 
   #alsoPlainly(index: number, call: Call, answer: Answer | undefined): string | undefined {
-    const { plain } = this.#doors(index);
+    const { plain } = this.#apis(index);
     const before = plain.copy();
     const expected = perform(plain, call, noHandle);
     if (answer === undefined || expected instanceof Promise) return "a plain index must answer at once";

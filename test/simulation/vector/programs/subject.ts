@@ -5,7 +5,7 @@ import type { Program } from "./draw-programs.ts";
 
 export interface Subject {
   /** In the order of the program's indexes. A restart replaces them. */
-  readonly doors: readonly IndexApi[];
+  readonly apis: readonly IndexApi[];
   /** Frames in the journal since the last snapshot. */
   readonly frameCount: number;
   /** Restarts from the journal. */
