@@ -21,7 +21,7 @@ after(async () => {
 });
 
 async function run(words: string): Promise<readonly [code: number | undefined, output: string]> {
-  const given = [...words.split(" "), "--data-dir", dataDir];
+  const given = words.includes("--data-dir") ? words.split(" ") : [...words.split(" "), "--data-dir", dataDir];
   const reading = readSettings({ arguments: given, environment: {}, readFile: () => "" });
   assert.ok(reading.kind === "run", JSON.stringify(reading));
   const { command, ...call } = reading;
@@ -84,5 +84,10 @@ test("prints the errors of the API, and refuses an invalid count", async () => {
   assert.match((await run("runs cancel wfr_none"))[1], /wfr_none/);
   assert.match((await run("schedules pause none"))[1], /none/);
   assert.deepEqual(await run("dlq list --count 0"), [2, '--count: "0" is not a whole number from 1 to 100000']);
+  const unused = join(folder, "unused");
+  assert.deepEqual(await run(`dlq list --data-dir ${unused}`), [
+    1,
+    `No larder is running on ${unused}: start it, or inspect the directory with larder check`,
+  ]);
   assert.deepEqual(await run("dlq list --user other"), [2, 'There is no messaging user "other": there is main']);
 });

@@ -3,6 +3,7 @@
  * of messaging of a running server, with the token of a user. Its error texts are
  * printed unchanged.
  */
+import { resolve } from "node:path";
 import { systemClock } from "../../../kernel/clock.ts";
 import { AreaClient, type AreaRequest } from "../../../transfer/area-client.ts";
 import { StartRefusal } from "../../refusal.ts";
@@ -55,14 +56,14 @@ async function withClient<Result>(
   work: (send: Send) => Promise<Result>,
 ): Promise<Result> {
   const { tenants, serving, assertKnown } = await readTenants(run, { users: options.get("user") });
+  if (serving === undefined && run.settings.dataDirectory !== undefined) {
+    throw new StartRefusal(
+      `No larder is running on ${resolve(run.settings.dataDirectory)}: start it, or inspect the directory with larder check`,
+    );
+  }
   const [user] = tenants.users;
   if (user === undefined) throw new StartRefusal("There is no messaging user", 2);
   assertKnown([user.token]);
-  if (serving === undefined && run.settings.dataDirectory !== undefined) {
-    throw new StartRefusal(
-      `No larder is running on ${run.settings.dataDirectory}: start it, or name its data directory`,
-    );
-  }
   const base = (serving?.addresses ?? configuredAddresses(run)).messaging;
   const client = new AreaClient({ base, token: user.token.value, clock: systemClock, isThisMachine: true });
   try {

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { type AdminCall, askForHealth, askForVersion } from "../../../edge/admin/client.ts";
 import { isUsedDirectory, readServing } from "../../directory/data-directory.ts";
+import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import type { Addresses } from "../env-block.ts";
 import { configuredAddresses } from "../environment/print-environment.ts";
@@ -35,7 +36,13 @@ export async function readStatus(run: RunSettings): Promise<Status> {
       ? { kind: "done" as const, value: { ...health.value, version: version.value } }
       : version;
   };
-  const { isReady, version, areas, reasons } = await callServer(run, both);
+  const answer = await callServer(run, both).catch((fault: unknown) => {
+    // Without a data directory, only the port tells whether a server runs.
+    if (dataDirectory === null && fault instanceof StartRefusal && fault.exitCode === 1) return fault.message;
+    throw fault;
+  });
+  if (typeof answer === "string") return { state: "not running", dataDirectory, reasons: [answer] };
+  const { isReady, version, areas, reasons } = answer;
   const serving = dataDirectory === null ? undefined : readServing(dataDirectory);
   const addresses = dataDirectory === null ? configuredAddresses(run) : serving?.addresses;
   return {
