@@ -40,6 +40,8 @@ export interface HttpRequest extends RequestHead {
   payer?: Tenant | undefined;
   /** True if the peer has disconnected: a request that has not begun need not run. */
   readonly isAbandoned?: boolean;
+  /** One of its commands failed although its reply succeeds, as in a pipeline: for people who watch. */
+  readonly commandFailed?: ((text: string) => void) | undefined;
   /** It waits for its turn. Later requests of its connection wait too, since their limits depend on its reply. */
   waitsForTurn?(): void;
   /** Its turn is over, and it has run as far as possible. */

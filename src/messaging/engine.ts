@@ -29,6 +29,7 @@ import { buryMessage, recordOutcome, responseOf } from "./delivery/outcome.ts";
 import { PublishBackpressure } from "./delivery/publish-backpressure.ts";
 import { ScheduleTimer } from "./delivery/schedule-timer.ts";
 import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
+import { endOf, type MessagingWatcher } from "./delivery/watcher.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
@@ -51,6 +52,8 @@ export interface EngineOptions {
   readonly outbound: Outbound;
   readonly settings: DeliverySettings;
   readonly log: Log;
+  /** Absent: nobody watches. */
+  readonly watcher?: MessagingWatcher | undefined;
   /** Decides which users may still take memory in this thread; absent: all may. */
   readonly guard?: MemoryGuard | undefined;
   /** No destination is called and no schedule fires; due messages stay due. */
@@ -90,7 +93,7 @@ export class Engine {
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: EngineOptions) {
-    const { journal, limits, clock, random, log, deliveriesDisabled = false } = options;
+    const { journal, limits, clock, random, log, watcher, deliveriesDisabled = false } = options;
     this.#options = options;
     this.#clocks = new Clocks(clock);
     this.state = new MessagingState(limits, options.guard);
@@ -106,7 +109,10 @@ export class Engine {
       mayStart: () => journal.refusal === undefined && this.#drained === undefined && !deliveriesDisabled,
       start: (message) => this.#start(message),
     });
-    this.#unit = new UnitOfWork({ recorder, scheduler: this.scheduler, state, limits, random, clocks: this.#clocks });
+    this.#unit = new UnitOfWork({
+      ...{ recorder, scheduler: this.scheduler, state, limits, random, watcher },
+      clocks: this.#clocks,
+    });
     this.schedules = new ScheduleTimer({
       state,
       recorder,
@@ -114,6 +120,7 @@ export class Engine {
       assertMayGrow: (user) => this.assertMayGrow(user),
       deliveriesDisabled,
       log,
+      watcher,
     });
     const arrive = (messages: readonly Message[]): void => this.#arrive(messages);
     this.workflows = new Workflows({ state, limits, clock: clock.real, perform, arrive });
@@ -423,8 +430,18 @@ export class Engine {
     const { now } = this;
     const queue = this.state.queueOf(message);
     const held = this.state.heldQueueOf(message);
+    const { watcher } = this.#options;
+    if (watcher !== undefined) {
+      const { url, method } = message.envelope.fields;
+      watcher.called({ message: message.id, url, method, ...endOf(result), durationMs: now.realMs - startMs });
+    }
     this.#settle(message, body, result, now.wallMs);
     this.#commit();
+    if (watcher !== undefined && message.state === messageState.retry) {
+      const { id, retried: retry, dueMs, envelope } = message;
+      const { url, retriesMax } = envelope.fields;
+      watcher.retryPlanned({ message: id, url, retry, retriesMax, dueMs });
+    }
     this.scheduler.release(message, now, now.realMs - startMs);
     if (message.state === messageState.retry) this.scheduler.retryAt(message, now);
     this.workflows.ended(message);

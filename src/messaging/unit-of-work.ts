@@ -7,6 +7,7 @@
 import type { Random } from "../kernel/random.ts";
 import { Body } from "./bodies/body.ts";
 import type { Scheduler } from "./delivery/scheduler.ts";
+import { type MessagingWatcher, reportStep } from "./delivery/watcher.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
 import type { NewMessageFields } from "./records/message-records.ts";
@@ -18,7 +19,7 @@ import type { Message, MessageFacts } from "./state/message.ts";
 import type { MessagingState } from "./state/messaging-state.ts";
 import type { Clocks, Moment } from "./state/moment.ts";
 import { newQueue, type Queue } from "./state/queue.ts";
-import type { Run, RunRecord, RunState } from "./state/run.ts";
+import { type Run, type RunRecord, type RunState, runState } from "./state/run.ts";
 import { messageState } from "./state/states.ts";
 import type { User } from "./state/user.ts";
 
@@ -59,12 +60,15 @@ export interface UnitOptions {
   readonly limits: MessagingLimits;
   readonly random: Random;
   readonly clocks: Clocks;
+  readonly watcher?: MessagingWatcher | undefined;
 }
 
 export class UnitOfWork {
   readonly state: MessagingState;
   readonly limits: MessagingLimits;
   readonly random: Random;
+  /** Undefined: nobody watches. */
+  readonly watcher: MessagingWatcher | undefined;
   readonly counts: EngineCounts = {
     accepted: 0,
     deduplicated: 0,
@@ -82,7 +86,8 @@ export class UnitOfWork {
   /** Messages accepted in this unit. */
   #accepted: Message[] = [];
 
-  constructor({ recorder, scheduler, state, limits, random, clocks }: UnitOptions) {
+  constructor({ recorder, scheduler, state, limits, random, clocks, watcher }: UnitOptions) {
+    this.watcher = watcher;
     this.state = state;
     this.limits = limits;
     this.random = random;
@@ -104,6 +109,7 @@ export class UnitOfWork {
   accept(user: User, facts: MessageFacts, message: NewMessage): Message {
     const accepted = this.#recorder.apply(user, "messageAccepted", this.#fieldsOf(facts, message));
     this.#accepted.push(accepted);
+    if (this.watcher !== undefined) reportStep(this.watcher, message);
     return accepted;
   }
 
@@ -168,6 +174,9 @@ export class UnitOfWork {
     this.runTotals.ended[state] += 1;
     const body = result && Body.of(result, false);
     this.#recorder.apply(run.user, "runEnded", { runId: run.id, state, atMs, result: body });
+    if (this.watcher === undefined || state === runState.started) return;
+    const { url, createdAtMs } = run.record;
+    this.watcher.runEnded({ run: run.id, url, state: endNames[state], durationMs: atMs - createdAtMs });
   }
 
   /** Creates the queue of this name if it does not exist. */
@@ -206,6 +215,8 @@ export class UnitOfWork {
 }
 
 const NO_MESSAGES: readonly Message[] = [];
+
+const endNames = { 1: "success", 2: "failed", 3: "canceled" } as const;
 
 /** True while a call of the message is under way. */
 function isCalled({ user, sequence }: Message): boolean {

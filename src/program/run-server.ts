@@ -13,6 +13,7 @@ import { faultFields, type Log } from "../kernel/log.ts";
 import { type Addresses, type EnvironmentBlock, environmentOf, printBlock } from "./cli/env-block.ts";
 import { type ChildCommand, startChild } from "./cli/environment/child-command.ts";
 import { watchNpmShell } from "./cli/npm-shell.ts";
+import { eventOutput } from "./events/output.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
@@ -33,9 +34,15 @@ export interface RunOptions {
   readonly version: string;
   /** A command that runs beside the server, which ends with it (cli/environment/child-command.ts); undefined: none. */
   readonly command?: readonly string[] | undefined;
+  /** No events, and of the log only warnings and errors. */
+  readonly isQuiet?: boolean;
+  /** False: events have no colour, on a terminal either. */
+  readonly mayColour?: boolean;
 }
 
-export async function runServer(run: RunSettings, { version, command }: RunOptions): Promise<void> {
+export async function runServer(given: RunSettings, options: RunOptions): Promise<void> {
+  const { version, command } = options;
+  const run = options.isQuiet === true ? quietly(given) : given;
   const logFormat = formatFor(run.settings.logFormat);
   const log = stderrLog(run.settings.logLevel, logFormat);
   const server = new Server({
@@ -43,6 +50,7 @@ export async function runServer(run: RunSettings, { version, command }: RunOptio
     version,
     log,
     logFormat,
+    events: eventOutput(run, options),
     clock: systemClock,
     terminal: stderrTerminal(logFormat),
     onStopRequest: () => process.kill(process.pid, "SIGTERM"),
@@ -74,6 +82,12 @@ export async function runServer(run: RunSettings, { version, command }: RunOptio
   } catch (fault) {
     await refuse(server, fault, log);
   }
+}
+
+/** The run with warnings and errors only. */
+function quietly(run: RunSettings): RunSettings {
+  const { logLevel } = run.settings;
+  return logLevel === "error" ? run : { ...run, settings: { ...run.settings, logLevel: "warn" } };
 }
 
 interface Running {

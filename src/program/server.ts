@@ -48,6 +48,7 @@ import { Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
+import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
 import { addressOf, authorityOf } from "./listeners/address.ts";
 import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
@@ -58,7 +59,8 @@ import { openTracer } from "./open-telemetry.ts";
 import { StartRefusal } from "./refusal.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
-import { TenantAdministration } from "./tenants/administration.ts";
+import { stderrEvents } from "./stderr.ts";
+import { TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 
@@ -67,6 +69,8 @@ export interface ServerOptions {
   readonly version: string;
   readonly log: Log;
   readonly logFormat: LogFormat;
+  /** How events are printed (events/); absent: not at all. */
+  readonly events?: EventOutput | undefined;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
   /** Shows the progress of a long start; absent: the log does. */
@@ -120,6 +124,8 @@ export class Server implements SlotEvents {
   #thread: AreaThread | undefined;
   readonly #snapshots: Snapshots;
   readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
+  /** Of this thread; undefined: nobody watches. */
+  readonly #events: EventReporter | undefined;
   readonly #audit: AuditLog;
   #decided: Decided | undefined;
   #admin: Listener | undefined;
@@ -136,6 +142,8 @@ export class Server implements SlotEvents {
   constructor(options: ServerOptions) {
     const { settings } = options.run;
     this.#options = options;
+    const { log, logFormat: format, events } = options;
+    this.#events = stderrEvents({ log, level: settings.logLevel, format, events });
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
     const newSlot = options.newSlot ?? ((name, events) => new AreaSlot(name, events));
@@ -298,7 +306,11 @@ export class Server implements SlotEvents {
       stats: () => this.#stats(calls),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
-      createTenant: (kind, name, description) => calls.createTenant(kind, name, description),
+      createTenant: async (kind, name, description) => {
+        const made = await calls.createTenant(kind, name, description);
+        this.#events?.note("tenant made", { kind: tenantNouns[kind], name });
+        return made;
+      },
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
       ...(backups !== undefined && { backUp: () => calls.whileUnchanged((tokens) => backups.make(tokens)) }),
@@ -325,14 +337,21 @@ export class Server implements SlotEvents {
     const { requestBytesMax } = settings;
     const thread =
       settings.threads === "one"
-        ? new AreaThread({ log, clock, onFatal, memoryBytesMax: this.#memoryBytes, requestBytesMax })
+        ? new AreaThread({
+            ...{ log, clock, onFatal, requestBytesMax },
+            events: this.#events,
+            memoryBytesMax: this.#memoryBytes,
+          })
         : undefined;
     this.#thread = thread;
     await Promise.all(
       this.#slots.map(async (slot) => {
         const { bytesMax: memoryBytesMax, heapBytesMax } = this.#division.areas[slot.name];
         const deliveriesDisabled = this.#options.deliveriesDisabled === true;
-        const plan = planArea(slot.name, { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax });
+        const plan = planArea(slot.name, {
+          ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax },
+          events: this.#options.events,
+        });
         if (thread !== undefined) await slot.makeHere(plan, thread);
         else slot.makeInWorker(plan, { heapBytesMax, clock: systemClock });
       }),
@@ -423,6 +442,7 @@ export class Server implements SlotEvents {
       log,
       budget,
       figures: this.#figures,
+      events: this.#events,
       tracer,
     });
   }

@@ -8,6 +8,7 @@ import { isatty } from "node:tty";
 import { systemClock } from "../kernel/clock.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../kernel/log.ts";
 import { lineWriter, type Terminal } from "./cli/terminal-line.ts";
+import { type EventOutput, EventReporter } from "./events/reporter.ts";
 import { codeOf } from "./refusal.ts";
 
 const STDERR = 2;
@@ -22,6 +23,23 @@ export function stderrLog(level: LogLevel, format: LogFormat): Log {
   return createLog({ level, format, clock: systemClock, sink });
 }
 
+/** Prints events beside the log; undefined: nothing prints them. */
+export function stderrEvents({ log, level, format, events }: EventsToStderr): EventReporter | undefined {
+  if (events === undefined) return undefined;
+  const write = isTerminal(format) ? lineWriter(writeText) : writeText;
+  return new EventReporter({
+    ...{ ...events, log, level, clock: systemClock },
+    write: format === "text" ? write : undefined,
+  });
+}
+
+interface EventsToStderr {
+  readonly log: Log;
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly events: EventOutput | undefined;
+}
+
 /** The terminal for rewritten lines of progress; undefined: progress goes to the log. */
 export function stderrTerminal(format: LogFormat): Terminal | undefined {
   return isTerminal(format) ? writeText : undefined;
@@ -30,6 +48,11 @@ export function stderrTerminal(format: LogFormat): Terminal | undefined {
 /** With the format JSON, stderr has only JSON, at a terminal too. */
 function isTerminal(format: LogFormat): boolean {
   return format === "text" && isatty(STDERR);
+}
+
+/** True if people read stderr. */
+export function isErrorTerminal(): boolean {
+  return isatty(STDERR);
 }
 
 /** `auto` is text at a terminal and JSON elsewhere. */

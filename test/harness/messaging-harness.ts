@@ -9,6 +9,7 @@ import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { LogReader, MessagingApi } from "../../src/messaging/api.ts";
 import type { DeliveryRequest, DeliveryResult, Outbound } from "../../src/messaging/delivery/delivery.ts";
+import type { MessagingWatcher } from "../../src/messaging/delivery/watcher.ts";
 import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.ts";
 import { Messaging } from "../../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
@@ -105,6 +106,8 @@ export class MessagingHarness {
   messaging: Messaging;
   /** From the next start on: makes no deliveries. */
   deliveriesDisabled = false;
+  /** From the next start on: is told what happens. */
+  watcher: MessagingWatcher | undefined;
   /** From the next start on: the memory guard. */
   guard: MemoryGuard | undefined;
   readonly #limits: MessagingLimits;
@@ -183,6 +186,7 @@ export class MessagingHarness {
       heartbeatMs: 60_000,
       deliveriesDisabled: this.deliveriesDisabled,
       guard: this.guard,
+      watcher: this.watcher,
       logReader: { list: (...asked) => this.logReader.list(...asked) },
     });
   }

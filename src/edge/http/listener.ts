@@ -53,6 +53,7 @@ import { byteMs } from "../limits/byte-cost.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
 import { HeldBytes } from "../limits/held-bytes.ts";
 import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
+import { failureReport, type OnRefusal, REFUSAL_STATUS_MIN, REFUSED_ROUTE } from "../refusal.ts";
 import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
@@ -88,6 +89,7 @@ export interface ListenerOptions {
   /** Absent: connections are not encrypted. */
   readonly tls?: CertificatePair | undefined;
   readonly observe?: Observe;
+  readonly onRefusal?: OnRefusal | undefined;
   /** Absent: refused connections are only logged. */
   readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
   /** Absent: the peer of a connection is its caller. */
@@ -124,8 +126,6 @@ const TIMEOUT_CHECK_MS = 1_000;
 const REQUEST_MS = 0.01;
 
 const FORWARDED_FOR = "x-forwarded-for";
-/** For requests that were refused before a route was found. */
-const REFUSED_ROUTE = "refused";
 
 /** Starts to listen. Rejects with the system's error if the address cannot be used. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
@@ -360,6 +360,7 @@ class HttpListener implements Listener {
     socket.once("close", cancel);
     socket.resume();
     this.options.observe?.({ route: REFUSED_ROUTE, status, durationMs: 0, bytesIn: 0, bytesOut: body.length });
+    this.options.onRefusal?.({ head: undefined, status, reply: { body } });
   }
 }
 
@@ -763,9 +764,14 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     this.#span = undefined;
   }
 
+  get commandFailed(): HttpRequest["commandFailed"] {
+    return failureReport(this, this.#listener.options.onRefusal);
+  }
+
   #observe(reply: HttpReply): void {
     if (this.#span !== undefined) this.#endSpan(reply);
-    const { observe, clock } = this.#listener.options;
+    const { observe, clock, onRefusal } = this.#listener.options;
+    if (reply.status >= REFUSAL_STATUS_MIN) onRefusal?.({ head: this, status: reply.status, reply });
     if (observe === undefined) return;
     this.#observedAtMs = clock.monotonicMs();
     observe({

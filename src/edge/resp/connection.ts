@@ -27,6 +27,7 @@ import { faultFields, type Log } from "../../kernel/log.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply, type SessionPeer } from "../../store/mod.ts";
+import { findError } from "../../store/reply/mod.ts";
 import { type ByteBudget, NOBODY, type Owner } from "../limits/byte-budget.ts";
 import { byteMs } from "../limits/byte-cost.ts";
 import { pushText } from "./push-text.ts";
@@ -105,6 +106,8 @@ export interface ConnectionEvents {
   received(bytes: number): void;
   sent(bytes: number): void;
   cutOff(reason: CutReason): void;
+  /** A command failed, or the request is malformed. Absent: nobody watches. */
+  failed?: ((text: Bytes) => void) | undefined;
   closed(connection: RespConnection): void;
 }
 
@@ -196,6 +199,9 @@ export class RespConnection implements SessionPeer {
   }
 
   reply(reply: Reply): void {
+    const { failed } = this.#options.events;
+    const error = failed === undefined ? undefined : findError(reply);
+    if (error !== undefined) failed?.(error.text);
     this.#queue.addReply(this.#print(reply));
     if (!this.#isRunning) this.#settleSoon();
   }
@@ -372,6 +378,7 @@ export class RespConnection implements SessionPeer {
     const { failure } = this.#parser;
     if (failure !== undefined) {
       this.#options.events.cutOff("malformed request");
+      this.#options.events.failed?.(failure);
       this.#queue.addReply(respError(new CommandError(failure)));
       this.#isEnding = true;
       return;

@@ -67,6 +67,23 @@ test("A.tcp: refuses commands before AUTH", async () => {
   assert.match(await peer.ask("AUTH wrong\r\n", 11), /^-WRONGPASS/);
 });
 
+test("reports failed commands to the watcher, and no others", async () => {
+  const texts: string[] = [];
+  await using port = await startPort({ onFailure: (text) => texts.push(text) });
+  using peer = await port.open();
+  const ask = async (line: string, reply: string): Promise<void> => {
+    assert.equal(await peer.ask(`${line}\r\n`, reply.length + 2), `${reply}\r\n`);
+  };
+  await ask("AUTH wrong", "-WRONGPASS invalid username-password pair or user is disabled.");
+  await ask("AUTH token", "+OK");
+  await ask("SET k v", "+OK");
+  await ask("INCR k", "-ERR value is not an integer or out of range");
+  assert.deepEqual(texts, [
+    "WRONGPASS invalid username-password pair or user is disabled.",
+    "ERR value is not an integer or out of range",
+  ]);
+});
+
 test("answers LOADING while the store opens, and then serves", async () => {
   let isServing = false;
   await using port = await startPort({ isServing: () => isServing });

@@ -9,6 +9,7 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
+import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Session, Store } from "../../store/mod.ts";
@@ -39,6 +40,8 @@ export interface RespListenerOptions {
   /** The clock of the sessions. */
   readonly storeClock: Clock;
   readonly log: Log;
+  /** Gets the error of each failed command; absent: nobody watches. */
+  readonly onFailure?: ((text: Bytes) => void) | undefined;
   readonly budget: ByteBudget;
   /** Absent limits are those of `defaultConnectionLimits`. */
   readonly limits: Pick<ConnectionLimits, "requestBytesMax" | "replyBytesMax"> & Partial<ConnectionLimits>;
@@ -154,7 +157,7 @@ export class RespListener {
   }
 
   #accept(socket: Socket): void {
-    const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget } = this.#options;
+    const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget, onFailure } = this.#options;
     if (this.#isDraining) {
       socket.destroy();
       return;
@@ -192,6 +195,7 @@ export class RespListener {
           this.sentBytes += bytes;
         },
         cutOff: (reason) => void this.#cutCounts.set(reason, this.cutCount(reason) + 1),
+        failed: onFailure,
         closed: (closed) => void this.#logins.delete(closed),
       },
     });

@@ -172,3 +172,17 @@ test("each route has a rule of the interface and a unique template", () => {
     ["A1 /:command/*", "A2 /", "A3 /pipeline", "A4 /multi-exec", "A5 /monitor", "A6 /subscribe/*", "A6 /psubscribe/*"],
   );
 });
+
+test("reports each failed command of a pipeline and of a transaction to the watcher", async () => {
+  const failed = errorReply(new CommandError("ERR no"));
+  const texts: string[] = [];
+  const watched = (target: string): HttpRequest => ({
+    ...request(target, '[["A"],["B"],["C"]]'),
+    commandFailed: (text) => texts.push(target + text),
+  });
+  const engine = { pipeline: () => [ok, failed, failed], transaction: () => [failed, ok, ok] };
+  const reply = whole(await area(engine).handle(watched("/pipeline")));
+  assert.equal(reply.status, 200);
+  await area(engine).handle(watched("/multi-exec"));
+  assert.deepEqual(texts, ["/pipelineERR no", "/pipelineERR no", "/multi-execERR no"]);
+});

@@ -366,7 +366,9 @@ const emptyTransactionCommand = new RequestFailure("bad request", "ERR empty tra
 /** A3 */
 function runPipeline(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedPipeline, empty: emptyPipeline });
-  const printer = new BatchPrinter(call.format, call.replyBytesMax, (bytes) => call.request.holdReply?.(bytes));
+  const { request } = call;
+  const printer = new BatchPrinter(call.format, call.replyBytesMax, (bytes) => request.holdReply?.(bytes));
+  printer.onFailure = request.commandFailed;
   if (commands.every(isRunnable)) {
     const end = call.database.printPipeline(call.caller, commands, (reply) => printer.add(reply));
     return printer.answerAfter(end);
@@ -405,6 +407,7 @@ function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const format = call.format === resp2Format ? jsonFormat : call.format;
   const print = ({ replyBytesMax }: StoreCall, replies: readonly Reply[]): Answer => {
     const printer = new BatchPrinter(format, replyBytesMax);
+    printer.onFailure = call.request.commandFailed;
     for (const reply of replies) printer.add(reply);
     return printer.answer();
   };
@@ -435,6 +438,8 @@ const FINISHED_BYTES = 64 * 1024;
 
 /** Prints replies in order. A reply that exceeds the rest of the budget becomes an error (threats A-15). */
 class BatchPrinter {
+  /** Gets the text of each failed command. */
+  onFailure: ((text: string) => void) | undefined;
   readonly #format: ReplyFormat;
   readonly #bytesMax: number;
   #finished: Bytes = "";
@@ -457,6 +462,8 @@ class BatchPrinter {
   add(reply: Reply): number {
     const format = this.#format;
     const before = this.#bytes;
+    const failure = this.onFailure === undefined ? undefined : findError(reply);
+    if (failure !== undefined) this.onFailure?.(failure.text);
     if (this.#count > 0) this.#text += format.separator;
     this.#count += 1;
     try {

@@ -88,9 +88,15 @@ export function recordOutcome(unit: UnitOfWork, message: Message, attempt: Ended
 /** Records that a message becomes a dead letter. */
 export function buryMessage(
   unit: UnitOfWork,
-  { user, sequence }: Message,
+  message: Message,
   { response, bytes, nowMs }: Omit<EndedAttempt, "result">,
 ): DeadLetter {
+  const { user, sequence } = message;
+  unit.watcher?.deadLettered({
+    message: message.id,
+    url: message.envelope.fields.url,
+    reason: response.error === "" ? `status ${response.status}` : response.error,
+  });
   const id = user.deadLetters.nextId(nowMs);
   const responseBody = Body.of(bytes, false);
   return unit.apply(user, "failed", { sequence, atMs: nowMs, id, response, responseBody });

@@ -23,6 +23,7 @@ import type { MessagingState } from "../state/messaging-state.ts";
 import type { Schedule, ScheduleRecord } from "../state/schedule.ts";
 import type { User } from "../state/user.ts";
 import type { UnitOfWork } from "../unit-of-work.ts";
+import type { MessagingWatcher } from "./watcher.ts";
 
 /** How many messages of a firing are stored as its outcome. */
 const LAST_MESSAGES_MAX = 100;
@@ -40,6 +41,7 @@ export interface ScheduleTimerOptions {
   /** No schedule fires. */
   readonly deliveriesDisabled: boolean;
   readonly log: Log;
+  readonly watcher?: MessagingWatcher | undefined;
 }
 
 export class ScheduleTimer {
@@ -98,6 +100,13 @@ export class ScheduleTimer {
     this.#options.perform((unit) => {
       const change = isPaused ? { nextFireMs } : { lastFireMs, nextFireMs, ...this.#publish(unit, user, schedule) }; // keeps (2)
       unit.apply(user, "scheduleChanged", { id, change });
+      if (isPaused) return;
+      const { lastMessages = [], error = "" }: Partial<ScheduleRecord> = change;
+      const { destination } = schedule.record;
+      this.#options.watcher?.scheduleFired({
+        ...{ schedule: id, destination, messageCount: lastMessages.length },
+        ...{ error, nextMs: nextFireMs },
+      });
     });
     this.watch(schedule);
   }

@@ -13,6 +13,7 @@ import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
+import type { EventReporter } from "../events/reporter.ts";
 import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
 import { measureTurns } from "../metrics/turns.ts";
@@ -28,6 +29,8 @@ const TOKEN_KEY_BYTES = 32;
 
 export interface ThreadOptions {
   readonly log: Log;
+  /** Absent: nobody watches. */
+  readonly events?: EventReporter | undefined;
   /** The clock of the engines; sockets and disks always use the system's. */
   readonly clock: Clock;
   /** Memory is ahead of the disk and must not be served: the thread and the process must end. */
@@ -76,7 +79,7 @@ export class AreaThread {
   /** Builds an area; it does nothing until it is opened. `metrics` gets its figures. */
   async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
     const log = this.#options.log.with({ area: plan.area });
-    const { clock, onFatal } = this.#options;
+    const { clock, onFatal, events: reporter } = this.#options;
     const tracer = await openTracer({ version: plan.version, log });
     const turns = this.#turns;
     measureTurns(metrics, turns, plan.area);
@@ -84,7 +87,7 @@ export class AreaThread {
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     const perSecond = plan.limits.requestsPerSecondMax;
     const limiter = perSecond === undefined ? undefined : new RateLimiter(systemClock, { perSecond, burst: perSecond });
-    const shared = { turns, guard: this.#guard, onFatal, tracer, tokens, limiter, persistence };
+    const shared = { turns, guard: this.#guard, onFatal, tracer, tokens, limiter, persistence, events: reporter };
     const service = await serviceLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
     return new ListeningArea({
@@ -93,7 +96,11 @@ export class AreaThread {
       persistence,
       events,
       metrics,
-      environment: { clock: systemClock, log, budget: this.budget, figures: measureListeners(metrics), tracer },
+      environment: {
+        ...{ clock: systemClock, log, budget: this.budget, tracer },
+        figures: measureListeners(metrics),
+        events: reporter,
+      },
     });
   }
 }

@@ -16,6 +16,7 @@ import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
 import type { VectorLimits } from "../../vector/mod.ts";
+import type { EventOutput } from "../events/reporter.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
@@ -52,7 +53,7 @@ export interface AreaPlan {
   readonly limits: AreaLimits;
   readonly messaging: MessagingPlan;
   readonly vector: VectorPlan;
-  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat; readonly events: EventOutput | undefined };
   readonly version: string;
 }
 

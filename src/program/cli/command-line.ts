@@ -23,7 +23,8 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
   });
   switch (reading.kind) {
     case "help": {
-      const { helpOn, isColourWanted } = await import("./help/help-text.ts");
+      const { helpOn } = await import("./help/help-text.ts");
+      const { isColourWanted } = await import("./help/colour.ts");
       const text = helpOn(commandRows, reading.topic, {
         version: readVersion(),
         isColoured: isColourWanted(words, process.stdout),

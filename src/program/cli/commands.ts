@@ -28,7 +28,10 @@ export const commandRows: readonly CommandRow[] = [
     words: "dev",
     group: "Servers",
     operands: [],
-    options: [],
+    options: [
+      { name: "quiet", flag: "--quiet", meaning: "prints no events, and of the log only warnings and errors" },
+      { name: "no color", flag: "--no-color", meaning: "prints events without colour, as if NO_COLOR were set" },
+    ],
     trailing: "<command>",
     meaning:
       "starts a server for development: stores nothing unless --data-dir is set, well-known tokens; with a command, runs it with the environment of larder env and ends with it",
@@ -138,7 +141,12 @@ export const commandRows: readonly CommandRow[] = [
   ...helpRows,
 ];
 
-async function serve({ run, version, trailing }: CommandCall): Promise<undefined> {
+async function serve({ run, version, trailing, options }: CommandCall): Promise<undefined> {
   const { runServer } = await import("../run-server.ts");
-  await runServer(run, { version, command: trailing });
+  await runServer(run, {
+    version,
+    command: trailing,
+    isQuiet: options.has("quiet"),
+    mayColour: !options.has("no color"),
+  });
 }

@@ -11,6 +11,8 @@ import type { Log } from "../../kernel/log.ts";
 import type { Counter, Gauge, Histogram, Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import type { ListenPlan, PeerLimits } from "../areas/area.ts";
+import type { EventReporter } from "../events/reporter.ts";
+import { refusalWatcher } from "../events/watchers.ts";
 import { listenRefusal } from "../refusal.ts";
 import { descriptorsForConnections } from "./descriptors.ts";
 
@@ -21,6 +23,8 @@ export interface ListenerEnvironment {
   readonly budget: ByteBudget;
   /** Of all listeners of this thread's area. */
   readonly figures: ListenerFigures;
+  /** Absent: nobody watches. */
+  readonly events?: EventReporter | undefined;
   /** Absent: no spans are made. */
   readonly tracer?: Tracer | undefined;
 }
@@ -62,6 +66,7 @@ export async function openListener(
       proxies: new TrustedProxies(peers.trustedProxies),
       observe: figures.observe,
       onConnectionRefused: figures.connectionRefused,
+      onRefusal: environment.events && refusalWatcher(environment.events, name),
       tls: pair,
       ...environment,
     });

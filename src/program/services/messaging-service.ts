@@ -16,6 +16,7 @@ import { Messaging, moveBodies } from "../../messaging/mod.ts";
 import type { AreaStorage } from "../../persistence/area-storage.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import type { StorageHooks } from "../areas/area-persistence.ts";
+import { messagingWatcher } from "../events/watchers.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { type HistoryOptions, type HistoryStore, openHistory } from "../history/history-store.ts";
 import { messageLog } from "../history/message-log.ts";
@@ -70,6 +71,7 @@ export class MessagingService implements AreaService {
       settings: { spelling: options.headerNames, region: options.region },
       deliveriesDisabled: options.deliveriesDisabled,
       log,
+      watcher: context.events && messagingWatcher(context.events, clock),
       guard: context.guard,
       logReader: messageLog(
         (query, position) => this.#openHistory.list(query, position),

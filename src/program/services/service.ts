@@ -13,6 +13,7 @@ import type { Metrics } from "../../kernel/metrics.ts";
 import type { Turns } from "../../kernel/turns.ts";
 import type { AreaData, AreaPlan } from "../areas/area.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
+import type { EventReporter } from "../events/reporter.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 
 export interface ServiceContext {
@@ -25,6 +26,8 @@ export interface ServiceContext {
   readonly onFatal: (fault: unknown) => void;
   /** Decides which tenants may still allocate memory in this thread. */
   readonly guard: MemoryGuard;
+  /** Undefined: nobody watches. */
+  readonly events: EventReporter | undefined;
   /** Absent: no spans are made. */
   readonly tracer: Tracer | undefined;
   /** The tokens of the area's tenants; empty at first. */

@@ -11,6 +11,7 @@ import { followUsers } from "../../edge/store/user-tokens.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
+import { commandWatcher } from "../events/watchers.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
@@ -102,6 +103,7 @@ export class StoreService implements AreaService {
       clock,
       storeClock: this.#context.clock,
       log,
+      onFailure: this.#context.events && commandWatcher(this.#context.events),
       budget,
       limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
     };

@@ -1,4 +1,5 @@
 /** Makes the plan of each area from settings and tenants. */
+
 import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
 import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
@@ -14,6 +15,7 @@ import type {
   TlsPlan,
   VectorPlan,
 } from "../areas/area.ts";
+import type { EventOutput } from "../events/reporter.ts";
 import { areaTenantOf } from "../tenants/administration.ts";
 import type { IndexTenant, Tenant, Tenants, UserTenant } from "../tenants/tokens.ts";
 import type { RunSettings } from "./run-settings.ts";
@@ -24,6 +26,8 @@ export interface PlanOptions {
   readonly run: RunSettings;
   readonly tenants: Tenants;
   readonly logFormat: LogFormat;
+  /** Undefined: no events are printed. */
+  readonly events?: EventOutput | undefined;
   readonly version: string;
   /** Messaging makes no deliveries, and no schedule fires. */
   readonly deliveriesDisabled: boolean;
@@ -83,7 +87,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
     },
     messaging: messagingPlan(run, deliveriesDisabled),
     vector: vectorPlan(run),
-    log: { level: settings.logLevel, format: logFormat },
+    log: { level: settings.logLevel, format: logFormat, events: options.events },
     version,
   };
 }

@@ -55,7 +55,11 @@ export interface TenantAdministrationOptions {
 type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
 
 /** The noun of each kind, for texts. */
-const nouns: Readonly<Record<TenantKind, string>> = { databases: "database", indexes: "index", users: "user" };
+export const tenantNouns = {
+  databases: "database",
+  indexes: "index",
+  users: "user",
+} as const satisfies Readonly<Record<TenantKind, string>>;
 
 type AnyTenant = Tenant | IndexTenant | UserTenant;
 
@@ -103,9 +107,10 @@ export class TenantAdministration implements TenantCalls {
       const tenants = this.#tenants[kind];
       if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
       const { tenant, stored } = this.#describers[kind]?.(description) ?? { tenant: {}, stored: {} };
-      if (tenants.has(name)) throw tenantExists(nouns[kind], name);
+      if (tenants.has(name)) throw tenantExists(tenantNouns[kind], name);
       if (tenants.size >= TENANTS_MAX) throw tooManyTenants(kind, TENANTS_MAX);
-      if ((await this.#options.areas[kind].tenantNames()).includes(name)) throw tenantHasOldData(nouns[kind], name);
+      if ((await this.#options.areas[kind].tenantNames()).includes(name))
+        throw tenantHasOldData(tenantNouns[kind], name);
       return this.#giveTokens(kind, { name, madeBy: "admin", ...stored }, { made: tenant });
     });
   }
@@ -113,9 +118,9 @@ export class TenantAdministration implements TenantCalls {
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens> {
     return this.#inTurn(async () => {
       const tenant = this.#tenants[kind].get(name);
-      if (tenant === undefined) throw tenantMissing(nouns[kind], name);
+      if (tenant === undefined) throw tenantMissing(tenantNouns[kind], name);
       const place = givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken);
-      if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
+      if (place !== undefined) throw tenantNotOurs(tenantNouns[kind], name, place); // keeps (3)
       // An area that does not serve yet would fail below, when tokens.json no longer has the old tokens.
       await this.#options.areas[kind].tenantNames();
       const entry = this.#stored[kind]?.find((each) => each.name === name);
@@ -127,9 +132,9 @@ export class TenantAdministration implements TenantCalls {
     return this.#inTurn(async () => {
       const tenant = this.#tenants[kind].get(name);
       const hasData = (await this.#options.areas[kind].tenantNames()).includes(name);
-      if (tenant === undefined && !hasData) throw tenantMissing(nouns[kind], name);
+      if (tenant === undefined && !hasData) throw tenantMissing(tenantNouns[kind], name);
       const place = tenant?.listedAt ?? (tenant && (givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken)));
-      if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
+      if (place !== undefined) throw tenantNotOurs(tenantNouns[kind], name, place); // keeps (3)
       await this.#options.areas[kind].dropTenant(name); // keeps (2)
       this.#tenants[kind].delete(name);
       await this.#keep(
@@ -148,7 +153,7 @@ export class TenantAdministration implements TenantCalls {
     const reader = new FieldReader();
     const fields = reader.object(given, "", INDEX_KEYS);
     const index = readIndexPlan(reader, fields, { path: "", rules: this.#options.indexRules });
-    if (reader.problems.length > 0) throw tenantDescriptionRefused(nouns.indexes, reader.problems);
+    if (reader.problems.length > 0) throw tenantDescriptionRefused(tenantNouns.indexes, reader.problems);
     return { tenant: { index }, stored: { definition: describeIndex(index) } };
   }
 

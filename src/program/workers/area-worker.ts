@@ -11,7 +11,7 @@ import { type AreaApi, type AreaPlan, CRASH_CLOSE_MS } from "../areas/area.ts";
 import { AreaThread } from "../areas/area-thread.ts";
 import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
 import { measureThread } from "../metrics/thread.ts";
-import { stderrLog } from "../stderr.ts";
+import { stderrEvents, stderrLog } from "../stderr.ts";
 import { BEAT_MS } from "./heartbeat.ts";
 import { ProgressWriter } from "./thread-progress.ts";
 
@@ -24,6 +24,7 @@ export interface AreaWorkerStart {
 
 export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
+  const events = stderrEvents({ ...plan.log, log });
   let area: AreaApi | undefined;
   let isCrashing = false;
   const crash = (fault: unknown): void => {
@@ -49,6 +50,7 @@ export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: M
   const { requestBytesMax } = plan.limits;
   const thread = new AreaThread({
     log,
+    events,
     clock: systemClock,
     onFatal: crash,
     observer,

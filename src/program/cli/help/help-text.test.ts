@@ -8,7 +8,8 @@ import { readSettings } from "../../settings/read-settings.ts";
 import { settingList } from "../../settings/settings.ts";
 import { commandRows } from "../commands.ts";
 import { unknownCommand } from "../find-command.ts";
-import { helpOn, isColourWanted } from "./help-text.ts";
+import { isColourWanted } from "./colour.ts";
+import { helpOn } from "./help-text.ts";
 
 const plain = { version: "0.0.0", isColoured: false };
 

@@ -19,7 +19,8 @@ export const helpRows: readonly CommandRow[] = [
     ignoresSettings: true,
     defaults: "serve",
     async run({ version, commands, operands, options, print }) {
-      const { helpOn, isColourWanted } = await import("./help-text.ts");
+      const { helpOn } = await import("./help-text.ts");
+      const { isColourWanted } = await import("./colour.ts");
       const isColoured = !options.has("no color") && isColourWanted([], process.stdout);
       const text = helpOn(commands, operands, { version, isColoured });
       if (text === undefined) {

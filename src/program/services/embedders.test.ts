@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { silentLog } from "../kernel/log.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { defaultIndex, type IndexPlan } from "../settings/index-settings.ts";
 import { openEmbedders } from "./embedders.ts";
-import { defaultIndex, type IndexPlan } from "./settings/index-settings.ts";
 
 function plan(change: Partial<IndexPlan["definition"]>, by?: NonNullable<IndexPlan["embedding"]>["by"]): IndexPlan {
   return {

@@ -1,16 +1,22 @@
 /** Makes the embedders of an index from its plan. */
 import { lookup } from "node:dns/promises";
-import { LocalEmbedder } from "../edge/embedding/local.ts";
-import { Resolver } from "../edge/outbound/resolver.ts";
-import { assert } from "../kernel/assert.ts";
-import { systemClock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
-import { systemRandom } from "../kernel/random.ts";
-import { type DenseEmbedder, type Embedders, findSparseModel, HashingEmbedder, VectorFailure } from "../vector/mod.ts";
-import { StartRefusal } from "./refusal.ts";
-import type { EmbeddingPlan, EmbeddingProvider } from "./settings/embedding-settings.ts";
-import type { IndexPlan } from "./settings/index-settings.ts";
-import { startModelThread } from "./workers/model-thread.ts";
+import { LocalEmbedder } from "../../edge/embedding/local.ts";
+import { Resolver } from "../../edge/outbound/resolver.ts";
+import { assert } from "../../kernel/assert.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { systemRandom } from "../../kernel/random.ts";
+import {
+  type DenseEmbedder,
+  type Embedders,
+  findSparseModel,
+  HashingEmbedder,
+  VectorFailure,
+} from "../../vector/mod.ts";
+import { StartRefusal } from "../refusal.ts";
+import type { EmbeddingPlan, EmbeddingProvider } from "../settings/embedding-settings.ts";
+import type { IndexPlan } from "../settings/index-settings.ts";
+import { startModelThread } from "../workers/model-thread.ts";
 
 export interface IndexEmbedders extends Embedders {
   /** Ends pending calls with a failure. */
@@ -47,7 +53,7 @@ type Opener<Name> = (
 const openers: { readonly [Name in EmbeddingProvider["provider"]]: Opener<Name> } = {
   http: async (provider, { model, dimension }) => {
     // With an HTTP client, which takes long to load.
-    const { HttpEmbedder } = await import("../edge/embedding/http.ts");
+    const { HttpEmbedder } = await import("../../edge/embedding/http.ts");
     return new HttpEmbedder({ model, provider, dimension, resolver, clock: systemClock, random: systemRandom });
   },
   local: async (provider, { model, dimension, log }) => {
