@@ -66,7 +66,7 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
   watchNpmShell({
     clock: systemClock,
     onEnd: () => {
-      log.info("the shell of npm ended");
+      log.info("npm ended");
       process.kill(process.pid, "SIGTERM");
     },
   });

@@ -54,5 +54,5 @@ test("a server that npm runs stops when a signal ends the shell of npm", { timeo
 
   // The pipes close when the last process ends.
   assert.deepEqual(await once(shell, "close"), [null, "SIGTERM"]);
-  assert.match(log, /the shell of npm ended.*stopping.*stopped/s);
+  assert.match(log, /npm ended.*stopping.*stopped/s);
 });

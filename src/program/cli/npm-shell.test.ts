@@ -31,6 +31,7 @@ for (const [name, script, words, ends] of cases) {
       environment: { npm_lifecycle_script: script },
       parentId: () => parent,
       readArguments: (pid) => (pid === 7 ? words : undefined),
+      readParent: () => 6,
     });
     clock.advance(10_000);
     assert.equal(ended, 0);
@@ -39,3 +40,24 @@ for (const [name, script, words, ends] of cases) {
     assert.equal(ended, ends);
   });
 }
+
+test("a server ends with npm, even if the shell stays", () => {
+  const clock = new VirtualClock();
+  let npm = 6;
+  let ended = 0;
+  watchNpmShell({
+    clock,
+    onEnd: () => {
+      ended += 1;
+    },
+    environment: { npm_lifecycle_script: "larder dev" },
+    parentId: () => 7,
+    readArguments: () => ["sh", "-c", "larder dev", ""],
+    readParent: (pid) => (pid === 7 ? npm : undefined),
+  });
+  clock.advance(10_000);
+  assert.equal(ended, 0);
+  npm = 1;
+  clock.advance(1_000);
+  assert.equal(ended, 1);
+});

@@ -1,7 +1,7 @@
 /**
- * The shell with which npm and npx run a command. A signal to npm ends that
- * shell, which does not pass it on, so that the server would run on without a
- * parent. It stops instead.
+ * The shell with which npm and npx run a command. SIGTERM to npm ends that
+ * shell, which does not pass it on; other signals end only npm. The server would
+ * run on, and keep its ports. It stops instead.
  *
  * (1) Only a parent that is this shell is watched: a server that another
  *     program starts may outlive it.
@@ -20,6 +20,8 @@ export interface NpmShellOptions {
   readonly parentId?: () => number;
   /** The arguments of a process; undefined if the system does not tell them. */
   readonly readArguments?: (pid: number) => readonly string[] | undefined;
+  /** The parent of another process; undefined if the system does not tell it. */
+  readonly readParent?: (pid: number) => number | undefined;
 }
 
 /** Watches the shell of npm, if it is the parent of this process. */
@@ -31,8 +33,10 @@ export function watchNpmShell(options: NpmShellOptions): void {
   // npx adds the quoted arguments to its script.
   if (script === undefined || flag !== "-c" || command === undefined || !command.startsWith(script)) return; // keeps (1)
   if (/(^|[^&])&([^&]|$)/.test(command)) return; // keeps (2)
+  const { readParent = parentOf } = options;
+  const npm = readParent(shell);
   const look = (): void => {
-    if (parentId() === shell) clock.after(LOOK_EVERY_MS, look);
+    if (parentId() === shell && readParent(shell) === npm) clock.after(LOOK_EVERY_MS, look);
     else onEnd();
   };
   look();
@@ -42,6 +46,16 @@ export function watchNpmShell(options: NpmShellOptions): void {
 function readArguments(pid: number): readonly string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The second field after the name, which is in parentheses and may contain anything (proc(5)). */
+function parentOf(pid: number): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
   } catch {
     return undefined;
   }
