@@ -5,9 +5,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { test } from "node:test";
-import { anyPorts, repositoryRoot, spawnProgram } from "./program-process.ts";
+import { anyPorts, cleanEnvironment, programFile, spawnProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -38,11 +37,12 @@ test("larder dev runs a command with its environment and ends with it", { timeou
 
 test("a server that npm runs stops when a signal ends the shell of npm", { timeout }, async () => {
   // As npx runs it. The shell stays, because it has a second command.
-  const shellScript = `'${process.execPath}' '${join(repositoryRoot, "bin", "larder.cjs")}' dev && true`;
-  const env = { ...process.env, ...anyPorts, npm_lifecycle_script: shellScript, LARDER_LOG_FORMAT: "text" };
+  const shellScript = `'${process.execPath}' '${programFile}' dev && true`;
+  const env = { ...cleanEnvironment(), ...anyPorts, npm_lifecycle_script: shellScript, LARDER_LOG_FORMAT: "text" };
   const shell = spawn("sh", ["-c", shellScript], { stdio: ["ignore", "pipe", "pipe"], env });
   let log = "";
-  const isServing = new Promise<void>((resolve) => {
+  const isServing = new Promise<void>((resolve, reject) => {
+    shell.once("close", () => reject(new Error(`the server did not start: ${log}`)));
     shell.stderr.setEncoding("utf8").on("data", (text: string) => {
       log += text;
       if (log.includes("serving")) resolve();

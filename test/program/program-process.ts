@@ -118,7 +118,7 @@ function secretsIn(env: Readonly<Record<string, string>>): readonly string[] {
  * The variables of this process without those that the program or its clients read. The program shares the compile
  * cache of the test run.
  */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => name === "NODE_COMPILE_CACHE" || !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_)/.test(name),
