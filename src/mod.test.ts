@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { type Larder, start } from "./mod.ts";
 
@@ -17,6 +20,21 @@ test("start() is larder dev on free ports: addresses, tokens, variables", async 
   assert.equal(larder.messaging.currentSigningKey, "sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r");
   assert.equal(await command(larder, "SET", "a", "1"), "OK");
   assert.equal((await fetch(`${larder.admin.url}/health/ready`)).status, 200);
+});
+
+test("code that sends texts to the index works at once in dev, and needs a model in serve", async (context) => {
+  const upsert = (larder: Larder): Promise<Response> =>
+    fetch(`${larder.vector.url}/upsert-data`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${larder.vector.token}` },
+      body: JSON.stringify({ id: "a", data: "hello world" }),
+    });
+  await using dev = await start();
+  assert.deepEqual(await (await upsert(dev)).json(), { result: "Success" });
+  const dataDir = mkdtempSync(join(tmpdir(), "larder-mod-"));
+  context.after(() => rmSync(dataDir, { recursive: true }));
+  await using serve = await start({ command: "serve", dataDir });
+  assert.equal((await upsert(serve)).status, 422);
 });
 
 test("clock.advance moves the engines' time: what expires on the way is gone", async () => {

@@ -21,7 +21,7 @@ export type {
   VectorQuery,
 } from "./api.ts";
 export type { DenseEmbedder, TextRole } from "./embedding/embedder.ts";
-export type { Embedders } from "./embedding/embedders.ts";
+export { type Embedders, STAND_IN_DIMENSION } from "./embedding/embedders.ts";
 export { HashingEmbedder } from "./embedding/hashing-embedder.ts";
 export { findDenseModel, findSparseModel, sparseModels } from "./embedding/models.ts";
 export { VectorFailure, type VectorFailureKind } from "./failure.ts";

@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "../../kernel/log.ts";
-import { defaultIndex, type IndexPlan } from "../settings/index-settings.ts";
+import { defaultIndex, developmentIndex, type IndexPlan } from "../settings/index-settings.ts";
 import { openEmbedders } from "./embedders.ts";
+
+const options = { log: silentLog, dimensionNow: () => undefined };
 
 function plan(change: Partial<IndexPlan["definition"]>, by?: NonNullable<IndexPlan["embedding"]>["by"]): IndexPlan {
   return {
@@ -15,15 +17,24 @@ function plan(change: Partial<IndexPlan["definition"]>, by?: NonNullable<IndexPl
 }
 
 test("an index without models has no embedders", async () => {
-  const embedders = await openEmbedders(defaultIndex, silentLog);
+  const embedders = await openEmbedders(defaultIndex, options);
   assert.equal(embedders.dense, undefined);
   assert.equal(embedders.sparse, undefined);
   await embedders.close();
 });
 
+test("hashing stands in for the model of the development index, with the dimension that the index has", async () => {
+  let dimension: number | undefined;
+  const embedders = await openEmbedders(developmentIndex, { log: silentLog, dimensionNow: () => dimension });
+  assert.equal(embedders.isStandIn, true);
+  assert.equal((await embedders.dense?.embed(["a"], "query"))?.[0]?.length, 384);
+  dimension = 8;
+  assert.equal((await embedders.dense?.embed(["a"], "query"))?.[0]?.length, 8);
+});
+
 test("hashing and BM25 are built in", async () => {
   const index = plan({ type: "HYBRID", dimension: 8, sparseModel: "BM25" }, { provider: "hashing" });
-  const embedders = await openEmbedders(index, silentLog);
+  const embedders = await openEmbedders(index, options);
 
   const [vector] = (await embedders.dense?.embed(["a text"], "query")) ?? [];
   assert.equal(vector?.length, 8);
@@ -44,7 +55,7 @@ test("calls no endpoint before there is a text", async () => {
       documentPrefix: "",
     },
   );
-  const embedders = await openEmbedders(index, silentLog);
+  const embedders = await openEmbedders(index, options);
   assert.ok(embedders.dense);
   await embedders.close();
 });
@@ -60,7 +71,7 @@ test("a local model that cannot be loaded fails the start with the name of its d
     queryPrefix: "",
     documentPrefix: "",
   } as const;
-  await assert.rejects(openEmbedders(plan({}, by), silentLog), {
+  await assert.rejects(openEmbedders(plan({}, by), options), {
     name: "StartRefusal",
     message: `The local model m could not be loaded; the log has the reason: check what is in ${directory}`,
   });

@@ -11,6 +11,7 @@ import {
   type Embedders,
   findSparseModel,
   HashingEmbedder,
+  STAND_IN_DIMENSION,
   VectorFailure,
 } from "../../vector/mod.ts";
 import { StartRefusal } from "../refusal.ts";
@@ -26,11 +27,24 @@ export interface IndexEmbedders extends Embedders {
 /** One for all endpoints of this thread, because they share its limits. Sockets use the real clock. */
 const resolver = new Resolver({ lookup: (name) => lookup(name, { all: true }), clock: systemClock });
 
+export interface EmbedderOptions {
+  readonly log: Log;
+  /** The dimension of the index at the moment. */
+  readonly dimensionNow: () => number | undefined;
+}
+
 /**
  * The embedders of an index. A local model is loaded before this resolves; rejects with a `StartRefusal` if that fails.
  * An endpoint is not called before there is a text.
  */
-export async function openEmbedders({ definition, embedding }: IndexPlan, log: Log): Promise<IndexEmbedders> {
+export async function openEmbedders(
+  { definition, embedding, embedsTexts }: IndexPlan,
+  { log, dimensionNow }: EmbedderOptions,
+): Promise<IndexEmbedders> {
+  if (embedsTexts) {
+    const dense = new HashingEmbedder(() => dimensionNow() ?? STAND_IN_DIMENSION);
+    return { dense, sparse: undefined, isStandIn: true, close: () => dense.close() };
+  }
   const dense = embedding && (await openDense(embedding, { dimension: definition.dimension, log }));
   const { sparseModel } = definition;
   return {

@@ -103,7 +103,10 @@ export class VectorService implements AreaService {
   async setTokens({ name, tokens, index = defaultIndex }: AreaTenant): Promise<void> {
     const before = this.#embedders.get(name);
     this.#warnOfOtherModels(name, index.definition);
-    const embedders = await openEmbedders(index, this.#context.log);
+    const embedders = await openEmbedders(index, {
+      log: this.#context.log,
+      dimensionNow: () => this.#engine.index(name)?.definition.dimension,
+    });
     try {
       this.#engine.define(name, index.definition, embedders);
     } catch (fault) {

@@ -34,6 +34,8 @@ export interface IndexPlan {
   readonly definition: IndexDefinition;
   /** The provider of the definition's dense model. The sparse model is built in. */
   readonly embedding: EmbeddingPlan | undefined;
+  /** Hashing stands in for a dense model, which the definition does not have. */
+  readonly embedsTexts?: true;
 }
 
 /** An index in the form that people read and tokens.json stores. */
@@ -93,6 +95,9 @@ export const defaultIndex: IndexPlan = {
   },
   embedding: undefined,
 };
+
+/** The index of `larder dev` that nobody has described: code that sends texts to it works at once. */
+export const developmentIndex: IndexPlan = { ...defaultIndex, embedsTexts: true };
 
 /** Reads the fields of an index. The result is valid if the reader has noted no problem. */
 export function readIndexPlan(

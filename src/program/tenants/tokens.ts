@@ -22,6 +22,7 @@ import { hasSecrets, type ListedTenant, type ListedUser, placeIn } from "../sett
 import { FieldReader } from "../settings/field-reader.ts";
 import {
   defaultIndex,
+  developmentIndex,
   INDEX_KEYS,
   type IndexPlan,
   type IndexRules,
@@ -226,7 +227,7 @@ class Resolver {
   /** The plan of an index in tokens.json. */
   #storedIndex(name: string): IndexPlan {
     const { definition } = this.stored.indexes?.find((each) => each.name === name) ?? {};
-    if (definition === undefined) return defaultIndex;
+    if (definition === undefined) return this.#isDev ? developmentIndex : defaultIndex;
     const reader = new FieldReader();
     const plan = readIndexPlan(reader, reader.object(definition, "definition", INDEX_KEYS), {
       path: "definition",

@@ -10,7 +10,15 @@ export interface Embedders {
   /** Undefined if the index cannot make dense vectors of texts. */
   readonly dense: DenseEmbedder | undefined;
   readonly sparse: SparseEmbedder | undefined;
+  /**
+   * True: the dense model stands in for one that the index does not have. Clients may send vectors of their own too, and
+   * a change of a text alone replaces only a vector that was made from the text before.
+   */
+  readonly isStandIn?: boolean;
 }
+
+/** The dimension of an index whose first vector is that of a text, embedded by a model that stands in. */
+export const STAND_IN_DIMENSION = 384;
 
 /** The wording is that of the service (B.vectors). */
 const notAllowed = unprocessable(

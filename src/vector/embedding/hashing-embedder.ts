@@ -20,44 +20,51 @@ const STOP_WORD_WEIGHT = 0.1;
 const GROUPS_WEIGHT = 1.5;
 
 export class HashingEmbedder implements DenseEmbedder {
-  readonly #dimension: number;
+  readonly #dimensionNow: () => number;
 
-  constructor(dimension: number) {
-    assert(Number.isInteger(dimension) && dimension > 0 && dimension <= DIMENSION_MAX, "a dimension is within bounds");
-    this.#dimension = dimension;
+  /** A function returns the dimension of an index that has none yet, as it is at each call. */
+  constructor(dimension: number | (() => number)) {
+    this.#dimensionNow = typeof dimension === "number" ? () => dimension : dimension;
+    checkDimension(this.#dimensionNow());
   }
 
   embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
-    return Promise.resolve(texts.map((text) => this.#embedText(text)));
+    const dimension = this.#dimensionNow();
+    checkDimension(dimension);
+    return Promise.resolve(texts.map((text) => embedText(text, dimension)));
   }
 
   close(): Promise<void> {
     return Promise.resolve();
   }
+}
 
-  #embedText(text: string): Float32Array {
-    const sums = new Float64Array(this.#dimension);
-    for (const word of wordsOf(text)) {
-      const weight = stopWords.has(word) ? STOP_WORD_WEIGHT : 1;
-      const marked = `<${word}>`;
-      this.#add(sums, marked, weight);
-      const groupCount = marked.length - GROUP_LENGTH + 1;
-      const groupWeight = (weight * GROUPS_WEIGHT) / Math.sqrt(groupCount);
-      for (let at = 0; at < groupCount; at += 1) this.#add(sums, marked.slice(at, at + GROUP_LENGTH), groupWeight);
-    }
-    const length = Math.sqrt(sums.reduce((total, sum) => total + sum * sum, 0));
-    if (length > 0) return Float32Array.from(sums, (sum) => sum / length);
-    // Without words, or if they cancel each other out, it still gets a direction, so that cosines exist.
-    const unit = new Float32Array(this.#dimension);
-    unit[0] = 1;
-    return unit;
-  }
+function checkDimension(dimension: number): void {
+  assert(Number.isInteger(dimension) && dimension > 0 && dimension <= DIMENSION_MAX, "a dimension is within bounds");
+}
 
-  #add(sums: Float64Array, feature: string, weight: number): void {
-    const hash = spread(tokenOf(feature));
-    const place = (hash >>> 1) % this.#dimension;
-    sums[place] = (sums[place] as number) + (hash & 1 ? -weight : weight);
+function embedText(text: string, dimension: number): Float32Array {
+  const sums = new Float64Array(dimension);
+  for (const word of wordsOf(text)) {
+    const weight = stopWords.has(word) ? STOP_WORD_WEIGHT : 1;
+    const marked = `<${word}>`;
+    add(sums, marked, weight);
+    const groupCount = marked.length - GROUP_LENGTH + 1;
+    const groupWeight = (weight * GROUPS_WEIGHT) / Math.sqrt(groupCount);
+    for (let at = 0; at < groupCount; at += 1) add(sums, marked.slice(at, at + GROUP_LENGTH), groupWeight);
   }
+  const length = Math.sqrt(sums.reduce((total, sum) => total + sum * sum, 0));
+  if (length > 0) return Float32Array.from(sums, (sum) => sum / length);
+  // Without words, or if they cancel each other out, it still gets a direction, so that cosines exist.
+  const unit = new Float32Array(dimension);
+  unit[0] = 1;
+  return unit;
+}
+
+function add(sums: Float64Array, feature: string, weight: number): void {
+  const hash = spread(tokenOf(feature));
+  const place = (hash >>> 1) % sums.length;
+  sums[place] = (sums[place] as number) + (hash & 1 ? -weight : weight);
 }
 
 /** Every bit of the result depends on every bit of the hash (the last steps of MurmurHash3). */

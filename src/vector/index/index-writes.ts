@@ -12,7 +12,7 @@
 
 import type { Tenant } from "../../kernel/turns.ts";
 import type { DeleteSelection, Eventually } from "../api.ts";
-import { canEmbed, checkEmbeds, type Embedders, embedTexts } from "../embedding/embedders.ts";
+import { canEmbed, checkEmbeds, type Embedders, embedTexts, STAND_IN_DIMENSION } from "../embedding/embedders.ts";
 import { notFound, unprocessable, VectorFailure } from "../failure.ts";
 import { readFilter } from "../filter/filter-text.ts";
 import type { VectorLimits } from "../limits.ts";
@@ -92,9 +92,21 @@ export class IndexWrites {
     // No model is called for a record that does not exist.
     if (!isEmbedded || this.#state.find(namespace)?.table.find(change.id) === undefined)
       return this.#update(namespace, change);
-    const texts = [change.data ?? ""];
+    const before = this.#embedders().isStandIn === true ? this.#textOf(namespace, change.id) : undefined;
+    const texts = [change.data ?? "", ...(before === undefined ? [] : [before.data])];
     const made = embedTexts(this.#definition, this.#embedders(), { texts, role: "document", mode: "HYBRID" });
-    return made.then(([pair]) => this.#update(namespace, { ...change, ...pair }));
+    return made.then(([pair, pairBefore]) => {
+      const isOfClient = before !== undefined && !isEqual(before.vector, pairBefore?.vector);
+      return this.#update(namespace, isOfClient ? change : { ...change, ...pair });
+    });
+  }
+
+  /** The text of a record that exists, and its dense vector. */
+  #textOf(namespaceName: string, id: string): { readonly data: string; readonly vector: Float32Array | undefined } {
+    const namespace = this.#state.find(namespaceName);
+    const record = namespace?.table.find(id);
+    if (namespace === undefined || record === undefined) return { data: "", vector: undefined };
+    return { data: namespace.table.dataOf(record) ?? "", vector: namespace.vectorOf(record) };
   }
 
   delete(namespaceName: string, selection: DeleteSelection): Eventually<number> {
@@ -165,8 +177,10 @@ export class IndexWrites {
     const definition = this.#definition;
     const dimension = definition.dimension ?? records[0]?.vector?.length;
     for (const [index, { vector }] of records.entries())
-      if (vector !== undefined)
+      if (vector !== undefined) {
+        this.#checkStandIn(vector);
         checkDense(definition, vector, { dimension, limits: this.#limits, place: placeOf(index, records.length) });
+      }
     const changes: IndexChange[] = [];
     const { number: index } = this.#state;
     if (hasDense(definition) && definition.dimension === undefined && dimension !== undefined)
@@ -232,8 +246,18 @@ export class IndexWrites {
     if (definition.type === "HYBRID" && (vector === undefined) !== (sparseVector === undefined))
       throw vector === undefined ? needsDense : needsSparse;
     checkKinds(definition, { vector, sparseVector }, "");
-    if (vector !== undefined)
-      checkDense(definition, vector, { dimension: definition.dimension, limits: this.#limits, place: "" });
+    if (vector === undefined) return;
+    this.#checkStandIn(vector);
+    checkDense(definition, vector, { dimension: definition.dimension, limits: this.#limits, place: "" });
+  }
+
+  /** Refuses a vector of another dimension than that of the texts that came first, and names the remedy. */
+  #checkStandIn({ length }: Float32Array): void {
+    const { dimension } = this.#definition;
+    if (this.#embedders().isStandIn !== true || dimension !== STAND_IN_DIMENSION || length === dimension) return;
+    throw unprocessable(
+      `Invalid vector dimension: ${length}, expected: ${dimension}. The index got this dimension from its first text: define it with dimension ${length}, or upsert a vector before the first text`,
+    );
   }
 
   #update(namespaceName: string, change: RecordChange): number {
@@ -264,6 +288,10 @@ function manyOf(filter: string): ManySelected {
   // Every record passes an empty filter: an omission must not delete everything.
   if (filter === "") throw unprocessable("filter must not be empty");
   return { kind: "filter", filter: readFilter(filter) };
+}
+
+function isEqual(one: Float32Array | undefined, other: Float32Array | undefined): boolean {
+  return one !== undefined && one.length === other?.length && one.every((value, index) => value === other[index]);
 }
 
 /** The prefix of a field's name in an error text. */
