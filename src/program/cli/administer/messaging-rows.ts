@@ -4,7 +4,7 @@ import { devOption, jsonOption } from "../command-row.ts";
 
 /** A kind of items of a messaging user. */
 export interface Resource {
-  /** The first word of its commands. */
+  /** The first word of its commands. The list is `<word> list`, or the word alone if nothing else can be done. */
   readonly word: string;
   readonly list: ItemList;
   /** Several words, for sentences. */
@@ -17,7 +17,7 @@ export interface ItemList {
   readonly path: string;
   /** The field of the answer that has the items; absent: the answer is the list, in one page. */
   readonly field?: string;
-  /** The heading of each column, and the field of an item; a field that ends in `At` or `Time` is a time. */
+  /** The heading of each column, and the field of an item; a field that ends in `At`, `Time` or `time` is a time. */
   readonly columns: readonly (readonly [heading: string, field: string])[];
 }
 
@@ -54,6 +54,24 @@ const schedule = { operand: "<scheduleId>", exampleId: "nightly" };
 const run = { operand: "<workflowRunId>", exampleId: "wfr_a1b2c3" };
 
 export const resources: readonly Resource[] = [
+  {
+    word: "logs",
+    items: "log entries, latest first,",
+    list: {
+      // Without the bodies, which JSON would show too.
+      path: "/v2/logs?trimBody=0",
+      field: "logs",
+      columns: [
+        ["time", "time"],
+        ["message id", "messageId"],
+        ["state", "state"],
+        ["status", "responseStatus"],
+        ["url", "url"],
+        ["error", "error"],
+      ],
+    },
+    actions: [],
+  },
   {
     word: "dlq",
     items: "dead letters",
@@ -158,14 +176,15 @@ export const messagingRows: readonly CommandRow[] = resources.flatMap(rowsOf);
 
 function rowsOf({ word, items, list, actions }: Resource): readonly CommandRow[] {
   const shared = { group: "Messaging", defaults: "serve" } as const;
+  const listWords = actions.length === 0 ? word : `${word} list`;
   return [
     {
       ...shared,
-      words: `${word} list`,
+      words: listWords,
       operands: [],
       options: [count, user, devOption, jsonOption],
       meaning: `lists the ${items} of a messaging user of the running server`,
-      example: `larder ${word} list`,
+      example: `larder ${listWords}`,
       async run({ run, options, print }) {
         const { listItems } = await import("./messaging.ts");
         for (const line of await listItems(run, list, options)) print(line);

@@ -79,6 +79,21 @@ test("lists, retries and deletes dead letters", async () => {
   assert.match(table, /^dlq id +created +status +destination\n\S+ +\S+Z +\d+ +http:\/\/127\.0\.0\.1:9\/[ab]$/);
 });
 
+test("lists the log of messages, latest first", async () => {
+  await request("/v2/publish/http://127.0.0.1:9/logged", { "Upstash-Retries": "0" });
+  await larder.clock.advance(1_000);
+  const [code, table] = await run("logs --count 4");
+  assert.equal(code, 0);
+  const [heading = "", ...rows] = table.split("\n");
+  assert.match(heading, /^time +message id +state +status +url +error$/);
+  assert.deepEqual(
+    rows.map((row) => /^\d{4}\S+Z +msg_\S+ +(\S+) /.exec(row)?.[1]),
+    ["FAILED", "ERROR", "ACTIVE", "CREATED"],
+  );
+  const [latest] = JSON.parse((await run("logs --json --count 1"))[1]);
+  assert.deepEqual([latest.state, latest.url], ["FAILED", "http://127.0.0.1:9/logged"]);
+});
+
 test("prints the errors of the API, and refuses an invalid count", async () => {
   assert.deepEqual(await run("runs list"), [0, "run id  state  created  url"]);
   assert.match((await run("runs cancel wfr_none"))[1], /wfr_none/);

@@ -102,7 +102,7 @@ function textOf(value: unknown, field: string): string {
 /** Times are in ms since the epoch. */
 function fieldCell(item: unknown, field: string): string {
   const value = fieldOf(item, field);
-  const isTime = /(?:At|Time)$/.test(field) && typeof value === "number";
+  const isTime = /(?:At|[Tt]ime)$/.test(field) && typeof value === "number";
   return isTime ? new Date(value).toISOString() : cellOf(value);
 }
 
