@@ -114,6 +114,8 @@ export class KeptRunLife {
       }
       const found = this.#api.workflows.entries(run.id, { isRedacted: false });
       const entries = await this.#world.drive(found ?? Promise.resolve([]));
+      // A crash may take back an entry that is not on the disk yet.
+      await this.#world.until("the disk", () => this.#journal.safe === this.#journal.end);
       this.#memory.found(run.id, entries);
     }
     this.#memory.checkPresent((id) => this.#api.workflows.find(id));
