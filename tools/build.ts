@@ -1,6 +1,6 @@
 /**
  * Builds what the package runs: `src/` as a few JavaScript files in one flat
- * folder, because a program of hundreds of small files starts at half the speed;
+ * folder, because a program of hundreds of small files takes two thirds longer to start;
  * and the types of the library. Dependencies stay packages of their own.
  *
  *     dist/main.js, mod.js, …    the entries (src/program/package-files.ts), and what they share

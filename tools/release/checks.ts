@@ -1,7 +1,7 @@
 /** The checks of a release, one row each. A check returns a sentence for each problem; none means that it passed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { readVersion } from "../../src/program/facts.ts";
+import { PACKAGE_NAME, readVersion } from "../../src/program/facts.ts";
 import { checkVendored } from "../vendor.ts";
 import { copiedSources, type Licensed, type Sbom } from "./artifacts.ts";
 import { brokenLinks } from "./links.ts";
@@ -106,15 +106,17 @@ export function contextProblems(dockerfile: string, ignore: string): readonly st
 /** A published version can never be replaced. */
 function publishedProblems(): readonly string[] {
   const version = readVersion();
-  return publishedVersions().includes(version) ? [`larderd ${version} is on npm already: raise the version`] : [];
+  return publishedVersions().includes(version)
+    ? [`${PACKAGE_NAME} ${version} is on npm already: raise the version`]
+    : [];
 }
 
 /** The versions on npm; none if the name is free. Throws if the registry does not answer. */
 export function publishedVersions(): readonly string[] {
-  const { stdout } = spawnSync("npm", ["view", "larderd", "versions", "--json"], { encoding: "utf8" });
+  const { stdout } = spawnSync("npm", ["view", PACKAGE_NAME, "versions", "--json"], { encoding: "utf8" });
   const answer = JSON.parse(stdout) as string | readonly string[] | { readonly error: { readonly code: string } };
   if (typeof answer === "string") return [answer];
   if (!("error" in answer)) return answer;
   if (answer.error.code === "E404") return [];
-  throw new Error(`npm view larderd failed with ${answer.error.code}`);
+  throw new Error(`npm view ${PACKAGE_NAME} failed with ${answer.error.code}`);
 }

@@ -1,6 +1,6 @@
 /**
  * The program that tests start: built once for the run as a user installs it,
- * because the sources take twice as long to start. A test that runs alone starts
+ * because the sources take two thirds longer to start. A test that runs alone starts
  * the sources.
  */
 import { fileURLToPath } from "node:url";

@@ -60,7 +60,7 @@ interface AcceptedMessage {
 /** Longer entries are not parsed for the name of their step. */
 const NAMED_ENTRY_BYTES_MAX = 64 * 1024;
 
-/** Reports a message that has the result of a step. Plans and the first entry of a run are none. */
+/** Reports a message that has the result of a step, and no other message of a run: neither a plan nor its first entry. */
 export function reportStep(watcher: MessagingWatcher, { fields, bytes }: AcceptedMessage): void {
   const { workflow } = fields;
   if (workflow?.runId === undefined || workflow.isInit === true) return;

@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { readCommand, runCommand } from "../../../../test/harness/command-runner.ts";
 import { systemClock } from "../../../kernel/clock.ts";
-import { StartRefusal } from "../../refusal.ts";
 import { Server } from "../../server.ts";
-import { readSettings } from "../../settings/read-settings.ts";
 import { stderrLog } from "../../stderr.ts";
 import type { Addresses } from "../env-block.ts";
 
@@ -17,16 +16,9 @@ let server: Server;
 let addresses: Addresses;
 let closing: Promise<void> | undefined;
 
-function reading(words: string) {
-  const given = [...words.split(" "), "--data-dir", dataDirectory];
-  const result = readSettings({ arguments: given, environment: {}, readFile: () => "" });
-  assert.ok(result.kind === "run", JSON.stringify(result));
-  return result;
-}
-
 before(async () => {
   const ports = ["store", "vector", "messaging", "admin"].map((area) => `--${area}-port 0`).join(" ");
-  const { run } = reading(`serve --threads one ${ports}`);
+  const { run } = readCommand(`serve --threads one ${ports}`, dataDirectory);
   server = new Server({
     run,
     version: "1.2.3",
@@ -45,18 +37,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs a command and returns its exit code and its lines, or the text of its refusal. */
-async function larder(words: string): Promise<readonly [code: number | undefined, output: string]> {
-  const { command, ...call } = reading(words);
-  const lines: string[] = [];
-  const print = (line: string): void => void lines.push(line);
-  try {
-    return [await command.run({ ...call, commands: [command], version: "1.2.3", print }), lines.join("\n")];
-  } catch (fault) {
-    assert.ok(fault instanceof StartRefusal, String(fault));
-    return [fault.exitCode, fault.message];
-  }
-}
+const larder = (words: string) => runCommand(words, dataDirectory);
 
 test("larder status prints the state, the process and the addresses", async () => {
   const [code, output] = await larder("status");

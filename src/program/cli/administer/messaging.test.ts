@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { runCommand } from "../../../../test/harness/command-runner.ts";
 import { type Larder, start } from "../../../mod.ts";
-import { StartRefusal } from "../../refusal.ts";
-import { readSettings } from "../../settings/read-settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "larder-messaging-"));
 const dataDir = join(folder, "data");
@@ -20,20 +19,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function run(words: string): Promise<readonly [code: number | undefined, output: string]> {
-  const given = words.includes("--data-dir") ? words.split(" ") : [...words.split(" "), "--data-dir", dataDir];
-  const reading = readSettings({ arguments: given, environment: {}, readFile: () => "" });
-  assert.ok(reading.kind === "run", JSON.stringify(reading));
-  const { command, ...call } = reading;
-  const lines: string[] = [];
-  const print = (line: string): void => void lines.push(line);
-  try {
-    return [await command.run({ ...call, commands: [command], version: "1.2.3", print }), lines.join("\n")];
-  } catch (fault) {
-    assert.ok(fault instanceof StartRefusal, String(fault));
-    return [fault.exitCode, fault.message];
-  }
-}
+const run = (words: string, directory = dataDir) => runCommand(words, directory);
 
 async function request(path: string, headers: Readonly<Record<string, string>>): Promise<void> {
   const authorization = `Bearer ${larder.messaging.token}`;
@@ -100,7 +86,7 @@ test("prints the errors of the API, and refuses an invalid count", async () => {
   assert.match((await run("schedules pause none"))[1], /none/);
   assert.deepEqual(await run("dlq list --count 0"), [2, '--count: "0" is not a whole number from 1 to 100000']);
   const unused = join(folder, "unused");
-  assert.deepEqual(await run(`dlq list --data-dir ${unused}`), [
+  assert.deepEqual(await run("dlq list", unused), [
     1,
     `No larder is running on ${unused}: start it, or inspect the directory with larder check`,
   ]);
