@@ -62,12 +62,28 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.zrange-limit: ZRANGE also accepts LIMIT by rank",
+    "A.particulars.expiry: a moment in milliseconds in the place of seconds is accepted; EXPIRETIME is rounded down",
+    [
+      ["HSET h a 1", 1],
+      ["HEXPIREAT h 1900000000000 FIELDS 1 a", [1]],
+      ["HEXPIRETIME h FIELDS 1 a", [281_474_976_710]],
+      ["HPEXPIREAT h 1900000000999 FIELDS 1 a", [1]],
+      ["HEXPIRETIME h FIELDS 1 a", [1_900_000_000]],
+      ["SET k v PXAT 1900000000999", "OK"],
+      ["EXPIRETIME k", 1_900_000_000],
+      ["EXPIREAT k 1900000000000", 1],
+      ["PEXPIRETIME k", 281_474_976_710_655],
+    ],
+  ],
+  [
+    "A.particulars.zrange-limit: ZRANGE and ZRANGESTORE also accept LIMIT by rank",
     [
       ["ZADD z 1 a 2 b 3 c", 3],
       ["ZRANGE z 0 -1 LIMIT 1 1", ["b"]],
       ["ZRANGE z 0 -1 REV LIMIT 0 2 WITHSCORES", ["c", "3", "b", "2"]],
       ["ZRANGE z 1 2 LIMIT 1 5", ["c"]],
+      ["ZRANGESTORE to z 0 2 LIMIT 1 1", 1],
+      ["ZRANGE to 0 -1", ["b"]],
     ],
   ],
   [
@@ -101,6 +117,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
       ["SCAN 0 WITHTYPE", ["0", ["s", "string"]]],
       ["SCAN 0 withtype TYPE hash", ["0", []]],
       ["SCAN 0 TYPE search", ["0", []]],
+      ["SCAN 0 MATCH s COUNT 1", ["0", ["s"]]],
       ["JSON.SET j $ {}", "OK"],
       ["TYPE j", "ReJSON-RL"],
       ["SCAN 0 TYPE ReJSON-RL WITHTYPE", ["0", ["j", "ReJSON-RL"]]],
@@ -205,10 +222,11 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-set: one missing level is created, booleans toggle to 0 and 1, and cleared values are counted",
+    "A.particulars.json-set: one missing level is created, two are an error, booleans toggle to 0 and 1, and cleared values are counted",
     [
       ["JSON.SET j $ {}", "OK"],
-      ["JSON.SET j $.a.b 1", null],
+      ["JSON.SET j $.a.b 1", { error: "ERR Path '$.a.b' does not exist" }],
+      ["JSON.SET j $.a.b 1 XX", null],
       ['JSON.SET j $.a {"b":true}', "OK"],
       ["JSON.TOGGLE j $.a.b", [0]],
       ["JSON.TOGGLE j $.a.b", [1]],

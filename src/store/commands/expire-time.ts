@@ -10,7 +10,7 @@
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import type { Call } from "../command.ts";
 import { invalidExpire } from "../errors.ts";
-import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
+import { INTEGER_MAX, INTEGER_MIN } from "../structures/numbers/number-text.ts";
 
 /** The unit and the origin of a time. */
 export interface TimeForm {
@@ -45,4 +45,27 @@ export function readExpireTime(call: Call, index: number, form: TimeForm): numbe
     throw invalidExpire(call.command.fullName);
   // Not exact beyond 2^53, but there the result is TIME_MS_MAX anyway.
   return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
+}
+
+/**
+ * The time in the word at `index`, in ms since the epoch, at most `TIME_MS_MAX`; it may be in the past, even before the
+ * epoch. Throws `notInteger`, and `invalidExpire` for values that 64 bits of milliseconds cannot hold.
+ */
+export function readMoment(call: Call, index: number, form: TimeForm): number {
+  const value = call.integer(index);
+  const startMs = form.isRelative ? call.nowMs : 0;
+  if (typeof value === "bigint") {
+    const moment = value * BigInt(form.unitMs);
+    // Redis checks the product against both bounds, and the sum against the upper one only.
+    if (moment < INTEGER_MIN || moment + BigInt(startMs) > INTEGER_MAX) throw invalidExpire(call.command.fullName);
+  }
+  return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
+}
+
+/**
+ * A time in whole seconds since the epoch, rounded down: EXPIRETIME after `EXPIRE key 5` is never later than now + 5 by
+ * a clock of seconds. Redis rounds to the nearest second for keys, and up for fields.
+ */
+export function secondsOf(atMs: number): number {
+  return Math.floor(atMs / 1_000);
 }

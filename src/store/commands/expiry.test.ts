@@ -1,4 +1,4 @@
-/** Commands on the expiry of keys: input and literal reply. Redis 7.0.15 gives the same replies. */
+/** Commands on the expiry of keys: input and literal reply. Redis 7.0.15 gives the same, but rounds EXPIRETIME. */
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -43,7 +43,17 @@ test("EXPIRE and its variants set the expiry in seconds or milliseconds, relativ
   ]);
 });
 
-test("TTL and EXPIRETIME round to the nearest second, -1 without an expiry, -2 without a key", () => {
+test("EXPIRETIME after EXPIRE is at most now plus those seconds by a clock of seconds", () => {
+  const session = startSession({ clock: new VirtualClock(NOW_MS + 999) });
+  session.expect([
+    ["SET k v", ok],
+    ["EXPIRE k 5", 1],
+    ["EXPIRETIME k", NOW_SECONDS + 5],
+    ["TTL k", 5],
+  ]);
+});
+
+test("TTL rounds to the nearest second, EXPIRETIME down; -1 without an expiry, -2 without a key", () => {
   sessionWithKey().expect([
     ["TTL k", -1],
     ["PTTL k", -1],
@@ -58,7 +68,7 @@ test("TTL and EXPIRETIME round to the nearest second, -1 without an expiry, -2 w
     ["EXPIRETIME k", NOW_SECONDS + 1],
     ["PEXPIRE k 1500", 1],
     ["TTL k", 2],
-    ["EXPIRETIME k", NOW_SECONDS + 2],
+    ["EXPIRETIME k", NOW_SECONDS + 1],
     ["PEXPIRE k 499", 1],
     ["TTL k", 0],
     ["TTL", arity("ttl")],

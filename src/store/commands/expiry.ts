@@ -3,18 +3,18 @@
  * epoch; one that is not in the future removes the key at once.
  */
 
-import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
-import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
+import { gtAndLt, nxAndOthers, unsupportedOption } from "../errors.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { integer, one, type Reply, zero } from "../reply/reply.ts";
-import { INTEGER_MAX, INTEGER_MIN } from "../structures/numbers/number-text.ts";
 import { updated } from "./command-keys.ts";
 import {
   millisecondsFromNow,
   millisecondsSinceEpoch,
+  readMoment,
   secondsFromNow,
+  secondsOf,
   secondsSinceEpoch,
   type TimeForm,
 } from "./expire-time.ts";
@@ -25,7 +25,7 @@ const NO_EXPIRY = -1;
 export const expiryRows: readonly Row[] = [
   expiring("EXPIRE", "Sets the expiry of a key in seconds", secondsFromNow),
   expiring("EXPIREAT", "Sets the expiry of a key to a Unix time in seconds", secondsSinceEpoch),
-  reporting("EXPIRETIME", "Returns the expiry of a key as a Unix time in seconds", (atMs) => roundToSeconds(atMs)),
+  reporting("EXPIRETIME", "Returns the expiry of a key as a Unix time in seconds", secondsOf),
   {
     name: "PERSIST",
     summary: "Removes the expiry of a key",
@@ -108,21 +108,6 @@ function readCondition({ arg, word, argCount }: Call, index: number): Condition 
     !(xx && oldMs === undefined) &&
     !(gt && newMs <= (oldMs ?? Number.POSITIVE_INFINITY)) &&
     !(lt && newMs >= (oldMs ?? Number.POSITIVE_INFINITY));
-}
-
-/**
- * The time in the word at `index`, in ms since the epoch, at most `TIME_MS_MAX`; it may be in the past, even before the
- * epoch. Throws `notInteger`, and `invalidExpire` for values that 64 bits of milliseconds cannot hold.
- */
-function readMoment(call: Call, index: number, form: TimeForm): number {
-  const value = call.integer(index);
-  const startMs = form.isRelative ? call.nowMs : 0;
-  if (typeof value === "bigint") {
-    const moment = value * BigInt(form.unitMs);
-    // Redis checks the product against both bounds, and the sum against the upper one only.
-    if (moment < INTEGER_MIN || moment + BigInt(startMs) > INTEGER_MAX) throw invalidExpire(call.command.fullName);
-  }
-  return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
 }
 
 function persist({ keyspace, arg }: Call): Reply {

@@ -1,6 +1,6 @@
 /**
  * The expiry of fields of a hash: input and literal reply. Texts and codes are those that Redis' own tests expect of
- * 7.4 and 8.0.
+ * 7.4 and 8.0, except that moments after the year 4199 are accepted, and Unix times in seconds are rounded down.
  */
 import { test } from "node:test";
 import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
@@ -84,11 +84,12 @@ test("HEXPIRE and its variants refuse what Redis refuses, with its texts", () =>
     ["HEXPIRE h -1 FIELDS 1 a", negative],
     ["HEXPIRE h -9223372036854775808 FIELDS 1 a", negative],
     ["HEXPIRE h 9223372036854775808 FIELDS 1 a", notInteger],
-    ["HEXPIRE h 281474976710 FIELDS 1 a", tooLate("hexpire")],
+    ["HEXPIRE h 9223372036854775 FIELDS 1 a", tooLate("hexpire")],
     ["HEXPIREAT h 9223372036854775807 FIELDS 1 a", tooLate("hexpireat")],
-    ["HPEXPIRE h 281474976710656 FIELDS 1 a", tooLate("hpexpire")],
-    ["HPEXPIREAT h 70368744177664 FIELDS 1 a", tooLate("hpexpireat")],
-    ["HPEXPIREAT h 70368744177663 FIELDS 1 a", [1]],
+    ["HPEXPIRE h 9223372036854775807 FIELDS 1 a", tooLate("hpexpire")],
+    ["HGETEX h EX 9223372036854775 FIELDS 1 a", tooLate("hgetex")],
+    ["HSETEX h EXAT 9223372036854776 FIELDS 1 a 1", tooLate("hsetex")],
+    ["HPEXPIRETIME h FIELDS 1 a", [-1]],
     ["HEXPIRE h 10 FIELD 1 a", fieldsMissing],
     ["HEXPIRE h 10 NX XX FIELDS 1 a", fieldsMissing],
     ["HEXPIRE h 10 FIELDS 0 a", error("ERR Parameter `numFields` should be greater than 0")],
@@ -103,12 +104,42 @@ test("HEXPIRE and its variants refuse what Redis refuses, with its texts", () =>
   ]);
 });
 
-test("HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME round up to seconds", () => {
+test("an expiry of fields after the year 10889 is stored as that year", () => {
+  for (const line of [
+    "HEXPIRE h 9223370036854775 FIELDS 1 a",
+    "HEXPIREAT h 2000000000000 FIELDS 1 a",
+    "HPEXPIRE h 9223370036854775807 FIELDS 1 a",
+    "HPEXPIREAT h 9223372036854775807 FIELDS 1 a",
+  ])
+    sessionWithHash().expect([
+      [line, [1]],
+      ["HPEXPIRETIME h FIELDS 1 a", [281_474_976_710_655]],
+    ]);
+  sessionWithHash().expect([
+    ["HPEXPIREAT h 281474976710654 FIELDS 1 a", [1]],
+    ["HPEXPIRETIME h FIELDS 1 a", [281_474_976_710_654]],
+    ["HGETEX h EXAT 2000000000000 FIELDS 1 b", ["2"]],
+    ["HSETEX h EX 2000000000000 FIELDS 1 c 4", 1],
+    ["HEXPIRETIME h FIELDS 2 b c", [281_474_976_710, 281_474_976_710]],
+  ]);
+});
+
+test("HEXPIRETIME after HEXPIRE is at most now plus those seconds by a clock of seconds", () => {
+  const session = startSession({ clock: new VirtualClock(NOW_MS + 999) });
+  session.expect([
+    ["HSET h a 1", 1],
+    ["HEXPIRE h 5 FIELDS 1 a", [1]],
+    ["HEXPIRETIME h FIELDS 1 a", [NOW_SECONDS + 5]],
+    ["HTTL h FIELDS 1 a", [5]],
+  ]);
+});
+
+test("HTTL rounds up to seconds, HEXPIRETIME rounds down", () => {
   sessionWithHash().expect([
     ["HPEXPIREAT h 2000000001001 FIELDS 1 a", [1]],
     ["HTTL h FIELDS 3 a b z", [2, -1, -2]],
     ["HPTTL h FIELDS 3 a b z", [1_001, -1, -2]],
-    ["HEXPIRETIME h FIELDS 3 a b z", [NOW_SECONDS + 2, -1, -2]],
+    ["HEXPIRETIME h FIELDS 3 a b z", [NOW_SECONDS + 1, -1, -2]],
     ["HPEXPIRETIME h FIELDS 3 a b z", [NOW_MS + 1_001, -1, -2]],
     ["HTTL none FIELDS 2 a b", [-2, -2]],
     ["HTTL s FIELDS 1 a", wrongType],
@@ -242,8 +273,8 @@ test("HGETEX refuses what Redis refuses, with its texts", () => {
     ["HGETEX h EX bla FIELDS 1 a", notInteger],
     ["HGETEX h EX 9223372036854775808 FIELDS 1 a", notInteger],
     ["HGETEX h PX -1 FIELDS 1 a", negative],
-    ["HGETEX h EX 281474976710656 FIELDS 1 a", tooLate("hgetex")],
-    ["HGETEX h PXAT 70368744177664 FIELDS 1 a", tooLate("hgetex")],
+    ["HGETEX h EX 9223372036854776 FIELDS 1 a", tooLate("hgetex")],
+    ["HGETEX h PX 9223372036854775807 FIELDS 1 a", tooLate("hgetex")],
   ]);
 });
 
@@ -309,7 +340,7 @@ test("HSETEX refuses what Redis refuses, with its texts", () => {
     ["HSETEX h KEEPTTL KEEPTTL FIELDS 1 a b", oneTime],
     ["HSETEX h EX FIELDS 1 a b", notInteger],
     ["HSETEX h EXAT -1 FIELDS 1 a b", negative],
-    ["HSETEX h PXAT 70368744177664 FIELDS 1 a b", tooLate("hsetex")],
+    ["HSETEX h PX 9223372036854775807 FIELDS 1 a b", tooLate("hsetex")],
     ["HSETEX h FNX KEEPTTL FNX EX", oneCondition],
     ["HSETEX h FNX FNX FNX EX", oneCondition],
     ["HSETEX h FXX FIELD a b", error("ERR unknown argument: FIELD")],

@@ -16,7 +16,6 @@ import {
   fieldsArgumentMissing,
   fieldsMissing,
   fnxAndFxx,
-  invalidExpire,
   negativeExpire,
   severalExpireTimes,
   unknownArgument,
@@ -30,7 +29,9 @@ import { taken, updated } from "./command-keys.ts";
 import {
   millisecondsFromNow,
   millisecondsSinceEpoch,
+  readMoment,
   secondsFromNow,
+  secondsOf,
   secondsSinceEpoch,
   type TimeForm,
   timeForms,
@@ -42,13 +43,10 @@ const CONDITION_FAILED = 0;
 const DONE = 1;
 const REMOVED_AT_ONCE = 2;
 
-/** The latest expiry of a field in Redis: the year 4199. */
-const FIELD_TIME_MS_MAX = 2 ** 46 - 1;
-
 export const hashExpiryRows: readonly Row[] = [
   expiring("HEXPIRE", "Sets the expiry of fields in seconds", secondsFromNow),
   expiring("HEXPIREAT", "Sets the expiry of fields to a Unix time in seconds", secondsSinceEpoch),
-  reporting("HEXPIRETIME", "Returns the expiry of fields as Unix times in seconds", (atMs) => Math.ceil(atMs / 1_000)),
+  reporting("HEXPIRETIME", "Returns the expiry of fields as Unix times in seconds", secondsOf),
   {
     name: "HGETDEL",
     summary: "Removes fields and returns their values",
@@ -291,15 +289,12 @@ function expireField(call: Call, key: Bytes, expiry: { field: Bytes; atMs: numbe
 }
 
 /**
- * The time in the word at `index`, in ms since the epoch. Throws `notInteger`, `negativeExpire`, and `invalidExpire`
- * for values beyond `FIELD_TIME_MS_MAX`.
+ * The time in the word at `index`, in ms since the epoch, with the same upper bound as that of a key. Throws
+ * `notInteger`, `negativeExpire` and `invalidExpire`.
  */
 function readFieldMoment(call: Call, index: number, form: TimeForm): number {
-  const value = call.count(index);
-  if (value < 0) throw negativeExpire;
-  const atMs = value * form.unitMs + (form.isRelative ? call.nowMs : 0);
-  if (atMs > FIELD_TIME_MS_MAX) throw invalidExpire(call.command.fullName);
-  return atMs;
+  if (call.integer(index) < 0) throw negativeExpire;
+  return readMoment(call, index, form);
 }
 
 /** Reads `FIELDS n` at `index`; n fields follow to the end of the words. Returns the index of the first one. */

@@ -1,7 +1,7 @@
 /**
  * JSON.SET, JSON.MSET and JSON.MERGE: they set whole values. A path with matches
  * replaces all of them; one that names a missing member of an object adds it.
- * Missing levels in between are not created.
+ * Missing levels in between are not created: JSON.SET refuses such a path.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -46,7 +46,9 @@ export function set(call: Call): Reply {
   const parsed = parseJson(arg(3));
   const document = findDocument(call, key);
   const { locations, isNew } = planFor({ key, document }, path, parsed);
-  if (locations.length === 0 || condition === (isNew ? "XX" : "NX")) return nil;
+  if (condition === (isNew ? "XX" : "NX")) return nil;
+  // Redis' module answers null, as for a failed condition; the hosted service refuses a value that has no place.
+  if (locations.length === 0) throw pathMissing(path.text);
   apply(call, { key, locations, parsed, isFirst: document === undefined });
   call.keyspace.notify(events["json.set"], key);
   return ok;

@@ -70,6 +70,26 @@ test("SCAN finds every key exactly once while nothing changes, for any COUNT", (
     assert.deepEqual(scanAll(session, ["SCAN", "COUNT", count]).sort(), keys);
 });
 
+test("SCAN with MATCH or TYPE visits a keyspace of 1,000 keys in one call, and larger ones in parts", () => {
+  const session = startSession();
+  const keys = fill(session, 999);
+  session.run("HSET h f v");
+  session.expect([
+    ["SCAN 0 MATCH h", ["0", ["h"]]],
+    ["SCAN 0 MATCH nothing COUNT 1", ["0", []]],
+    ["SCAN 0 TYPE hash WITHTYPE", ["0", ["h", "hash"]]],
+  ]);
+  const [cursor, found] = session.run("SCAN 0 MATCH key:*") as [string, string[]];
+  assert.deepEqual([cursor, found.sort()], ["0", keys.sort()]);
+  assert.equal((session.run("SCAN 0") as [string, string[]])[1].length < 100, true, "without them COUNT decides");
+
+  session.run("SET one-more v");
+  const [next, part] = session.run("SCAN 0 MATCH key:*") as [string, string[]];
+  assert.notEqual(next, "0");
+  assert.equal(part.length < 100, true, `${part.length} keys`);
+  assert.deepEqual(scanAll(session, ["SCAN", "TYPE", "hash"]), ["h"]);
+});
+
 test("one SCAN does a bounded amount of work, however large the COUNT", () => {
   const session = startSession();
   fill(session, 30_000);

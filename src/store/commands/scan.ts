@@ -19,9 +19,17 @@ const COUNT_DEFAULT = 10;
 const COUNT_MAX = 10_000;
 /** A call ends after this many buckets per requested element, as in Redis: a sparse table has many empty ones. */
 const STEPS_PER_ELEMENT = 10;
+/**
+ * A SCAN with MATCH or TYPE visits all keys of a keyspace up to this size in one call, whatever its COUNT, as the
+ * hosted service does: its clients' tests take the first reply for the whole answer. That is a tenth of the work of
+ * the largest COUNT.
+ */
+const FILTERED_WHOLE_SIZE_MAX = 1_000;
 
 export interface ScanOptions {
   readonly count: number;
+  /** Whether MATCH or TYPE is given. */
+  readonly isFiltered: boolean;
   /** True for an element that matches MATCH. */
   readonly matches: (element: Bytes) => boolean;
   /** SCAN only: the operand of TYPE, in lower case. */
@@ -50,7 +58,8 @@ function scan(call: Call): Reply {
   const options = readScanOptions(call, 2, ["TYPE", "WITHTYPE"]);
   const found: Bytes[] = [];
   const { entries } = keyspace;
-  const next = scanSome(cursor, options.count, {
+  const isWhole = options.isFiltered && entries.size <= FILTERED_WHOLE_SIZE_MAX;
+  const next = scanSome(cursor, isWhole ? COUNT_MAX : options.count, {
     step: (at, visit) => entries.scan(at, visit),
     visit: (slot) => found.push(entries.keyAt(slot)),
   });
@@ -118,7 +127,8 @@ export function readScanOptions(call: Call, index: number, words: readonly ScanW
       throw syntaxError;
     }
   }
-  return { count, matches: matcherOf(pattern), typeName, withTypes, withValues };
+  const isFiltered = pattern !== undefined || typeName !== undefined;
+  return { count, isFiltered, matches: matcherOf(pattern), typeName, withTypes, withValues };
 }
 
 /** Whether an element matches the pattern; a lone star and no pattern match all, the empty name too. */

@@ -205,7 +205,7 @@ function answerRange(call: Call, kind: Kind): Reply {
 
 function zrangestore(call: Call): Reply {
   const { keyspace, arg } = call;
-  const selection = readSelection(call, 3, { isStore: true });
+  const selection = readSelection(call, 3, { limitsRanks: true, isStore: true });
   const source = keyspace.readSortedSet(arg(2));
   const { range, isReverse } = selection;
   const found = source === undefined ? EMPTY : findSelection(source, selection);

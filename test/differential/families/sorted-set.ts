@@ -67,6 +67,12 @@ function rangeWords(draw: Draw): Bytes[] {
   return [bound(draw), bound(draw), ...(by === "" ? [] : [by]), ...rest];
 }
 
+/** Without LIMIT of ranks, which would store another set here (skip list: "ZRANGE and ZRANGESTORE with LIMIT and ranks"). */
+function storedRangeWords(draw: Draw): Bytes[] {
+  if (draw.oneIn(2)) return [rank(draw), rank(draw), ...draw.options([() => ["REV"], () => ["WITHSCORES"]], 2)];
+  return [scoreBound(draw), scoreBound(draw), "BYSCORE", ...draw.options([() => limit(draw), () => ["REV"]], 2)];
+}
+
 /** Members of one score, sometimes more than a small set has. */
 function equalPairs(draw: Draw): Bytes[] {
   if (draw.oneIn(8)) return draw.list(draw.pick([40, 140, 300]), () => ["0", `m${draw.below(600)}`]).flat();
@@ -118,7 +124,7 @@ function numberOf(text: string): number {
 
 const LIMIT_REFUSED = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
 
-/** LIMIT is also accepted with ranks (skip list: "ZRANGE with LIMIT and ranks"). */
+/** LIMIT is also accepted with ranks (skip list: "ZRANGE and ZRANGESTORE with LIMIT and ranks"). */
 const asRange: Comparison = ({ ours, theirs }) =>
   isSame(ours, theirs) ||
   (isSame(theirs, { kind: "error", error: { text: LIMIT_REFUSED } }) &&
@@ -133,6 +139,8 @@ function isWrongType(reply: Parameters<Comparison>[0]["ours"]): boolean {
 
 export const sortedSetFamily: Family = {
   name: "sorted set",
+  // With a word too few, a LIMIT of scores would be one of ranks.
+  undamaged: new Set(["ZRANGESTORE"]),
   commands: [
     ...Array.from({ length: 5 }, () => (draw: Draw) => ["ZADD", draw.key(), ...addOptions(draw), ...pairs(draw)]),
     (draw) => [
@@ -172,7 +180,7 @@ export const sortedSetFamily: Family = {
       scoreBound(draw),
       ...draw.options([() => limit(draw), withScores], 2),
     ],
-    (draw) => ["ZRANGESTORE", draw.key(), draw.key(), ...rangeWords(draw)],
+    (draw) => ["ZRANGESTORE", draw.key(), draw.key(), ...storedRangeWords(draw)],
     (draw) => ["ZRANK", draw.key(), member(draw)],
     (draw) => ["ZREM", draw.key(), ...draw.list(3, () => member(draw))],
     (draw) => ["ZREMRANGEBYRANK", draw.key(), rank(draw), rank(draw)],
@@ -192,6 +200,7 @@ export const sortedSetFamily: Family = {
     (draw) => ["ZUNIONSTORE", draw.key(), ...combination(draw, { withScores: false })],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
   ],
+  extensions: [(draw) => ["ZRANGESTORE", draw.key(), draw.key(), rank(draw), rank(draw), ...limit(draw)]],
   comparisons: new Map<string, Comparison>([
     ["ZRANDMEMBER", asDrawn],
     ["ZRANGE", asRange],
@@ -202,8 +211,8 @@ export const sortedSetFamily: Family = {
 
 export const sortedSetLexFamily: Family = {
   name: "sorted set by bytes",
-  // With a word too few or a wrong one, scores would differ.
-  undamaged: new Set(["ZADD"]),
+  // With a word too few or a wrong one, scores would differ, or a LIMIT of bytes would be one of ranks.
+  undamaged: new Set(["ZADD", "ZRANGESTORE"]),
   commands: [
     ...Array.from({ length: 3 }, () => (draw: Draw) => ["ZADD", draw.key(), ...equalPairs(draw)]),
     (draw) => ["ZLEXCOUNT", draw.key(), lexBound(draw), lexBound(draw)],
