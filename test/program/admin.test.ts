@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const fastClock = fileURLToPath(new URL("fast-clock.cjs", import.meta.url));
 const timeout = 60_000;
@@ -70,7 +70,7 @@ test("creates, resets and removes databases at run time, persists the changes an
   assert.equal((await admin(first, "DELETE /v1/databases/third")).status, 200);
   assert.equal((await first.stop()).code, 0);
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.deepEqual(await command(second, reset.json["token"], ["GET", "a"]), { result: "1" });
   assert.deepEqual(await command(second, token, ["GET", "a"]), refused);
   const databases = await fetch(`${second.adminUrl}/v1/databases`, {
@@ -108,7 +108,7 @@ test("creates, resets and removes databases at run time, persists the changes an
 });
 
 test("lists, creates and removes indexes at run time and persists the changes", { timeout }, async (context) => {
-  const args = ["--data-dir", temporaryDirectory(context)];
+  const args = ["--data-dir", temporaryDirectory(context), ...oneThread];
   await using first = await startProgram("serve", { args });
 
   const docs = { type: "HYBRID", dimension: 384, similarity: "DOT_PRODUCT" };
@@ -194,7 +194,7 @@ test("enough writes start a snapshot in its own process; the next start recovers
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
-  const args = ["--data-dir", directory];
+  const args = ["--data-dir", directory, ...oneThread];
   await using first = await startProgram("serve", { args });
   const value = "v".repeat(1_000_000);
   for (let round = 0; round < 8; round += 1) {

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -197,7 +197,7 @@ test("a backup under load has all earlier acknowledged writes, whole transaction
     "vector",
   ]);
 
-  await using second = await startProgram("serve", { args: [...args, "--data-dir", target] });
+  await using second = await startProgram("serve", { args: [...args, "--data-dir", target, ...oneThread] });
   assert.doesNotMatch(second.log, /rebuilding the history|cut off the incomplete end/);
   const again = clientOf(second, environment);
   const store = (await again.store("/pipeline", [
@@ -238,7 +238,7 @@ test("without a server, backup reads the directory, also after a kill, and the d
 }, async (context) => {
   const root = temporaryDirectory(context);
   const [source, target, file] = [join(root, "source"), join(root, "target"), join(root, "larder.backup")];
-  const first = await startProgram("serve", { args: ["--data-dir", source] });
+  const first = await startProgram("serve", { args: ["--data-dir", source, ...oneThread] });
   await clientOf(first, first.environment).store("/set/a/1");
   await first.kill();
   // The remains of a backup that was killed.
@@ -262,7 +262,7 @@ test("without a server, backup reads the directory, also after a kill, and the d
   assert.equal(whole.code, 0, whole.log);
   assert.match(whole.output, /^data directory .*target: ok\nstore: \d+ frames/);
   for (const directory of [source, target]) {
-    await using program = await startProgram("serve", { args: ["--data-dir", directory] });
+    await using program = await startProgram("serve", { args: ["--data-dir", directory, ...oneThread] });
     assert.deepEqual(await clientOf(program, first.environment).store("/get/a"), { result: "1" });
   }
 });
@@ -272,7 +272,7 @@ test("backup, verify and restore report errors with the remedy", {
 }, async (context) => {
   const root = temporaryDirectory(context);
   const [source, file] = [join(root, "source"), join(root, "larder.backup")];
-  await using program = await startProgram("serve", { args: ["--data-dir", source] });
+  await using program = await startProgram("serve", { args: ["--data-dir", source, ...oneThread] });
   assert.equal((await larder("backup", file, "--data-dir", source)).code, 0);
   const damaged = join(root, "damaged");
   const bytes = readFileSync(file);

@@ -1,11 +1,11 @@
 /** Message bodies that are damaged on disk, in files that no start replays: larder reports them and continues. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { basename, join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
 import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
-import { type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 /** The most requests that wait for a state. */
@@ -20,15 +20,33 @@ interface Letter {
   readonly responseBody?: string;
 }
 
-interface Damaged {
+/** A data directory before its damage. */
+interface Stored {
   readonly directory: string;
-  readonly destination: RecordingDestination;
+  /** Those of a start on the directory. */
   readonly args: readonly string[];
   /** The covered segment. */
   readonly path: string;
   readonly ids: readonly string[];
   readonly token: string | undefined;
 }
+
+let destination: RecordingDestination;
+/** The tests damage copies of it. */
+let whole: Stored;
+
+before(
+  async () => {
+    destination = await startDestination();
+    whole = await store(mkdtempSync(join(tmpdir(), "larder-test-")));
+  },
+  { timeout },
+);
+
+after(async () => {
+  rmSync(whole.directory, { recursive: true });
+  await destination[Symbol.asyncDispose]();
+});
 
 function clientOf({ environment }: RunningProgram, token = environment["QSTASH_TOKEN"]) {
   const send = async (line: string, options: { headers?: Record<string, string>; body?: string } = {}) => {
@@ -59,13 +77,9 @@ async function ended(program: ProgramProcess): Promise<{ code: number | null; ou
 const larder = (...words: readonly string[]) => ended(spawnProgram(words));
 
 /** Two dead letters and two messages of a paused queue, with their bodies in a segment that a snapshot covers. */
-async function setUp(context: TestContext): Promise<Damaged> {
-  const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
-  context.after(() => rmSync(directory, { recursive: true, force: true }));
-  const destination = await startDestination();
-  context.after(() => destination[Symbol.asyncDispose]());
+async function store(directory: string): Promise<Stored> {
   destination.answer = ({ address }) => ({ status: address.includes("failed") ? 500 : 200 });
-  const args = ["--data-dir", directory, "--outbound-map", `*.test=127.0.0.1:${destination.port}`];
+  const args = argsOn(directory);
   const ids: string[] = [];
   let token: string | undefined;
   {
@@ -85,9 +99,19 @@ async function setUp(context: TestContext): Promise<Damaged> {
   // This start begins the second segment; the snapshot then covers the first.
   await (await startProgram("serve", { args })).stop();
   assert.equal((await larder("internal-snapshot", directory, "messaging")).code, 0);
-  const area = join(directory, "messaging");
-  const [segment] = readdirSync(area).filter((name) => name.endsWith(".journal"));
-  return { directory, destination, args, path: join(area, segment ?? ""), ids, token };
+  const [segment = ""] = readdirSync(join(directory, "messaging")).filter((name) => name.endsWith(".journal"));
+  return { directory, args, path: join(directory, "messaging", segment), ids, token };
+}
+
+function argsOn(directory: string): readonly string[] {
+  return ["--data-dir", directory, "--outbound-map", `*.test=127.0.0.1:${destination.port}`, ...oneThread];
+}
+
+function copyOf(stored: Stored, context: TestContext): Stored {
+  const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  cpSync(stored.directory, directory, { recursive: true, preserveTimestamps: true });
+  return { ...stored, directory, args: argsOn(directory), path: join(directory, "messaging", basename(stored.path)) };
 }
 
 function flip(path: string, text: string): void {
@@ -101,7 +125,7 @@ function flip(path: string, text: string): void {
 test("C.bodies: the start and verify find a damaged body; it is shown as damaged and hides no other body", {
   timeout,
 }, async (context) => {
-  const { directory, destination, args, path, ids, token } = await setUp(context);
+  const { directory, args, path, ids, token } = copyOf(whole, context);
   assert.equal((await larder("verify", directory)).code, 0);
   flip(path, "letter-one");
   flip(path, "queued-one");
@@ -148,7 +172,7 @@ test("C.bodies: the start and verify find a damaged body; it is shown as damaged
 test("the start and verify find a missing file of bodies, and the start continues", {
   timeout,
 }, async (context) => {
-  const { directory, args, path, token } = await setUp(context);
+  const { directory, args, path, token } = copyOf(whole, context);
   rmSync(path);
 
   const verified = await larder("verify", directory);
@@ -165,7 +189,7 @@ test("the start and verify find a missing file of bodies, and the start continue
 });
 
 test("the start finds a truncated file of bodies", { timeout }, async (context) => {
-  const { args, path, token } = await setUp(context);
+  const { args, path, token } = copyOf(whole, context);
   writeFileSync(path, readFileSync(path).subarray(0, -1));
 
   await using program = await startProgram("serve", { args });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import { programFile, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, programFile, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 120_000;
 
@@ -46,7 +46,7 @@ test("commands accept a data directory without tokens.json, with and without a s
   const root = temporaryDirectory(context);
   const directory = join(root, "data");
   const args = ["--data-dir", directory];
-  await using server = await startProgram("serve", { args, env: TOKENS });
+  await using server = await startProgram("serve", { args: [...args, ...oneThread], env: TOKENS });
   assert.equal(existsSync(join(directory, "tokens.json")), false);
 
   assert.deepEqual(await errorsOf("running"), []);
@@ -92,7 +92,7 @@ test("backup writes to standard output, a pipe or a device, and replaces a file 
   const root = temporaryDirectory(context);
   const directory = join(root, "data");
   const args = ["--data-dir", directory];
-  await (await startProgram("serve", { args, env: TOKENS })).stop();
+  await (await startProgram("serve", { args: [...args, ...oneThread], env: TOKENS })).stop();
   const backup = (file: string, ...more: readonly string[]) => larder(["backup", file, ...args, ...more]);
 
   // The shell redirects the output, as users do.

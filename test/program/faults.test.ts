@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const plantedFaults = fileURLToPath(new URL("planted-faults.cjs", import.meta.url));
 /** Longer than the longest start (START_MS_MAX), whose own error says more. */
@@ -48,7 +48,7 @@ test("a crash of a thread ends the process after the other threads close, and ke
   );
   assert.match(program.log, /"event":"an area crashed; the server ends","area":"vector"/);
 
-  await using next = await startProgram("serve", { args: ["--data-dir", directory] });
+  await using next = await startProgram("serve", { args: ["--data-dir", directory, ...oneThread] });
   assert.deepEqual(await command(next, ["GET", "key"]), { result: "value" });
 });
 

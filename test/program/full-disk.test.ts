@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 120_000;
 /** The most requests that wait for a state. */
@@ -44,7 +44,7 @@ function testsOn(disk: string): void {
     }, async () => {
       const directory = join(disk, losesReserve ? "without" : "with");
       const args = ["--data-dir", directory];
-      const first = await startProgram("serve", { args });
+      const first = await startProgram("serve", { args: [...args, ...oneThread] });
       const { storeToken } = first;
       assert.equal((await storeOf(first, storeToken)("/set/k/v")).status, 200);
       await first.stop();

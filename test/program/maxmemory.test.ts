@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 30_000;
 const VALUE = "x".repeat(1_000);
@@ -80,7 +80,7 @@ test("a database in the configuration file has its own limit", { timeout }, asyn
 });
 
 test("evicted keys do not come back after a restart, and the limit still applies", { timeout }, async (context) => {
-  const args = ["--data-dir", join(temporaryDirectory(context), "data"), "--maxmemory", "1mb"];
+  const args = ["--data-dir", join(temporaryDirectory(context), "data"), "--maxmemory", "1mb", ...oneThread];
   const start = (): Promise<RunningProgram> =>
     startProgram("serve", { args: [...args, "--maxmemory-policy", "allkeys-lru"] });
   await using first = await start();

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { Client } from "@upstash/qstash";
 import { settingRows } from "../../src/program/settings/settings.ts";
 import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -98,7 +98,7 @@ test("messages, settings and rotated keys outlive a stop, and each message is de
   ]);
   assert.deepEqual(await first.stop(), { code: 0, signal: null });
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args: [...args, ...oneThread] });
   const again = new User(second, user.token);
 
   assert.deepEqual(await again.send(`GET /v2/messages/${queued.json["messageId"]}`), waiting);
@@ -124,7 +124,9 @@ test("messages, settings and rotated keys outlive a stop, and each message is de
 test("C-09: serve refuses loopback addresses in every spelling and names the setting", { timeout }, async (context) => {
   await using destination = await startDestination();
   const { url, port } = destination;
-  await using guarded = await startProgram("serve", { args: ["--data-dir", temporaryDirectory(context)] });
+  await using guarded = await startProgram("serve", {
+    args: ["--data-dir", temporaryDirectory(context), ...oneThread],
+  });
   const refused = new User(guarded);
   const remedy =
     "is a loopback address, which --destinations public refuses: set --destinations any or list it in --allow-destination";
@@ -199,7 +201,7 @@ test("creates and removes users at run time, each with separate data; metrics co
   const reset = await admin(first, "POST /v1/users/second/reset-password");
   assert.equal((await second.send("GET /v2/queues")).status, 401);
   await first.stop();
-  await using after = await startProgram("serve", { args });
+  await using after = await startProgram("serve", { args: [...args, ...oneThread] });
   const renewed = new User(after, String(reset.json["token"]));
   assert.equal((await renewed.send("GET /v2/queues/orders")).json["paused"], true);
 
@@ -213,7 +215,7 @@ test("bodies outlive a snapshot that replaces their journal", { timeout }, async
   const { destination, outbound } = await setUp();
   await using _destination = destination;
   const directory = temporaryDirectory(context);
-  const args = ["--data-dir", directory, ...outbound];
+  const args = ["--data-dir", directory, ...outbound, ...oneThread];
   await using first = await startProgram("serve", { args });
   const user = new User(first);
   await user.send("POST /v2/queues/orders/pause");

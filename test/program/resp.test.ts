@@ -11,7 +11,7 @@ import { createClient } from "redis";
 import { hostileCertificate, hostileKey } from "../harness/hostile-certificate.ts";
 import { RawPeer } from "../harness/raw-peer.ts";
 import { missingProgram } from "../harness/required-programs.ts";
-import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 /** No test here takes longer. */
 const timeout = 30_000;
@@ -63,7 +63,7 @@ test("ioredis uses values, pipelines, transactions and channels, in a thread per
   timeout,
 }, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
-  await using program = await startProgram("serve", { args: ["--data-dir", directory, ...anyRespPort] });
+  await using program = await startProgram("serve", { args: ["--data-dir", directory, ...anyRespPort, ...oneThread] });
   const client = new Redis(program.environment["REDIS_URL"] ?? "");
   const other = client.duplicate();
   try {

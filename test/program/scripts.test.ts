@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Redis } from "@upstash/redis";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 function clientOf({ storeUrl: url, storeToken: token }: RunningProgram): Redis {
   return new Redis({ url, token, enableAutoPipelining: false });
@@ -27,7 +27,7 @@ test("A-10: settings limit scripts, and libraries outlive a kill", async () => {
     await redis.functions.load({ code });
     await program.kill();
 
-    program = await startProgram("serve", { args });
+    program = await startProgram("serve", { args: [...args, ...oneThread] });
     redis = clientOf(program);
     assert.equal(await redis.functions.call("f", ["k"]), "v");
   } finally {

@@ -17,7 +17,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { anyPorts, checkoutProgram, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import {
+  anyPorts,
+  checkoutProgram,
+  oneThread,
+  type RunningProgram,
+  spawnProgram,
+  startProgram,
+} from "./program-process.ts";
 
 const oldNode = fileURLToPath(new URL("old-node.cjs", import.meta.url));
 const onOldNode = { entry: checkoutProgram, env: { NODE_OPTIONS: `--require=${oldNode}` } };
@@ -55,7 +62,7 @@ test("serve prints tokens once, stores them for their owner only and keeps data 
   assert.equal(statSync(tokensPath).mode & 0o777, 0o600);
   assert.equal(statSync(join(cwd, "larder-data")).mode & 0o777, 0o700);
 
-  await using second = await startProgram("serve", { cwd });
+  await using second = await startProgram("serve", { cwd, args: oneThread });
   assert.equal(second.environment["UPSTASH_REDIS_REST_TOKEN"], undefined);
   assert.match(second.output, /^# UPSTASH_REDIS_REST_TOKEN: in .*tokens\.json$/m);
   assert.equal(second.storeToken, first.storeToken);
@@ -66,7 +73,7 @@ test("serve prints tokens once, stores them for their owner only and keeps data 
 
 test("S-08: refuses a second process on one data directory with one message", { timeout }, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
-  await using first = await startProgram("serve", { args: ["--data-dir", directory] });
+  await using first = await startProgram("serve", { args: ["--data-dir", directory, ...oneThread] });
 
   const second = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
 
@@ -81,7 +88,7 @@ test("S-08: refuses a second process on one data directory with one message", { 
 
 test("serve and check report the damaged file and byte of a data directory", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
-  await using first = await startProgram("serve", { args: ["--data-dir", directory] });
+  await using first = await startProgram("serve", { args: ["--data-dir", directory, ...oneThread] });
   await command(first, ["SET", "key", "value"]);
   assert.equal((await first.stop()).code, 0);
   const [name = ""] = readdirSync(join(directory, "store")).filter((each) => each.endsWith(".journal"));
@@ -119,7 +126,7 @@ test("serve and check refuse a directory with foreign files and do not write to 
   // mkfs creates lost+found, so it is not a foreign file.
   rmSync(join(directory, "thesis.txt"));
   mkdirSync(join(directory, "lost+found"));
-  await using program = await startProgram("serve", { args: ["--data-dir", directory] });
+  await using program = await startProgram("serve", { args: ["--data-dir", directory, ...oneThread] });
   assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
 });
 
@@ -130,7 +137,7 @@ test("a start warns of a configuration with tokens that other users can read, an
   const configuration = join(directory, "larder.json");
   const args = ["--config", configuration, "--data-dir", join(directory, "data")];
   writeFileSync(configuration, '{"admin":{"token":"an-admin-token-of-enough-characters"}}', { mode: 0o644 });
-  await using program = await startProgram("serve", { args });
+  await using program = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.match(
     program.log,
     /"event":"other users can read the file of tokens",.*"remedy":"chmod 600 [^"]*larder\.json"/,
@@ -151,7 +158,7 @@ test("a start warns of a tokens.json that other users can read and of data of an
   const directory = temporaryDirectory(context);
   const configuration = join(directory, "larder.json");
   const dataDirectory = join(directory, "data");
-  const args = ["--config", configuration, "--data-dir", dataDirectory];
+  const args = ["--config", configuration, "--data-dir", dataDirectory, ...oneThread];
   writeFileSync(configuration, '{"store":{"databases":[{"name":"old"},{"name":"main"}]}}');
   await using first = await startProgram("serve", { args });
   assert.deepEqual(await command(first, ["SET", "key", "value"]), { result: "OK" });

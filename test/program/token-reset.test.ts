@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import { openStream } from "../harness/event-reader.ts";
-import { type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
+import { oneThread, type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -61,7 +61,7 @@ test("a running server refuses old tokens at once and ends their streams; the ne
   assert.deepEqual([await status(storeUrl, fresh.token), await status(storeUrl, fresh.readOnlyToken)], [200, 200]);
   await first.kill();
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.deepEqual([second.storeToken, second.storeReadOnlyToken], [fresh.token, fresh.readOnlyToken]);
   assert.deepEqual([await status(second.storeUrl, storeToken), await status(second.storeUrl, fresh.token)], [401, 200]);
 });
@@ -70,7 +70,7 @@ test("RESP connections that logged in with the old tokens end, and connections o
   timeout,
 }, async (context) => {
   const args = ["--data-dir", temporaryDirectory(context)];
-  await using program = await startProgram("serve", { args: [...args, "--resp-port", "0"] });
+  await using program = await startProgram("serve", { args: [...args, "--resp-port", "0", ...oneThread] });
   const { hostname, port } = new URL(program.environment["REDIS_URL"] ?? "");
   const connect = (username: string, password: string): Redis => {
     const client = new Redis({
@@ -108,7 +108,7 @@ test("without a server, reset replaces the file of tokens, and the next start us
 }, async (context) => {
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
-  const first = await startProgram("serve", { args });
+  const first = await startProgram("serve", { args: [...args, ...oneThread] });
   await first.kill();
   const path = join(directory, "tokens.json");
   const before = JSON.parse(readFileSync(path, "utf8"));
@@ -123,7 +123,7 @@ test("without a server, reset replaces the file of tokens, and the next start us
   });
   assert.equal(statSync(path).mode & 0o777, 0o600);
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.deepEqual(
     [
       await status(second.storeUrl, first.storeToken),
@@ -146,7 +146,10 @@ test("reports errors with one message, with and without a server", { timeout }, 
     `larder: No larder has used the data directory ${none} yet: name the right directory with --data-dir\n`,
   );
 
-  const running = await startProgram("serve", { args, env: { LARDER_ADMIN_TOKEN: "the-admin" } });
+  const running = await startProgram("serve", {
+    args: [...args, ...oneThread],
+    env: { LARDER_ADMIN_TOKEN: "the-admin" },
+  });
   const wrong = await reset(["main", ...args], { LARDER_ADMIN_TOKEN: "another" });
   const noToken = await reset(["main", ...args]);
   const missing = await reset(["nope", ...args], { LARDER_ADMIN_TOKEN: "the-admin" });
@@ -179,7 +182,7 @@ test("does not reset tokens that the environment sets and that are not in the fi
 }, async (context) => {
   const args = ["--data-dir", temporaryDirectory(context)];
   const env = { LARDER_STORE_TOKEN: "given", LARDER_STORE_READ_ONLY_TOKEN: "given-read-only" };
-  await (await startProgram("serve", { args, env })).stop();
+  await (await startProgram("serve", { args: [...args, ...oneThread], env })).stop();
 
   const { end, log } = await reset(["main", ...args]);
 

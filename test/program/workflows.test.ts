@@ -7,7 +7,7 @@ import { mock, type TestContext, test } from "node:test";
 import { Client as MessagingClient } from "@upstash/qstash";
 import { Client, serve } from "@upstash/workflow";
 import { startDestination } from "../harness/recording-destination.ts";
-import { type RunningProgram, startProgram } from "./program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 
@@ -76,7 +76,7 @@ test("a run continues after two kills of the program", { timeout }, async (conte
   const { workflowRunId } = await clients.workflow.trigger({ url, body: "payload" });
   await program.ended;
 
-  program = await startProgram("serve", { args });
+  program = await startProgram("serve", { args: [...args, ...oneThread] });
   clients = clientsOf(program, token);
   await until(
     () => clients.workflow.getWaiters({ eventId: "paid" }),
@@ -84,7 +84,7 @@ test("a run continues after two kills of the program", { timeout }, async (conte
   );
   await program.kill();
 
-  program = await startProgram("serve", { args });
+  program = await startProgram("serve", { args: [...args, ...oneThread] });
   clients = clientsOf(program, token);
   assert.equal((await clients.workflow.notify({ eventId: "paid", eventData: "yes" })).length, 1);
 

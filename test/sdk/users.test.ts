@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
 import type { StartedArea } from "../../src/mod.ts";
 import { openStream } from "../harness/event-reader.ts";
-import { spawnProgram, startProgram } from "../program/program-process.ts";
+import { oneThread, spawnProgram, startProgram } from "../program/program-process.ts";
 import { Served, startHere } from "./client.ts";
 
 const timeout = 60_000;
@@ -160,7 +160,7 @@ test("a user's token survives a kill and a stop of the program, and a reset of t
   await clientOf(first.storeToken, first.storeUrl).exec(["ACL", "DELUSER", "deleted"]);
   await first.kill();
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.equal(await clientOf(token, second.storeUrl).get("k"), "v");
   assert.equal(await clientOf(generated, second.storeUrl).get("k"), "v");
   await assert.rejects(clientOf(deleted, second.storeUrl).get("k"), unauthorized);
@@ -180,7 +180,7 @@ test("a user's token survives a kill and a stop of the program, and a reset of t
   assert.equal(await ofUser.next(), "message,c,still here");
   await second.stop();
 
-  await using third = await startProgram("serve", { args });
+  await using third = await startProgram("serve", { args: [...args, ...oneThread] });
   assert.equal(await clientOf(token, third.storeUrl).get("k"), "v");
   assert.equal(await clientOf(fresh, third.storeUrl).exec(["ACL", "WHOAMI"]), "default");
 });
