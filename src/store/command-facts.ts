@@ -45,6 +45,8 @@ export type Flag =
   | "skip_monitor"
   | "allow_busy"
   | "blocking"
+  | "no_async_loading"
+  | "no_multi"
   // ours
   | "powerful"
   | "public"
@@ -135,6 +137,8 @@ export interface RowFacts {
   readonly keyUses?: readonly [KeyUse, KeyUse?];
   /** How it uses its keys with these words, if the words decide. */
   readonly keyUsesWith?: (words: readonly Bytes[]) => readonly KeyUse[];
+  /** Words that are not keys, but that COMMAND INFO reports like keys: in a cluster they decide on the node. */
+  readonly slotWords?: KeyPositions;
   /** The channels that it publishes or subscribes to. */
   readonly channels?: ChannelPositions;
   /** For a read that is `powerful` with some arguments only: true if it is with these words. */

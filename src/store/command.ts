@@ -90,7 +90,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     isAvailableBeforeLogin: has("no_auth") || has("before-login"),
     isUnqueued: has("unqueued"),
-    isForTransactions: !has("no-transaction"),
+    isForTransactions: !has("no-transaction") && !has("no_multi"),
     isForListeners: has("while-listening"),
     touchesKeys: has("readonly") || has("write") || has("may-replicate"),
     mayChange: has("write") || has("may-replicate"),
@@ -98,8 +98,8 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isQuick: row.isQuick ?? has("fast"),
     isForSlowLog: !has("skip_slowlog"),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
-    // A script has no connection, and a blocking command replies at once there.
-    isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),
+    // A script has no connection. Blocking commands reply at once there, and publishing (SPUBLISH) needs none.
+    isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking") || has("pubsub")),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
 }

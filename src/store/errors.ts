@@ -360,6 +360,7 @@ export const clientNameInvalid = new CommandError(
 );
 export const monitorTouchesKeys = new CommandError("ERR Replica can't interact with the keyspace");
 export const monitorInTransaction = new CommandError("ERR MONITOR isn't allowed for DENY BLOCKING client");
+export const shardInTransaction = new CommandError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
 export const notInTransaction = new CommandError("ERR Command not allowed inside a transaction");
 export const multiNested = new CommandError("ERR MULTI calls can not be nested");
 export const watchInMulti = new CommandError("ERR WATCH inside MULTI is not allowed");
@@ -531,6 +532,10 @@ export function unknownSubcommand(name: string, subcommand: string): CommandErro
 
 export const slowLogCountInvalid = new CommandError("ERR count should be greater than or equal to -1");
 
+export const clusterDisabled = new CommandError("ERR This instance has cluster support disabled");
+export const noReplication = new CommandError(
+  "ERR a database cannot be the replica of another server. Only NO ONE is accepted",
+);
 export const noConfigurationFile = new CommandError("ERR The server is running without a config file");
 
 export function noLatencySamples(event: string): CommandError {

@@ -35,6 +35,8 @@ const others: readonly ((draw: Draw) => Command)[] = [
   (draw) => ["PUBLISH", draw.pick(["news", "other", "news.a"]), "m"],
   (draw) => ["SUBSCRIBE", draw.pick(["news", "other"]), draw.pick(["news", "news.a"])],
   (draw) => ["PSUBSCRIBE", draw.pick(["news.*", "n*", "*", "news"])],
+  (draw) => ["SPUBLISH", draw.pick(["news", "other", "news.a"]), "m"],
+  (draw) => ["SSUBSCRIBE", draw.pick(["news", "other"]), draw.pick(["news", "news.a"])],
   (draw) => ["UNSUBSCRIBE", draw.pick(["news", "other"])],
   (draw) => ["EVAL", "return 1", "2", draw.key(), draw.key(), draw.key()],
   (draw) => ["EVAL_RO", "return 1", "1", draw.key()],

@@ -1,7 +1,7 @@
 /**
  * Interleaved connections, compared with a real redis-server 7.0.15:
- * transactions with watched keys, channels and patterns, both versions of RESP,
- * disabled replies. The output of each connection is compared byte
+ * transactions with watched keys, channels, patterns and shard channels, both
+ * versions of RESP, disabled replies, questions about a cluster. The output of each connection is compared byte
  * by byte after each command: with that of our sessions, and, at our RESP port,
  * with that of a real connection to it.
  *
@@ -99,7 +99,7 @@ function printed(speaker: Speaker, all: readonly Heard[]): Bytes {
   return all
     .map((one) => {
       if (typeof one === "object" && one !== null && "kind" in one) {
-        if (one.kind === "message" || one.kind === "pmessage" || one.kind === "monitor")
+        if (one.kind === "message" || one.kind === "pmessage" || one.kind === "smessage" || one.kind === "monitor")
           return pushText(one, respVersion);
       }
       return respVersion === 2 ? resp2Result(one, REPLY_BYTES_MAX) : resp3Result(one, REPLY_BYTES_MAX);
@@ -111,6 +111,34 @@ const KEYS: readonly Bytes[] = ["a", "b"];
 const NAMES: readonly Bytes[] = ["x", "y", "z"];
 // No channel matches two: their order would depend on a hash table.
 const PATTERNS: readonly Bytes[] = ["x*", "[yz]"];
+
+/** Commands about a cluster, replicas and modules, which neither server has. */
+const LONE_SERVER: readonly (readonly Bytes[])[] = [
+  ["CLUSTER", "INFO"],
+  ["CLUSTER", "KEYSLOT", "a"],
+  ["CLUSTER", "KEYSLOT"],
+  ["CLUSTER", "SLOTS"],
+  ["CLUSTER", "SHARDS"],
+  ["CLUSTER", "NODES"],
+  ["CLUSTER", "MYID"],
+  ["CLUSTER", "LINKS"],
+  ["CLUSTER", "COUNTKEYSINSLOT", "x"],
+  ["CLUSTER", "GETKEYSINSLOT", "0", "1"],
+  ["CLUSTER", "HELP"],
+  ["CLUSTER", "what"],
+  ["CLUSTER"],
+  ["READONLY"],
+  ["READWRITE"],
+  ["ASKING"],
+  ["ROLE"],
+  ["ROLE", "x"],
+  ["REPLICAOF", "no", "ONE"],
+  ["REPLICAOF", "NO"],
+  ["SLAVEOF", "NO", "ONE"],
+  ["MODULE", "LIST"],
+  ["MODULE", "what"],
+  ["PUBSUB", "SHARDNUMSUB", "x", "y", "x"],
+];
 
 /** A command that is possible now. */
 function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
@@ -148,11 +176,15 @@ function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
     ["PSUBSCRIBE", pattern],
     ["UNSUBSCRIBE", name],
     ["PUNSUBSCRIBE", pattern],
+    ["SSUBSCRIBE", name],
+    ["SUNSUBSCRIBE", name],
+    [...draw.pick(LONE_SERVER)],
   ];
   const willListen = transaction.queued.some(({ command }) => command.isForListeners);
   if (!isListening && !willListen)
-    choices.push(["PUBLISH", name, "hello"], ["PUBLISH", name, "hello"], ["PUBLISH", name, ""]);
+    choices.push(["PUBLISH", name, "hello"], ["PUBLISH", name, ""], ["SPUBLISH", name, "hello"]);
   // A transaction may have more when it is executed.
+  if (!transaction.isOpen && listening.shardChannelCount <= 1) choices.push(["SUNSUBSCRIBE"]);
   if (!transaction.isOpen && listening.channelCount <= 1) choices.push(["UNSUBSCRIBE"]);
   if (!transaction.isOpen && listening.patternCount <= 1) choices.push(["PUNSUBSCRIBE"]);
   if (!transaction.isOpen) {
@@ -161,6 +193,7 @@ function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
       ["CLIENT", "REPLY", draw.pick(["ON", "OFF", "SKIP", "what"])],
     );
     choices.push(["SUBSCRIBE", "x", "y"], ["UNSUBSCRIBE", "x", "z"], ["PSUBSCRIBE", "x*", "x*"]);
+    choices.push(["SSUBSCRIBE", "x", "y"], ["SUNSUBSCRIBE", "x", "z"]);
   }
   if (draw.oneIn(10)) return ["RESET"];
   // A session with disabled replies enables them again soon.

@@ -33,6 +33,8 @@ export function pushEvent(push: Push): Bytes {
       return eventOf(`message,${push.channel},${push.payload}`);
     case "pmessage":
       return eventOf(`pmessage,${push.pattern},${push.channel},${push.payload}`);
+    case "smessage":
+      return eventOf(`smessage,${push.channel},${push.payload}`);
     case "monitor":
       return eventOf(push.line);
     default: {

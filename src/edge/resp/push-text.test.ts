@@ -15,6 +15,11 @@ const rows: readonly (readonly [push: Push, resp2: string, resp3: string])[] = [
     ">4\r\n$8\r\npmessage\r\n$2\r\nc*\r\n$2\r\nc1\r\n$0\r\n\r\n",
   ],
   [
+    { kind: "smessage", channel: "c", payload: "p" },
+    "*3\r\n$8\r\nsmessage\r\n$1\r\nc\r\n$1\r\np\r\n",
+    ">3\r\n$8\r\nsmessage\r\n$1\r\nc\r\n$1\r\np\r\n",
+  ],
+  [
     { kind: "monitor", line: '1.000000 [0 a:1] "PING"' },
     '+1.000000 [0 a:1] "PING"\r\n',
     '+1.000000 [0 a:1] "PING"\r\n',

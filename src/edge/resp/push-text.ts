@@ -22,6 +22,8 @@ function print(push: Push, version: RespVersion): Bytes {
   switch (push.kind) {
     case "message":
       return `${sign}3\r\n$7\r\nmessage\r\n${bulk(push.channel)}${bulk(push.payload)}`;
+    case "smessage":
+      return `${sign}3\r\n$8\r\nsmessage\r\n${bulk(push.channel)}${bulk(push.payload)}`;
     case "pmessage":
       return `${sign}4\r\n$8\r\npmessage\r\n${bulk(push.pattern)}${bulk(push.channel)}${bulk(push.payload)}`;
     case "monitor":

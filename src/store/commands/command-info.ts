@@ -125,7 +125,7 @@ const noSubcommands = set([]);
 
 /** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
 function factsOf(command: CommandFacts): Reply {
-  const { first, last, step } = command.keys;
+  const { first, last, step } = command.slotWords ?? command.keys;
   return [
     command.fullName,
     command.arity,

@@ -124,6 +124,7 @@ function statsLines(database: CommandHost): readonly string[] {
     `keyspace_misses:${keyspace.missCount}`,
     `pubsub_channels:${database.pubsub.channelCount}`,
     `pubsub_patterns:${database.pubsub.patternCount}`,
+    `pubsubshard_channels:${database.pubsub.shardChannelCount}`,
   ];
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { heard, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { push, type Reply, simple } from "../reply/reply.ts";
+import { push, simple } from "../reply/reply.ts";
 
 test("PUBSUB returns channels, their subscribers, and patterns", () => {
   const session = startSession();
@@ -71,9 +71,6 @@ test("over TCP a session subscribes, receives messages, and unsubscribes", () =>
     ["SUBSCRIBE a b a", heard(push(["subscribe", "a", 1]), push(["subscribe", "b", 2]), push(["subscribe", "a", 2]))],
     ["PSUBSCRIBE a* [b]", heard(push(["psubscribe", "a*", 3]), push(["psubscribe", "[b]", 4]))],
     ["SUBSCRIBE", error("ERR wrong number of arguments for 'subscribe' command")],
-    ["SSUBSCRIBE x", notAvailable("SSUBSCRIBE")],
-    ["SUNSUBSCRIBE", notAvailable("SUNSUBSCRIBE")],
-    ["SPUBLISH a b", notAvailable("SPUBLISH")],
   ]);
   one.expect([
     ["PUBLISH a x", 2],
@@ -96,6 +93,100 @@ test("over TCP a session subscribes, receives messages, and unsubscribes", () =>
     ["PUBLISH a x", 0],
   ]);
   assert.equal(listener.session.isListening, false);
+});
+
+test("SSUBSCRIBE and SPUBLISH have channels of their own, which are counted apart", () => {
+  const { connect } = startSessions();
+  const listener = connect();
+  const one = connect();
+  listener.expect([
+    [
+      "SSUBSCRIBE a b a",
+      heard(push(["ssubscribe", "a", 1]), push(["ssubscribe", "b", 2]), push(["ssubscribe", "a", 2])),
+    ],
+    ["SUBSCRIBE a", push(["subscribe", "a", 1])],
+    ["PSUBSCRIBE *", push(["psubscribe", "*", 2])],
+    [
+      "SPUBLISH a x",
+      error(
+        "ERR Can't execute 'spublish': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+      ),
+    ],
+  ]);
+  one.expect([
+    ["SPUBLISH a x", 1],
+    ["SPUBLISH c x", 0],
+    ["PUBLISH a y", 2],
+    ["PUBSUB SHARDCHANNELS", ["a", "b"]],
+    ["PUBSUB SHARDCHANNELS [b]", ["b"]],
+    ["PUBSUB SHARDNUMSUB a c", ["a", 1, "c", 0]],
+    ["PUBSUB CHANNELS", ["a"]],
+    ["SPUBLISH a", error("ERR wrong number of arguments for 'spublish' command")],
+  ]);
+  assert.deepEqual(listener.listen(), [
+    { kind: "smessage", channel: "a", payload: "x" },
+    { kind: "message", channel: "a", payload: "y" },
+    { kind: "pmessage", pattern: "*", channel: "a", payload: "y" },
+  ]);
+  listener.expect([
+    ["UNSUBSCRIBE", push(["unsubscribe", "a", 1])],
+    ["PUNSUBSCRIBE", push(["punsubscribe", "*", 0])],
+    ["SUNSUBSCRIBE c b", heard(push(["sunsubscribe", "c", 2]), push(["sunsubscribe", "b", 1]))],
+    ["PING", ["pong", ""]],
+    ["SUNSUBSCRIBE", push(["sunsubscribe", "a", 0])],
+    ["SUNSUBSCRIBE", push(["sunsubscribe", null, 0])],
+    ["PING", simple("PONG")],
+  ]);
+});
+
+test("in a transaction SPUBLISH and SUNSUBSCRIBE run, and SSUBSCRIBE is refused", () => {
+  const { connect } = startSessions();
+  const listener = connect();
+  listener.run("SSUBSCRIBE a");
+  connect().expect([
+    ["MULTI", simple("OK")],
+    ["SSUBSCRIBE a", simple("QUEUED")],
+    ["SPUBLISH a m", simple("QUEUED")],
+    ["SUNSUBSCRIBE", simple("QUEUED")],
+    ["EXEC", [error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client"), 1, push(["sunsubscribe", null, 0])]],
+  ]);
+  assert.deepEqual(listener.listen(), [{ kind: "smessage", channel: "a", payload: "m" }]);
+});
+
+test("a script may SPUBLISH, and may not SSUBSCRIBE", () => {
+  const session = startSession();
+  session.expect([
+    ["EVAL \"return redis.call('SPUBLISH', 'a', 'm')\" 0", 0],
+    ["EVAL \"return redis.pcall('SSUBSCRIBE', 'a')\" 0", error("ERR This Redis command is not allowed from script")],
+  ]);
+});
+
+test("the rights on channels apply to shard channels, and a lost right ends the session", async () => {
+  const { store, connect } = startSessions();
+  const admin = connect();
+  admin.run("ACL SETUSER ann on >p +@all ~* &news:*");
+  const user = store.database("main").users.find("ann");
+  assert.ok(user !== undefined);
+  const ann = connect({ user });
+  ann.expect([
+    ["SSUBSCRIBE news:a", push(["ssubscribe", "news:a", 1])],
+    ["SSUBSCRIBE other", error("NOPERM this user has no permissions to access one of the channels used as arguments")],
+  ]);
+  connect({ user }).expect([
+    ["SPUBLISH news:a x", 1],
+    ["SPUBLISH other x", error("NOPERM this user has no permissions to access one of the channels used as arguments")],
+  ]);
+  admin.run("ACL SETUSER ann resetchannels");
+  assert.equal(ann.closed, "at once");
+});
+
+test("RESET ends subscriptions of shard channels", () => {
+  const { connect } = startSessions();
+  const listener = connect();
+  listener.run("SSUBSCRIBE a");
+  listener.expect([["RESET", simple("RESET")]]);
+  connect().expect([["SPUBLISH a x", 0]]);
+  assert.deepEqual(listener.listen(), []);
 });
 
 test("MONITOR over TCP shows commands of others, without secrets and administrative commands", () => {
@@ -163,7 +254,3 @@ test("A-06: subscribers of one database receive nothing from another", () => {
   const received = monitor.listen();
   assert.equal(received.length, 1);
 });
-
-function notAvailable(name: string): Reply {
-  return error(`ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`);
-}

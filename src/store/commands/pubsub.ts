@@ -3,10 +3,10 @@
  * subscribe with an event stream, which is not a command.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type Call, family, noKeys, type Row } from "../command.ts";
-import { malformedSubcommand } from "../errors.ts";
+import { allKeys, type Call, family, firstKey, noKeys, type Row } from "../command.ts";
+import { malformedSubcommand, shardInTransaction } from "../errors.ts";
 import { ReplyBudget } from "../reply/budget.ts";
-import { emptyArray, nil, type Reply } from "../reply/reply.ts";
+import { nil, type Reply } from "../reply/reply.ts";
 import type { Turn } from "../session/listening.ts";
 import type { Session } from "../session/session.ts";
 import { matchesGlob } from "../structures/glob.ts";
@@ -21,9 +21,9 @@ const helpLines: readonly string[] = [
   "NUMSUB [<channel> ...]",
   "    Return these channels, each with its number of subscribers by name.",
   "SHARDCHANNELS [<pattern>]",
-  "    Return an empty list: sharded channels do not exist.",
+  "    List the shard channels with subscribers, or those that match the pattern.",
   "SHARDNUMSUB [<channel> ...]",
-  "    Return these channels, each with 0: sharded channels do not exist.",
+  "    Return these shard channels, each with its number of subscribers.",
 ];
 
 const listenerFacts: Pick<Row, "flags" | "keys" | "run"> = {
@@ -48,7 +48,7 @@ const pubsubRow: Row = {
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
-      run: channels,
+      run: (call) => matching(call, call.database.pubsub.channels()),
     },
     helpRow(helpLines, { categories: [] }),
     {
@@ -69,22 +69,19 @@ const pubsubRow: Row = {
     },
     {
       name: "SHARDCHANNELS",
-      summary: "Returns an empty list: sharded channels do not exist",
+      summary: "Lists the shard channels with subscribers",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
-      run: ({ arg, argCount }) => {
-        if (argCount > 3) throw malformedSubcommand("PUBSUB", arg(1));
-        return emptyArray;
-      },
+      run: (call) => matching(call, call.database.pubsub.shardChannels()),
     },
     {
       name: "SHARDNUMSUB",
-      summary: "Returns 0 for each channel: sharded channels do not exist",
+      summary: "Returns the numbers of subscribers of shard channels",
       arity: -2,
       flags: FLAGS,
       keys: noKeys,
-      run: (call) => counted(call, () => 0),
+      run: (call) => counted(call, (channel) => call.database.pubsub.shardSubscriberCountOf(channel)),
     },
   ],
   run: () => nil,
@@ -109,14 +106,38 @@ export const pubsubCommands = family("pubsub", [
     summary: "Subscribes to channels that match patterns",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: true },
-    runInSession: (session, words) => subscribe(session, words, { name: "psubscribe", isPattern: true }),
+    runInSession: (session, words) => subscribe(session, words, { name: "psubscribe", kind: "pattern" }),
   },
   {
     ...listenerFacts,
     name: "PUNSUBSCRIBE",
     summary: "Unsubscribes from patterns, by default from all",
     arity: -1,
-    runInSession: (session, words) => unsubscribe(session, words, { name: "punsubscribe", isPattern: true }),
+    runInSession: (session, words) => unsubscribe(session, words, { name: "punsubscribe", kind: "pattern" }),
+  },
+  {
+    name: "SPUBLISH",
+    summary: "Sends a message to the subscribers of a shard channel and returns their number",
+    arity: 3,
+    flags: ["may-replicate", "pubsub", "loading", "stale", "fast", "tcp-only"],
+    isQuick: false,
+    keys: noKeys,
+    slotWords: firstKey,
+    channels: { first: 1, last: 1, arePatterns: false },
+    run: ({ database, arg }) => database.pubsub.publishShard(arg(1), arg(2)),
+  },
+  {
+    ...listenerFacts,
+    name: "SSUBSCRIBE",
+    summary: "Subscribes to shard channels",
+    arity: -2,
+    slotWords: allKeys,
+    channels: { first: 1, last: -1, arePatterns: false },
+    runInSession: (session, words) => {
+      // Redis allows SUBSCRIBE there, but not this.
+      if (session.isExecuting) throw shardInTransaction;
+      return subscribe(session, words, { name: "ssubscribe", kind: "shard channel" });
+    },
   },
   {
     ...listenerFacts,
@@ -124,14 +145,22 @@ export const pubsubCommands = family("pubsub", [
     summary: "Subscribes to channels",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: false },
-    runInSession: (session, words) => subscribe(session, words, { name: "subscribe", isPattern: false }),
+    runInSession: (session, words) => subscribe(session, words, { name: "subscribe", kind: "channel" }),
+  },
+  {
+    ...listenerFacts,
+    name: "SUNSUBSCRIBE",
+    summary: "Unsubscribes from shard channels, by default from all",
+    arity: -1,
+    slotWords: allKeys,
+    runInSession: (session, words) => unsubscribe(session, words, { name: "sunsubscribe", kind: "shard channel" }),
   },
   {
     ...listenerFacts,
     name: "UNSUBSCRIBE",
     summary: "Unsubscribes from channels, by default from all",
     arity: -1,
-    runInSession: (session, words) => unsubscribe(session, words, { name: "unsubscribe", isPattern: false }),
+    runInSession: (session, words) => unsubscribe(session, words, { name: "unsubscribe", kind: "channel" }),
   },
 ]);
 
@@ -145,7 +174,7 @@ function subscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply
 }
 
 function unsubscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply {
-  const named = words.length > 1 ? words.slice(1) : session.listening.names(turn.isPattern);
+  const named = words.length > 1 ? words.slice(1) : session.listening.names(turn.kind);
   try {
     // Unsubscribing from nothing is confirmed too.
     return confirm(session, named.length === 0 ? [null] : named, (name) => session.listening.unsubscribe(name, turn));
@@ -163,11 +192,12 @@ function confirm<T>(session: Session, names: readonly T[], turn: (name: T) => Re
   return last ?? nil;
 }
 
-function channels({ database, arg, argCount }: Call): Reply {
+/** Those of the channels that match the pattern of the command, if it has one. */
+function matching({ arg, argCount }: Call, channels: Iterable<Bytes>): Reply {
   if (argCount > 3) throw malformedSubcommand("PUBSUB", arg(1));
   const budget = new ReplyBudget();
   const found: Bytes[] = [];
-  for (const channel of database.pubsub.channels()) {
+  for (const channel of channels) {
     if (argCount === 3 && !matchesGlob(arg(2), channel)) continue;
     budget.take(channel.length);
     found.push(channel);

@@ -10,7 +10,9 @@ import { infoRow } from "./info.ts";
 import { latencyRow } from "./latency.ts";
 import { lolwutRow } from "./lolwut.ts";
 import { memoryRow } from "./memory.ts";
+import { moduleRow } from "./module.ts";
 import { monitorRow } from "./monitor.ts";
+import { replicaofRow, roleRow, slaveofRow } from "./replication.ts";
 import { slowlogRow } from "./slowlog.ts";
 
 export const serverCommands = family("server", [
@@ -48,7 +50,11 @@ export const serverCommands = family("server", [
   latencyRow,
   lolwutRow,
   memoryRow,
+  moduleRow,
   monitorRow,
+  replicaofRow,
+  roleRow,
+  slaveofRow,
   slowlogRow,
   {
     name: "TIME",

@@ -2,6 +2,7 @@
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
 import { bitmapCommands } from "./bitmap.ts";
+import { clusterCommands } from "./cluster.ts";
 import { connectionCommands } from "./connection.ts";
 import { debugCommands } from "./debug.ts";
 import { genericCommands } from "./generic.ts";
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...pubsubCommands,
   ...scriptingCommands,
   ...transactionCommands,
+  ...clusterCommands,
   ...debugCommands,
 ];
 

@@ -1,5 +1,7 @@
 /**
- * The channels and patterns of one database, and their subscribers.
+ * The channels and patterns of one database, and their subscribers. Shard
+ * channels (SSUBSCRIBE) are channels of their own: a database has one shard, and
+ * no pattern matches them.
  *
  * (1) A channel or pattern is in its table while it has a subscriber.
  * (2) A subscriber is in the set of exactly those channels and patterns that
@@ -16,6 +18,7 @@ export class PubSub {
   readonly #pushes: Pushes;
   readonly #channels = new Map<Bytes, Set<Subscriber>>();
   readonly #patterns = new Map<Bytes, Set<Subscriber>>();
+  readonly #shardChannels = new Map<Bytes, Set<Subscriber>>();
   readonly #subscribers = new Set<Subscriber>();
 
   constructor(pushes: Pushes) {
@@ -56,14 +59,30 @@ export class PubSub {
     return countOf(subscriber);
   }
 
+  /** Each of these returns the new number of shard channels of the subscriber. */
+  subscribeShard(subscriber: Subscriber, channel: Bytes): number {
+    if (subscriber.isOpen && !subscriber.shardChannels.has(channel)) {
+      subscriber.shardChannels.add(channel);
+      enter(this.#shardChannels, channel, subscriber);
+    }
+    return subscriber.shardChannels.size;
+  }
+
+  unsubscribeShard(subscriber: Subscriber, channel: Bytes): number {
+    if (subscriber.shardChannels.delete(channel)) leave(this.#shardChannels, channel, subscriber);
+    return subscriber.shardChannels.size;
+  }
+
   /** The peer disconnected: the subscriber gets nothing more, not even waiting messages. */
   close(subscriber: Subscriber): void {
     subscriber.isOpen = false;
     this.#subscribers.delete(subscriber);
     for (const channel of subscriber.channels) leave(this.#channels, channel, subscriber);
     for (const pattern of subscriber.patterns) leave(this.#patterns, pattern, subscriber);
+    for (const channel of subscriber.shardChannels) leave(this.#shardChannels, channel, subscriber);
     subscriber.channels.clear();
     subscriber.patterns.clear();
+    subscriber.shardChannels.clear();
   }
 
   /** The database was dropped: closes all subscribers. */
@@ -91,7 +110,15 @@ export class PubSub {
     return count;
   }
 
-  /** False if no subscriber could get a message, on any channel. */
+  /** Sends a message to the subscribers of a shard channel, as `publish` does. */
+  publishShard(channel: Bytes, payload: Bytes): number {
+    const listening = this.#shardChannels.get(channel);
+    if (listening === undefined) return 0;
+    this.#pushes.add({ kind: "smessage", channel, payload }, [...listening], channel.length + payload.length);
+    return listening.size;
+  }
+
+  /** False if no subscriber could get a message of `publish`, on any channel. */
   get hasListeners(): boolean {
     return this.#channels.size > 0 || this.#patterns.size > 0;
   }
@@ -104,6 +131,21 @@ export class PubSub {
   /** The number of subscribers of a channel by name. */
   subscriberCountOf(channel: Bytes): number {
     return this.#channels.get(channel)?.size ?? 0;
+  }
+
+  /** The shard channels with subscribers. */
+  shardChannels(): Iterable<Bytes> {
+    return this.#shardChannels.keys();
+  }
+
+  /** The number of subscribers of a shard channel. */
+  shardSubscriberCountOf(channel: Bytes): number {
+    return this.#shardChannels.get(channel)?.size ?? 0;
+  }
+
+  /** The number of shard channels with subscribers. */
+  get shardChannelCount(): number {
+    return this.#shardChannels.size;
   }
 
   /** The number of channels with subscribers by name. */

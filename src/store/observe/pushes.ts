@@ -16,6 +16,8 @@ import type { Journal } from "../../kernel/journal.ts";
 export type Push =
   | { readonly kind: "message"; readonly channel: Bytes; readonly payload: Bytes }
   | { readonly kind: "pmessage"; readonly pattern: Bytes; readonly channel: Bytes; readonly payload: Bytes }
+  /** Of a shard channel: SPUBLISH. */
+  | { readonly kind: "smessage"; readonly channel: Bytes; readonly payload: Bytes }
   /** A command that ran, as MONITOR prints it. */
   | { readonly kind: "monitor"; readonly line: Bytes };
 
@@ -35,6 +37,7 @@ export class Subscriber {
   readonly listener: Listener;
   readonly channels = new Set<Bytes>();
   readonly patterns = new Set<Bytes>();
+  readonly shardChannels = new Set<Bytes>();
   isOpen = true;
 
   constructor(listener: Listener) {

@@ -46,7 +46,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["db", 0],
     ["sub", listening.channelCount],
     ["psub", listening.patternCount],
-    ["ssub", 0],
+    ["ssub", listening.shardChannelCount],
     ["multi", transaction.isOpen ? transaction.queued.length : -1],
     ["watch", transaction.watchedCount],
     ["qbuf", peer.unreadBytes],

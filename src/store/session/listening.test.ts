@@ -6,8 +6,8 @@ import { subscriptionsTooMany } from "../errors.ts";
 import { push } from "../reply/reply.ts";
 import { Listening } from "./listening.ts";
 
-const channels = { name: "subscribe", isPattern: false };
-const patterns = { name: "psubscribe", isPattern: true };
+const channels = { name: "subscribe", kind: "channel" } as const;
+const patterns = { name: "psubscribe", kind: "pattern" } as const;
 
 test("SUBSCRIBE and PSUBSCRIBE together have a limit, and unsubscribing makes room", () => {
   const { session } = startSessions().connect();

@@ -1,5 +1,5 @@
 /**
- * What a session listens to: channels, patterns, and MONITOR.
+ * What a session listens to: channels, patterns, shard channels, and MONITOR.
  *
  * (1) A session is a subscriber of its database from its first subscription
  *     until it leaves that database.
@@ -11,19 +11,23 @@ import type { DropReason, Listener, Push, Subscriber } from "../observe/pushes.t
 import { push, type Reply } from "../reply/reply.ts";
 import type { Session } from "./session.ts";
 
-/** Channels and patterns of one session. */
+/** Subscriptions of one session. */
 const SUBSCRIPTIONS_MAX = 1_000_000;
+
+/** What a session subscribes to. Channels and patterns are counted together, shard channels apart, as in Redis. */
+export type SubscriptionKind = "channel" | "pattern" | "shard channel";
 
 /** One kind of subscription, and its end. */
 export interface Turn {
   /** The first word of the confirmation. */
   readonly name: Bytes;
-  readonly isPattern: boolean;
+  readonly kind: SubscriptionKind;
 }
 
 const WAYS: readonly Turn[] = [
-  { name: "subscribe", isPattern: false },
-  { name: "psubscribe", isPattern: true },
+  { name: "subscribe", kind: "channel" },
+  { name: "psubscribe", kind: "pattern" },
+  { name: "ssubscribe", kind: "shard channel" },
 ];
 
 export class Listening implements Listener {
@@ -45,18 +49,35 @@ export class Listening implements Listener {
     return this.#subscriber?.patterns.size ?? 0;
   }
 
-  /** Channels and patterns. */
+  get shardChannelCount(): number {
+    return this.#subscriber?.shardChannels.size ?? 0;
+  }
+
+  /** All subscriptions. */
   get count(): number {
-    return this.channelCount + this.patternCount;
+    return this.channelCount + this.patternCount + this.shardChannelCount;
   }
 
   get isMonitor(): boolean {
     return this.#isMonitor;
   }
 
-  /** The names that it is subscribed to in one of the two ways, in the order of subscription. */
-  names(isPattern: boolean): readonly Bytes[] {
-    return [...((isPattern ? this.#subscriber?.patterns : this.#subscriber?.channels) ?? [])];
+  /** The names of its subscriptions of one kind, in the order of subscription. */
+  names(kind: SubscriptionKind): readonly Bytes[] {
+    const subscriber = this.#subscriber;
+    if (subscriber === undefined) return [];
+    switch (kind) {
+      case "channel":
+        return [...subscriber.channels];
+      case "pattern":
+        return [...subscriber.patterns];
+      case "shard channel":
+        return [...subscriber.shardChannels];
+      default: {
+        const never: never = kind;
+        return never;
+      }
+    }
   }
 
   /** @throws {CommandError} if there are too many. */
@@ -64,8 +85,10 @@ export class Listening implements Listener {
     const { pubsub } = this.#session.database;
     if (this.count >= this.#subscriptionsMax) throw subscriptionsTooMany;
     const subscriber = this.#open();
-    const count = turn.isPattern ? pubsub.subscribePattern(subscriber, name) : pubsub.subscribe(subscriber, name);
-    return push([turn.name, name, count]);
+    if (turn.kind === "channel") pubsub.subscribe(subscriber, name);
+    else if (turn.kind === "pattern") pubsub.subscribePattern(subscriber, name);
+    else pubsub.subscribeShard(subscriber, name);
+    return push([turn.name, name, this.#countWith(turn.kind)]);
   }
 
   /** `null` confirms that it had no subscriptions. */
@@ -73,17 +96,18 @@ export class Listening implements Listener {
     const { pubsub } = this.#session.database;
     const subscriber = this.#subscriber;
     if (subscriber !== undefined && name !== null) {
-      if (turn.isPattern) pubsub.unsubscribePattern(subscriber, name);
-      else pubsub.unsubscribe(subscriber, name);
+      if (turn.kind === "channel") pubsub.unsubscribe(subscriber, name);
+      else if (turn.kind === "pattern") pubsub.unsubscribePattern(subscriber, name);
+      else pubsub.unsubscribeShard(subscriber, name);
     }
-    return push([turn.name, name, this.count]);
+    return push([turn.name, name, this.#countWith(turn.kind)]);
   }
 
   /** True if its user may no longer listen to all of that. */
   get isRefused(): boolean {
     const { user, database } = this.#session;
-    return WAYS.some(({ name, isPattern }) => {
-      const names = this.names(isPattern);
+    return WAYS.some(({ name, kind }) => {
+      const names = this.names(kind);
       const command = database.findCommand(name);
       if (names.length === 0 || command === undefined) return false;
       return user.refusalOf(command, [name, ...names]) !== undefined;
@@ -110,6 +134,11 @@ export class Listening implements Listener {
 
   drop(_reason: DropReason): void {
     this.#session.kill();
+  }
+
+  /** The number in the confirmation of a subscription of this kind. */
+  #countWith(kind: SubscriptionKind): number {
+    return kind === "shard channel" ? this.shardChannelCount : this.channelCount + this.patternCount;
   }
 
   // keeps (1)

@@ -205,7 +205,7 @@ test("A-04: over TCP, too, a read-only user runs only reads", () => {
     ["UNWATCH", ok],
     ["SELECT 0", ok],
   ]);
-  for (const name of ["DEBUG", "MIGRATE", "REPLICAOF", "CLUSTER", "SHUTDOWN", "SET\x00", " SET"])
+  for (const name of ["DEBUG", "MIGRATE", "FAILOVER", "PSYNC", "SHUTDOWN", "SET\x00", " SET"])
     assert.match(JSON.stringify(reader.say(name, "x")), /Command is not available/, name);
   assert.equal(store.database("main").keyspace.size, 0);
 });

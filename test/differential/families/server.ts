@@ -22,6 +22,7 @@ const NAMES: readonly string[] = [
         "server",
         "connection",
         "pubsub",
+        "cluster",
         "hyperloglog",
         "scripting",
       ].includes(family),
