@@ -107,6 +107,8 @@ export interface KeyPositions {
   readonly step: number;
   /** The word that is the number of keys that follow it; they come after the others. */
   readonly countAt?: number;
+  /** The distance between those keys; absent: they stand side by side. MSETEX: a value follows each. */
+  readonly countStep?: number;
   /** The word that keys, and as many ids, follow: STREAMS of XREAD. Options before it may take operands. */
   readonly after?: { readonly word: string; readonly operandCounts: OperandCounts };
   /** Positions of written keys that options name among these words: STORE of SORT. */

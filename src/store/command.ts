@@ -39,6 +39,8 @@ export const streamKeys: KeyPositions = {
     ]),
   },
 };
+/** MSETEX: the first argument is the number of pairs of key and value. */
+export const countedPairs: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1, countStep: 2 };
 /** SINTERCARD: the first argument is the number of keys. */
 export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
 

@@ -30,6 +30,8 @@ export const valueFamilies = {
     ["SETNX s c", "0"],
     ["MSET left ohmytext right mynewtext", '"OK"'],
     ["MSETNX left 1 other 2", "0"],
+    ["MSETEX 2 x 1 y 2 EX 100", "1"],
+    ["MSETEX 2 x 1 z 2 NX", "0"],
     ["MGET left missing", '["ohmytext",null]'],
     ["LCS left right", '"mytext"'],
     ["LCS left right LEN", "6"],

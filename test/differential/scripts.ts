@@ -78,6 +78,19 @@ export const scripts: readonly Script[] = [
     ],
   },
   {
+    name: "sets are sorted in scripts",
+    lines: [
+      "SADD s m9 m1 m5 m3 M4",
+      "ZADD z 1 c 2 b 3 a",
+      "RPUSH l c a b",
+      ...["", ", 'DESC'", ", 'LIMIT', 1, 2", ", 'GET', '#'", ", 'STORE', 'to'"].flatMap((more) =>
+        ["s", "z", "l"].map((key) => `EVAL "return redis.call('SORT', '${key}', 'BY', 'nosort'${more})" 0`),
+      ),
+      "LRANGE to 0 -1",
+      `EVAL "return redis.call('SORT', 's')" 0`,
+    ],
+  },
+  {
     name: "the words of SET in every order",
     lines: [
       "NX",

@@ -103,6 +103,7 @@ const escapes: readonly (readonly [rules: string, lines: readonly string[]])[] =
       "XAUTOCLAIM secret:stream g c 0 0",
       "MSET app:a 1 secret 2",
       "MSETNX app:a 1 secret 2",
+      "MSETEX 2 app:a 1 secret 2 EX 10",
       "JSON.GET secret:json",
       "JSON.MGET app:json secret:json $",
       "JSON.MSET app:json $ 1 secret:json $ 1",

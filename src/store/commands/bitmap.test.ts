@@ -1,4 +1,4 @@
-/** The bitmap commands: input and literal reply. Redis 7.0.15 gives the same replies. */
+/** The bitmap commands: input and literal reply. Redis 7.2 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -103,14 +103,19 @@ test("BITCOUNT counts the bits of a string, or of a range of bytes or bits", () 
     ["BITCOUNT s 0 9223372036854775807", 26],
     ["BITCOUNT s -9223372036854775808 -1", 26],
     ["BITCOUNT s -9223372036854775807 -9223372036854775808", 0],
-    ["BITCOUNT s -1 -2 what", 0],
+    ["BITCOUNT s -1 -2 what", syntax],
     ["BITCOUNT s 1 2 what", syntax],
     ["BITCOUNT s 1", syntax],
     ["BITCOUNT s 1 2 BYTE x", syntax],
     ["BITCOUNT s x 2", notInteger],
     ["BITCOUNT none", 0],
-    ["BITCOUNT none x", 0],
+    ["BITCOUNT none x", syntax],
+    ["BITCOUNT none 0", syntax],
+    ["BITCOUNT none x 1", notInteger],
+    ["BITCOUNT none 0 1 what", syntax],
+    ["BITCOUNT none 0 1 BIT", 0],
     ["BITCOUNT h", wrongType],
+    ["BITCOUNT h 0 x", notInteger],
     ['SET e ""', ok],
     ["BITCOUNT e", 0],
     ["BITCOUNT e 0 -1 BIT", 0],
@@ -141,7 +146,12 @@ test("BITPOS finds the first bit, and treats the bits after an open range as zer
     ["BITPOS empty 1", -1],
     ["BITPOS none 0", 0],
     ["BITPOS none 1", -1],
-    ["BITPOS none 1 x", -1],
+    ["BITPOS none 1 x", notInteger],
+    ["BITPOS none 0 0 x", notInteger],
+    ["BITPOS none 0 0 1 what", syntax],
+    ["BITPOS none 0 0 1 BIT x", syntax],
+    ["BITPOS none 0 0 1 BIT", 0],
+    ["BITPOS none 1 0 1 BYTE", -1],
     ["BITPOS none 2", error("ERR The bit argument must be 1 or 0.")],
     ["BITPOS none x", notInteger],
     ["BITPOS b 1 x", notInteger],
@@ -149,6 +159,7 @@ test("BITPOS finds the first bit, and treats the bits after an open range as zer
     ["BITPOS b 1 0 x what", syntax],
     ["BITPOS b 1 0 1 BIT x", syntax],
     ["BITPOS h 1", wrongType],
+    ["BITPOS h 1 x", notInteger],
     ["BITPOS b", arity("bitpos")],
   ]);
 });

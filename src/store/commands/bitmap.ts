@@ -105,17 +105,16 @@ function setbit({ keyspace, arg }: Call): Reply {
   return before === 1 ? one : zero;
 }
 
+/** As Redis since 7.2, it checks all arguments before it looks for the key. */
 function bitcount({ keyspace, arg, argCount, word, integer }: Call): Reply {
+  if (argCount !== 2 && argCount !== 4 && argCount !== 5) throw syntaxError;
+  const start = argCount > 2 ? integer(2) : 0;
+  const end = argCount > 2 ? integer(3) : -1;
+  const unitBits = argCount === 5 ? unitBitsOf(word(4)) : 8;
   const value = keyspace.readString(arg(1));
-  // As Redis: if the key does not exist, the other arguments are not checked.
-  if (value === undefined) return zero;
+  if (value === undefined || (start < 0 && end < 0 && start > end)) return zero;
   if (argCount === 2) return countBits(viewOf(value), 0, value.length);
-  if (argCount !== 4 && argCount !== 5) throw syntaxError;
-  const start = integer(2);
-  const end = integer(3);
-  // Checked before the unit is read, as in Redis.
-  if (start < 0 && end < 0 && start > end) return zero;
-  const range = rangeOf({ start, end, unitBits: argCount === 5 ? unitBitsOf(word(4)) : 8, length: value.length });
+  const range = rangeOf({ start, end, unitBits, length: value.length });
   if (range === undefined) return zero;
   const view = viewOf(value);
   const firstByte = Math.floor(range.start / 8);
@@ -125,17 +124,18 @@ function bitcount({ keyspace, arg, argCount, word, integer }: Call): Reply {
   return countBits(view, firstByte, lastByte + 1) - countBits(Uint8Array.of(before, after), 0, 2);
 }
 
+/** As Redis since 7.2, it checks all arguments before it looks for the key. */
 function bitpos(call: Call): Reply {
   const { keyspace, arg, argCount, word } = call;
   const bit = call.integer(2);
   if (bit !== 0 && bit !== 1) throw bitToFindNotBit;
-  const value = keyspace.readString(arg(1));
-  if (value === undefined) return bit === 1 ? -1 : 0;
   if (argCount > 6) throw syntaxError;
   const start = argCount > 3 ? call.integer(3) : 0;
   const unitBits = argCount > 5 ? unitBitsOf(word(5)) : 8;
   const hasEnd = argCount > 4;
   const end = hasEnd ? call.integer(4) : -1;
+  const value = keyspace.readString(arg(1));
+  if (value === undefined) return bit === 1 ? -1 : 0;
   const range = rangeOf({ start, end, unitBits, length: value.length });
   if (range === undefined) return -1;
   const found = findBit(viewOf(value), bit, range);

@@ -98,6 +98,48 @@ test("COMMAND INFO describes keys up to the end, and subcommands", () => {
   session.expect([["COMMAND INFO object|nope object|encoding|x", [nil, nil]]]);
 });
 
+test("COMMAND INFO describes counted keys that values follow", () => {
+  const [msetex] = startSession().run("COMMAND INFO msetex") as Reply[][];
+  assert.deepEqual(msetex?.slice(0, 6), [
+    "msetex",
+    -4,
+    set([simple("write"), simple("denyoom"), simple("movablekeys")]),
+    0,
+    0,
+    0,
+  ]);
+  assert.deepEqual(msetex?.[6], set([simple("@write"), simple("@string"), simple("@slow")]));
+  assert.deepEqual(
+    msetex?.[8],
+    set([
+      map([
+        ["flags", set([simple("OW"), simple("update")])],
+        [
+          "begin_search",
+          map([
+            ["type", "index"],
+            ["spec", map([["index", 1]])],
+          ]),
+        ],
+        [
+          "find_keys",
+          map([
+            ["type", "keynum"],
+            [
+              "spec",
+              map([
+                ["keynumidx", 0],
+                ["firstkey", 1],
+                ["keystep", 2],
+              ]),
+            ],
+          ]),
+        ],
+      ]),
+    ]),
+  );
+});
+
 test("COMMAND DOCS describes commands, and omits unknown ones", () => {
   const session = startSession();
   session.expect([
@@ -136,6 +178,9 @@ test("COMMAND GETKEYS finds the keys of a command by its row", () => {
   startSession().expect([
     ["COMMAND GETKEYS get k", ["k"]],
     ["COMMAND GETKEYS MSET a 1 b 2", ["a", "b"]],
+    ["COMMAND GETKEYS MSETEX 2 a 1 b 2 EX 10", ["a", "b"]],
+    ["COMMAND GETKEYS MSETEX 3 a 1 b 2", error("ERR Invalid arguments specified for command")],
+    ["COMMAND GETKEYSANDFLAGS MSETEX 1 a 1", [["a", set([simple("OW"), simple("update")])]]],
     ["COMMAND GETKEYS del a b c", ["a", "b", "c"]],
     ["COMMAND GETKEYS rename a b", ["a", "b"]],
     ["COMMAND GETKEYS object encoding k", ["k"]],

@@ -151,7 +151,7 @@ function flagsOf(command: CommandFacts, { flags }: KeyUse): readonly string[] {
 
 /** The key specifications of Redis 7. */
 function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
-  const { first, last, step, countAt, after } = command.keys;
+  const { first, last, step, countAt, countStep, after } = command.keys;
   const uses = keyUsesOf(command);
   const firstUse = uses[0] as KeyUse;
   const otherUse = uses[1] ?? firstUse;
@@ -217,7 +217,7 @@ function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
       specification({ index: countAt, use: first === 0 ? firstUse : otherUse }, "keynum", [
         ["keynumidx", 0],
         ["firstkey", 1],
-        ["keystep", 1],
+        ["keystep", countStep ?? 1],
       ]),
     );
   }

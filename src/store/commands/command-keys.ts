@@ -77,8 +77,9 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
   if (keys.countAt !== undefined) {
     const count = Number.parseInt(words[keys.countAt] ?? "", 10);
     const countMin = command.flags.includes("no_mandatory_keys") ? 0 : 1;
-    if (count >= countMin && count < words.length - keys.countAt)
-      for (let i = 1; i <= count; i += 1) find(keys.countAt + i);
+    const step = keys.countStep ?? 1;
+    if (count >= countMin && count * step < words.length - keys.countAt)
+      for (let i = 0; i < count; i += 1) find(keys.countAt + 1 + i * step);
     else isMalformed = true;
   }
   if (keys.after !== undefined) {

@@ -126,6 +126,11 @@ const tables: Record<string, readonly Row[]> = {
         "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list",
       ),
     ],
+    [
+      "LPOS k c RANK -9223372036854775808",
+      error("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"),
+    ],
+    ["LPOS k c RANK -9223372036854775807", nil],
     ["LPOS k c COUNT -1", error("ERR COUNT can't be negative")],
     ["LPOS k c MAXLEN x", error("ERR MAXLEN can't be negative")],
     ["LPOS k c RANK", SYNTAX],

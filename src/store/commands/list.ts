@@ -9,6 +9,7 @@ import {
   indexOutOfRange,
   maxLengthNegative,
   noSuchKey,
+  notBetween,
   outOfRange,
   rankZero,
   syntaxError,
@@ -29,7 +30,7 @@ import {
 import { events } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply/reply.ts";
-import { INTEGER_MIN } from "../structures/numbers/number-text.ts";
+import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
 import type { ListValue } from "../values/list.ts";
 import { inserted, looked, reduced, taken, updated } from "./command-keys.ts";
 import { countFromZeroOr, readPopWords } from "./pop-words.ts";
@@ -322,6 +323,7 @@ function lpos(call: Call): Reply {
     const option = word(i);
     if (option === "RANK") {
       rank = call.integer(i + 1);
+      if (rank < -INTEGER_MAX) throw notBetween(String(-INTEGER_MAX), String(INTEGER_MAX));
       if (rank === 0) throw rankZero;
     } else if (option === "COUNT") {
       count = countFromZeroOr(call, i + 1, countNegative);
@@ -335,8 +337,7 @@ function lpos(call: Call): Reply {
   if (list === undefined) return count === undefined ? nil : emptyArray;
   const element = arg(2);
   const backwards = rank < 0;
-  // As Redis: the smallest integer has no positive counterpart, and skips every match.
-  let skips = rank === INTEGER_MIN ? 0 : Math.abs(Number(rank)) - 1;
+  let skips = Math.abs(Number(rank)) - 1;
   const wanted = count === undefined ? 1 : count === 0 ? Number.POSITIVE_INFINITY : count;
   const looks = looksMax === 0 ? list.length : Math.min(looksMax, list.length);
   const from = backwards ? list.length - looks : 0;

@@ -50,6 +50,11 @@ const tables: Record<string, readonly Row[]> = {
     ["SORT z ALPHA", ["a", "b", "c"]],
     ["SORT z BY nosort", ["c", "b", "a"]],
     ["SORT z BY nosort DESC LIMIT 1 1", ["b"]],
+    // In a script the order of a set may not depend on chance.
+    ["SADD unordered m9 m1 m5 m3", 4],
+    [`EVAL "return redis.call('SORT', 'unordered', 'BY', 'nosort')" 0`, ["m1", "m3", "m5", "m9"]],
+    [`EVAL_RO "return redis.call('SORT_RO', 'unordered', 'BY', 'nosort', 'DESC', 'LIMIT', 0, 2)" 0`, ["m9", "m5"]],
+    [`EVAL "return redis.call('SORT', 'z', 'BY', 'nosort')" 0`, ["c", "b", "a"]],
     ["SET text v", ok],
     ["SORT text", error("WRONGTYPE Operation against a key holding the wrong kind of value")],
   ],

@@ -96,7 +96,8 @@ function sort(call: Call, options: { mayStore: boolean }): Reply {
     !(value instanceof ListValue || value instanceof SetValue || value instanceof SortedSetValue)
   )
     throw wrongType;
-  const sorted = value === undefined ? [] : inOrder(keyspace, value, order);
+  const mustNotDependOnChance = order.store !== undefined || call.caller.isScript === true;
+  const sorted = value === undefined ? [] : inOrder(keyspace, value, { ...order, mustNotDependOnChance });
   const answer = take(keyspace, sorted, order);
   if (order.store === undefined) return answer;
   if (answer.length > 0) {
@@ -157,14 +158,18 @@ function readOptions(call: Call, { mayStore }: { mayStore: boolean }): SortOptio
 const SELECTED_SHARE = 8;
 
 /** The elements within LIMIT, in the requested order. Throws `notSortable`. */
-function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, order: SortOptions): Bytes[] {
+function inOrder(
+  keyspace: Keyspace,
+  value: ListValue | SetValue | SortedSetValue,
+  order: SortOptions & { readonly mustNotDependOnChance: boolean },
+): Bytes[] {
   const length = value instanceof ListValue ? value.length : value.size;
   new ReplyBudget().expect(length);
   const { from, to } = limitsOf(order, length);
   let { by, alphabetic } = order;
   if (order.unsorted) {
-    // As Redis: the stored result must not depend on the internal order of a set.
-    if (!(value instanceof SetValue) || order.store === undefined)
+    // As Redis: a stored result, and that of a script, must not depend on the internal order of a set.
+    if (!(value instanceof SetValue) || !order.mustNotDependOnChance)
       return elementsOf(value, { from, to, descending: order.descending });
     by = undefined;
     alphabetic = true;

@@ -1,4 +1,4 @@
-/** The sorted-set commands: input and literal reply. Redis 7.0.15 gives the same replies. */
+/** The sorted-set commands: input and literal reply. Redis 7.0.15 gives the same replies, except to WITHSCORE. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
@@ -101,7 +101,34 @@ test("ZCARD, ZSCORE, ZMSCORE, ZRANK and ZREVRANK describe members", () => {
     ["ZREVRANK z none", nil],
     ["ZREVRANK none a", nil],
     ["ZREVRANK s a", wrongType],
-    ["ZREVRANK z a b", arity("zrevrank")],
+    ["ZREVRANK z", arity("zrevrank")],
+  ]);
+});
+
+test("ZRANK and ZREVRANK return the score too if WITHSCORE asks for it", () => {
+  const session = sessionWithSortedSet();
+  session.expect([
+    ["ZADD myzset 1 one", 1],
+    ["ZADD myzset 2 two", 1],
+    ["ZADD myzset 3 three", 1],
+    ["ZRANK myzset three WITHSCORE", [2, double(3)]],
+    ["ZRANK myzset four WITHSCORE", nilArray],
+    ["ZREVRANK myzset three WITHSCORE", [0, double(3)]],
+    ["ZREVRANK myzset one withscore", [2, double(1)]],
+    ["ZREVRANK myzset four WITHSCORE", nilArray],
+    ["ZRANK none a WITHSCORE", nilArray],
+    ["ZRANK s a WITHSCORE", wrongType],
+    ["ZRANK myzset one WITHSCORES", syntax],
+    ["ZREVRANK myzset one what", syntax],
+    ["ZRANK none a what", syntax],
+    ["ZRANK myzset one WITHSCORE x", arity("zrank")],
+    ["ZREVRANK myzset one WITHSCORE x", arity("zrevrank")],
+  ]);
+  // Beyond 128 members the scores are in a dictionary too.
+  for (let i = 0; i < 300; i += 1) session.run(`ZADD large ${i}.5 m${i}`);
+  session.expect([
+    ["ZRANK large m250 WITHSCORE", [250, double(250.5)]],
+    ["ZREVRANK large m250 WITHSCORE", [49, double(250.5)]],
   ]);
 });
 

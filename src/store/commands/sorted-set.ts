@@ -17,6 +17,7 @@ import {
   notFloat,
   scoreNotNumber,
   syntaxError,
+  wrongArity,
   xxAndNx,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -109,10 +110,10 @@ export const sortedSetCommands = family("sorted-set", [
   {
     name: "ZRANK",
     summary: "Returns the rank of a member, in ascending order of scores",
-    arity: 3,
+    arity: -3,
     flags: ["readonly", "fast"],
     keys: firstKey,
-    run: ({ keyspace, arg }) => keyspace.readSortedSet(arg(1))?.rankOf(arg(2)) ?? nil,
+    run: (call) => zrank(call, { isReverse: false }),
   },
   {
     name: "ZREM",
@@ -126,14 +127,10 @@ export const sortedSetCommands = family("sorted-set", [
   {
     name: "ZREVRANK",
     summary: "Returns the rank of a member, in descending order of scores",
-    arity: 3,
+    arity: -3,
     flags: ["readonly", "fast"],
     keys: firstKey,
-    run: ({ keyspace, arg }) => {
-      const sortedSet = keyspace.readSortedSet(arg(1));
-      const rank = sortedSet?.rankOf(arg(2));
-      return sortedSet === undefined || rank === undefined ? nil : sortedSet.size - 1 - rank;
-    },
+    run: (call) => zrank(call, { isReverse: true }),
   },
   {
     name: "ZSCAN",
@@ -256,6 +253,18 @@ export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], opti
   }
   if (isIncrement) return scoreReply(result);
   return options.countsChanged ? changes.length : newCount;
+}
+
+/** WITHSCORE (Redis 7.2) returns rank and score. */
+function zrank({ keyspace, arg, word, argCount, command }: Call, { isReverse }: { isReverse: boolean }): Reply {
+  if (argCount > 4) throw wrongArity(command.name);
+  const withScore = argCount === 4;
+  if (withScore && word(3) !== "WITHSCORE") throw syntaxError;
+  const sortedSet = keyspace.readSortedSet(arg(1));
+  const ascending = sortedSet?.rankOf(arg(2));
+  if (sortedSet === undefined || ascending === undefined) return withScore ? nilArray : nil;
+  const rank = isReverse ? sortedSet.size - 1 - ascending : ascending;
+  return withScore ? [rank, double(sortedSet.scoreAtRank(ascending))] : rank;
 }
 
 function zrem({ keyspace, arg, argsFrom }: Call): Reply {

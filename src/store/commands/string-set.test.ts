@@ -30,6 +30,77 @@ test("SET replaces a value of any type and removes the expiry", () => {
   ]);
 });
 
+test("MSETEX gives all keys the same expiry", () => {
+  sessionWithHash().expect([
+    ["MSETEX 2 ex:1 val1 ex:2 val2 EX 5", 1],
+    ["MGET ex:1 ex:2", ["val1", "val2"]],
+    ["PEXPIRETIME ex:1", NOW_MS + 5_000],
+    ["PEXPIRETIME ex:2", NOW_MS + 5_000],
+    ["MSETEX 2 px:1 val1 px:2 val2 px 5000", 1],
+    ["PEXPIRETIME px:2", NOW_MS + 5_000],
+    ["MSETEX 1 exat v EXAT 2000000000", 1],
+    ["PEXPIRETIME exat", 2_000_000_000_000],
+    ["MSETEX 1 pxat v PXAT 2000000000001", 1],
+    ["PEXPIRETIME pxat", 2_000_000_000_001],
+    // Without an expiry it removes that of each key, as MSET does.
+    ["MSETEX 2 ex:1 a hash b", 1],
+    ["MGET ex:1 hash", ["a", "b"]],
+    ["PEXPIRETIME ex:1", -1],
+    ["MSETEX 2 ex:2 c new d KEEPTTL", 1],
+    ["MGET ex:2 new", ["c", "d"]],
+    ["PEXPIRETIME ex:2", NOW_MS + 5_000],
+    ["PEXPIRETIME new", -1],
+    ["MSETEX 2 twice a twice b EX 10", 1],
+    ["GET twice", "b"],
+    ["MSETEX 1 past v EXAT 1", 1],
+    ["EXISTS past", 0],
+  ]);
+});
+
+test("MSETEX writes all keys or none: NX and XX are about all of them", () => {
+  sessionWithHash().expect([
+    ["SET xx:existing oldval", ok],
+    ["MSETEX 2 nx:new val1 nx:new2 val2 NX EX 10", 1],
+    ["MSETEX 1 xx:existing newval nx ex 10", 0],
+    ["MSETEX 1 xx:nonexist newval xx ex 10", 0],
+    ["MSETEX 1 xx:existing newval EX 10 XX", 1],
+    ["MGET nx:new xx:existing xx:nonexist", ["val1", "newval", nil]],
+    ["MSETEX 2 free a hash b NX", 0],
+    ["MSETEX 2 hash a free b XX", 0],
+    ["EXISTS free", 0],
+    ["HGET hash field", "value"],
+    // Names of options may be keys and values.
+    ["MSETEX 2 NX EX KEEPTTL XX PX 1000 NX", 1],
+    ["MGET NX KEEPTTL", ["EX", "XX"]],
+  ]);
+});
+
+test("MSETEX refuses bad counts and options, and changes nothing", () => {
+  const pairs = error("ERR wrong number of key-value pairs");
+  const count = error("ERR invalid numkeys value");
+  startSession().expect([
+    ["MSETEX 1 k", error("ERR wrong number of arguments for 'msetex' command")],
+    ["MSETEX key1 val1 ex 10", count],
+    ["MSETEX 0 k v", count],
+    ["MSETEX -1 k v", count],
+    ["MSETEX 2147483648 k v EX 10", count],
+    ["MSETEX 9223372036854775808 k v EX 10", count],
+    ["MSETEX 2147483647 k v EX 10", pairs],
+    ["MSETEX 2 k v k2", pairs],
+    ["MSETEX 1 k v invalid", syntax],
+    ["MSETEX 1 k v k2 v2", syntax],
+    ["MSETEX 1 k v NX XX", syntax],
+    ["MSETEX 1 k v EX", syntax],
+    ["MSETEX 1 k v EX 10 PX 5000", syntax],
+    ["MSETEX 1 k v EXAT 1735689600 PXAT 1735689600000", syntax],
+    ["MSETEX 1 k v KEEPTTL EX 10", syntax],
+    ["MSETEX 1 k v GET", syntax],
+    ["MSETEX 1 k v EX 0", invalidExpire("msetex")],
+    ["MSETEX 1 k v EX x", notInteger],
+    ["DBSIZE", 0],
+  ]);
+});
+
 test("SET NX and XX check whether the key exists", () => {
   sessionWithHash().expect([
     ["SET k v XX", nil],

@@ -1,6 +1,6 @@
 /**
  * SET with all its options, and the commands that share them: SETEX, PSETEX,
- * SETNX, GETSET and GETEX.
+ * SETNX, MSETEX, GETSET and GETEX.
  *
  * Replacing a value removes the expiry of its key unless the command has KEEPTTL.
  * All checks come before the first mutation, so a refused SET has changed
@@ -9,12 +9,13 @@
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { KeyUse } from "../command-facts.ts";
-import { syntaxError } from "../errors.ts";
+import { pairCountInvalid, pairCountWrong, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { nil, ok, one, type Reply, zero } from "../reply/reply.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { bulkOf, type StringValue, stringFrom } from "../values/string.ts";
 import { overwritten, readAndUpdated } from "./command-keys.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "./expire-time.ts";
@@ -145,6 +146,55 @@ export function setNx({ keyspace, arg }: Call): Reply {
   if (keyspace.use(key)) return zero;
   putAndNotify(keyspace, key, stringFrom(arg(2)));
   return one;
+}
+
+/** The largest number of pairs that Redis takes for one. */
+const PAIR_COUNT_MAX = 2 ** 31 - 1;
+
+/** MSETEX of Redis 8.4: all keys get the same expiry, and the condition is on all of them. */
+export function msetEx(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const pairCount = parseInteger(arg(1));
+  if (pairCount === undefined || pairCount < 1 || pairCount > PAIR_COUNT_MAX) throw pairCountInvalid;
+  const end = 2 + 2 * Number(pairCount);
+  if (end > call.argCount) throw pairCountWrong;
+  const { only, expiry } = readMsetExOptions(call, end);
+  const atMs = typeof expiry === "object" ? readExpireTime(call, expiry.index, expiry.form) : undefined;
+  for (let i = 2; only !== undefined && i < end; i += 2)
+    if (keyspace.use(arg(i)) !== (only === "if present")) return zero;
+  for (let i = 2; i < end; i += 2) {
+    const key = arg(i);
+    const value = stringFrom(arg(i + 1));
+    // The expiry of an expired key is not preserved.
+    if (expiry === "keep") keyspace.use(key);
+    if (atMs !== undefined) putUntilAndNotify(keyspace, key, { value, atMs });
+    else if (expiry === "keep") replaceAndNotify(keyspace, key, value);
+    else putAndNotify(keyspace, key, value);
+  }
+  return one;
+}
+
+/** The options after the pairs, in any order, as those of SET. */
+function readMsetExOptions(call: Call, from: number): Pick<SetOptions, "only" | "expiry"> {
+  let only: "if absent" | "if present" | undefined;
+  let expiry: SetOptions["expiry"];
+  for (let i = from; i < call.argCount; i += 1) {
+    const word = call.word(i);
+    const form = timeForms.get(word);
+    if (form !== undefined && i + 1 < call.argCount && mayFollow(expiry, form)) {
+      i += 1;
+      expiry = { form, index: i };
+    } else if (word === "NX" && only !== "if present") {
+      only = "if absent";
+    } else if (word === "XX" && only !== "if absent") {
+      only = "if present";
+    } else if (word === "KEEPTTL" && (expiry === undefined || expiry === "keep")) {
+      expiry = "keep";
+    } else {
+      throw syntaxError;
+    }
+  }
+  return { only, expiry };
 }
 
 export function getSet({ keyspace, arg }: Call): Reply {

@@ -8,7 +8,7 @@
  * `string-lcs.ts`.
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
-import { allKeys, type Call, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
+import { allKeys, type Call, countedPairs, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
 import { offsetOutOfRange, stringTooLong, wrongArity } from "../errors.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { appendString, setStringRange } from "../mutations/string.ts";
@@ -21,7 +21,7 @@ import { created, inserted, looked, overwritten, taken, updated } from "./comman
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
-import { getEx, getSet, mayCompare, psetEx, putAndNotify, set, setEx, setNx, setUses } from "./string-set.ts";
+import { getEx, getSet, mayCompare, msetEx, psetEx, putAndNotify, set, setEx, setNx, setUses } from "./string-set.ts";
 
 export const stringCommands = family("string", [
   {
@@ -161,6 +161,15 @@ export const stringCommands = family("string", [
     keys: keyValuePairs,
     keyUses: [overwritten],
     run: mset,
+  },
+  {
+    name: "MSETEX",
+    summary: "Stores several strings at once, with one expiry, and perhaps only if all or none of the keys exist",
+    arity: -4,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: countedPairs,
+    keyUses: [overwritten],
+    run: msetEx,
   },
   {
     name: "MSETNX",

@@ -1,5 +1,6 @@
 /** Random bitmap commands. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { type Comparison, isError, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 
@@ -49,6 +50,14 @@ function bits(draw: Draw): Bytes {
   return draw.oneIn(10) ? draw.long() : `${run}${draw.binary()}`;
 }
 
+/** Redis 7.0 does not check the arguments of a missing key, nor the unit of an empty range; here they are checked first. */
+const asChecked: Comparison = ({ ours, theirs }) =>
+  isSame(ours, theirs) ||
+  (ARGUMENT_ERRORS.some((text) => isSame(ours, { kind: "error", error: { text } })) &&
+    (theirs === 0 || theirs === -1 || isError(theirs)));
+
+const ARGUMENT_ERRORS: readonly string[] = ["ERR syntax error", "ERR value is not an integer or out of range"];
+
 export const bitmapFamily: Family = {
   name: "bitmap",
   commands: [
@@ -74,6 +83,10 @@ export const bitmapFamily: Family = {
     (draw) => ["SET", draw.key(), bits(draw)],
     (draw) => ["APPEND", draw.key(), bits(draw)],
   ],
+  comparisons: new Map([
+    ["BITCOUNT", asChecked],
+    ["BITPOS", asChecked],
+  ]),
   extensions: [
     (draw) => ["BITOP", draw.pick(["DIFF", "DIFF1", "ANDOR", "ONE"]), draw.key(), ...draw.keys()],
     (draw) => ["BITOP", draw.pick(["DIFF", "DIFF1", "ANDOR", "ONE"]), draw.key(), ...draw.keys()],

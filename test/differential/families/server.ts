@@ -1,6 +1,6 @@
 /** Random commands on a database as a whole. */
 import { commands } from "../../../src/store/commands/table.ts";
-import { asMultiset, asPairs, type Comparison, isList, isSame } from "../compare.ts";
+import { asMultiset, asPairs, type Comparison, isError, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
@@ -56,15 +56,15 @@ const SLOW: readonly (readonly string[])[] = [
 
 /** Redis has these since 7.2 and later. */
 const LATER_NAMES =
-  /^(?:waitaof|delex|digest|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
+  /^(?:waitaof|delex|digest|msetex|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
 const SHARED_NAMES = NAMES.filter((name) => !LATER_NAMES.test(name));
 
 function name(draw: Draw): string {
   return draw.pick(SHARED_NAMES);
 }
 
-/** Rows that differ on purpose: UNLINK also accepts no keys. */
-const OWN_ARITIES: ReadonlySet<RawReply> = new Set(["unlink"]);
+/** Rows that differ on purpose: UNLINK also accepts no keys, and ranks have options since Redis 7.2. */
+const OWN_ARITIES: ReadonlySet<RawReply> = new Set(["unlink", "zrank", "zrevrank"]);
 
 /** Name, arity, flags, key positions and ACL categories of each command; tips and key specifications are shorter here. */
 const asFacts: Comparison = ({ ours, theirs }) => {
@@ -90,6 +90,7 @@ const asCommand: Comparison = (exchange) => {
     // If several words name a destination key, Redis reports some, and not always the one that it uses: we report all.
     if (isSame(ours, theirs) || (command.filter((word) => /^store(dist)?$/i.test(word)).length > 1 && isList(ours)))
       return true;
+    if (isError(theirs) && OWN_ARITIES.has((command[2] ?? "").toLowerCase())) return isList(ours) || isError(ours);
     // Redis runs a PFMERGE without sources, yet finds no keys in it.
     return subcommand === "GETKEYS" && command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge";
   }

@@ -139,8 +139,8 @@ function isWrongType(reply: Parameters<Comparison>[0]["ours"]): boolean {
 
 export const sortedSetFamily: Family = {
   name: "sorted set",
-  // With a word too few, a LIMIT of scores would be one of ranks.
-  undamaged: new Set(["ZRANGESTORE"]),
+  // With a word too few, a LIMIT of scores would be one of ranks; with one more, a rank has an option of Redis 7.2.
+  undamaged: new Set(["ZRANGESTORE", "ZRANK", "ZREVRANK"]),
   commands: [
     ...Array.from({ length: 5 }, () => (draw: Draw) => ["ZADD", draw.key(), ...addOptions(draw), ...pairs(draw)]),
     (draw) => [
@@ -200,7 +200,10 @@ export const sortedSetFamily: Family = {
     (draw) => ["ZUNIONSTORE", draw.key(), ...combination(draw, { withScores: false })],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
   ],
-  extensions: [(draw) => ["ZRANGESTORE", draw.key(), draw.key(), rank(draw), rank(draw), ...limit(draw)]],
+  extensions: [
+    (draw) => ["ZRANGESTORE", draw.key(), draw.key(), rank(draw), rank(draw), ...limit(draw)],
+    (draw) => [draw.pick(["ZRANK", "ZREVRANK"]), draw.key(), member(draw), "WITHSCORE"],
+  ],
   comparisons: new Map<string, Comparison>([
     ["ZRANDMEMBER", asDrawn],
     ["ZRANGE", asRange],

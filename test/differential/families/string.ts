@@ -70,6 +70,12 @@ export const stringFamily: Family = {
   extensions: [
     (draw) => ["DELEX", draw.key(), ...(draw.oneIn(4) ? [] : condition(draw))],
     (draw) => ["DIGEST", draw.key()],
+    (draw) => {
+      const pairs = draw.list(3, () => [draw.key(), draw.value()]);
+      const times = [() => ["EX", draw.seconds()], () => ["PX", draw.milliseconds()]];
+      const options = draw.options([() => ["NX"], () => ["XX"], () => ["KEEPTTL"], ...times], 2);
+      return ["MSETEX", draw.oneIn(12) ? draw.count() : `${pairs.length}`, ...pairs.flat(), ...options];
+    },
     (draw) => ["SET", draw.key(), draw.text(), ...condition(draw), ...setOptions(draw)],
   ],
 };
