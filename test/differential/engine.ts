@@ -15,7 +15,7 @@ import { luaOptions } from "../harness/lua.ts";
 import { memoryFault } from "../harness/memory-recount.ts";
 import { testCaller } from "../harness/store-harness.ts";
 import { asMilliseconds, asMultiset, asPairs, type Comparison, exact, isList, rawReply } from "./compare.ts";
-import { asStreamInfo } from "./families/stream.ts";
+import { asRebuiltStream, asStreamInfo } from "./families/stream.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply } from "./redis-process.ts";
 
@@ -30,8 +30,10 @@ export interface Answered {
 interface Content {
   readonly command: (key: Bytes) => Command;
   readonly comparison: Comparison;
-  /** Reads properties that Redis 7.0.15 does not have, given the content. */
+  /** Reads properties that Redis 7.0.15 does not have, or has in another way, given the content. */
   readonly ownCommand?: (key: Bytes, content: readonly RawReply[]) => Command;
+  /** Exact if absent. */
+  readonly ownComparison?: Comparison;
 }
 
 const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
@@ -51,7 +53,15 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
   ["list", { command: (key) => ["LRANGE", key, "0", "-1"], comparison: exact }],
   ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
   ["ReJSON-RL", { command: (key) => ["JSON.GET", key], comparison: exact }],
-  ["stream", { command: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"], comparison: asStreamInfo }],
+  [
+    "stream",
+    {
+      command: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"],
+      comparison: asStreamInfo,
+      ownCommand: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"],
+      ownComparison: asRebuiltStream,
+    },
+  ],
 ]);
 
 /** A journal in memory, durable at once. */
@@ -132,7 +142,8 @@ export class Engine {
       const content = contents.get(name);
       assert.ok(content !== undefined, `type ${name} has a reader`);
       const whole = ask(content.command(key), content.comparison);
-      if (own && content.ownCommand !== undefined && isList(whole)) ask(content.ownCommand(key, whole), exact);
+      if (own && content.ownCommand !== undefined && isList(whole))
+        ask(content.ownCommand(key, whole), content.ownComparison ?? exact);
     }
     return answered;
   }

@@ -107,11 +107,22 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "XADD and XTRIM with ~",
-    reason: "Redis removes whole nodes of its tree, we remove exactly the excess; tables beside the commands",
+    reason:
+      "Redis removes whole nodes of its tree, we remove nothing or exactly the excess; tables beside the commands",
   },
   {
     what: "the keys and nodes of the radix tree in XINFO STREAM",
     reason: "entries are stored in another structure here, and it describes that one",
+  },
+  {
+    what: "consumers without pending entries",
+    reason:
+      "XREADGROUP with NOACK creates none here, as in the hosted service, and XINFO CONSUMERS of an unknown group is empty over HTTP; tables beside the commands",
+  },
+  {
+    what: "entries-read and lag of groups",
+    reason:
+      "Redis has corrected them since 7.0; tables beside the commands, and random programs compare rebuilt states",
   },
   {
     what: "ENTRIESREAD, ENTRIESADDED and RETRYCOUNT beyond 2^53",

@@ -91,10 +91,15 @@ function rangeEnd(text: Bytes, missingSeq: Whole): { id: StreamId; isExcluded: b
 /** As Redis: trimming with `~` and without LIMIT removes at most this many entries at once. */
 const TRIMMED_MAX = 10_000;
 
+/** As the hosted service: trimming with `~` begins when at least this many entries are too many. */
+const APPROXIMATE_EXCESS_MIN = 100;
+
 /** How to trim a stream. */
 export interface Trimming {
   /** Keep this many entries, or those from an id on. */
   readonly bound: { readonly lengthMax: number } | { readonly minId: StreamId };
+  /** Nothing is removed while fewer entries are too many. */
+  readonly excessMin: number;
   /** The most entries to remove. */
   readonly countMax: number;
   readonly references: References;
@@ -115,7 +120,7 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   let bound: Trimming["bound"] | undefined;
   let isApproximate = false;
   let limit: number | undefined;
-  let references: References = "keep";
+  let references: References | undefined;
   let makesStream = true;
   let id: TrimmingOptions["id"];
   let i = 2;
@@ -148,7 +153,7 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
       if (limit < 0) throw trimLimitNegative;
     } else if (isAdding && option === "NOMKSTREAM") {
       makesStream = false;
-    } else if (wanted !== undefined) {
+    } else if (wanted !== undefined && references === undefined) {
       references = wanted;
     } else if (isAdding) {
       id = addedId(arg(i));
@@ -162,7 +167,9 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   if (limit !== undefined && !isApproximate) throw trimLimitExact;
   const limited = limit ?? (isApproximate ? TRIMMED_MAX : 0);
   const countMax = limited === 0 ? Number.POSITIVE_INFINITY : limited;
-  return { trimming: bound && { bound, countMax, references }, makesStream, end: i, id };
+  const excessMin = isApproximate ? APPROXIMATE_EXCESS_MIN : 1;
+  const trimming = bound && { bound, excessMin, countMax, references: references ?? "keep" };
+  return { trimming, makesStream, end: i, id };
 }
 
 function beginsWithDigit(text: Bytes): boolean {
@@ -176,23 +183,24 @@ function addedId(text: Bytes): NonNullable<TrimmingOptions["id"]> {
   return id;
 }
 
-/** Trims a stream and returns the number of removed entries. `~` trims exactly too, up to the limit. */
+/** Trims a stream and returns the number of removed entries. */
 export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: StreamValue; trimming: Trimming }): number {
   const { stream, trimming } = from;
-  const { bound, countMax, references } = trimming;
+  const { bound, excessMin, countMax, references } = trimming;
   const { entries } = stream;
   const excess =
     "minId" in bound
-      ? entries.countBefore(bound.minId, Math.min(countMax, entries.length))
-      : Math.min(Math.max(0, entries.length - bound.lengthMax), countMax);
-  if (excess === 0) return 0;
+      ? entries.countBefore(bound.minId, Math.min(Math.max(countMax, excessMin), entries.length))
+      : entries.length - bound.lengthMax;
+  if (excess < excessMin) return 0;
+  const count = Math.min(excess, countMax);
   if (references !== "obey") {
-    trimEntries(keyspace, key, { count: excess, removesReferences: references === "remove" });
+    trimEntries(keyspace, key, { count, removesReferences: references === "remove" });
     keyspace.notify(events.xtrim, key);
-    return excess;
+    return count;
   }
   const ids: StreamId[] = [];
-  let left = excess;
+  let left = count;
   entries.visit(ID_MIN, ID_MAX, (entry) => {
     if (!stream.isReferenced(entry)) ids.push({ ms: entry.ms, seq: entry.seq });
     left -= 1;

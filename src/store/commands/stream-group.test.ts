@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
+import { connect } from "../../../test/harness/waiting-callers.ts";
 import { map, pairs, type Reply } from "../reply/reply.ts";
 
 const NO_KEY = error(
@@ -127,13 +128,52 @@ const tables: Record<string, readonly Row[]> = {
     ["XPENDING s h", [1, "2-1", "2-1", [["bob", "1"]]]],
     ["XACKDEL s g DELREF IDS 2 4-1 4-1", [1, -1]],
     ["XRANGE s - +", [entry("3-1")]],
+    // 3-1 was acknowledged above.
+    ["XACKDEL s g ACKED IDS 2 3-1 3-1", [2, 2]],
+    ["XACKDEL s g IDS 2 3-1 3-1", [1, -1]],
+    ["XLEN s", 0],
     ["XACKDEL s x IDS 1 3-1", [-1]],
     ["XACKDEL none g IDS 1 3-1", [-1]],
     ["XACKDEL s g IDS x 3-1", error("ERR Number of IDs must be a positive integer")],
   ],
 };
 
-for (const [name, rows] of Object.entries(tables)) {
+/** The example of Redis' page of XACKDEL, and one for each policy. */
+const ackdel: Record<string, readonly Row[]> = {
+  "XACKDEL KEEPREF acknowledges in its group, removes the entries, and keeps the references of other groups": [
+    ...filled,
+    ["XGROUP CREATE s h 0", ok],
+    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XREADGROUP GROUP h bob COUNT 1 STREAMS s >", pairs([["s", [entry("1-1")]]])],
+    ["XACKDEL s g KEEPREF IDS 2 1-1 2-1", [1, 1]],
+    ["XPENDING s g", [0, nil, nil, nilArray]],
+    ["XPENDING s h", [1, "1-1", "1-1", [["bob", "1"]]]],
+    ["XRANGE s - +", [entry("3-1"), entry("4-1")]],
+  ],
+  "XACKDEL DELREF removes the references of all groups, also those to entries that were removed before": [
+    ...filled,
+    ["XGROUP CREATE s h 0", ok],
+    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XREADGROUP GROUP h bob COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XDEL s 1-1", 1],
+    ["XACK s g 1-1", 1],
+    ["XACKDEL s g DELREF IDS 2 1-1 2-1", [-1, 1]],
+    ["XPENDING s h", [0, nil, nil, nilArray]],
+  ],
+  "XACKDEL removes an entry that its group acknowledged before, but none that it has yet to read": [
+    ...filled,
+    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XACK s g 1-1 2-1", 2],
+    ["XACKDEL s g IDS 3 1-1 2-1 3-1", [1, 1, -1]],
+    ["XACKDEL s g DELREF IDS 1 4-1", [-1]],
+    ["XRANGE s - +", [entry("3-1"), entry("4-1")]],
+    ["XREADGROUP GROUP g alice NOACK COUNT 1 STREAMS s >", pairs([["s", [entry("3-1")]]])],
+    ["XACKDEL s g ACKED IDS 2 3-1 4-1", [1, -1]],
+    ["XRANGE s - +", [entry("4-1")]],
+  ],
+};
+
+for (const [name, rows] of Object.entries({ ...tables, ...ackdel })) {
   test(name, () => {
     const journal = new RecordingJournal();
     const session = startSession({ journal });
@@ -176,6 +216,42 @@ test("idle times advance, and claims and XPENDING IDLE select by them", () => {
       ],
     ],
   ]);
+});
+
+test("NOACK creates no consumer, and moves the group past the entries", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  session.expect([
+    ...filled,
+    ["XREADGROUP GROUP g alice COUNT 2 NOACK STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XINFO CONSUMERS s g", []],
+    ["XPENDING s g", [0, nil, nil, nilArray]],
+    [
+      "XINFO GROUPS s",
+      [
+        map([
+          ["name", "g"],
+          ["consumers", 0],
+          ["pending", 0],
+          ["last-delivered-id", "2-1"],
+          ["entries-read", 2],
+          ["lag", 2],
+        ]),
+      ],
+    ],
+    ["XREADGROUP GROUP g alice NOACK STREAMS s >", pairs([["s", [entry("3-1"), entry("4-1")]]])],
+    ["XREADGROUP GROUP g alice NOACK STREAMS s >", nilArray],
+    ["XGROUP DELCONSUMER s g alice", 0],
+  ]);
+  assert.deepEqual(contentOf(replayed(journal.frames, session.clock)), contentOf(session.store));
+});
+
+test("XINFO CONSUMERS of an unknown group is empty over HTTP, and an error over RESP", () => {
+  const session = startSession();
+  session.expect([...filled, ["XINFO CONSUMERS s x", []]]);
+  const overResp = connect(session);
+  assert.deepEqual(overResp.run("XINFO CONSUMERS s x"), error("NOGROUP No such consumer group 'x' for key name 's'"));
+  assert.deepEqual(overResp.run("XINFO CONSUMERS none x"), error("ERR no such key"));
 });
 
 test("XINFO GROUPS reports the lag of a group, and nil if it is unknown", () => {

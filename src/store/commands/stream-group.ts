@@ -264,6 +264,10 @@ const NOT_FOUND = -1;
 const REMOVED = 1;
 const STILL_REFERENCED = 2;
 
+/**
+ * As Redis, except for an entry that the group has read and no longer has pending: it was acknowledged before, and is
+ * removed, as the clients of the hosted service expect.
+ */
 function xackdel(call: Call): Reply {
   const { keyspace, arg } = call;
   const { references, ids } = readRemoval(call, 3);
@@ -272,14 +276,28 @@ function xackdel(call: Call): Reply {
   const group = stream?.group(arg(2));
   if (stream === undefined || group === undefined) return ids.map(() => NOT_FOUND);
   const pending = distinctPending(group, ids);
-  if (pending.length === 0) return ids.map(() => NOT_FOUND);
-  acknowledgeEntries(keyspace, { key, group: arg(2) }, pending);
-  const removed = pending.filter((id) => references !== "obey" || !stream.isReferenced(id));
-  if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences: references === "remove" });
-  if (removed.length > 0) keyspace.notify(events.xdel, key);
   const isPending = new Set(pending);
-  const isRemoved = new Set(removed);
-  return ids.map((id) => (!isPending.has(id) ? NOT_FOUND : isRemoved.has(id) ? REMOVED : STILL_REFERENCED));
+  if (pending.length > 0) acknowledgeEntries(keyspace, { key, group: arg(2) }, pending);
+  const outcomes = new Map<Bytes, number>();
+  const removed: StreamId[] = [];
+  let removesEntries = false;
+  const reply = ids.map((id) => {
+    const text = formatId(id);
+    const before = outcomes.get(text);
+    if (before !== undefined) return before === STILL_REFERENCED ? STILL_REFERENCED : NOT_FOUND;
+    const exists = stream.entries.has(id);
+    const isRead = isPending.has(id) || (exists && compareIds(id, group.lastId) <= 0);
+    const isKept = references === "obey" && stream.isReferenced(id);
+    const outcome = !isRead ? NOT_FOUND : isKept ? STILL_REFERENCED : REMOVED;
+    outcomes.set(text, outcome);
+    // References to entries that were removed before go too.
+    if (outcome === REMOVED || (references === "remove" && !exists)) removed.push(id);
+    if (outcome === REMOVED && exists) removesEntries = true;
+    return outcome;
+  });
+  if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences: references === "remove" });
+  if (removesEntries) keyspace.notify(events.xdel, key);
+  return reply;
 }
 
 /** The words of XPENDING with a range: without IDLE and consumer, and with both. */

@@ -2,7 +2,7 @@
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { noSuchGroup, noSuchKey, subcommandSyntax } from "../errors.ts";
 import { ReplyBudget } from "../reply/budget.ts";
-import { map, nil, type Reply } from "../reply/reply.ts";
+import { emptyArray, map, nil, type Reply } from "../reply/reply.ts";
 import { formatId, ID_MAX, ID_MIN } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 import type { Pending, StreamGroup } from "../values/stream-group.ts";
@@ -34,9 +34,13 @@ export const xinfoRow: Row = {
       flags: ["readonly"],
       keys: secondKey,
       run: (call) => {
-        const { arg, nowMs } = call;
+        const { arg, nowMs, caller } = call;
         const group = existingStream(call).group(arg(3));
-        if (group === undefined) throw noSuchGroup(arg(2), arg(3));
+        if (group === undefined) {
+          // As the hosted service.
+          if (caller.transport === "http") return emptyArray;
+          throw noSuchGroup(arg(2), arg(3));
+        }
         return group.sortedConsumers().map(({ name, pending, seenMs }) =>
           map([
             ["name", name],

@@ -22,7 +22,14 @@ import {
   waitingInScript,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { addConsumer, assignEntries, deliverEntries, type GroupKey, noteSeen } from "../mutations/stream-group.ts";
+import {
+  addConsumer,
+  assignEntries,
+  deliverEntries,
+  type GroupKey,
+  noteSeen,
+  passEntries,
+} from "../mutations/stream-group.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { REPLY_BYTES_MAX, ReplyBudget } from "../reply/budget.ts";
 import { nilArray, pairs, type Reply } from "../reply/reply.ts";
@@ -179,6 +186,11 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
     // As Redis 7.0: a read without new entries leaves no trace.
     if (count === 0) return undefined;
     const isKnown = group.consumers.has(consumer);
+    if (!isPending) {
+      // As the hosted service: a read that leaves nothing pending does not create the consumer.
+      if (isKnown) noteConsumer(keyspace, { groupKey, group, consumer });
+      return passEntries(keyspace, groupKey, count).map(entryReply);
+    }
     const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs, isPending });
     if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], key);
     return delivered.map(entryReply);

@@ -51,14 +51,12 @@ const tables: Record<string, readonly Row[]> = {
     ["XADD t 5-* a 1", NOT_GREATER],
     ["XADD t 18446744073709551616-1 a 1", BAD_ID],
   ],
-  "trimming is exact, with ~ too, up to LIMIT": [
+  "XADD and XTRIM trim to a length or from an id on": [
     ...Array.from({ length: 12 }, (_, i): Row => [`XADD s ${i + 1}-1 a ${i}`, `${i + 1}-1`]),
     ["XTRIM s MAXLEN 10", 2],
     ["XTRIM s MAXLEN = 10", 0],
-    ["XTRIM s MAXLEN ~ 8 LIMIT 1", 1],
-    ["XTRIM s MAXLEN ~ 8", 1],
-    ["XTRIM s MINID 6", 1],
-    ["XTRIM s MINID ~ 7 LIMIT 0", 1],
+    ["XTRIM s MINID 6", 3],
+    ["XTRIM s MINID = 7", 1],
     ["XADD s MAXLEN 3 13-1 a x", "13-1"],
     ["XRANGE s - + COUNT 1", [["11-1", ["a", "10"]]]],
     ["XLEN s", 3],
@@ -76,6 +74,24 @@ const tables: Record<string, readonly Row[]> = {
     ["XTRIM s MAXLEN 0", 3],
     ["EXISTS s", 1],
     ["XTRIM none MAXLEN 0", 0],
+    ["XTRIM s MAXLEN 1 ACKED DELREF", SYNTAX],
+    ["XADD s ACKED DELREF MAXLEN 1 14-1 a b", BAD_ID],
+  ],
+  "~ removes nothing while fewer than 100 entries are too many, and all of them, up to LIMIT, from 100 on": [
+    ...Array.from({ length: 130 }, (_, i): Row => [`XADD s ${i + 1}-1 a ${i}`, `${i + 1}-1`]),
+    ["XTRIM s MAXLEN ~ 31", 0],
+    ["XTRIM s MINID ~ 100-1", 0],
+    ["XADD s MAXLEN ~ 32 131-1 a x", "131-1"],
+    ["XLEN s", 131],
+    ["XTRIM s MAXLEN ~ 31 LIMIT 7", 7],
+    ["XTRIM s MINID ~ 108 LIMIT 5", 5],
+    ["XTRIM s MINID ~ 113-0 LIMIT 0", 100],
+    ["XRANGE s - + COUNT 1", [["113-1", ["a", "112"]]]],
+    ["XTRIM s MAXLEN ~ 0", 0],
+    ["XLEN s", 19],
+    ...Array.from({ length: 84 }, (_, i): Row => [`XADD s ${i + 132}-1 a ${i}`, `${i + 132}-1`]),
+    ["XADD s MAXLEN ~ 4 300-1 a x", "300-1"],
+    ["XLEN s", 4],
   ],
   "XRANGE and XREVRANGE accept open ends, excluded ends and a count": [
     ...["1-1", "1-2", "2-1", "3-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
@@ -215,15 +231,6 @@ test("XADD with * uses the current time, and never goes back", () => {
   ]);
   session.clock.advance(6000);
   session.expect([["XADD s * a 5", `${nowMs + 6000}-0`]]);
-});
-
-test("XTRIM MAXLEN ~ 30 of 300 leaves 30", () => {
-  const session = startSession();
-  for (let i = 0; i < 300; i += 1) session.call("XADD", "s", "*", "n", `${i}`);
-  session.expect([
-    ["XTRIM s MAXLEN ~ 30", 270],
-    ["XLEN s", 30],
-  ]);
 });
 
 test("XINFO STREAM returns the properties of a stream", () => {

@@ -5,7 +5,7 @@ import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { ID_MAX, idAfter, readId, type StreamId, writeId } from "../structures/stream-id.ts";
-import type { StreamValue } from "../values/stream.ts";
+import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
 import type { Description, Mutation } from "./mutation.ts";
 import { changingStream, describeEntries, streamAt } from "./stream.ts";
@@ -80,6 +80,19 @@ export function deliverEntries(keyspace: Keyspace, groupKey: GroupKey, delivery:
     .time(delivery.atMs)
     .number(delivery.isPending ? 1 : 0);
   return applyDeliver(keyspace, groupKey, delivery);
+}
+
+/** Moves the group past a number of its next entries, which must exist, and returns them: no consumer gets them. */
+export function passEntries(keyspace: Keyspace, groupKey: GroupKey, count: number): StreamEntry[] {
+  const stream = keyspace.entries.get(groupKey.key);
+  assert(stream instanceof StreamValue, "the key holds a stream");
+  const group = groupOf(stream, groupKey);
+  const entries = nextEntries(stream, group, count);
+  let state: GroupState = group;
+  for (const entry of entries) state = stateAfter(stream, state, entry);
+  writeGroup(writeGroupKey(keyspace.record(PUT_GROUP), groupKey), state);
+  applyPutGroup(keyspace, groupKey, state);
+  return entries;
 }
 
 interface Assignment {
@@ -251,18 +264,32 @@ function applyDeliver(keyspace: Keyspace, groupKey: GroupKey, delivery: Delivery
   const { atMs, count, isPending } = delivery;
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;
+  const entries = nextEntries(stream, group, count);
+  for (const entry of entries) {
+    const { lastId, readCount } = stateAfter(stream, group, entry);
+    group.readCount = readCount;
+    group.lastId = lastId;
+    if (isPending) group.assign(consumer, { id: lastId, deliveredAtMs: atMs, deliveryCount: 1 });
+  }
+  return entries;
+}
+
+/** The entries that a group reads next. */
+function nextEntries(stream: StreamValue, group: StreamGroup, count: number): StreamEntry[] {
   const entries: StreamEntry[] = [];
   const from = idAfter(group.lastId);
   assert(from !== undefined, "an entry to deliver exists");
   stream.entries.visit(from, ID_MAX, (entry) => entries.push(entry) < count);
-  for (const entry of entries) {
-    group.readCount =
-      group.readCount !== undefined && !stream.hasGapFrom(entry) ? group.readCount + 1 : stream.readCountAt(entry);
-    const id = { ms: entry.ms, seq: entry.seq };
-    group.lastId = id;
-    if (isPending) group.assign(consumer, { id, deliveredAtMs: atMs, deliveryCount: 1 });
-  }
   return entries;
+}
+
+/** Where a group is after it has read this entry, its next one. */
+function stateAfter(stream: StreamValue, { readCount }: GroupState, entry: StreamEntry): GroupState {
+  const isCounted = readCount !== undefined && !stream.hasGapFrom(entry);
+  return {
+    lastId: { ms: entry.ms, seq: entry.seq },
+    readCount: isCounted ? readCount + 1 : stream.readCountAt(entry),
+  };
 }
 
 function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs, deliveries }: Assignment): void {

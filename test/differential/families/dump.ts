@@ -107,13 +107,16 @@ function contentOf(value: Dumped): RawReply {
       return [
         entries.map((entry) => [formatId(entry), entry.names, entry.values]),
         [formatId(lastId), formatId(maxDeletedId), addedCount],
-        // The times when consumers were seen advance with the clock.
-        groups.map(({ name, lastId: readUpTo, readCount, consumers }) => [
-          ...[name, formatId(readUpTo), readCount ?? null],
-          consumers.map((consumer) => [
-            consumer.name,
-            consumer.pending.map((pending) => [formatId(pending), pending.deliveryCount]),
-          ]),
+        // The times when consumers were seen advance with the clock; newer versions of Redis create more consumers, and
+        // count what a group has read in another way.
+        groups.map(({ name, lastId: readUpTo, consumers }) => [
+          ...[name, formatId(readUpTo)],
+          consumers
+            .filter(({ pending }) => pending.length > 0)
+            .map((consumer) => [
+              consumer.name,
+              consumer.pending.map((pending) => [formatId(pending), pending.deliveryCount]),
+            ]),
         ]),
       ];
     }
