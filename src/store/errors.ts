@@ -209,6 +209,21 @@ export const awaitedGroupGone = new CommandError(
 );
 export const awaitedStreamGone = new CommandError("UNBLOCKED the stream key no longer exists");
 
+/** The checksum is correct. */
+export function dumpVersionUnknown(version: number, known: string): CommandError {
+  const reason = `version ${version} of the format is unknown, larder reads ${known}`;
+  return new CommandError(`${dumpChecksumWrong.text}: ${reason}`);
+}
+
+export function moduleValueRefused(module: string): CommandError {
+  return new CommandError(`${badDataFormat.text}: it is a value of the module ${module}, which larder does not have`);
+}
+
+export function metadataRefused(name: string): CommandError {
+  const reason = `the key has metadata of the module class ${name}, which larder does not have and must not drop`;
+  return new CommandError(`${badDataFormat.text}: ${reason}`);
+}
+
 /** `name` as it was sent. */
 export function waitingInScript(name: string): CommandError {
   return new CommandError(`ERR ${printed(name)} command is not allowed with BLOCK option from scripts`);

@@ -13,17 +13,33 @@ import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
 import { RdbDamage, RdbReader, RdbUnsupported } from "../../src/transfer/redis/rdb-reader.ts";
 import { allowanceOf } from "../budget.ts";
-import { memoryFile, rdbBytes, valuesInHex } from "../harness/rdb-file.ts";
+import { memoryFile, rdbBytes, VALKEY_HEAD, valkeyValuesInHex, valuesInHex } from "../harness/rdb-file.ts";
 import { seedFrom } from "../harness/seed.ts";
 
 const seed = seedFrom("LARDER_RDB_SEED");
 
-const whole = rdbBytes([
-  "fa0972656469732d76657205372e302e30",
-  "f5056c69623a31",
-  "fe00fb2000",
-  ...valuesInHex.map(([, type, content]) => `fc0100000000000000${type}016b${content}`),
-]);
+/** Files with every type of value and every record. */
+const wholes: readonly Buffer[] = [
+  rdbBytes([
+    "fa0972656469732d76657205372e302e30",
+    "f5056c69623a31",
+    "fe00fb2000",
+    "f4010203",
+    // Metadata with each kind of part at the first key.
+    "f30101b5444c01050205030000000004000000000000000005016100",
+    ...valuesInHex.map(([, type, content]) => `fc0100000000000000${type}016b${content}`),
+  ]),
+  rdbBytes(
+    [
+      "fa0a76616c6b65792d76657205392e312e32",
+      "f5056c69623a31",
+      "f3016a02004064417f41ff",
+      "fe00fb2000",
+      ...valkeyValuesInHex.map(([, type, content]) => `f940fc0100000000000000${type}016b${content}`),
+    ],
+    VALKEY_HEAD,
+  ),
+];
 
 /** The offset of a damaged record is within the file; the records before it are those of the file. */
 async function read(bytes: Buffer): Promise<"whole" | "refused"> {
@@ -79,9 +95,10 @@ test("a damaged file is refused with an offset, and reading one with a new check
   let wholeCount = 0;
   const isOver = (): boolean =>
     "count" in limit ? count >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
-  assert.equal(await read(whole), "whole");
+  for (const whole of wholes) assert.equal(await read(whole), "whole");
   while (!isOver()) {
     count += 1;
+    const whole = wholes[random.below(wholes.length)] as Buffer;
     let bytes: Buffer = whole;
     for (let left = 1 + random.below(3); left > 0 && bytes.length > 0; left -= 1)
       bytes = (changes[random.below(changes.length)] as (typeof changes)[number])(bytes, random);

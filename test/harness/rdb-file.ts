@@ -3,9 +3,14 @@
 import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
 import type { RdbFile } from "../../src/transfer/redis/rdb-reader.ts";
 
+/** The head of a file of Redis 8.6, whose format has all types of values below. */
+const REDIS_HEAD = "REDIS0013";
+/** The head of a file of Valkey 9. */
+export const VALKEY_HEAD = "VALKEY080";
+
 /** A file of these records, in hex: head, records, end, checksum. */
-export function rdbBytes(records: readonly string[], version = "0012"): Buffer {
-  const content = Buffer.from(`${Buffer.from(`REDIS${version}`).toString("hex")}${records.join("")}ff`, "hex");
+export function rdbBytes(records: readonly string[], head = REDIS_HEAD): Buffer {
+  const content = Buffer.from(`${Buffer.from(head).toString("hex")}${records.join("")}ff`, "hex");
   const bytes = Buffer.concat([content, Buffer.alloc(CRC64_BYTES)]);
   new Crc64().add(content).writeTo(bytes, content.length);
   return bytes;
@@ -21,8 +26,9 @@ export function memoryFile(bytes: Buffer, readBytesMax = Number.POSITIVE_INFINIT
   };
 }
 
-/** A value of each type that files have, as its byte and its content, in hex. */
-export const valuesInHex: readonly (readonly [what: string, type: string, content: string])[] = [
+type ValueInHex = readonly [what: string, type: string, content: string];
+
+const commonValuesInHex: readonly ValueInHex[] = [
   ["a string", "00", "0161"],
   ["an integer of 8 bits", "00", "c007"],
   ["an integer of 16 bits", "00", "c1e803"],
@@ -61,10 +67,33 @@ export const valuesInHex: readonly (readonly [what: string, type: string, conten
     "15",
     "0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001010000030101670101020100000000000000010000000000000001e80300000000000003010163d007000000000000b80b0000000000000100000000000000010000000000000001",
   ],
+];
+
+/** A value of each type that files of Redis have, as its byte and its content, in hex. */
+export const valuesInHex: readonly ValueInHex[] = [
+  ...commonValuesInHex,
+  ["a hash with expiries of a release candidate", "16", "02000166017643e90167" + "0177"],
+  [
+    "a hash with expiries of a release candidate as a listpack",
+    "17",
+    "18" + "180000000600816602817602000181670281770" + "2c7d002ff",
+  ],
   ["a hash with expiries", "18", "e80300000000000002000166017643e901670177"],
   [
     "a hash with expiries as a listpack",
     "19",
     "d007000000000000" + "18" + "180000000600816602817602000181670281770" + "2c7d002ff",
   ],
+  [
+    "a stream of Redis 8.6",
+    "1a",
+    "0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001010000030101670101020100000000000000010000000000000001e80300000000000003010163d007000000000000b80b0000000000000100000000000000010000000000000001" +
+      "4064406401017001016901010502",
+  ],
+];
+
+/** The same for files of Valkey. */
+export const valkeyValuesInHex: readonly ValueInHex[] = [
+  ...commonValuesInHex,
+  ["a hash with expiries of Valkey", "16", "0201660176ffffffffffffffff01670177e803000000000000"],
 ];

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { dumpOf } from "../../../test/harness/rdb-layout.ts";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -69,6 +70,67 @@ test("DUMP and RESTORE preserve the expiry times of hash fields", () => {
   ]);
   session.clock.advance(600);
   session.expect([["HKEYS copy", ["a", "c"]]]);
+});
+
+/** Literal bytes as a word of a line of the tests. */
+function quoted(hex: string): string {
+  return `"${hex.replaceAll(/../g, "\\x$&")}"`;
+}
+
+/** Replies of redis-server 8.0.6 and valkey-server 9.1.2 to DUMP: a 1; b 2 at FAR_MS; c 3 at FAR_MS + 5,000. */
+const REDIS_8_HASH = quoted(
+  "1900d8c32cbb0300002c2c00000009008162020201f400d8c32cbb030000098163020301f488ebc32cbb0300000981610201010001ff0c0007e21ea1af16075d",
+);
+const VALKEY_9_HASH = quoted(
+  "16030161c001ffffffffffffffff0162c00200d8c32cbb0300000163c00388ebc32cbb03000050003a33419a5e9487f9",
+);
+
+test("RESTORE accepts hashes of Redis 8 and Valkey 9 whose fields expire, and DUMP keeps its own version", () => {
+  const session = startSession({ clock: new VirtualClock(1_000_000) });
+  session.expect([
+    [`RESTORE redis 0 ${REDIS_8_HASH}`, ok],
+    [`RESTORE valkey 0 ${VALKEY_9_HASH}`, ok],
+    ["HMGET redis a b c", ["1", "2", "3"]],
+    ["HMGET valkey a b c", ["1", "2", "3"]],
+    ["HPEXPIRETIME redis FIELDS 3 a b c", [-1, 4_102_444_800_000, 4_102_444_805_000]],
+    ["HPEXPIRETIME valkey FIELDS 3 a b c", [-1, 4_102_444_800_000, 4_102_444_805_000]],
+    ["HSET small f v", 1],
+    ["HSET timed f v", 1],
+    ["HPEXPIREAT timed 1002000 FIELDS 1 f", [1]],
+  ]);
+  // Version 10, and version 12 where the older one has no form.
+  const rows = [
+    ["small", "040101660176" + "0a00"],
+    ["timed", "18104a0f000000000001" + "0101660176" + "0c00"],
+  ] as const;
+  for (const [key, hex] of rows) {
+    const dump = session.call("DUMP", key);
+    assert.ok(typeof dump === "string");
+    assert.equal(Buffer.from(dump, "latin1").toString("hex", 0, dump.length - 8), hex);
+  }
+});
+
+test("RESTORE hides the fields that have expired, and refuses what it cannot hold by name", () => {
+  const session = startSession({ clock: new VirtualClock(4_102_444_800_001) });
+  // A vector set of redis-server 8.0.6.
+  const vectors =
+    "0781bde72da2bb1eb4000202020102500102000502656c05027f000206020102800100000002000220020002813f8000003f800000000c00140cec769d3f6b3b";
+  session.expect([
+    [`RESTORE h 0 ${VALKEY_9_HASH}`, ok],
+    ["HMGET h a b c", ["1", nil, "3"]],
+    ["SET k v", ok],
+    [
+      `RESTORE k 0 ${quoted(vectors)} REPLACE`,
+      error("ERR Bad data format: it is a value of the module vectorset, which larder does not have"),
+    ],
+    [
+      `RESTORE k 0 ${quoted(dumpOf(14, [["type 0: w", "00 0177"]]).toString("hex"))} REPLACE`,
+      error(
+        "ERR DUMP payload version or checksum are wrong: version 14 of the format is unknown, larder reads 1 to 13 (Redis up to 8.6) and 80 (Valkey 9.0 and 9.1)",
+      ),
+    ],
+    ["GET k", "v"],
+  ]);
 });
 
 test("RESTORE journals the value that it stores", () => {

@@ -1,14 +1,16 @@
 /**
  * A Redis file (RDB), read record by record.
  *
- *     | REDIS0011 | record … | ff | CRC-64 of all before it, or zero |      a checksum since version 5
+ *     | REDIS0011 or VALKEY080 | record … | ff | CRC-64 of all before it, or zero |      a checksum since version 5
  *
  *     fa name, text           a fact about the file
  *     fe number               the database of what follows
  *     fb size, expiring       how many keys it has
  *     f5 code                 a library of functions
  *     f7 …, f4 …              of modules, of slots: skipped
- *     [fd u32 | fc u64] [f8 length | f9 u8] type, key, value      with its expiry, its age or frequency
+ *     f3 name, ranges         an import of slots under way, in files of Valkey 9
+ *     [fd u32 | fc u64] [f8 length | f9 u8] [f3 metadata] type, key, value
+ *                             with its expiry, its age or frequency, and metadata of modules in files of Redis 8.6
  *
  * (1) Memory holds only a window of the file: a record, or 64 KiB. No record is
  *     longer than VALUE_BYTES_MAX, so damage cannot cause a large window.
@@ -21,16 +23,22 @@ import {
   CRC64_BYTES,
   Crc64,
   closePayload,
+  isKnownVersion,
+  isOfValkey,
+  KEY_METADATA,
+  KNOWN_VERSIONS,
+  type MetadataClass,
+  moduleName,
   PayloadReader,
   PayloadWriter,
 } from "../../store/structures/rdb/mod.ts";
 import {
-  isValueType,
   MoreNeeded,
-  moduleName,
   RdbWalker,
+  redisForms,
+  skipKeyMetadata,
   skipModuleParts,
-  skipValue,
+  valkeyForms,
   WrongBytes,
 } from "./rdb-walker.ts";
 import { hashOfZipmap, ZIPMAP } from "./zipmap.ts";
@@ -57,11 +65,15 @@ export type RdbRecord =
       readonly database: number;
       readonly key: Bytes;
       readonly atMs: number | undefined;
-      /** As the payload of DUMP. */
+      /** As the payload of DUMP, in the version of the file. */
       readonly payload: Buffer;
+      /** The classes of metadata of modules at the key, which the payload does not have. */
+      readonly metadata: readonly MetadataClass[];
     }
   | { readonly kind: "module value"; readonly database: number; readonly key: Bytes; readonly module: string }
-  | { readonly kind: "library"; readonly code: Bytes };
+  | { readonly kind: "library"; readonly code: Bytes }
+  /** The server was importing these slots, such as `0-100 200-300`, when it saved the file. */
+  | { readonly kind: "slot import"; readonly ranges: string };
 
 /** The used part of Node's `FileHandle`. */
 export interface RdbFile {
@@ -74,15 +86,18 @@ export interface RdbPosition {
   readonly database: number;
 }
 
-/** The version of Redis 7.4 and 8, and of payloads for RESTORE. */
-const VERSION_MAX = 12;
 const CHECKSUM_SINCE_VERSION = 5;
-const MAGIC = "REDIS";
+const HEADER = /^(?:REDIS0|(VALKEY))(\d{3})$/;
 const HEADER_BYTES = 9;
+/** A cluster has so many slots. */
+const SLOT_RANGES_MAX = 16_384;
 const WINDOW_BYTES = 65_536;
 /** Redis' longest string, with its key and lengths. */
 const VALUE_BYTES_MAX = 544 * 1024 * 1024;
 
+/** Written by release candidates of Redis 4.0 and 7.0; their end cannot be found, or their meaning has changed. */
+const CANDIDATE_MODULE_VALUE = 6;
+const CANDIDATE_LIBRARY = 0xf6;
 const MODULE_VALUE = 7;
 const SLOT = 0xf4;
 const LIBRARY = 0xf5;
@@ -132,11 +147,12 @@ export class RdbReader {
     this.#checksum = from === undefined ? new Crc64() : undefined;
     await this.#step((walker) => {
       const head = bytesFrom(walker.bytes, walker.at, walker.skip(HEADER_BYTES) + HEADER_BYTES);
-      const version = Number(head.slice(MAGIC.length));
-      if (!/^REDIS\d{4}$/.test(head)) throw new WrongBytes(0, "it is not a Redis file (RDB)");
-      if (version < 1 || version > VERSION_MAX)
+      const [, valkey, digits] = HEADER.exec(head) ?? [];
+      if (digits === undefined) throw new WrongBytes(0, "it is not a Redis file (RDB)");
+      const version = Number(digits);
+      if (!isKnownVersion(version) || isOfValkey(version) !== (valkey !== undefined))
         throw new RdbUnsupported(
-          `it has version ${version} of the format, but ${VERSION_MAX} is the newest supported version`,
+          `it has version ${version} of the RDB format of ${valkey === undefined ? "Redis" : "Valkey"}, but larder reads ${KNOWN_VERSIONS}`,
         );
       this.#version = version;
     });
@@ -206,6 +222,7 @@ export class RdbReader {
 
   #readRecord(walker: RdbWalker): Step {
     let atMs: number | undefined;
+    let metadata: readonly MetadataClass[] = [];
     for (;;) {
       const start = walker.at;
       const type = walker.byte();
@@ -221,6 +238,11 @@ export class RdbReader {
           continue;
         case IDLE:
           walker.whole();
+          continue;
+        case KEY_METADATA:
+          // Valkey gave the same byte another meaning.
+          if (isOfValkey(this.#version)) return readSlotImport(walker);
+          metadata = skipKeyMetadata(walker);
           continue;
         case FACT:
           walker.skipStrings(2);
@@ -241,18 +263,17 @@ export class RdbReader {
           return "passed";
         case LIBRARY:
           return { kind: "library", code: readString(walker) };
+        case CANDIDATE_LIBRARY:
+          throw new RdbUnsupported("it has a function in the form of a release candidate of Redis 7.0");
         case END:
           return "end";
         default:
-          return this.#readKey(walker, { type, start, atMs });
+          return this.#readKey(walker, { type, start, atMs, metadata });
       }
     }
   }
 
-  #readKey(
-    walker: RdbWalker,
-    { type, start, atMs }: { type: number; start: number; atMs: number | undefined },
-  ): RdbRecord {
+  #readKey(walker: RdbWalker, { type, start, atMs, metadata }: KeyHead): RdbRecord {
     const database = this.#database;
     if (type === MODULE_VALUE) {
       const key = readString(walker);
@@ -260,15 +281,20 @@ export class RdbReader {
       skipModuleParts(walker);
       return { kind: "module value", database, key, module };
     }
-    if (!isValueType(type)) throw new WrongBytes(start, `there is no record type ${type}`);
+    if (type === CANDIDATE_MODULE_VALUE) {
+      const key = JSON.stringify(readString(walker));
+      throw new RdbUnsupported(`the key ${key} holds a module's value in the form of a release candidate of Redis 4.0`);
+    }
+    const skip = (isOfValkey(this.#version) ? valkeyForms : redisForms).get(type);
+    if (skip === undefined) throw new WrongBytes(start, `there is no record type ${type}`);
     const key = readString(walker);
     const valueStart = walker.at;
-    skipValue(walker, type);
+    skip(walker);
     const content = walker.bytes.subarray(valueStart, walker.at);
     const writer = new PayloadWriter();
     if (type === ZIPMAP) writeHashOfZipmap(writer, content, valueStart);
     else writer.byte(type).raw(content);
-    return { kind: "key", database, key, atMs, payload: closePayload(writer, VERSION_MAX) };
+    return { kind: "key", database, key, atMs, payload: closePayload(writer, this.#version), metadata };
   }
 
   /** Checks the checksum, and that nothing follows. */
@@ -291,6 +317,24 @@ export class RdbReader {
     if (offset < this.#size)
       throw new RdbDamage(offset, `${this.#size - offset} bytes follow its end, as in a file of Redis' command log`);
   }
+}
+
+/** What comes before a key. */
+interface KeyHead {
+  readonly type: number;
+  /** The offset of the type in the walker's bytes. */
+  readonly start: number;
+  readonly atMs: number | undefined;
+  readonly metadata: readonly MetadataClass[];
+}
+
+function readSlotImport(walker: RdbWalker): RdbRecord {
+  walker.skipString();
+  const start = walker.at;
+  const count = walker.length();
+  if (count > SLOT_RANGES_MAX) throw new WrongBytes(start, `a cluster has no ${count} ranges of slots`);
+  const ranges = Array.from({ length: count }, () => `${walker.length()}-${walker.length()}`);
+  return { kind: "slot import", ranges: ranges.join(" ") };
 }
 
 /** A copy of a key or a code. */

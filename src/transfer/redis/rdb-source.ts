@@ -20,7 +20,7 @@ import {
   type StoreSource,
   sourceRefusal,
 } from "../store/source.ts";
-import { RdbDamage, type RdbPosition, RdbReader, RdbUnsupported } from "./rdb-reader.ts";
+import { RdbDamage, type RdbPosition, RdbReader, type RdbRecord, RdbUnsupported } from "./rdb-reader.ts";
 
 export interface RdbSourceOptions {
   readonly path: string;
@@ -39,6 +39,8 @@ export class RdbSource implements StoreSource {
   readonly #modifiedMs: number;
   #database: number | undefined;
   #codes: Bytes[] = [];
+  /** The number of keys with metadata of each class that may be dropped. */
+  readonly #metadataCounts = new Map<string, number>();
 
   constructor(options: RdbSourceOptions, { file, size, modifiedMs }: OpenFile) {
     this.name = options.path;
@@ -56,17 +58,28 @@ export class RdbSource implements StoreSource {
   async open(): Promise<{ keyCount: number; remarks: readonly string[] }> {
     const reader = new RdbReader(this.#file, this.#size);
     const keyCounts = new Map<number, number>();
+    const slotRanges: string[] = [];
     await this.#reading(async () => {
       await reader.open();
       for (let record = await reader.next(); record !== undefined; record = await reader.next()) {
         if (record.kind === "library") this.#codes.push(record.code);
         else if (record.kind === "module value") this.#refuseModule(record);
-        else keyCounts.set(record.database, (keyCounts.get(record.database) ?? 0) + 1);
+        else if (record.kind === "slot import") slotRanges.push(record.ranges);
+        else {
+          this.#noteMetadata(record);
+          keyCounts.set(record.database, (keyCounts.get(record.database) ?? 0) + 1);
+        }
       }
     });
     const database = this.#choose(keyCounts);
     const others = [...keyCounts].filter(([number]) => number !== database);
     const remarks = others.map(([number, count]) => `${count} keys of its database ${number} are not imported`);
+    if (slotRanges.length > 0)
+      remarks.push(
+        `its server was importing the slots ${slotRanges.join(" ")}: keys of these slots may be missing or incomplete`,
+      );
+    for (const [name, count] of this.#metadataCounts)
+      remarks.push(`the metadata of the module class ${name} at ${count} keys is not imported`);
     if (!reader.hasChecksum) remarks.push("it has no checksum: damage may be undetected");
     let documentCount = 0;
     if (this.#hasDocuments) for await (const _ of readDocuments(this.#documents)) documentCount += 1;
@@ -147,6 +160,18 @@ export class RdbSource implements StoreSource {
       this.name,
       `the key ${JSON.stringify(key)} holds a value of the module ${module}, whose file format is specific to it: import from the running server instead, where documents are read with JSON.GET`,
     );
+  }
+
+  #noteMetadata({ key, database, metadata }: Extract<RdbRecord, { kind: "key" }>): void {
+    if (this.#database !== undefined && database !== this.#database) return;
+    for (const { name, isIgnorable } of metadata) {
+      if (!isIgnorable)
+        throw sourceRefusal(
+          this.name,
+          `the key ${JSON.stringify(key)} has metadata of the module class ${name}, which larder does not have and must not drop: import from the running server instead, where only such keys are refused`,
+        );
+      this.#metadataCounts.set(name, (this.#metadataCounts.get(name) ?? 0) + 1);
+    }
   }
 
   /** Describes the error in the file as a refusal. */

@@ -1,12 +1,14 @@
 /**
  * Walks over the content of a Redis file (RDB) without decoding it, to find the
  * end of a length, a string or a value. `store/structures/rdb/payload-reader.ts`
- * draws lengths and strings, `payload.ts` and `stream-payload.ts` there draw
- * values; RESTORE decodes their bytes.
+ * draws lengths and strings, `payload.ts`, `hash-payload.ts` and
+ * `stream-payload.ts` there draw values, and `key-metadata.ts` what may come
+ * before a value; RESTORE decodes their bytes.
  *
  * The current bytes are a part of the file. If they do not suffice, `MoreNeeded`
  * is thrown, and the caller reads more and begins again at the same record.
  */
+import { METADATA_CLASSES_MAX, type MetadataClass, metadataClass } from "../../store/structures/rdb/mod.ts";
 
 /** The current bytes end before the record. */
 export class MoreNeeded extends Error {
@@ -88,8 +90,10 @@ export class RdbWalker {
   }
 }
 
-/** The content of each type of value, by its byte. */
-const valueForms: ReadonlyMap<number, (walker: RdbWalker) => void> = new Map([
+type Skip = (walker: RdbWalker) => void;
+
+/** The content of the types of values that Redis and Valkey have in common, by their byte. */
+const commonForms = [
   [0, (walker) => walker.skipString()],
   [1, (walker) => walker.skipStrings(walker.length())],
   [2, (walker) => walker.skipStrings(walker.length())],
@@ -109,20 +113,49 @@ const valueForms: ReadonlyMap<number, (walker: RdbWalker) => void> = new Map([
   [19, (walker) => skipStream(walker, { hasCounts: true, hasActiveTimes: false })],
   [20, (walker) => walker.skipString()],
   [21, (walker) => skipStream(walker, { hasCounts: true, hasActiveTimes: true })],
-  [24, skipExpiringHash],
-  [25, skipPackedExpiringHash],
-] satisfies [number, (walker: RdbWalker) => void][]);
+] satisfies [number, Skip][];
 
-export function isValueType(type: number): boolean {
-  return valueForms.has(type);
-}
+/** The forms of values in files of Redis. */
+export const redisForms: ReadonlyMap<number, Skip> = new Map<number, Skip>([
+  ...commonForms,
+  [22, skipTimedPairs],
+  [23, (walker) => walker.skipString()],
+  [
+    24,
+    (walker) => {
+      walker.skip(MOMENT_BYTES);
+      skipTimedPairs(walker);
+    },
+  ],
+  [
+    25,
+    (walker) => {
+      walker.skip(MOMENT_BYTES);
+      walker.skipString();
+    },
+  ],
+  [
+    26,
+    (walker) => {
+      skipStream(walker, { hasCounts: true, hasActiveTimes: true });
+      skipProducers(walker);
+    },
+  ],
+]);
 
-/** Skips a value of that type. */
-export function skipValue(walker: RdbWalker, type: number): void {
-  const skip = valueForms.get(type);
-  if (skip === undefined) throw new WrongBytes(walker.at, `there is no type of value ${type}`);
-  skip(walker);
-}
+/** The forms of values in files of Valkey 9. */
+export const valkeyForms: ReadonlyMap<number, Skip> = new Map<number, Skip>([
+  ...commonForms,
+  [
+    22,
+    (walker) => {
+      for (let left = walker.length(); left > 0; left -= 1) {
+        walker.skipStrings(2);
+        walker.skip(MOMENT_BYTES);
+      }
+    },
+  ],
+]);
 
 function skipSortedSetOfTexts(walker: RdbWalker): void {
   for (let left = walker.length(); left > 0; left -= 1) {
@@ -147,17 +180,12 @@ function skipNodes(walker: RdbWalker): void {
   }
 }
 
-function skipExpiringHash(walker: RdbWalker): void {
-  walker.skip(8);
+/** A distance or a time in the form of a length, a field and a value, of a hash whose fields expire. */
+function skipTimedPairs(walker: RdbWalker): void {
   for (let left = walker.length(); left > 0; left -= 1) {
     walker.whole();
     walker.skipStrings(2);
   }
-}
-
-function skipPackedExpiringHash(walker: RdbWalker): void {
-  walker.skip(8);
-  walker.skipString();
 }
 
 const RAW_ID_BYTES = 16;
@@ -188,14 +216,26 @@ function skipWholes(walker: RdbWalker, count: number): void {
   for (let left = count; left > 0; left -= 1) walker.whole();
 }
 
+function skipProducers(walker: RdbWalker): void {
+  skipWholes(walker, 2);
+  for (let producers = walker.length(); producers > 0; producers -= 1) {
+    walker.skipString();
+    for (let ids = walker.length(); ids > 0; ids -= 1) {
+      walker.skipString();
+      skipWholes(walker, 2);
+    }
+  }
+  skipWholes(walker, 2);
+}
+
 /** Parts of a module's value, by their byte; zero ends it. */
-const moduleParts: ReadonlyMap<bigint, (walker: RdbWalker) => void> = new Map([
+const moduleParts: ReadonlyMap<bigint, Skip> = new Map([
   [1n, (walker) => void walker.whole()],
   [2n, (walker) => void walker.whole()],
   [3n, (walker) => void walker.skip(4)],
   [4n, (walker) => void walker.skip(8)],
   [5n, (walker) => walker.skipString()],
-] satisfies [bigint, (walker: RdbWalker) => void][]);
+] satisfies [bigint, Skip][]);
 
 /** Skips the parts of a module's value. */
 export function skipModuleParts(walker: RdbWalker): void {
@@ -209,17 +249,16 @@ export function skipModuleParts(walker: RdbWalker): void {
   }
 }
 
-const MODULE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const MODULE_NAME_LENGTH = 9;
-const MODULE_VERSION_BITS = 10n;
-
-/** The name of a module, from nine letters of six bits above ten bits of a version. */
-export function moduleName(id: bigint): string {
-  let letters = id >> MODULE_VERSION_BITS;
-  let name = "";
-  for (let i = 0; i < MODULE_NAME_LENGTH; i += 1) {
-    name = `${MODULE_LETTERS[Number(letters & 63n)]}${name}`;
-    letters >>= 6n;
+/** Skips the metadata of a key, and returns its classes. */
+export function skipKeyMetadata(walker: RdbWalker): readonly MetadataClass[] {
+  const start = walker.at;
+  const count = walker.length();
+  if (count === 0 || count > METADATA_CLASSES_MAX)
+    throw new WrongBytes(start, `no key has metadata of ${count} classes`);
+  const classes: MetadataClass[] = [];
+  for (let left = count; left > 0; left -= 1) {
+    classes.push(metadataClass(walker.bytes.readUInt32LE(walker.skip(4))));
+    skipModuleParts(walker);
   }
-  return name;
+  return classes;
 }

@@ -46,7 +46,7 @@ export class RdbWriter {
     ];
     for (const [name, text] of facts) writer.byte(FACT).string(name).string(text);
     // A dump of libraries is their records and an end of its own.
-    writer.raw(openPayload(libraries));
+    writer.raw(openPayload(libraries).content);
     writer.byte(DATABASE).length(0);
     writer.byte(SIZES).length(keyCount).length(expiringCount);
     await this.#add(writer.take(0));
@@ -54,7 +54,7 @@ export class RdbWriter {
 
   /** A key with its payload of DUMP. */
   async key(key: Bytes, { atMs, payload }: { atMs: number | undefined; payload: Buffer }): Promise<void> {
-    const content = openPayload(payload);
+    const { content } = openPayload(payload);
     const writer = new PayloadWriter();
     if (atMs !== undefined) writer.byte(EXPIRY_MS).number64(atMs);
     writer.byte(content[0] as number).string(key);

@@ -31,7 +31,7 @@ export function writeLibraries(codes: readonly Bytes[]): Buffer {
  * @throws {CommandError} if it is invalid, in the words of Redis
  */
 export function readLibraries(payload: Buffer): Bytes[] {
-  const content = openPayload(payload);
+  const { content } = openPayload(payload);
   const reader = new PayloadReader(content);
   const codes: Bytes[] = [];
   while (!reader.isAtEnd) {

@@ -132,6 +132,18 @@ export function readIntset(blob: Buffer, count: Count): Bytes[] {
   return members;
 }
 
+/** Distributes the elements of a flat form to columns in turn. */
+export function columns(elements: readonly Bytes[], count: number): readonly Bytes[][] {
+  if (notEmpty(elements).length % count !== 0) throw badDataFormat;
+  return Array.from({ length: count }, (_, column) => elements.filter((_element, index) => index % count === column));
+}
+
+/** An empty collection does not exist. */
+export function notEmpty<T extends readonly Bytes[]>(elements: T): T {
+  if (elements.length === 0) throw badDataFormat;
+  return elements;
+}
+
 function byteAt(blob: Buffer, at: number): number {
   const byte = blob[at];
   if (byte === undefined) throw badDataFormat;

@@ -1,11 +1,10 @@
 /** The end of every dump: `| version u16 | CRC-64 of all before it |`, lowest byte first. */
-import { dumpChecksumWrong } from "../../errors.ts";
+import { dumpChecksumWrong, dumpVersionUnknown } from "../../errors.ts";
 import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import type { PayloadWriter } from "./payload-writer.ts";
+import { isKnownVersion, KNOWN_VERSIONS } from "./versions.ts";
 
 const FOOTER_BYTES = 2 + CRC64_BYTES;
-/** That of Redis 7.4, the latest supported one. */
-const VERSION_MAX = 12;
 
 /** The written bytes, with the footer. */
 export function closePayload(writer: PayloadWriter, version: number): Buffer {
@@ -16,12 +15,22 @@ export function closePayload(writer: PayloadWriter, version: number): Buffer {
   return payload;
 }
 
-/** The bytes before the footer. Throws `dumpChecksumWrong`. */
-export function openPayload(payload: Buffer): Buffer {
+export interface OpenPayload {
+  /** The bytes before the footer. */
+  readonly content: Buffer;
+  /** The version of the format. */
+  readonly version: number;
+}
+
+/** Throws `dumpChecksumWrong` or `dumpVersionUnknown`. */
+export function openPayload(payload: Buffer): OpenPayload {
   const footer = payload.length - FOOTER_BYTES;
-  if (footer < 0 || payload.readUInt16LE(footer) > VERSION_MAX) throw dumpChecksumWrong;
+  if (footer < 0) throw dumpChecksumWrong;
   const checksum = Buffer.alloc(CRC64_BYTES);
   writeCrc64(payload, footer + 2, { buffer: checksum, offset: 0 });
+  // The checksum first: the version of a damaged dump would mislead.
   if (!checksum.equals(payload.subarray(footer + 2))) throw dumpChecksumWrong;
-  return payload.subarray(0, footer);
+  const version = payload.readUInt16LE(footer);
+  if (!isKnownVersion(version)) throw dumpVersionUnknown(version, KNOWN_VERSIONS);
+  return { content: payload.subarray(0, footer), version };
 }

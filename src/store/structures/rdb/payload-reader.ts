@@ -115,11 +115,21 @@ export class PayloadReader {
     return bytesFrom(this.#buffer, start, start + count);
   }
 
+  /** Four bytes, lowest first. */
+  number32(): number {
+    return this.#buffer.readUInt32LE(this.#advance(4));
+  }
+
   /** Eight bytes, lowest first; refused above 2^53. */
   number64(): number {
     const value = this.#buffer.readBigUInt64LE(this.#advance(8));
     if (value > Number.MAX_SAFE_INTEGER) throw badDataFormat;
     return Number(value);
+  }
+
+  /** Eight bytes with a sign, lowest first. */
+  signed64(): bigint {
+    return this.#buffer.readBigInt64LE(this.#advance(8));
   }
 
   #plainLength(first: number): number {

@@ -1,8 +1,9 @@
 /** Dumps of redis-server 7.0.15, of older and newer versions, and damaged ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { valkeyValuesInHex, valuesInHex } from "../../../../test/harness/rdb-file.ts";
 import { seededRandom } from "../../../kernel/random.ts";
-import { badDataFormat, type CommandError, dumpChecksumWrong } from "../../errors.ts";
+import { badDataFormat, CommandError, dumpChecksumWrong } from "../../errors.ts";
 import { valueFrom } from "../../values/dumped-values.ts";
 import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import { type Dumped, readPayload, writePayload } from "./payload.ts";
@@ -227,10 +228,8 @@ const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: Command
   ["nothing", Buffer.alloc(0), dumpChecksumWrong],
   ["nine bytes", Buffer.alloc(9), dumpChecksumWrong],
   ["another checksum", Buffer.from("00c0070a0074cd48a283abce93", "hex"), dumpChecksumWrong],
-  ["a version to come", sealed("00c007", 13), dumpChecksumWrong],
   ["no type", sealed(""), badDataFormat],
   ["an unknown type", sealed("08"), badDataFormat],
-  ["a module", sealed("0700"), badDataFormat],
   ["a string that is longer than the dump", sealed("008101000000000000ff"), badDataFormat],
   ["more elements than bytes", sealed("018080000000"), badDataFormat],
   ["a compressed string that cannot be", sealed("00c301800fffffff00"), badDataFormat],
@@ -297,6 +296,10 @@ test("reads or refuses dumps with flipped bytes and a valid checksum", () => {
     ...FROM_REDIS.map(([, hex]) => Buffer.from(hex, "hex")),
     ...FROM_OTHERS.map(([, payload]) => payload),
     ...OTHER_STREAMS.map(([payload]) => payload),
+    ...valuesInHex.map(([, type, content]) => sealed(type + content, 13)),
+    ...valkeyValuesInHex.map(([, type, content]) => sealed(type + content, 80)),
+    // Metadata with each kind of part, and a string.
+    sealed(`f30101b5444c0105020503000000000400000000000000000501610000` + "0176", 13),
   ];
   const hashSeed = new Uint8Array(8);
   let readCount = 0;
@@ -307,11 +310,14 @@ test("reads or refuses dumps with flipped bytes and a valid checksum", () => {
       content[random.below(content.length)] = random.below(3) === 0 ? 0xff : random.below(256);
     const cut = random.below(10) === 0 ? random.below(content.length) : content.length;
     const hex = content.subarray(0, cut).toString("hex");
+    const version = original.readUInt16LE(original.length - 2 - CRC64_BYTES);
     try {
-      valueFrom(readPayload(sealed(hex, 12)), hashSeed);
+      valueFrom(readPayload(sealed(hex, version)), hashSeed);
       readCount += 1;
     } catch (error) {
-      assert.ok(error === badDataFormat, `LARDER_FUZZ_SEED=${seed}, dump ${i}, ${hex}: ${error}`);
+      // Perhaps with the name of a module that the damage has invented.
+      const isExpected = error instanceof CommandError && error.text.startsWith(badDataFormat.text);
+      assert.ok(isExpected, `LARDER_FUZZ_SEED=${seed}, version ${version}, dump ${i}, ${hex}: ${error}`);
     }
   }
   // Some damage gives another value; most does not.

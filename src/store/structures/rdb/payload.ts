@@ -5,25 +5,41 @@
  *
  * Values are plain arrays here. They are written in the forms that all versions
  * read (a count and the elements one after the other) and read in every form that
- * Redis up to 7.2 writes, plus those of 7.4 for hashes with expiring fields. The
- * server that reads a dump chooses its own encoding.
+ * the known versions write (versions.ts). The server that reads a dump chooses
+ * its own encoding.
  *
  *     type  0 string    1 list     2 set         3, 5 sorted set (scores as text, as doubles)   4 hash
  *          10 list, 12 sorted set, 13 hash as a ziplist       11 set as an intset
  *          14 list of ziplists    18 list of listpacks and single elements
- *          15, 19, 21 stream (see stream-payload.ts)
+ *          15, 19, 21, 26 stream (see stream-payload.ts)
  *          16 hash, 17 sorted set, 20 set as a listpack
- *          24 hash with expiries: the first time u64, then per field its distance from it plus one (0 for none)
- *          25 the same as a listpack of (field, value, time or 0)
+ *          22 to 25 hash with expiries (see hash-payload.ts)
+ *           6, 7 a value of a module, refused
+ *
+ * Metadata of modules may come before the type (see key-metadata.ts).
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
-import { badDataFormat } from "../../errors.ts";
+import { badDataFormat, moduleValueRefused } from "../../errors.ts";
 import { parseFloat64 } from "../numbers/number-text.ts";
-import { type Count, readIntset, readListpack, readZiplist } from "./packed-lists.ts";
+import {
+  type DumpedHash,
+  readCandidateHash,
+  readExpiringHash,
+  readHash,
+  readPackedExpiringHash,
+  readPackedHash,
+  readValkeyHash,
+  writeExpiringHash,
+  writeHash,
+} from "./hash-payload.ts";
+import { KEY_METADATA, skipKeyMetadata } from "./key-metadata.ts";
+import { moduleName } from "./module-names.ts";
+import { type Count, columns, notEmpty, readIntset, readListpack, readZiplist } from "./packed-lists.ts";
 import { closePayload, openPayload } from "./payload-footer.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { PayloadWriter } from "./payload-writer.ts";
 import { type DumpedStream, readStream, writeStream } from "./stream-payload.ts";
+import { isOfValkey } from "./versions.ts";
 
 /** A value in the format. The caller must check that unique elements are not repeated. */
 export type Dumped =
@@ -33,14 +49,6 @@ export type Dumped =
   | { readonly kind: "sorted set"; readonly members: readonly Bytes[]; readonly scores: readonly number[] }
   | DumpedHash
   | DumpedStream;
-
-export interface DumpedHash {
-  readonly kind: "hash";
-  readonly fields: readonly Bytes[];
-  readonly values: readonly Bytes[];
-  /** Per field its expiry time in ms, or 0; absent if no field has one. */
-  readonly expiriesMs?: readonly number[];
-}
 
 /** The version of Redis 7.0. */
 const VERSION = 10;
@@ -53,6 +61,9 @@ const SET = 2;
 const SORTED_SET_OF_TEXTS = 3;
 const HASH = 4;
 const SORTED_SET = 5;
+/** Written by release candidates of Redis 4.0. */
+const CANDIDATE_MODULE_VALUE = 6;
+const MODULE_VALUE = 7;
 const LIST_ZIPLIST = 10;
 const SET_INTSET = 11;
 const SORTED_SET_ZIPLIST = 12;
@@ -65,8 +76,14 @@ const LIST_OF_LISTPACKS = 18;
 const STREAM = 19;
 const SET_LISTPACK = 20;
 const STREAM_WITH_ACTIVE_TIMES = 21;
+/** From here on, Valkey's types are others than those of Redis. */
+const DIVERGING_TYPE_MIN = 22;
+const CANDIDATE_HASH = 22;
+const CANDIDATE_HASH_LISTPACK = 23;
 const EXPIRING_HASH = 24;
 const EXPIRING_HASH_LISTPACK = 25;
+const STREAM_WITH_PRODUCERS = 26;
+const VALKEY_HASH = 22;
 
 /** Kinds of nodes in a list of listpacks. */
 const NODE_PLAIN = 1;
@@ -98,7 +115,12 @@ function writeValue(writer: PayloadWriter, value: Dumped): number {
       return VERSION;
     }
     case "hash":
-      return writeHash(writer, value);
+      if (value.expiriesMs === undefined) {
+        writeHash(writer.byte(HASH), value);
+        return VERSION;
+      }
+      writeExpiringHash(writer.byte(EXPIRING_HASH), value);
+      return FIELD_EXPIRY_VERSION;
     case "stream":
       writeStream(writer.byte(STREAM), value);
       return VERSION;
@@ -114,38 +136,28 @@ function writeElements(writer: PayloadWriter, elements: readonly Bytes[]): void 
   for (const element of elements) writer.string(element);
 }
 
-function writeHash(writer: PayloadWriter, { fields, values, expiriesMs }: DumpedHash): number {
-  if (expiriesMs === undefined) {
-    writer.byte(HASH).length(fields.length);
-    for (const [index, field] of fields.entries()) writer.string(field).string(values[index] as Bytes);
-    return VERSION;
-  }
-  let firstMs = Number.POSITIVE_INFINITY;
-  for (const atMs of expiriesMs) if (atMs > 0 && atMs < firstMs) firstMs = atMs;
-  writer.byte(EXPIRING_HASH).number64(firstMs).length(fields.length);
-  for (const [index, field] of fields.entries()) {
-    const atMs = expiriesMs[index] as number;
-    writer
-      .length(atMs === 0 ? 0 : atMs - firstMs + 1)
-      .string(field)
-      .string(values[index] as Bytes);
-  }
-  return FIELD_EXPIRY_VERSION;
-}
-
 /**
  * The value of a dump. Strings may be views of the payload.
  *
- * @throws `dumpChecksumWrong`, `badDataFormat`
+ * @throws `dumpChecksumWrong`, `dumpVersionUnknown`, `badDataFormat`, `moduleValueRefused`, `metadataRefused`
  */
 export function readPayload(payload: Buffer): Dumped {
+  const { content, version } = openPayload(payload);
+  const isValkey = isOfValkey(version);
+  const reader = new PayloadReader(content);
+  let type = reader.byte();
+  if (type === KEY_METADATA && !isValkey) {
+    skipKeyMetadata(reader);
+    type = reader.byte();
+  }
   // Bytes between the value and the footer are ignored, as in Redis.
-  return readValue(new PayloadReader(openPayload(payload)));
+  if (type < DIVERGING_TYPE_MIN) return readCommonType(reader, type);
+  return isValkey ? readValkeyType(reader, type) : readRedisType(reader, type);
 }
 
-function readValue(reader: PayloadReader): Dumped {
+function readCommonType(reader: PayloadReader, type: number): Dumped {
   const { countElement } = reader;
-  switch (reader.byte()) {
+  switch (type) {
     case STRING:
       return { kind: "string", bytes: reader.string() };
     case LIST:
@@ -173,22 +185,43 @@ function readValue(reader: PayloadReader): Dumped {
     case HASH:
       return readHash(reader);
     case HASH_ZIPLIST:
-      return packedHash(reader, readZiplist);
+      return readPackedHash(reader, readZiplist);
     case HASH_LISTPACK:
-      return packedHash(reader, readListpack);
-    case EXPIRING_HASH:
-      return readExpiringHash(reader);
-    case EXPIRING_HASH_LISTPACK:
-      return packedExpiringHash(reader);
+      return readPackedHash(reader, readListpack);
     case STREAM_WITHOUT_COUNTS:
-      return readStream(reader, { hasCounts: false, hasActiveTimes: false });
+      return readStream(reader, { hasCounts: false, hasActiveTimes: false, hasProducers: false });
     case STREAM:
-      return readStream(reader, { hasCounts: true, hasActiveTimes: false });
+      return readStream(reader, { hasCounts: true, hasActiveTimes: false, hasProducers: false });
     case STREAM_WITH_ACTIVE_TIMES:
-      return readStream(reader, { hasCounts: true, hasActiveTimes: true });
+      return readStream(reader, { hasCounts: true, hasActiveTimes: true, hasProducers: false });
+    case CANDIDATE_MODULE_VALUE:
+    case MODULE_VALUE:
+      throw moduleValueRefused(moduleName(BigInt(reader.wholeLength())));
     default:
       throw badDataFormat;
   }
+}
+
+function readRedisType(reader: PayloadReader, type: number): Dumped {
+  switch (type) {
+    case CANDIDATE_HASH:
+      return readCandidateHash(reader);
+    case CANDIDATE_HASH_LISTPACK:
+      return readPackedExpiringHash(reader, { hasFirst: false });
+    case EXPIRING_HASH:
+      return readExpiringHash(reader);
+    case EXPIRING_HASH_LISTPACK:
+      return readPackedExpiringHash(reader, { hasFirst: true });
+    case STREAM_WITH_PRODUCERS:
+      return readStream(reader, { hasCounts: true, hasActiveTimes: true, hasProducers: true });
+    default:
+      throw badDataFormat;
+  }
+}
+
+function readValkeyType(reader: PayloadReader, type: number): Dumped {
+  if (type === VALKEY_HASH) return readValkeyHash(reader);
+  throw badDataFormat;
 }
 
 function readElements(reader: PayloadReader): Bytes[] {
@@ -237,57 +270,4 @@ function packedSortedSet(reader: PayloadReader, read: (blob: Buffer, count: Coun
 function checkedScore(score: number): number {
   if (Number.isNaN(score)) throw badDataFormat;
   return score;
-}
-
-function readHash(reader: PayloadReader): DumpedHash {
-  const fields: Bytes[] = [];
-  const values: Bytes[] = [];
-  for (let left = reader.elementCount(2); left > 0; left -= 1) {
-    fields.push(reader.element());
-    values.push(reader.element());
-  }
-  return { kind: "hash", fields, values };
-}
-
-function packedHash(reader: PayloadReader, read: (blob: Buffer, count: Count) => Bytes[]): DumpedHash {
-  const [fields, values] = columns(read(reader.blob(), reader.countElement), 2);
-  return { kind: "hash", fields: fields as Bytes[], values: values as Bytes[] };
-}
-
-function readExpiringHash(reader: PayloadReader): DumpedHash {
-  const firstMs = reader.number64();
-  const fields: Bytes[] = [];
-  const values: Bytes[] = [];
-  const expiriesMs: number[] = [];
-  for (let left = reader.elementCount(3); left > 0; left -= 1) {
-    const distance = reader.length();
-    expiriesMs.push(distance === 0 ? 0 : firstMs + distance - 1);
-    fields.push(reader.element());
-    values.push(reader.element());
-  }
-  return { kind: "hash", fields, values, expiriesMs };
-}
-
-function packedExpiringHash(reader: PayloadReader): DumpedHash {
-  // The first time, which the times also contain.
-  reader.number64();
-  const [fields, values, texts] = columns(readListpack(reader.blob(), reader.countElement), 3);
-  const expiriesMs = (texts as Bytes[]).map((text) => {
-    const atMs = parseFloat64(text);
-    if (atMs === undefined || atMs < 0 || !Number.isSafeInteger(atMs)) throw badDataFormat;
-    return atMs;
-  });
-  return { kind: "hash", fields: fields as Bytes[], values: values as Bytes[], expiriesMs };
-}
-
-/** Distributes elements to columns in turn. */
-function columns(elements: readonly Bytes[], count: number): readonly Bytes[][] {
-  if (notEmpty(elements).length % count !== 0) throw badDataFormat;
-  return Array.from({ length: count }, (_, column) => elements.filter((_element, index) => index % count === column));
-}
-
-/** An empty collection does not exist. */
-function notEmpty<T extends readonly Bytes[]>(elements: T): T {
-  if (elements.length === 0) throw badDataFormat;
-  return elements;
 }

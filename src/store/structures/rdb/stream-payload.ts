@@ -5,8 +5,10 @@
  *     stream     | listpacks: count, (first id raw16, listpack) … | length | last id |
  *                | first id | greatest deleted id | entries added |                         from type 19 on
  *                | groups: count, group … |
+ *                | producers (from type 26 on) |
  *     group      | name | last id | entries read (from type 19 on) | pending: count, (id raw16, time, deliveries) … |
  *                | consumers: count, (name, seen, active (from type 21 on), pending: count, id raw16 …) … |
+ *     producers  | seconds | entries at most | count, (name, count, (idempotent id, id) …) … | added | repeated |
  *     id         | ms length | seq length |          raw16: both in 8 bytes, highest first
  *     time       | ms, 8 bytes, lowest first |
  *
@@ -14,6 +16,9 @@
  *     entry      | flags | ms - first's | seq - first's | [count of pairs, (name, value) …] or value … | elements before |
  *
  * Everything is checked, as everywhere in dumps: ids rise, counts agree, and a pending entry has exactly one consumer.
+ *
+ * Producers are dropped: they say for some time (100 s by default) which XADD of Redis 8.6 would be a repetition, and
+ * larder has no such XADD.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../../kernel/frame.ts";
@@ -63,6 +68,7 @@ export interface DumpedPending extends StreamId {
 export interface StreamForm {
   readonly hasCounts: boolean;
   readonly hasActiveTimes: boolean;
+  readonly hasProducers: boolean;
 }
 
 /** As Redis' stream-node-max-entries and stream-node-max-bytes. */
@@ -199,6 +205,7 @@ export function readStream(reader: PayloadReader, form: StreamForm): DumpedStrea
     names.add(group.name);
     groups.push(group);
   }
+  if (form.hasProducers) skipProducers(reader);
   return { kind: "stream", entries, lastId, maxDeletedId, addedCount, groups };
 }
 
@@ -291,6 +298,28 @@ function readGroup(reader: PayloadReader, form: StreamForm): DumpedGroup {
   return { name, lastId, readCount, consumers };
 }
 
+function skipProducers(reader: PayloadReader): void {
+  // How long and how many ids are kept.
+  reader.wholeLength();
+  reader.wholeLength();
+  const names = new Set<Bytes>();
+  for (let left = reader.countFromZero(2); left > 0; left -= 1) {
+    const name = reader.element();
+    if (names.has(name)) throw badDataFormat;
+    names.add(name);
+    const idempotentIds = new Set<Bytes>();
+    for (let ids = reader.countFromZero(3); ids > 0; ids -= 1) {
+      const idempotentId = reader.element();
+      if (idempotentIds.has(idempotentId)) throw badDataFormat;
+      idempotentIds.add(idempotentId);
+      readId(reader);
+    }
+  }
+  // How many entries had an id, and how many were repetitions.
+  reader.wholeLength();
+  reader.wholeLength();
+}
+
 function readId(reader: PayloadReader): StreamId {
   return { ms: reader.wholeLength(), seq: reader.wholeLength() };
 }
@@ -302,7 +331,7 @@ function readRawId(reader: PayloadReader): StreamId {
 
 /** A time, as exact as we store it. */
 function readMoment(reader: PayloadReader): number {
-  const ms = Buffer.from(reader.raw(8), "latin1").readBigInt64LE(0);
+  const ms = reader.signed64();
   if (ms < 0n) return 0;
   return ms > BigInt(TIME_MS_MAX) ? TIME_MS_MAX : Number(ms);
 }
