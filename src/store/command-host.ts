@@ -12,6 +12,7 @@ import type { RedisCompat } from "./commands/redis-compat.ts";
 import type { CommandError } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
+import type { Activity } from "./observe/activity.ts";
 import type { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import type { Monitors } from "./observe/monitor.ts";
 import type { PubSub } from "./observe/pubsub.ts";
@@ -19,14 +20,43 @@ import type { SlowRuns } from "./observe/slow-runs.ts";
 import type { Reply } from "./reply/reply.ts";
 import type { ScriptHost } from "./scripting/redis-functions.ts";
 import type { Scripts } from "./scripting/scripts.ts";
+import type { Pause, SessionFigures } from "./session/session-figures.ts";
 import type { Waiters } from "./session/waiters.ts";
+
+/** Processor time. */
+export interface CpuSeconds {
+  readonly userSeconds: number;
+  readonly systemSeconds: number;
+}
 
 /** Figures that the store cannot measure itself. */
 export interface ProcessFigures {
   /** Memory in use by the thread of the store: JavaScript heap and buffers. */
   readonly usedBytes: number;
+  /** The same with what the heap has reserved, and how much of that is in memory. */
+  readonly heap: { readonly reservedBytes: number; readonly residentBytes: number };
   /** Memory of the whole process. */
   readonly residentBytes: number;
+  /** Memory of the machine. */
+  readonly systemBytes: number;
+  readonly cpu: {
+    readonly process: CpuSeconds;
+    /** Of processes that it started and that have ended. */
+    readonly children: CpuSeconds;
+    readonly thread: CpuSeconds;
+  };
+  readonly processId: number;
+  /** Its name, version and architecture. */
+  readonly operatingSystem: string;
+  /** The RESP port; undefined: there is none. */
+  readonly resp: RespFigures | undefined;
+}
+
+export interface RespFigures {
+  readonly port: number;
+  readonly connectionsMax: number;
+  /** Connections that were refused. */
+  readonly rejectedCount: number;
 }
 
 /** The store of a database, as its commands see it. */
@@ -39,6 +69,8 @@ export interface StoreFacts {
   /** Undefined unless the store was started for the tests of Redis. */
   readonly compat: RedisCompat | undefined;
   readonly version: string;
+  /** 40 hexadecimal digits, drawn at the start. */
+  readonly runId: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
   readonly startedAtMs: number;
 }
@@ -93,7 +125,12 @@ export interface ClientHost {
   readonly monitors: Monitors;
   readonly waiters: Waiters;
   /** The sessions that are logged in, and their bytes. */
-  readonly sessions: { readonly count: number; readonly memoryBytes: number };
+  readonly sessions: {
+    readonly count: number;
+    readonly memoryBytes: number;
+    readonly pause: Pause | undefined;
+    figures(): SessionFigures;
+  };
 }
 
 /** The settings of a database that apply until the next start. */
@@ -112,6 +149,9 @@ export interface CommandHost extends CommandRegister, ScriptRunner, ClientHost, 
   /** Whether a user of this name may log in. */
   hasUser(name: Bytes): boolean;
   readonly slowRuns: SlowRuns;
+  readonly activity: Activity;
+  /** Bytes of frames that the journal has not written yet. */
+  readonly journalBytes: number;
   /** Rebuilds all keys from the frames of a snapshot, within the running unit: for DEBUG RELOAD. */
   reload(): void;
 }

@@ -10,10 +10,9 @@
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
  */
-import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { FrameReader, FrameWriter } from "../kernel/frame.ts";
+import type { FrameWriter } from "../kernel/frame.ts";
 import type { MemoryAccount } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { type Tenant, TURN_MS, type Turns } from "../kernel/turns.ts";
@@ -43,11 +42,11 @@ import { Keyspace } from "./keyspace.ts";
 import { Eviction } from "./memory/eviction.ts";
 import { sweepExpired } from "./memory/expiry-sweep.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
-import { framesOfDatabase } from "./mutations/database-frames.ts";
+import { reloadDatabase } from "./mutations/database-reload.ts";
 import { expiry } from "./mutations/expiry.ts";
 import { flushLibraries } from "./mutations/functions.ts";
-import { clearKeyspace, describeClear } from "./mutations/generic.ts";
-import { applyRecords } from "./mutations/table.ts";
+import { clearKeyspace } from "./mutations/generic.ts";
+import { Activity } from "./observe/activity.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
 import { eventNotifier } from "./observe/keyspace-events.ts";
@@ -139,6 +138,8 @@ export class Database implements SessionHost {
   readonly users: Users;
   /** Sessions that are logged in over TCP. */
   readonly sessions: Sessions;
+  /** Traffic and work since the start. */
+  readonly activity = new Activity();
   /** Recent slow commands. */
   readonly slowRuns = new SlowRuns();
   readonly #pushes: Pushes;
@@ -361,6 +362,7 @@ export class Database implements SessionHost {
 
   /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
+    this.activity.sample(this.context.clock.real.monotonicMs());
     if (this.journalRefusal !== undefined) return 0;
     this.#begin();
     const isSweeping = this.context.compat?.isSweeping !== false;
@@ -370,6 +372,7 @@ export class Database implements SessionHost {
     this.#eviction.makeRoom();
     this.#commit();
     const endMs = clock.monotonicMs();
+    this.activity.sweepMs += endMs - startMs;
     this.turn.charge(endMs - startMs);
     this.slowRuns.noteSweep({ atMs: this.keyspace.nowMs, tookMs: endMs - startMs });
     return count;
@@ -437,7 +440,9 @@ export class Database implements SessionHost {
 
   /** Sets the account to the memory that keys, values and scripts take now. */
   countMemory(): void {
-    this.memory.set(this.keyspace.usedBytes + this.scripts.cache.bytes);
+    const { usedBytes } = this.keyspace;
+    if (usedBytes > this.activity.usedBytesPeak) this.activity.usedBytesPeak = usedBytes;
+    this.memory.set(usedBytes + this.scripts.cache.bytes);
   }
 
   /** Why nothing of this database may be written now, or undefined. */
@@ -530,22 +535,7 @@ export class Database implements SessionHost {
    * is not journaled, since nothing changes.
    */
   reload(): void {
-    const writer = new FrameWriter();
-    describeClear((code) => writer.record(this.number, code));
-    const frames = Array.from(framesOfDatabase(this, writer), (frame) => Buffer.from(frame));
-    // The keys do not change, so nothing is published.
-    const { onChange, onReady } = this.keyspace;
-    this.keyspace.onChange = undefined;
-    this.keyspace.onReady = undefined;
-    this.keyspace.onEvent = undefined;
-    for (const frame of frames) {
-      const reader = new FrameReader(frame);
-      assert(reader.number() === this.number, "the frames of a database name it");
-      applyRecords(this, reader);
-    }
-    this.setEventFlags(this.#eventFlags);
-    this.keyspace.onChange = onChange;
-    this.keyspace.onReady = onReady;
+    reloadDatabase(this);
   }
 
   /** Whether a user of this name may log in. */
@@ -568,6 +558,7 @@ export class Database implements SessionHost {
     this.#counts.fill(undefined);
     this.unknownCount = 0;
     this.errorCounts.reset();
+    this.activity.reset();
     this.keyspace.resetCounts();
   }
 
@@ -721,6 +712,7 @@ export class Database implements SessionHost {
     const { session } = caller;
     if (session !== undefined && !session.isExecuting) session.lastCommand = command;
     if (!command.isQuick) this.turn.begin(command.number, command.fullName);
+    this.activity.commandCount += 1;
     const counts = this.countsOf(command);
     const { slowRuns } = this;
     const isTimed = counts.begin() || slowRuns.timesEveryRun;

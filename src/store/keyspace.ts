@@ -54,6 +54,8 @@ export class Keyspace {
   /** The hashes with at least one field that expires: where the sweep looks. */
   readonly fieldExpiryKeys: Dictionary<true>;
   readonly hashSeed: Uint8Array;
+  /** The used memory without keys. */
+  readonly emptyBytes: number;
   /** The memory of the values. */
   readonly meter = new MemoryMeter();
   readonly #number: number;
@@ -115,6 +117,7 @@ export class Keyspace {
     this.entries = new Dictionary(options.hashSeed, { stamps: true });
     this.expiries = new Dictionary(options.hashSeed, { sharesKeys: true, largeNumbers: true });
     this.fieldExpiryKeys = new Dictionary(options.hashSeed, { sharesKeys: true });
+    this.emptyBytes = this.usedBytes;
   }
 
   /** Opens a record of the running frame; for `mutations/` only. */

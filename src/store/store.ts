@@ -48,6 +48,8 @@ export interface StoreOptions {
   readonly lua?: LuaOptions | undefined;
   /** Version of the program, for INFO. */
   readonly version?: string;
+  /** Identifies this run for INFO: 40 hexadecimal digits; absent: zeros. */
+  readonly runId?: string;
   /** Figures of the process for INFO; absent: INFO omits those lines. */
   readonly readFigures?: () => ProcessFigures;
 }
@@ -86,6 +88,7 @@ export class Store {
       compat: options.compat,
       interpreter: new Interpreter({ lua: options.lua, clock: options.clock.real, random: options.random }),
       version: options.version ?? "0.0.0",
+      runId: options.runId ?? "0".repeat(40),
       readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
       frame,

@@ -69,6 +69,10 @@ class TestSession implements RespSession {
     this.#connection.resume();
   }
 
+  received(): void {}
+
+  sent(): void {}
+
   close(): void {
     this.isClosed = true;
   }

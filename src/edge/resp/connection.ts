@@ -45,6 +45,9 @@ export interface RespSession {
   /** When the last command began, and when the clock was last read: after the command, unless it was quick. */
   readonly beganAtMs: number;
   readonly lookedAtMs: number;
+  /** Counts the traffic of the connection. */
+  received(bytes: number): void;
+  sent(bytes: number): void;
   readonly isWaiting: boolean;
   readonly respVersion: RespVersion;
   readonly isAuthenticated: boolean;
@@ -248,6 +251,7 @@ export class RespConnection implements SessionPeer {
 
   #read(chunk: Buffer): void {
     this.#options.events.received(chunk.length);
+    this.#session?.received(chunk.length);
     if (this.#isEnding) return;
     this.#unpaidBytes += chunk.length;
     this.#parser.feed(chunk);
@@ -411,6 +415,7 @@ export class RespConnection implements SessionPeer {
 
   #write(text: Bytes): void {
     this.#options.events.sent(text.length);
+    this.#session?.sent(text.length);
     this.#socket.write(text, "latin1");
   }
 

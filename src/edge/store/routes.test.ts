@@ -25,6 +25,7 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
   const database = {
     ...engine,
     turn: turns.tenant("store", "main"),
+    activity: { addInput: () => {}, addOutput: () => {} },
     // The engine prints a reply that is available, or a later one.
     command: (caller: Caller, words: CommandRequest, print: (reply: Reply) => unknown) =>
       settle(engine.command?.(caller, words), (reply) => print(reply as Reply)),

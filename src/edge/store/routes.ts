@@ -247,6 +247,7 @@ export class StoreArea implements HttpService {
     const words = pathWords(target);
     const route = words.length === 0 ? bodyRoute : (routeBySegment.get(words[0]) ?? commandRoute);
     const name = nameByRoute.get(route) ?? REFUSED;
+    database.activity.addInput(request.body.length);
     const answer = route.run({
       request,
       target,
@@ -257,9 +258,10 @@ export class StoreArea implements HttpService {
       replyBytesMax: this.#options.replyBytesMax,
     });
     if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
-    if (!(answer instanceof Promise)) return this.#reply(answer, head, name);
+    const { activity } = database;
+    if (!(answer instanceof Promise)) return this.#reply(answer, head, { route: name, activity });
     return answer.then(
-      (late) => this.#reply(late, head, name),
+      (late) => this.#reply(late, head, { route: name, activity }),
       (thrown: unknown) => this.#refusal(thrown, head),
     );
   }
@@ -277,7 +279,12 @@ export class StoreArea implements HttpService {
     return grant;
   }
 
-  #reply({ status, contentType, body }: Answer, head: StoreHead, route: string): HttpReply {
+  #reply(
+    { status, contentType, body }: Answer,
+    head: StoreHead,
+    { route, activity }: { readonly route: string; readonly activity: Database["activity"] },
+  ): HttpReply {
+    activity.addOutput(body.length);
     const headers = ["Content-Type", contentType, ...this.#headers(head)];
     return { status, headers, body, bodyIsBytes: true, route };
   }

@@ -9,7 +9,7 @@ import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
-import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
+import { RedisCompat, type RespFigures, Store } from "../../store/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { commandWatcher } from "../events/watchers.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
@@ -17,16 +17,12 @@ import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { readLuaCode } from "../package-files.ts";
+import { readProcessFigures } from "./process-figures.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
-
-/** Figures of this thread and of the process, for INFO. */
-function readProcessFigures(): ProcessFigures {
-  const { heapUsed, external, rss } = process.memoryUsage();
-  return { usedBytes: heapUsed + external, residentBytes: rss };
-}
 
 const HASH_SEED_BYTES = 8;
 const BOOT_BYTES = 6;
+const RUN_ID_BYTES = 20;
 
 export class StoreService implements AreaService {
   readonly http: StoreArea;
@@ -54,7 +50,8 @@ export class StoreService implements AreaService {
       ...(limits.redisCompat && { compat: new RedisCompat() }),
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
-      readFigures: readProcessFigures,
+      runId: secretBytes(RUN_ID_BYTES).toString("hex"),
+      readFigures: () => readProcessFigures(this.#respFigures()),
     });
     this.http = new StoreArea({
       store: this.#store,
@@ -122,6 +119,13 @@ export class StoreService implements AreaService {
 
   async closeOwnPort(graceMs: number): Promise<void> {
     await this.#resp?.close(graceMs);
+  }
+
+  #respFigures(): RespFigures | undefined {
+    const { resp } = this.#context.plan;
+    if (resp === undefined || this.#resp === undefined) return undefined;
+    const { port, rejectedCount } = this.#resp;
+    return { port, connectionsMax: resp.connectionsMax, rejectedCount };
   }
 
   /** Warns if the databases may outgrow the heap: the thread would then end before it refuses writes. */

@@ -365,7 +365,7 @@ function pause({ database }: Session, words: readonly Bytes[]): Reply {
   const timeoutMs = parseInteger(words[2] as Bytes);
   if (timeoutMs === undefined) throw timeoutNotInteger;
   if (timeoutMs < 0) throw timeoutNegative;
-  database.sessions.pause(kind === "ALL" ? "all" : "write", Math.min(Number(timeoutMs), PAUSE_MS_MAX));
+  database.sessions.startPause(kind === "ALL" ? "all" : "write", Math.min(Number(timeoutMs), PAUSE_MS_MAX));
   return ok;
 }
 

@@ -8,6 +8,7 @@ import { type Session, startSession } from "../../../test/harness/store-harness.
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
+import type { ProcessFigures } from "../command-host.ts";
 import type { Reply } from "../reply/reply.ts";
 import { Store } from "../store.ts";
 
@@ -18,6 +19,8 @@ const ALL = [
   "# Persistence",
   "# Stats",
   "# Replication",
+  "# CPU",
+  "# Modules",
   "# Commandstats",
   "# Errorstats",
   "# Latencystats",
@@ -49,10 +52,26 @@ function runOn(store: Store, line: string): Reply {
   return reply;
 }
 
-test("INFO without a section, or with one of three names, returns all sections", () => {
+test("over HTTP INFO without a section, or with one of three names, returns all sections", () => {
   const session = startSession();
   for (const line of ["INFO", "INFO default", "INFO all", "INFO everything", "INFO nonsense ALL"])
     assert.deepEqual(headingsOf(infoText(session, line)), ALL, line);
+});
+
+test("over TCP INFO leaves out the sections that Redis leaves out", () => {
+  const one = startSessions().connect();
+  const session = { run: (line: string) => one.run(line)[0] as Reply };
+  const without = (...names: readonly string[]) => ALL.filter((heading) => !names.includes(heading));
+  for (const [line, headings] of [
+    ["INFO", without("# Modules", "# Commandstats", "# Latencystats")],
+    ["INFO default", without("# Modules", "# Commandstats", "# Latencystats")],
+    ["INFO commandstats default", without("# Modules", "# Latencystats")],
+    ["INFO ALL", without("# Modules")],
+    ["INFO all modules", ALL],
+    ["INFO everything", ALL],
+    ["INFO cpu errorstats", ["# CPU", "# Errorstats"]],
+  ] as const)
+    assert.deepEqual(headingsOf(infoText(session, line)), headings, line);
 });
 
 test("INFO returns the named sections, in its own order, and nothing for unknown ones", () => {
@@ -61,7 +80,21 @@ test("INFO returns the named sections, in its own order, and nothing for unknown
   assert.equal(infoText(session, "INFO nonsense"), "");
   assert.equal(
     infoText(session, "INFO replication"),
-    "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n",
+    [
+      "# Replication",
+      "role:master",
+      "connected_slaves:0",
+      "master_failover_state:no-failover",
+      "master_replid:0000000000000000000000000000000000000000",
+      "master_replid2:0000000000000000000000000000000000000000",
+      "master_repl_offset:0",
+      "second_repl_offset:-1",
+      "repl_backlog_active:0",
+      "repl_backlog_size:0",
+      "repl_backlog_first_byte_offset:0",
+      "repl_backlog_histlen:0",
+      "",
+    ].join("\r\n"),
   );
 });
 
@@ -71,8 +104,11 @@ test("INFO keyspace counts keys, keys that expire and hashes with fields that ex
   session.run("SET a 1");
   session.run("SET b 1 EX 10");
   session.run("HSET h f v");
+  assert.equal(infoText(session, "INFO keyspace"), "# Keyspace\r\ndb0:keys=3,expires=1,avg_ttl=10000\r\n");
   session.run("HEXPIRE h 10 FIELDS 1 f");
-  assert.equal(infoText(session, "INFO keyspace"), "# Keyspace\r\ndb0:keys=3,expires=1,avg_ttl=0,subexpiry=1\r\n");
+  session.run("EXPIRE a 20");
+  session.clock.advance(1_000);
+  assert.equal(infoText(session, "INFO keyspace"), "# Keyspace\r\ndb0:keys=3,expires=2,avg_ttl=14000,subexpiry=1\r\n");
 });
 
 test("INFO commandstats counts calls, refusals and failures by full name", () => {
@@ -171,6 +207,21 @@ test("INFO persistence reports whether the last write failed", () => {
   assert.equal(lineOf(infoText(startSession()), "aof_enabled"), "0");
 });
 
+const figures: ProcessFigures = {
+  usedBytes: 1_538_944,
+  heap: { reservedBytes: 2_000_000, residentBytes: 3_000_000 },
+  residentBytes: 6_155_776,
+  systemBytes: 2 ** 30,
+  cpu: {
+    process: { systemSeconds: 1.5, userSeconds: 2.25 },
+    children: { systemSeconds: 0.1, userSeconds: 0.2 },
+    thread: { systemSeconds: 0.3, userSeconds: 0.4 },
+  },
+  processId: 42,
+  operatingSystem: "Linux 6.1 x86_64",
+  resp: { port: 6_379, connectionsMax: 10_000, rejectedCount: 7 },
+};
+
 test("INFO includes figures of the process if it has them, and omits them otherwise", () => {
   const store = new Store({
     journal: new RecordingJournal(),
@@ -178,14 +229,50 @@ test("INFO includes figures of the process if it has them, and omits them otherw
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
     version: "1.2.3",
-    readFigures: () => ({ usedBytes: 1_538_944, residentBytes: 512 }),
+    runId: "00ff".repeat(10),
+    readFigures: () => figures,
   });
   const text = infoText({ run: (line) => runOn(store, line) });
   assert.equal(lineOf(text, "larder_version"), "1.2.3");
   assert.equal(lineOf(text, "used_memory_thread"), "1538944");
   assert.equal(lineOf(text, "used_memory_thread_human"), "1.47M");
-  assert.equal(lineOf(text, "used_memory_rss_human"), "512B");
-  assert.equal(lineOf(infoText(startSession()), "used_memory_rss"), undefined);
+  for (const [name, value] of [
+    ["os", "Linux 6.1 x86_64"],
+    ["process_id", "42"],
+    ["run_id", "00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff"],
+    ["tcp_port", "6379"],
+    ["maxclients", "10000"],
+    ["rejected_connections", "7"],
+    ["used_memory_rss", "6155776"],
+    ["used_memory_rss_human", "5.87M"],
+    ["total_system_memory_human", "1.00G"],
+    ["allocator_allocated", "1538944"],
+    ["allocator_active", "2000000"],
+    ["allocator_resident", "3000000"],
+    ["allocator_frag_ratio", "1.30"],
+    ["allocator_frag_bytes", "461056"],
+    ["allocator_rss_ratio", "1.50"],
+    ["rss_overhead_bytes", "3155776"],
+    ["mem_fragmentation_ratio", "4.00"],
+    ["mem_fragmentation_bytes", "4616832"],
+    ["used_cpu_sys", "1.500000"],
+    ["used_cpu_user", "2.250000"],
+    ["used_cpu_sys_children", "0.100000"],
+    ["used_cpu_user_children", "0.200000"],
+    ["used_cpu_sys_main_thread", "0.300000"],
+    ["used_cpu_user_main_thread", "0.400000"],
+  ] as const)
+    assert.equal(lineOf(text, name), value, name);
+  const without = infoText(startSession());
+  for (const name of [
+    "used_memory_rss",
+    "mem_fragmentation_ratio",
+    "process_id",
+    "tcp_port",
+    "maxclients",
+    "used_cpu_sys",
+  ])
+    assert.equal(lineOf(without, name), undefined, name);
 });
 
 test("INFO memory reports the used memory of the database, and its limit", () => {
@@ -221,4 +308,97 @@ test("INFO counts the sessions of its own database", () => {
   assert.equal(lineOf(text, "pubsub_channels"), "2");
   assert.equal(lineOf(text, "pubsub_patterns"), "1");
   assert.equal(lineOf(text, "role"), "master");
+});
+
+test("INFO memory reports the peak, and the memory of scripts", () => {
+  const session = startSession();
+  const startup = Number(lineOf(infoText(session), "used_memory_startup"));
+  assert.equal(Number(lineOf(infoText(session), "used_memory")), startup);
+  session.run(`SET k ${"v".repeat(10_000)}`);
+  const fullBytes = Number(lineOf(infoText(session), "used_memory"));
+  assert.equal(lineOf(infoText(session), "used_memory_peak_perc"), "100.00%");
+  session.run("DEL k");
+  const text = infoText(session, "INFO memory");
+  assert.equal(Number(lineOf(text, "used_memory_peak")), fullBytes);
+  assert.ok(Number(lineOf(text, "used_memory")) < fullBytes - 10_000);
+  assert.equal(lineOf(text, "used_memory_lua"), "0");
+  session.run('EVAL "return 1" 0');
+  const scripted = infoText(session, "INFO memory");
+  assert.equal(lineOf(scripted, "number_of_cached_scripts"), "1");
+  assert.equal(lineOf(scripted, "used_memory_scripts_eval"), "208");
+  assert.ok(Number(lineOf(scripted, "used_memory_lua")) > 20_000);
+  const code = "#!lua name=l\nredis.register_function('f', function() return 1 end)";
+  session.call("FUNCTION", "LOAD", code);
+  const loaded = infoText(session, "INFO memory");
+  assert.equal(lineOf(loaded, "number_of_libraries"), "1");
+  assert.equal(lineOf(loaded, "number_of_functions"), "1");
+  assert.equal(lineOf(loaded, "used_memory_functions"), "66");
+});
+
+test("INFO stats counts commands and connections of one database, and CONFIG RESETSTAT starts again", () => {
+  const { store, connect } = startSessions();
+  const one = connect();
+  connect();
+  const other = connect({ database: store.database("other") });
+  one.run("SET k v");
+  one.run("MULTI");
+  one.run("GET k");
+  one.run("EXEC");
+  other.run("GET k");
+  const text = infoText({ run: (line) => runOn(store, line) });
+  assert.equal(lineOf(text, "total_connections_received"), "2");
+  // SET, MULTI, GET, EXEC, INFO
+  assert.equal(lineOf(text, "total_commands_processed"), "5");
+  one.run("CONFIG RESETSTAT");
+  const reset = infoText({ run: (line) => runOn(store, line) });
+  assert.equal(lineOf(reset, "total_connections_received"), "0");
+  assert.equal(lineOf(reset, "total_commands_processed"), "1");
+});
+
+test("the expiry cycle measures rates", () => {
+  const session = startSession();
+  const stop = session.store.startExpiryCycle();
+  session.clock.advance(100);
+  for (let index = 0; index < 32; index += 1) session.run("PING");
+  session.database.activity.addInput(16_384);
+  session.clock.advance(100);
+  const text = infoText(session, "INFO stats");
+  assert.equal(lineOf(text, "instantaneous_ops_per_sec"), "20");
+  assert.equal(lineOf(text, "instantaneous_input_kbps"), "10.00");
+  assert.equal(lineOf(text, "total_net_input_bytes"), "16384");
+  session.clock.advance(1_600);
+  assert.equal(lineOf(infoText(session, "INFO stats"), "instantaneous_input_kbps"), "0.00");
+  stop();
+});
+
+test("INFO clients counts blocked, paused, subscribed and watching clients", () => {
+  const { store, connect, clock } = startSessions();
+  const read = () => infoText({ run: (line) => runOn(store, line) }, "INFO clients");
+  assert.equal(lineOf(read(), "paused_reason"), "none");
+  assert.equal(lineOf(read(), "paused_actions"), "none");
+  assert.equal(lineOf(read(), "paused_timeout_milliseconds"), "0");
+  connect().run("BLPOP a b 10");
+  connect().run("BLPOP a 0");
+  connect().run("SSUBSCRIBE c");
+  const watching = connect();
+  watching.run("WATCH k l");
+  connect().run("WATCH k");
+  connect().run("CLIENT PAUSE 5000 WRITE");
+  watching.run("SET k v");
+  clock.advance(1_000);
+  const text = read();
+  for (const [name, value] of [
+    ["blocked_clients", "3"],
+    ["clients_in_timeout_table", "1"],
+    ["total_blocking_keys", "2"],
+    ["pubsub_clients", "1"],
+    ["watching_clients", "2"],
+    ["total_watched_keys", "2"],
+    ["paused_reason", "client_pause"],
+    ["paused_actions", "write"],
+    ["paused_timeout_milliseconds", "4000"],
+  ] as const)
+    assert.equal(lineOf(text, name), value, name);
+  connect().run("CLIENT UNPAUSE");
+  assert.equal(lineOf(read(), "blocked_clients"), "2");
 });

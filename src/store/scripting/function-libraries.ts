@@ -47,6 +47,13 @@ export class FunctionLibraries {
     return this.#libraryOfFunction.size;
   }
 
+  /** The bytes of their code. */
+  get codeBytes(): number {
+    let bytes = 0;
+    for (const { code } of this.#libraries.values()) bytes += code.length;
+    return bytes;
+  }
+
   /** All libraries in the order of loading. */
   get libraries(): IterableIterator<FunctionLibrary> {
     return this.#libraries.values();

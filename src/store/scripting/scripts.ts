@@ -56,6 +56,11 @@ export class Interpreter {
     this.#runtime?.flush(isNamed);
   }
 
+  /** The memory of the states of these owners. */
+  bytesOf(isNamed: (owner: string) => boolean): number {
+    return this.#runtime?.bytesOf(isNamed) ?? 0;
+  }
+
   /** The number of states. */
   get stateCount(): number {
     return this.#runtime?.stateCount ?? 0;
@@ -119,6 +124,11 @@ export class Scripts {
     const script = this.cache.find(digest);
     if (script === undefined) throw noScript;
     return { script, spent: NO_TIME };
+  }
+
+  /** The memory of the states of all users. */
+  get stateBytes(): number {
+    return this.#interpreter.bytesOf((owner) => owner.startsWith(this.#ownerPrefix));
   }
 
   /** Closes the states of all users, and so drops all compiled code and state of scripts. */

@@ -119,8 +119,22 @@ export class Session implements Caller, ReplyTaker {
     return this.#loggedIn?.database.lookedAtMs ?? 0;
   }
 
+  /** Counts bytes of its connection for its database. */
+  received(bytes: number): void {
+    this.#loggedIn?.database.activity.addInput(bytes);
+  }
+
+  sent(bytes: number): void {
+    this.#loggedIn?.database.activity.addOutput(bytes);
+  }
+
   get isWaiting(): boolean {
     return this.#isWaiting;
+  }
+
+  /** True while its command waits for the end of a pause. */
+  get isPaused(): boolean {
+    return this.#postponed !== undefined;
   }
 
   get respVersion(): 2 | 3 {
@@ -220,6 +234,7 @@ export class Session implements Caller, ReplyTaker {
       this.#leave(); // keeps (4)
       this.#loggedIn = loggedIn;
       loggedIn.database.sessions.enter(this);
+      loggedIn.database.activity.connectionCount += 1;
     }
     this.#loggedIn = loggedIn;
     this.modeChanged();

@@ -6,9 +6,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { memoryBytesOf } from "./client-line.ts";
 import type { Session } from "./session.ts";
-
-/** What a pause delays: every command, or those that may change something. */
-export type PauseKind = "all" | "write";
+import type { Pause, PauseKind, SessionFigures } from "./session-figures.ts";
 
 export class Sessions {
   readonly #clock: Clock;
@@ -29,6 +27,20 @@ export class Sessions {
     let bytes = 0;
     for (const session of this.#byId.values()) bytes += memoryBytesOf(session);
     return bytes;
+  }
+
+  figures(): SessionFigures {
+    const figures = { unreadBytesMax: 0, queuedBytesMax: 0, pausedCount: 0, subscribedCount: 0, watchingCount: 0 };
+    const watchedKeys = new Set<Bytes>();
+    for (const { peer, isPaused, listening, transaction } of this.#byId.values()) {
+      figures.unreadBytesMax = Math.max(figures.unreadBytesMax, peer.unreadBytes);
+      figures.queuedBytesMax = Math.max(figures.queuedBytesMax, peer.queuedBytes);
+      if (isPaused) figures.pausedCount += 1;
+      if (listening.count > 0) figures.subscribedCount += 1;
+      if (transaction.watchedCount > 0) figures.watchingCount += 1;
+      for (const key of transaction.watchedKeys) watchedKeys.add(key);
+    }
+    return { ...figures, watchedKeyCount: watchedKeys.size };
   }
 
   /** In the order of login. */
@@ -68,8 +80,15 @@ export class Sessions {
     return this.#pause?.kind;
   }
 
+  /** The current pause, and how long it lasts. */
+  get pause(): Pause | undefined {
+    const pause = this.#pause;
+    if (pause === undefined) return undefined;
+    return { kind: pause.kind, leftMs: Math.ceil(Math.max(0, pause.untilMs - this.#clock.monotonicMs())) };
+  }
+
   /** Begins a pause. Of two pauses the later end and the stricter kind apply, as in Redis. */
-  pause(kind: PauseKind, forMs: number): void {
+  startPause(kind: PauseKind, forMs: number): void {
     const untilMs = Math.max(this.#clock.monotonicMs() + forMs, this.#pause?.untilMs ?? 0);
     this.#pause = { kind: this.#pause?.kind === "all" ? "all" : kind, untilMs };
     this.#awaitPauseEnd();

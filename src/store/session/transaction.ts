@@ -86,6 +86,10 @@ export class Transaction implements KeyObserver {
     return this.#queuedBytes;
   }
 
+  get watchedKeys(): Iterable<Bytes> {
+    return this.#watched.keys();
+  }
+
   /** The number of watched keys. */
   get watchedCount(): number {
     return this.#watched.size;

@@ -87,6 +87,18 @@ export class Waiters {
     return this.#byTaker.size;
   }
 
+  /** Those that have a timeout. */
+  get timedCount(): number {
+    let count = 0;
+    for (const { wait } of this.#byTaker.values()) if (wait.timeoutMs > 0) count += 1;
+    return count;
+  }
+
+  /** The number of awaited keys. */
+  get keyCount(): number {
+    return this.#byKey.size;
+  }
+
   isWaiting(taker: ReplyTaker): boolean {
     return this.#byTaker.has(taker);
   }

@@ -203,6 +203,16 @@ export class LuaRuntime {
     for (const key of [...machine.states.keys()]) if (isNamed(ownerOf(key))) this.#closeState(machine, key);
   }
 
+  /** The memory of the states of these owners. */
+  bytesOf(isNamed: (owner: string) => boolean): number {
+    const machine = this.#machine;
+    if (machine === undefined) return 0;
+    let bytes = 0;
+    for (const [key, state] of machine.states)
+      if (isNamed(ownerOf(key))) bytes += machine.instance.bytesUsed(state.bytes);
+    return bytes;
+  }
+
   /** The number of states. */
   get stateCount(): number {
     return this.#machine?.states.size ?? 0;
