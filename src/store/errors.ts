@@ -224,11 +224,6 @@ export function metadataRefused(name: string): CommandError {
   return new CommandError(`${badDataFormat.text}: ${reason}`);
 }
 
-/** `name` as it was sent. */
-export function waitingInScript(name: string): CommandError {
-  return new CommandError(`ERR ${printed(name)} command is not allowed with BLOCK option from scripts`);
-}
-
 interface PendingFigures {
   readonly limit: number;
   readonly pendingCount: number;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/harness/store-harness.ts";
+import { connect } from "../../../test/harness/waiting-callers.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
@@ -187,8 +188,46 @@ test("the time does not advance in a script, and an expired key does not exist",
   assert.deepEqual(times[0], times[1]);
 });
 
-test("a blocking command replies at once in a script", () => {
-  startSession().expect([["EVAL \"return redis.call('xread', 'streams', 's', '$')\" 0", nil]]);
+/** Each on empty keys, and on keys that have something. */
+const blockingInScripts: readonly (readonly [call: string, empty: Reply, filled: Reply])[] = [
+  ["'blpop', 'none', 'l', 0", nil, ["l", "a"]],
+  ["'brpop', 'none', 'l', 0", nil, ["l", "c"]],
+  ["'blmove', 'l', 'l2', 'left', 'right', 0", nil, "a"],
+  ["'brpoplpush', 'l', 'l2', 0", nil, "c"],
+  ["'blmpop', 0, 1, 'l', 'left', 'count', 2", nil, ["l", ["a", "b"]]],
+  ["'bzpopmin', 'z', 0", nil, ["z", "low", "1"]],
+  ["'bzpopmax', 'z', 0", nil, ["z", "high", "2"]],
+  ["'bzmpop', 0, 1, 'z', 'min'", nil, ["z", [["low", "1"]]]],
+  ["'xread', 'block', 0, 'streams', 's', '0'", nil, [["s", [["1-1", ["n", "v"]]]]]],
+  ["'xreadgroup', 'group', 'g', 'alice', 'block', 0, 'streams', 's', '>'", nil, [["s", [["1-1", ["n", "v"]]]]]],
+];
+
+for (const [call, empty, filled] of blockingInScripts) {
+  test(`redis.call(${call}) answers at once in a script, over HTTP and over RESP`, () => {
+    const session = startSession();
+    const script = `EVAL "return redis.call(${call})" 0`;
+    session.expect([
+      ["XGROUP CREATE s g $ MKSTREAM", ok],
+      [script, empty],
+    ]);
+    const overResp = connect(session);
+    assert.deepEqual(overResp.run(script), empty);
+    session.expect([
+      ["RPUSH l a b c", 3],
+      ["ZADD z 1 low 2 high", 2],
+      ["XADD s 1-1 n v", "1-1"],
+    ]);
+    assert.deepEqual(overResp.run(script), filled);
+  });
+}
+
+test("arguments of blocking commands are checked in scripts too", () => {
+  const failing: readonly (readonly [call: string, text: string])[] = [
+    ["'blpop', 'l', 'x'", "ERR timeout is not a float or out of range"],
+    ["'blpop', 'l', -1", "ERR timeout is negative"],
+    ["'xread', 'block', 'x', 'streams', 's', '0'", "ERR timeout is not an integer or out of range"],
+  ];
+  for (const [call, text] of failing) startSession().expect([[`EVAL "return redis.pcall(${call}).err" 0`, text]]);
 });
 
 test("scripts require their own rights", () => {

@@ -30,7 +30,10 @@ export function xreadgroup(call: Call): Reply {
 
 function answer(call: Call, request: ReadRequest): Reply {
   const { blockMs } = request;
-  if (blockMs !== undefined && call.caller.transport === "http") throw notAvailable(`${call.command.name} BLOCK`);
+  const { transport, isScript } = call.caller;
+  // A script never waits, so it may have BLOCK over HTTP too.
+  if (blockMs !== undefined && transport === "http" && isScript !== true)
+    throw notAvailable(`${call.command.name} BLOCK`);
   const reply = serveRead(call.keyspace, request);
   if (reply !== undefined) return reply;
   return blockMs === undefined ? nilArray : waitFor(call, request, blockMs);

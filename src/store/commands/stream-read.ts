@@ -19,7 +19,6 @@ import {
   timeoutNegative,
   timeoutNotInteger,
   unbalancedStreams,
-  waitingInScript,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import {
@@ -75,7 +74,6 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
     const option = word(i);
     const moreCount = argCount - i - 1;
     if (option === "BLOCK" && moreCount > 0) {
-      if (call.caller.isScript === true) throw waitingInScript(arg(0));
       i += 1;
       blockMs = readTimeout(arg(i));
     } else if (option === "COUNT" && moreCount > 0) {

@@ -133,16 +133,12 @@ const CALLS: readonly string[] = [
     "'publish','c','m'",
     "'getrange',KEYS[1],'0','2'",
     "'set',KEYS[1],ARGV[1],'get'",
-    "'blpop','none','0'",
+    "'blmpop','0','2','none','list','left','count',2",
+    "'bzmpop','0','1','zset','min'",
+    "'blmpop','x','1','list','left'",
     "'wait',0,0",
   ],
-  ...[
-    "'xread','block','0','streams','none','$'",
-    "'dbsize'",
-    "'expire',KEYS[1],'1000'",
-    "'rename',KEYS[1],KEYS[1]",
-    "'lolwut',{}",
-  ],
+  ...["'dbsize'", "'expire',KEYS[1],'1000'", "'rename',KEYS[1],KEYS[1]", "'lolwut',{}"],
 ];
 
 function called(draw: Draw): string {

@@ -76,11 +76,17 @@ const asFacts: Comparison = ({ ours, theirs }) => {
       if (!isList(one) || !isList(other)) return isSame(one, other);
       return [0, 1, 2, 3, 4, 5, 6].every((fact) => {
         if (fact === 1 && OWN_ARITIES.has(one[0] ?? null)) return true;
-        return asMultiset({ command: [], ours: one[fact] ?? null, theirs: other[fact] ?? null });
+        return asMultiset({ command: [], ours: one[fact] ?? null, theirs: withoutScriptFlag(other[fact] ?? null) });
       });
     })
   );
 };
+
+/** Blocking commands may be in scripts since Redis 7.2. */
+function withoutScriptFlag(fact: RawReply): RawReply {
+  const isBlocking = isList(fact) && fact.some((flag) => isSame(flag, { kind: "simple", text: "blocking" }));
+  return isBlocking ? fact.filter((flag) => !isSame(flag, { kind: "simple", text: "noscript" })) : fact;
+}
 
 const asCommand: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
