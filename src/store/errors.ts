@@ -398,6 +398,26 @@ export function clientTypeUnknown(type: string): CommandError {
   return new CommandError(`ERR Unknown client type '${printed(type)}'`);
 }
 
+/** Wording of Redis 7.4. `filter` is in lower case. */
+export function clientFilterNotInteger(filter: string): CommandError {
+  return new CommandError(`ERR ${filter} is not an integer or out of range`);
+}
+
+export function clientFilterNotPositive(filter: string): CommandError {
+  return new CommandError(`ERR ${filter} should be greater than 0`);
+}
+
+/** Wording of Valkey 9. */
+export function clientFlagsUnknown(
+  what: "flags" | "capa",
+  { filter, value }: { readonly filter: string; readonly value: string },
+): CommandError {
+  const place = filter.startsWith("NOT-") ? `${filter} filter` : "provided filter";
+  return new CommandError(`ERR Unknown ${what} found in the ${place}: ${printed(value)}`);
+}
+
+export const notImporting = new CommandError("ERR Server is not in import mode");
+
 export function noSuchUser(name: string): CommandError {
   return new CommandError(`ERR No such user '${printed(name)}'`);
 }

@@ -60,6 +60,8 @@ export class Speaker implements SessionPeer {
   readonly localAddress = "127.0.0.1:6379";
   readonly queuedBytes = 0;
   readonly unreadBytes = 0;
+  receivedBytes = 0;
+  sentBytes = 0;
   readonly session: Session;
   /** Output that was not read yet. */
   heard: Heard[] = [];

@@ -199,6 +199,13 @@ for (const [isEncrypted, byteNs] of [
   });
 }
 
+test("counts the bytes that it has received and sent", async () => {
+  await using scene = await startScene();
+  assert.equal(await scene.peer.ask("*1\r\n$4\r\nPING\r\n", 7), "+PING\r\n");
+  assert.equal(scene.connection.receivedBytes, 14);
+  assert.equal(scene.connection.sentBytes, 7);
+});
+
 test("a reply leaves when the journal is safe, and no reply overtakes it", async () => {
   await using scene = await startScene();
   scene.peer.say("WRITE\r\n");

@@ -140,6 +140,8 @@ export class RespConnection implements SessionPeer {
   readonly #limits: ConnectionLimits;
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
+  #receivedBytes = 0;
+  #sentBytes = 0;
   #session: RespSession | undefined;
   /** The next command, if it waits for its turn. */
   #next: Bytes[] | undefined;
@@ -201,6 +203,14 @@ export class RespConnection implements SessionPeer {
     return this.#parser.unreadBytes;
   }
 
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
   reply(reply: Reply): void {
     const { failed } = this.#options.events;
     const error = failed === undefined ? undefined : findError(reply);
@@ -252,6 +262,7 @@ export class RespConnection implements SessionPeer {
   #read(chunk: Buffer): void {
     this.#options.events.received(chunk.length);
     this.#session?.received(chunk.length);
+    this.#receivedBytes += chunk.length;
     if (this.#isEnding) return;
     this.#unpaidBytes += chunk.length;
     this.#parser.feed(chunk);
@@ -416,6 +427,7 @@ export class RespConnection implements SessionPeer {
   #write(text: Bytes): void {
     this.#options.events.sent(text.length);
     this.#session?.sent(text.length);
+    this.#sentBytes += text.length;
     this.#socket.write(text, "latin1");
   }
 

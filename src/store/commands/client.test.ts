@@ -39,13 +39,13 @@ test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO describe the session itself"
     [
       "CLIENT LIST ID 1",
       verbatim(
-        "id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6379 fd=-1 name=me age=3 idle=1 flags=x db=0 sub=0 psub=0 ssub=0 multi=1 watch=2 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=173 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=173 events=r cmd=multi user=default redir=-1 resp=2 lib-name=ioredis(5) lib-ver=5.4.1\n",
+        "id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6379 fd=-1 name=me age=3 idle=1 flags=x db=0 sub=0 psub=0 ssub=0 multi=1 watch=2 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=173 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=173 events=r cmd=multi user=default redir=-1 resp=2 lib-name=ioredis(5) lib-ver=5.4.1 io-thread=0 tot-net-in=0 tot-net-out=0 tot-cmds=19 capa=\n",
       ),
     ],
     [
       "CLIENT INFO",
       verbatim(
-        "id=2 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 fd=-1 name= age=1 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|info user=default redir=-1 resp=2 lib-name= lib-ver=\n",
+        "id=2 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 fd=-1 name= age=1 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|info user=default redir=-1 resp=2 lib-name= lib-ver= io-thread=0 tot-net-in=0 tot-net-out=0 tot-cmds=1 capa=\n",
       ),
     ],
   ]);
@@ -117,6 +117,130 @@ test("CLIENT KILL closes by address, id, user and type, and skips the caller unl
   assert.equal(five.closed, "at once");
   assert.equal(four.closed, "at once");
   assert.equal(one.closed, "when written");
+});
+
+test("CLIENT LIST and CLIENT KILL take the same filters, and NOT- reverses one", () => {
+  const { clock, connect } = startSessions();
+  const one = connect();
+  one.run("CLIENT SETNAME one");
+  one.run("CLIENT SETINFO LIB-NAME ioredis");
+  one.run("CLIENT SETINFO LIB-VER 5.4.1");
+  clock.advance(10_000);
+  const two = connect({ user: readOnlyUser });
+  two.run("CLIENT NO-TOUCH ON");
+  two.run("CLIENT CAPA redirect what");
+  clock.advance(10_000);
+  const three = connect();
+  three.run("SUBSCRIBE a");
+  const ids = (filters: string): string => {
+    const [reply] = one.run(`CLIENT LIST ${filters}`);
+    assert.ok(typeof reply === "object" && reply !== null && "text" in reply, filters);
+    return [...reply.text.matchAll(/^id=(\d+) /gm)].map(([, id]) => id).join(" ");
+  };
+  const table: Readonly<Record<string, string>> = {
+    "ID 3 1": "3 1",
+    "ID 3 1 TYPE pubsub": "3",
+    "ID 3 ID 1": "3 1",
+    "NOT-ID 1 3": "2",
+    "NOT-ID 1 NOT-ID 3": "2",
+    "ID 1 2 NOT-ID 2": "1",
+    "TYPE normal": "1 2",
+    "TYPE pubsub TYPE normal": "1 2",
+    "NOT-TYPE normal": "3",
+    "TYPE primary": "",
+    "NOT-TYPE replica": "1 2 3",
+    "USER default": "1 3",
+    "NOT-USER default": "2",
+    "ADDR 127.0.0.1:40002": "2",
+    "NOT-ADDR 127.0.0.1:40002": "1 3",
+    "LADDR 127.0.0.1:6379": "1 2 3",
+    "NOT-LADDR 127.0.0.1:6379": "",
+    "IP 127.0.0.1": "1 2 3",
+    "IP 127.0.0": "",
+    "NOT-IP 127.0.0.2": "1 2 3",
+    "NAME one": "1",
+    "NOT-NAME one": "2 3",
+    "LIB-NAME ioredis": "1",
+    "NOT-LIB-NAME ioredis": "2 3",
+    "LIB-VER 5.4.1": "1",
+    "NOT-LIB-VER 5.4.1": "2 3",
+    "FLAGS T": "2",
+    "FLAGS N": "1",
+    "FLAGS P": "3",
+    "FLAGS PT": "",
+    "NOT-FLAGS T": "1 3",
+    "CAPA r": "2",
+    "NOT-CAPA r": "1 3",
+    "DB 0": "1 2 3",
+    "NOT-DB 0": "",
+    "DB 1": "",
+    "MAXAGE 20": "1",
+    "MAXAGE 10": "1 2",
+    "IDLE 10": "2",
+    "SKIPME yes": "2 3",
+    "SKIPME no": "1 2 3",
+    "TYPE normal NOT-NAME one SKIPME yes MAXAGE 1": "2",
+  };
+  for (const [filters, found] of Object.entries(table)) assert.equal(ids(filters), found, filters);
+  one.expect([
+    ["CLIENT LIST MAXAGE x", error("ERR maxage is not an integer or out of range")],
+    ["CLIENT KILL MAXAGE 0", error("ERR maxage should be greater than 0")],
+    ["CLIENT KILL IDLE -1", error("ERR idle should be greater than 0")],
+    ["CLIENT KILL FLAGS N?", error("ERR Unknown flags found in the provided filter: N?")],
+    ["CLIENT KILL NOT-FLAGS y", error("ERR Unknown flags found in the NOT-FLAGS filter: y")],
+    ["CLIENT KILL CAPA x", error("ERR Unknown capa found in the provided filter: x")],
+    ["CLIENT KILL DB x", error("ERR db is not an integer or out of range")],
+    ["CLIENT KILL NOT-TYPE what", error("ERR Unknown client type 'what'")],
+    ["CLIENT KILL NOT-USER nobody", error("ERR No such user 'nobody'")],
+    ["CLIENT KILL NOT-MAXAGE 1", syntaxError],
+    ["CLIENT KILL NOT-SKIPME yes", syntaxError],
+    ["CLIENT KILL NOT-ID 0", error("ERR client-id should be greater than 0")],
+    ["CLIENT KILL ID 2 what", syntaxError],
+    ["CLIENT KILL ID 2 TYPE", syntaxError],
+    ["CLIENT KILL MAXAGE 21", 0],
+    ["CLIENT KILL MAXAGE 20", 0],
+    ["CLIENT KILL NOT-TYPE pubsub MAXAGE 10", 1],
+  ]);
+  assert.equal(two.closed, "at once");
+  one.expect([["CLIENT KILL ID 3 99 1 SKIPME no", 2]]);
+  assert.equal(three.closed, "at once");
+  assert.equal(one.closed, "when written");
+});
+
+test("CLIENT CAPA survives RESET, and IMPORT-SOURCE is refused by name", () => {
+  const { connect } = startSessions();
+  connect().expect([
+    ["CLIENT CAPA REDIRECT", ok],
+    ["RESET", simple("RESET")],
+    ["CLIENT KILL CAPA r SKIPME yes", 0],
+    ["CLIENT KILL CAPA r SKIPME no", 1],
+  ]);
+  connect().expect([
+    ["CLIENT CAPA what", ok],
+    ["CLIENT KILL CAPA r SKIPME no", 0],
+    ["CLIENT CAPA", error("ERR wrong number of arguments for 'client|capa' command")],
+    ["CLIENT IMPORT-SOURCE OFF", ok],
+    ["CLIENT IMPORT-SOURCE ON", error("ERR Server is not in import mode")],
+    ["CLIENT IMPORT-SOURCE what", syntaxError],
+  ]);
+});
+
+test("tot-cmds of CLIENT INFO counts the commands that the client sent, not those in scripts", () => {
+  const { connect } = startSessions();
+  const one = connect();
+  const count = (): string | undefined => {
+    const [reply] = one.run("CLIENT INFO");
+    assert.ok(typeof reply === "object" && reply !== null && "text" in reply);
+    return /tot-cmds=(\d+)/.exec(reply.text)?.[1];
+  };
+  assert.equal(count(), "0");
+  assert.equal(count(), "1");
+  one.run("MULTI");
+  one.run("PING");
+  one.run("EXEC");
+  assert.equal(count(), "5");
+  one.run("EVAL \"return redis.call('SET', 'k', 'v')\" 0");
+  assert.equal(count(), "7");
 });
 
 test("CLIENT KILL with the caller's own address replies and closes", () => {

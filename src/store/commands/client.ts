@@ -9,11 +9,10 @@ import {
   clientIdInvalid,
   clientIdNotPositive,
   clientNameInvalid,
-  clientTypeUnknown,
   libraryFactInvalid,
   libraryFactUnknown,
   noSuchClient,
-  noSuchUser,
+  notImporting,
   notInteger,
   pauseKindUnknown,
   syntaxError,
@@ -28,27 +27,34 @@ import { clientLine } from "../session/client-line.ts";
 import type { SessionHost } from "../session/host.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
+import { type ClientFilters, readClientFilters } from "./client-filters.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [
   "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CACHING (YES|NO)",
   "    Refused: key tracking is not available.",
+  "CAPA <capability> [...]",
+  "    Announce what the client can do. REDIRECT has no effect: there are no replicas.",
   "GETNAME",
   "    Return the name of this connection.",
   "GETREDIR",
   "    Return -1: key tracking is not available.",
   "ID",
   "    Return the id of this connection.",
+  "IMPORT-SOURCE (ON|OFF)",
+  "    ON is refused: there is no import mode.",
   "INFO",
   "    Return information about this connection.",
   "KILL <ip:port>",
   "    Close the connection from this address.",
-  "KILL <option> <value> [<option> <value> [...]]",
-  "    Close the connections that match all options: ADDR (<ip:port>|<unixsocket>:0), LADDR, TYPE (NORMAL|MASTER|",
-  "    REPLICA|PUBSUB), USER <username>, ID <client-id>. SKIPME NO includes this connection.",
-  "LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB)] [ID <client-id> [...]]",
-  "    Return information about the connections to this database, or some of them.",
+  "KILL <filter> <value> [<filter> <value> [...]]",
+  "    Close the connections that pass all filters: ID <client-id> [...], TYPE (NORMAL|MASTER|REPLICA|PUBSUB),",
+  "    ADDR <ip:port>, LADDR <ip:port>, IP <ip>, USER <username>, NAME <name>, LIB-NAME <name>, LIB-VER <version>,",
+  "    FLAGS <letters>, CAPA <letters>, DB <number>. NOT- before a name reverses the filter.",
+  "    MAXAGE <seconds> and IDLE <seconds> pass connections of at least that age. SKIPME NO includes this connection.",
+  "LIST [<filter> <value> [...]]",
+  "    Return information about the connections to this database, or those that pass the filters of KILL.",
   "NO-EVICT (ON|OFF)",
   "    Changes only the output of CLIENT LIST: no connection is closed because of its memory.",
   "NO-TOUCH (ON|OFF)",
@@ -101,6 +107,17 @@ export const clientRow: Row = {
     },
     {
       ...own,
+      name: "CAPA",
+      summary: "Announces capabilities of the client; redirect is known, and has no effect without replicas",
+      arity: -3,
+      runInSession: (session, words) => {
+        // As in Valkey, unknown capabilities are ignored.
+        if (words.slice(2).some((word) => upperCase(word) === "REDIRECT")) session.followsRedirects = true;
+        return ok;
+      },
+    },
+    {
+      ...own,
       name: "GETNAME",
       summary: "Returns the name of this connection",
       arity: 2,
@@ -115,6 +132,16 @@ export const clientRow: Row = {
     },
     helpRow(helpLines, { ...own, flags: ["loading", "stale", "public", "tcp-only"] }),
     { ...own, name: "ID", summary: "Returns the id of this connection", arity: 2, runInSession: ({ id }) => id },
+    {
+      ...own,
+      name: "IMPORT-SOURCE",
+      summary: "ON is refused: there is no import mode",
+      arity: 3,
+      runInSession: (_session, words) => {
+        if (readSwitch(words)) throw notImporting;
+        return ok;
+      },
+    },
     {
       ...own,
       name: "INFO",
@@ -227,105 +254,42 @@ function readSwitch(words: readonly Bytes[]): boolean {
   return word === "ON";
 }
 
-/** No session is a replica or a master, but clients may ask for them. */
-const types: ReadonlyMap<string, (session: Session) => boolean> = new Map([
-  ["NORMAL", (session: Session) => session.listening.count === 0],
-  ["PUBSUB", (session: Session) => session.listening.count > 0],
-  ["MASTER", () => false],
-  ["REPLICA", () => false],
-  ["SLAVE", () => false],
-]);
-
-function readType(word: Bytes): (session: Session) => boolean {
-  const isOfType = types.get(upperCase(word));
-  if (isOfType === undefined) throw clientTypeUnknown(word);
-  return isOfType;
+function list(session: Session, words: readonly Bytes[]): Reply {
+  const { database } = session;
+  const filters = readClientFilters(words, { database, idInvalid: clientIdInvalid, idMin: Number.NEGATIVE_INFINITY });
+  const found = selected(session, filters, { skipsMe: false });
+  return verbatim(linesOf(found, database));
 }
 
-function list({ database }: Session, words: readonly Bytes[]): Reply {
-  const { sessions } = database;
-  if (words.length === 2) return verbatim(linesOf(sessions.all(), database));
-  const option = upperCase(words[2] as Bytes);
-  if (option === "TYPE" && words.length === 4) {
-    const isOfType = readType(words[3] as Bytes);
-    return verbatim(linesOf([...sessions.all()].filter(isOfType), database));
-  }
-  if (option !== "ID" || words.length < 4) throw syntaxError;
-  const wanted: Session[] = [];
-  for (const word of words.slice(3)) {
-    const id = parseInteger(word);
-    if (id === undefined) throw clientIdInvalid;
-    const session = sessions.find(Number(id));
-    if (session !== undefined) wanted.push(session);
-  }
-  return verbatim(linesOf(wanted, database));
-}
-
-type Condition = (session: Session) => boolean;
-
-/** The old form names an address; the new one has options, which a closed session matches all. */
+/** The old form names an address; the new one has filters, and the closed sessions pass all of them. */
 function kill(session: Session, words: readonly Bytes[]): Reply {
-  if (words.length === 3) {
-    const count = killAll(session, { conditions: [({ address }) => address === words[2]], skipsMe: false });
-    if (count === 0) throw noSuchClient;
-    return ok;
+  const isOldForm = words.length === 3;
+  const { database } = session;
+  const found = isOldForm
+    ? [...database.sessions.all()].filter(({ address }) => address === words[2])
+    : selected(session, readClientFilters(words, { database, idInvalid: clientIdNotPositive, idMin: 1 }), {
+        skipsMe: true,
+      });
+  if (isOldForm && found.length === 0) throw noSuchClient;
+  for (const one of found) {
+    // A session that closes itself still gets the reply.
+    if (one === session) one.end();
+    else one.kill();
   }
-  const conditions: Condition[] = [];
-  let skipsMe = true;
-  for (let at = 2; at < words.length; at += 2) {
-    const option = upperCase(words[at] as Bytes);
-    const value = words[at + 1];
-    if (value === undefined) throw syntaxError;
-    if (option === "SKIPME") {
-      const word = upperCase(value);
-      if (word !== "YES" && word !== "NO") throw syntaxError;
-      skipsMe = word === "YES";
-      continue;
-    }
-    const condition = killConditions.get(option);
-    if (condition === undefined) throw syntaxError;
-    conditions.push(condition(value, session.database));
-  }
-  return killAll(session, { conditions, skipsMe });
+  return isOldForm ? ok : found.length;
 }
 
-const killConditions: ReadonlyMap<string, (value: Bytes, database: SessionHost) => Condition> = new Map<
-  string,
-  (value: Bytes, database: SessionHost) => Condition
->([
-  [
-    "ID",
-    (value) => {
-      const id = parseInteger(value);
-      if (id === undefined || id < 1) throw clientIdNotPositive;
-      return (session) => session.id === Number(id);
-    },
-  ],
-  ["TYPE", (value) => readType(value)],
-  ["ADDR", (value) => (session) => session.address === value],
-  ["LADDR", (value) => (session) => session.peer.localAddress === value],
-  [
-    "USER",
-    (value, database) => {
-      if (!database.hasUser(value)) throw noSuchUser(value);
-      return (session) => session.user.name === value;
-    },
-  ],
-]);
-
-function killAll(
-  killer: Session,
-  { conditions, skipsMe }: { conditions: readonly Condition[]; skipsMe: boolean },
-): number {
-  let count = 0;
-  for (const session of [...killer.database.sessions.all()]) {
-    if ((session === killer && skipsMe) || !conditions.every((holds) => holds(session))) continue;
-    // A session that closes itself still gets the reply.
-    if (session === killer) session.end();
-    else session.kill();
-    count += 1;
-  }
-  return count;
+/** The sessions of the database that pass the filters. */
+function selected(
+  caller: Session,
+  filters: ClientFilters,
+  { skipsMe }: { readonly skipsMe: boolean },
+): readonly Session[] {
+  const { sessions } = caller.database;
+  const candidates =
+    filters.ids === undefined ? [...sessions.all()] : filters.ids.flatMap((id) => sessions.find(id) ?? []);
+  const isSkipped = filters.skipsMe ?? skipsMe;
+  return candidates.filter((one) => !(one === caller && isSkipped) && filters.passes(one));
 }
 
 /** No reply unless replies are turned on. */

@@ -46,6 +46,7 @@ const READ_ONLY: readonly string[] = [
   ...["ping", "echo", "time", "dbsize", "lolwut", "pubsub|numsub"],
   // Commands about their own connection over TCP.
   ...["auth", "hello", "quit", "reset", "select", "multi", "exec", "discard", "watch", "unwatch"],
+  ...["client|capa", "client|import-source"],
   ...["client|caching", "client|getname", "client|getredir", "client|help", "client|id", "client|info"],
   ...["client|no-touch", "client|reply", "client|setinfo", "client|setname", "client|tracking", "client|trackinginfo"],
   ...["exists", "expiretime", "pexpiretime", "pttl", "sort_ro", "touch", "ttl", "type"],

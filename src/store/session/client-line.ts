@@ -30,9 +30,13 @@ const noReplyBuffer: readonly Field[] = [
   ["obl", 0],
 ];
 
+/** The letters of its states, or `N` for none. */
+export function flagsOf(session: Session): string {
+  return letters.flatMap(([letter, holds]) => (holds(session) ? [letter] : [])).join("") || "N";
+}
+
 export function clientLine(session: Session, nowMs: number): Bytes {
   const { peer, listening, transaction, lastCommand } = session;
-  const flags = letters.flatMap(([letter, holds]) => (holds(session) ? [letter] : [])).join("");
   const { queuedBytes } = peer;
   return lineOf([
     ["id", session.id],
@@ -42,7 +46,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["name", session.name],
     ["age", secondsSince(session.startedAtMs, nowMs)],
     ["idle", secondsSince(session.lastUsedMs, nowMs)],
-    ["flags", flags === "" ? "N" : flags],
+    ["flags", flagsOf(session)],
     ["db", 0],
     ["sub", listening.channelCount],
     ["psub", listening.patternCount],
@@ -65,6 +69,11 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["resp", session.respVersion],
     ["lib-name", session.libraryName],
     ["lib-ver", session.libraryVersion],
+    ["io-thread", 0],
+    ["tot-net-in", peer.receivedBytes],
+    ["tot-net-out", peer.sentBytes],
+    ["tot-cmds", session.commandCount],
+    ["capa", session.followsRedirects ? "r" : ""],
   ]);
 }
 

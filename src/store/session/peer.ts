@@ -16,6 +16,9 @@ export interface SessionPeer {
   /** Bytes that the peer has not read yet, and received bytes that are not a whole command yet. */
   readonly queuedBytes: number;
   readonly unreadBytes: number;
+  /** All bytes of the connection so far. */
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
   /** Sends one reply, after all earlier ones, in the session's current version of RESP. */
   reply(reply: Reply): void;
   /** Sends a push in the same way. It is safe already. */

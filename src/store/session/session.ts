@@ -54,6 +54,8 @@ export class Session implements Caller, ReplyTaker {
   libraryVersion: Bytes = "";
   /** Its last command: EXEC, not the queued commands. */
   lastCommand: CommandFacts | undefined;
+  /** CLIENT CAPA redirect; has no effect, since a store that is asked is never a replica. */
+  followsRedirects = false;
   /** CLIENT NO-EVICT; has no effect, since no client is evicted. */
   isExemptFromEviction = false;
 
@@ -69,6 +71,7 @@ export class Session implements Caller, ReplyTaker {
   /** The command that came during a pause: it is executed at the end of the pause. */
   #postponed: Bytes[] | undefined;
   #lastUsedMs: number;
+  #commandCount = 0;
 
   constructor({ peer, login, store, clock }: SessionOptions) {
     this.id = store.takeSessionId();
@@ -92,6 +95,7 @@ export class Session implements Caller, ReplyTaker {
     const { database } = loggedIn;
     const reply = database.execute(this, words);
     this.#lastUsedMs = database.keyspace.nowMs;
+    this.#commandCount += 1;
     if (reply === later) this.#isWaiting = database.waiters.isWaiting(this);
     else if (this.#isPlain) this.peer.reply(reply);
     else this.#answer(reply);
@@ -202,6 +206,11 @@ export class Session implements Caller, ReplyTaker {
     return this.#lastUsedMs;
   }
 
+  /** The commands that it has sent so far, without the running one and those in scripts. */
+  get commandCount(): number {
+    return this.#commandCount;
+  }
+
   get leavesKeysUntouched(): boolean {
     return this.#leavesKeysUntouched;
   }
@@ -276,7 +285,7 @@ export class Session implements Caller, ReplyTaker {
     return refusalOfExec(refusal);
   }
 
-  /** Restores the state of a new connection, except the name of the library. */
+  /** Restores the state of a new connection, except what the client library has announced about itself. */
   reset(): void {
     const { anonymous } = this.login;
     this.transaction.end();
@@ -373,6 +382,7 @@ export class Session implements Caller, ReplyTaker {
       if (reply === later && this.#loggedIn !== undefined) this.#isWaiting = database.waiters.isWaiting(this);
       this.#answer(reply);
     }
+    this.#commandCount += 1;
     if (this.#replyMode === "skip this") this.#replyMode = "on";
     this.modeChanged();
   }
