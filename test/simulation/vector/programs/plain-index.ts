@@ -35,6 +35,7 @@ import { jsonOf, mergePatch, treeOf } from "./plain-metadata.ts";
 import {
   denseRank,
   denseScore,
+  exactSums,
   plainSums,
   type SparseList,
   type Sums,
@@ -174,10 +175,11 @@ export class PlainIndex implements IndexApi {
     }
     this.#dimension = dimension;
     const list = [...this.recordsOf(namespace)];
+    const places = new Map(list.map(({ id }, place) => [id, place]));
     for (const record of records) {
-      const place = list.findIndex(({ id }) => id === record.id);
-      if (place < 0) list.push(record);
-      else list[place] = record;
+      const place = places.get(record.id) ?? list.length;
+      places.set(record.id, place);
+      list[place] = record;
     }
     this.#namespaces.set(namespace, list);
   }
@@ -190,7 +192,8 @@ export class PlainIndex implements IndexApi {
     { vector, sparse }: Pick<PlainRecord, "vector" | "sparse">,
     { dimension, mayLackPart = false, isOfText = false }: CheckOptions,
   ): void {
-    const { type, similarity } = this.#options.definition;
+    const { definition, sums } = this.#options;
+    const { type, similarity } = definition;
     const isEnough = type === "HYBRID" && mayLackPart && (vector !== undefined || sparse !== undefined);
     if (type !== "SPARSE" && vector === undefined && !isEnough)
       throw new Refusal("unprocessable", "This index requires dense vectors");
@@ -201,7 +204,7 @@ export class PlainIndex implements IndexApi {
     if (sparse?.length === 0 && !isOfText) throw new Refusal("unprocessable", "");
     if (vector === undefined) return;
     this.#checkDimension(vector, dimension);
-    const squaredLength = plainSums.dot(vector, vector);
+    const squaredLength = (sums === exactSums ? exactSums : plainSums).dot(vector, vector);
     if (squaredLength > SQUARED_LENGTH_MAX) throw new Refusal("unprocessable", "");
     // It has no direction to compare.
     if (squaredLength === 0 && similarity === "COSINE") throw new Refusal("unprocessable", "");
@@ -461,7 +464,11 @@ export class PlainIndex implements IndexApi {
 }
 
 function numbersOf(vector: NewRecord["vector"]): readonly number[] | undefined {
-  return vector === undefined ? undefined : [...vector];
+  if (vector === undefined) return undefined;
+  // A loop takes a twentieth of the time of a spread, and every vector of a large program comes here.
+  const numbers: number[] = [];
+  for (let i = 0; i < vector.length; i += 1) numbers.push(vector[i] ?? 0);
+  return numbers;
 }
 
 function sparseOf(vector: NewRecord["sparseVector"]): SparseList | undefined {
