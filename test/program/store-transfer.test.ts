@@ -353,6 +353,60 @@ test("writes values that a plain redis-server cannot hold to a second file, and 
   });
 });
 
+test("imports files of redis-server 8.0.6 and valkey-server 9.1.2", { timeout, skip }, async () => {
+  const taken = ours("taken");
+  for (const name of ["redis-8.0.6", "valkey-9.1.2"]) {
+    await taken([["FLUSHALL"], ["FUNCTION", "FLUSH"]]);
+    const path = join("test/fixtures/rdb", `${name}.rdb`);
+
+    assert.deepEqual(await larderCommand(["import", path, "--database", "taken"]), {
+      code: 0,
+      lines: [
+        "8 keys read; the database taken has 8 keys now",
+        "8 keys stored, and compared with what was read: type, content and expiry agree",
+        "libraries of functions: 1 stored, 0 already existed, 0 refused",
+      ],
+    });
+    const replies = await taken([
+      ["GET", "str"],
+      ["PEXPIRETIME", "str"],
+      ["LRANGE", "list", "0", "-1"],
+      ["SMISMEMBER", "set", "a", "5"],
+      ["ZRANGE", "sorted", "0", "-1", "WITHSCORES"],
+      ["HGET", "plain", "f"],
+      ["HMGET", "packed", "a", "b", "c"],
+      ["HPEXPIRETIME", "packed", "FIELDS", "3", "a", "b", "c"],
+      ["HMGET", "table", "a", "b"],
+      ["HPEXPIRETIME", "table", "FIELDS", "2", "a", "b"],
+      ["XRANGE", "stream", "-", "+"],
+      ["XPENDING", "stream", "g"],
+      ["FCALL", "f", "0"],
+    ]);
+    assert.deepEqual(
+      replies,
+      [
+        "x",
+        FAR_MS,
+        ["a", "1"],
+        [1, 1],
+        ["a", "1.5", "b", "2"],
+        "v",
+        ["1", "2", "3"],
+        [-1, FAR_MS, FAR_MS + 5_000],
+        ["1", "y".repeat(65)],
+        [-1, FAR_MS],
+        [
+          ["1-1", ["a", "1"]],
+          ["1-5", ["a", "2"]],
+        ],
+        [1, "1-1", "1-1", [["alice", "1"]]],
+        "v",
+      ],
+      name,
+    );
+  }
+});
+
 test("continues an interrupted import", { timeout, skip }, async () => {
   const small = ours("small");
   const words = ["import", rdbPath, "--database", "small"];
