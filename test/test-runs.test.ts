@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { changedFiles } from "../tools/tests/passed-files.ts";
 import { ownProcess, processesOf } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
@@ -103,4 +104,26 @@ test("an open server and a listener of the process are differences until they ar
   server.close();
   await quiet(before);
   assert.deepEqual(differences(before, stateOfProcess()), []);
+});
+
+test("a check looks at a file again after a change of the file or of the settings, and only after a pass", () => {
+  const folder = mkdtempSync(join(tmpdir(), "larder-test-runs-"));
+  const [settings = "", one = "", other = ""] = ["settings", "one", "other"].map((name) => join(folder, name));
+  const changed = () => changedFiles([one, other], { list: join(folder, "cache", "list"), settings: [settings] });
+  try {
+    for (const path of [settings, one, other]) writeFileSync(path, "text");
+    assert.deepEqual(changed().paths, [one, other]);
+    assert.deepEqual(changed().paths, [one, other]);
+    changed().pass();
+    assert.deepEqual(changed().paths, []);
+    writeFileSync(other, "changed");
+    assert.deepEqual(changed().paths, [other]);
+    changed().pass();
+    rmSync(one);
+    assert.deepEqual(changed().paths, []);
+    writeFileSync(settings, "changed");
+    assert.deepEqual(changed().paths, [other]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -12,32 +12,23 @@
  * run fails when a test fails, when a process crashes, and when a file of a
  * shard does not come to its end.
  */
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fileTimes, proofTime } from "./tests/file-times.ts";
 import { processesOf } from "./tests/processes.ts";
 import { buildProgramUnderTest } from "./tests/program-under-test.ts";
 import { rooms } from "./tests/rooms.ts";
 import { runTests } from "./tests/run.ts";
+import { runStatics } from "./tests/statics.ts";
 
 interface Size {
-  readonly steps: readonly Step[];
+  /** Whether format, lint and types are checked first. */
+  readonly hasStatics: boolean;
   readonly tests: readonly string[];
   /** A single test that takes longer hangs. */
   readonly testMsMax: number;
   /** Whether tests start the program. */
   readonly startsProgram: boolean;
 }
-
-interface Step {
-  readonly name: string;
-  readonly command: readonly string[];
-}
-
-const statics: readonly Step[] = [
-  { name: "format and lint", command: ["biome", "check", "--error-on-warnings"] },
-  { name: "types", command: ["tsc", "-p", "."] },
-];
 
 const HOUSE = ["test/*.test.ts"];
 const UNIT = [
@@ -51,9 +42,9 @@ const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
 const sizes: Record<string, Size> = {
-  ok: { steps: statics, tests: UNIT, testMsMax: 60_000, startsProgram: false },
-  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
-  proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000, startsProgram: true },
+  ok: { hasStatics: true, tests: UNIT, testMsMax: 60_000, startsProgram: false },
+  test: { hasStatics: true, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
+  proof: { hasStatics: false, tests: RANDOM, testMsMax: 1_800_000, startsProgram: true },
 };
 
 /** Test processes at a time. */
@@ -74,8 +65,7 @@ process.env["LARDER_TEST_SIZE"] = size;
 process.env["NODE_COMPILE_CACHE"] = COMPILE_CACHE;
 
 const startMs = performance.now();
-const steps = await Promise.all(plan.steps.map(runStep));
-if (steps.includes(false)) process.exit(1);
+if (plan.hasStatics && !(await runStatics())) process.exit(1);
 if (plan.startsProgram) await buildProgramUnderTest();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const result = await runTests(processesOf(tests), { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
@@ -89,16 +79,4 @@ process.exit(result.isPassed ? 0 : 1);
 function refuse(text: string): never {
   console.error(text);
   process.exit(2);
-}
-
-function runStep({ name, command }: Step): Promise<boolean> {
-  const [program = "", ...rest] = command;
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, rest, { stdio: "inherit" });
-    child.on("error", reject);
-    child.on("close", (code) => {
-      if (code !== 0) console.error(`${name} failed`);
-      resolve(code === 0);
-    });
-  });
 }
