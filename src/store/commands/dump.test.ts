@@ -110,7 +110,7 @@ test("RESTORE accepts hashes of Redis 8 and Valkey 9 whose fields expire, and DU
   }
 });
 
-test("RESTORE hides the fields that have expired, and refuses what it cannot hold by name", () => {
+test("RESTORE hides fields that have expired, and refuses unsupported dumps by name", () => {
   const session = startSession({ clock: new VirtualClock(4_102_444_800_001) });
   // A vector set of redis-server 8.0.6.
   const vectors =

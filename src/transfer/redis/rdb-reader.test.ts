@@ -154,7 +154,7 @@ test("a file that is cut at any byte is damaged there", async () => {
     ["REDIS0013", valuesInHex],
     [VALKEY_HEAD, valkeyValuesInHex],
   ] as const) {
-    // The newest types, with everything that may come before them.
+    // The newest types, with every record that may come before them.
     const prefix = head === VALKEY_HEAD ? "f3016101004064" : "f30101b5444c040000000000000000050161" + "00";
     const whole = rdbBytes(
       values.slice(-4).map(([, type, content]) => `${prefix}fc0100000000000000${type}016b${content}`),

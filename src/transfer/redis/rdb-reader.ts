@@ -319,7 +319,7 @@ export class RdbReader {
   }
 }
 
-/** What comes before a key. */
+/** The bytes before the name of a key. */
 interface KeyHead {
   readonly type: number;
   /** The offset of the type in the walker's bytes. */

@@ -1,4 +1,4 @@
-/** Files of newer servers as a source: the remarks before an import, and what is refused by name. */
+/** Files of newer servers as a source: the remarks before an import, and refusals by name. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

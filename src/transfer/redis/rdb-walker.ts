@@ -2,7 +2,7 @@
  * Walks over the content of a Redis file (RDB) without decoding it, to find the
  * end of a length, a string or a value. `store/structures/rdb/payload-reader.ts`
  * draws lengths and strings, `payload.ts`, `hash-payload.ts` and
- * `stream-payload.ts` there draw values, and `key-metadata.ts` what may come
+ * `stream-payload.ts` there draw values, and `key-metadata.ts` the metadata
  * before a value; RESTORE decodes their bytes.
  *
  * The current bytes are a part of the file. If they do not suffice, `MoreNeeded`

@@ -99,6 +99,26 @@ test("counts each key by its outcome", async () => {
   ]);
 });
 
+test("a hash whose fields have all expired may be absent after the import", async () => {
+  const hash = (...expiriesMs: number[]): Buffer =>
+    dump({ kind: "hash", fields: ["f", "g"], values: ["v", "w"], expiriesMs });
+  const made = sinkOn((name) => (name === "DUMP" ? null : undefined));
+
+  await made.sink.store([
+    entry("all", hash(NOW_MS - 1, NOW_MS)),
+    entry("one", hash(NOW_MS, NOW_MS + 1)),
+    entry("lasting", hash(NOW_MS, 0)),
+    entry("plain", dump({ kind: "hash", fields: ["f"], values: ["v"] })),
+  ]);
+
+  assert.deepEqual(counted(made), { expired: 1, different: 3 });
+  assert.deepEqual(made.troubles, [
+    "one: the stored value differs from the source",
+    "lasting: the stored value differs from the source",
+    "plain: the stored value differs from the source",
+  ]);
+});
+
 test("an error that would fail every key ends the import", async () => {
   for (const text of ["OOM command not allowed", "NOPERM this user", "ERR max daily request limit exceeded"]) {
     const { sink } = sinkOn((name) => (name === "RESTORE" ? new ReplyError(text) : undefined));

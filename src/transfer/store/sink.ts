@@ -17,7 +17,7 @@ import { CommandError, writeLibraries } from "../../store/structures/rdb/mod.ts"
 import { printedBytes, ReplyError, type RespReply } from "../redis/replies.ts";
 import type { StoreCalls } from "./calls.ts";
 import type { SourceEntry } from "./source.ts";
-import { haveSameContent } from "./value-content.ts";
+import { haveSameContent, isExpiredHash } from "./value-content.ts";
 
 export const outcomes = ["stored", "same", "kept", "expired", "refused", "different"] as const;
 
@@ -128,8 +128,12 @@ export class StoreSink {
     const nowMs = clock.nowMs();
     for (const [index, { entry, isNew }] of written.entries()) {
       const dump = replies[2 * index];
-      const isSame = typeof dump === "string" && haveSame(entry.payload, Buffer.from(dump, "latin1"), nowMs);
-      this.#compared(entry, { isNew, isSame, isThere: dump !== null, atMs: replies[2 * index + 1], nowMs });
+      const { payload } = entry;
+      const isSame =
+        typeof dump === "string" && isTrue(() => haveSameContent(payload, Buffer.from(dump, "latin1"), nowMs));
+      const isThere = dump !== null;
+      const isOver = hasExpired(entry, nowMs) || (!isThere && isTrue(() => isExpiredHash(payload, nowMs)));
+      this.#compared(entry, { isNew, isSame, isThere, isOver, atMs: replies[2 * index + 1] });
     }
   }
 
@@ -168,7 +172,8 @@ export class StoreSink {
     for (const [index, { entry, isNew }] of written.entries()) {
       const text = replies[2 * index];
       const isSame = typeof text === "string" && plainText(text) === plainText(entry.text);
-      this.#compared(entry, { isNew, isSame, isThere: text !== null, atMs: replies[2 * index + 1], nowMs });
+      const isOver = hasExpired(entry, nowMs);
+      this.#compared(entry, { isNew, isSame, isThere: text !== null, isOver, atMs: replies[2 * index + 1] });
     }
   }
 
@@ -184,9 +189,7 @@ export class StoreSink {
 
   /** keeps (2) */
   #compared(entry: DumpEntry | DocumentEntry, found: Found): void {
-    const { isNew, isSame, isThere, atMs, nowMs } = found;
-    // A key that has expired since is correct.
-    const isOver = entry.atMs !== undefined && entry.atMs <= nowMs;
+    const { isNew, isSame, isThere, isOver, atMs } = found;
     if (!isNew) this.#count(isSame ? "same" : "kept");
     else if (!isThere && isOver) this.#count("expired");
     else if (!isSame) this.#trouble("different", entry.key, "the stored value differs from the source");
@@ -260,13 +263,18 @@ interface Found {
   readonly isNew: boolean;
   readonly isSame: boolean;
   readonly isThere: boolean;
+  /** The key, or every field of its hash, has expired since: its absence is correct. */
+  readonly isOver: boolean;
   readonly atMs: RespReply | undefined;
-  readonly nowMs: number;
 }
 
 interface Range {
   readonly from: number;
   readonly to: number;
+}
+
+function hasExpired({ atMs }: DumpEntry | DocumentEntry, nowMs: number): boolean {
+  return atMs !== undefined && atMs <= nowMs;
 }
 
 function dumpOf({ key, atMs, value }: SourceEntry): readonly DumpEntry[] {
@@ -277,10 +285,10 @@ function documentOf({ key, atMs, value }: SourceEntry): readonly DocumentEntry[]
   return value.kind === "document" ? [{ key, atMs, text: value.text }] : [];
 }
 
-/** An unreadable dump equals nothing. */
-function haveSame(first: Buffer, second: Buffer, nowMs: number): boolean {
+/** Nothing is true of an unreadable dump. */
+function isTrue(statement: () => boolean): boolean {
   try {
-    return haveSameContent(first, second, nowMs);
+    return statement();
   } catch (fault) {
     if (fault instanceof CommandError) return false;
     throw fault;

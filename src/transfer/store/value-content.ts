@@ -22,6 +22,12 @@ export function haveSameContent(first: Buffer, second: Buffer, nowMs: number): b
   return digestOf(a, { nowMs, withReadCounts }) === digestOf(b, { nowMs, withReadCounts });
 }
 
+/** Whether the value is a hash whose fields have all expired: no server keeps such a key. */
+export function isExpiredHash(payload: Buffer, nowMs: number): boolean {
+  const dumped = readPayload(payload);
+  return dumped.kind === "hash" && (dumped.expiriesMs?.every((atMs) => atMs > 0 && atMs <= nowMs) ?? false);
+}
+
 function hasEstimates(dumped: Dumped): boolean {
   return dumped.kind === "stream" && dumped.groups.some(({ readCount }) => readCount === "estimate");
 }

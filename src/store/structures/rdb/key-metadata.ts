@@ -15,7 +15,7 @@ export const KEY_METADATA = 0xf3;
 /** Redis has at most so many classes. */
 export const METADATA_CLASSES_MAX = 7;
 
-/** Skips what follows the byte f3. Throws `badDataFormat` or `metadataRefused`. */
+/** Skips the metadata after the byte f3. Throws `badDataFormat` or `metadataRefused`. */
 export function skipKeyMetadata(reader: PayloadReader): void {
   const count = reader.length();
   if (count === 0 || count > METADATA_CLASSES_MAX) throw badDataFormat;

@@ -137,7 +137,7 @@ const stream: Dumped = {
 
 const expiring: Dumped = { kind: "hash", fields: ["f", "g"], values: ["v", "w"], expiriesMs: [0, 2_000] };
 
-/** Forms of which no server was at hand. */
+/** Forms without a server at hand. */
 const BY_HAND: readonly (readonly [what: string, version: number, parts: readonly Part[], value: Dumped])[] = [
   [
     "a hash of a release candidate of Redis 7.4",
@@ -212,7 +212,7 @@ test("reads forms of newer versions that are written out by hand", () => {
 
 const KNOWN = "larder reads 1 to 13 (Redis up to 8.6) and 80 (Valkey 9.0 and 9.1)";
 
-/** Refusals that name what they refuse. */
+/** Refusals with a reason: a version, a module or a class of metadata. */
 const REFUSED: readonly (readonly [what: string, payload: Buffer, text: string])[] = [
   ...[0, 14, 15, 79, 81, 65_535].map(
     (version) =>
