@@ -176,11 +176,17 @@ export class AreaStorage {
     ];
   }
 
+  /** Bytes of the snapshot, and of the journal that a start would replay after it. */
+  get sizes(): { readonly snapshotBytes: number; readonly journalBytes: number } {
+    const journalBytes = this.#ended.reduce((sum, { bytes }) => sum + bytes, this.journal.segmentBytes);
+    return { snapshotBytes: this.#snapshot?.bytes ?? 0, journalBytes };
+  }
+
   /** True when replaying the segments since the last snapshot would cost a start enough to be worth a new one. */
   isSnapshotDue(): boolean {
-    const sinceBytes = this.#ended.reduce((sum, { bytes }) => sum + bytes, this.journal.segmentBytes);
-    const dueBytes = Math.max(this.#options.snapshotBytesMin ?? SNAPSHOT_BYTES_MIN, this.#snapshot?.bytes ?? 0);
-    return sinceBytes > dueBytes || this.#ended.length >= SEGMENT_COUNT_MAX;
+    const { snapshotBytes, journalBytes } = this.sizes;
+    const dueBytes = Math.max(this.#options.snapshotBytesMin ?? SNAPSHOT_BYTES_MIN, snapshotBytes);
+    return journalBytes > dueBytes || this.#ended.length >= SEGMENT_COUNT_MAX;
   }
 
   /** Closes the current segment, so that a snapshot or a backup can cover everything before. */

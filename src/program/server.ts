@@ -44,7 +44,7 @@ import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
 import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
 import { ReplayReport } from "./areas/replay-report.ts";
-import { Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
+import { type SnapshotSubject, Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
@@ -213,10 +213,20 @@ export class Server implements SlotEvents {
   }
 
   snapshotDue(area: AreaName): void {
-    const { dataDirectory, snapshots } = this.#options.run.settings;
+    const subject = this.#snapshotSubject(area);
+    if (this.#options.run.settings.snapshots && subject !== undefined) this.#snapshots.request(subject);
+  }
+
+  snapshotRequested(area: AreaName): void {
+    const subject = this.#snapshotSubject(area);
+    if (subject !== undefined) this.#snapshots.request(subject, { isWanted: true });
+  }
+
+  #snapshotSubject(area: AreaName): SnapshotSubject | undefined {
+    const { dataDirectory } = this.#options.run.settings;
     const api = this.#slots.find((slot) => slot.name === area)?.api;
-    if (!snapshots || dataDirectory === undefined || api === undefined) return;
-    this.#snapshots.request({ area, snapshots: api.snapshots, dataDirectory: resolve(dataDirectory) });
+    if (dataDirectory === undefined || api === undefined) return undefined;
+    return { area, snapshots: api.snapshots, dataDirectory: resolve(dataDirectory) };
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {

@@ -59,6 +59,22 @@ export interface RespFigures {
   readonly rejectedCount: number;
 }
 
+/** The snapshots of the store, which has one for all databases. */
+export interface SnapshotFacts {
+  /** When the last one was written; before the first, when the store started. */
+  readonly lastSavedAtMs: number;
+  readonly writtenCount: number;
+  /** The duration of the last one, and whether it failed. */
+  readonly lastTookMs: number | undefined;
+  readonly hasFailed: boolean;
+  /** For how long one has been requested or under way; undefined: none is. */
+  readonly runningMs: number | undefined;
+  /** Of the last one, and of the journal since then. */
+  readonly bytes: { readonly snapshotBytes: number; readonly journalBytes: number };
+  /** Has one written, of everything up to now at least. Resolves with whether it is on the disk. Only while none runs. */
+  request(): Promise<boolean>;
+}
+
 /** The store of a database, as its commands see it. */
 export interface StoreFacts {
   readonly journal: Journal;
@@ -72,6 +88,8 @@ export interface StoreFacts {
   /** 40 hexadecimal digits, drawn at the start. */
   readonly runId: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
+  /** Undefined if nothing is stored. */
+  readonly snapshots: SnapshotFacts | undefined;
   readonly startedAtMs: number;
 }
 

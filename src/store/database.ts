@@ -584,6 +584,7 @@ export class Database implements SessionHost {
     }
     if (!frame.isEmpty) {
       journal.append(frame.take(), this);
+      this.activity.changeCount += 1;
       this.countMemory();
     }
     if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);

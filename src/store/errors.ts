@@ -564,6 +564,13 @@ export function unknownSubcommand(name: string, subcommand: string): CommandErro
 
 export const slowLogCountInvalid = new CommandError("ERR count should be greater than or equal to -1");
 
+export const saveInProgress = new CommandError("ERR Background save already in progress");
+export const rewriteInProgress = new CommandError("ERR Background append only file rewriting already in progress");
+export const saveFailed = new CommandError("ERR the snapshot failed. The log of the server has the reason");
+export const saveUnblocked = new CommandError("ERR the client was unblocked. The snapshot continues");
+export const nothingStored = new CommandError(
+  "ERR nothing is stored on the disk. Start larder with --data-dir to make snapshots",
+);
 export const clusterDisabled = new CommandError("ERR This instance has cluster support disabled");
 export const noReplication = new CommandError(
   "ERR a database cannot be the replica of another server. Only NO ONE is accepted",

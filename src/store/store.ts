@@ -11,7 +11,7 @@ import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { TURN_MS, Turns } from "../kernel/turns.ts";
 import type { CommandRequest } from "./command-facts.ts";
-import type { ProcessFigures } from "./command-host.ts";
+import type { ProcessFigures, SnapshotFacts } from "./command-host.ts";
 import { answerBeforeLogin } from "./commands/before-login.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
 import { Database, type StoreContext } from "./database.ts";
@@ -52,6 +52,8 @@ export interface StoreOptions {
   readonly runId?: string;
   /** Figures of the process for INFO; absent: INFO omits those lines. */
   readonly readFigures?: () => ProcessFigures;
+  /** Snapshots of the data directory; absent: there are none. */
+  readonly snapshots?: SnapshotFacts | undefined;
 }
 
 /** The database number under which the store records that databases are created and dropped. */
@@ -90,6 +92,7 @@ export class Store {
       version: options.version ?? "0.0.0",
       runId: options.runId ?? "0".repeat(40),
       readFigures: options.readFigures,
+      snapshots: options.snapshots,
       startedAtMs: options.clock.nowMs(),
       frame,
       reportBug: (error) => {
@@ -205,6 +208,15 @@ export class Store {
     frame.record(STORE_ITSELF, CREATE_DATABASE).number(this.#numberMax).bytes("");
     frame.record(STORE_ITSELF, DROP_DATABASE).number(this.#numberMax);
     yield frame.take();
+  }
+
+  /** A snapshot of everything up to now begins. */
+  snapshotBegan(): void {
+    for (const { activity } of this.#byName.values()) activity.beginSnapshot();
+  }
+
+  snapshotEnded(isWritten: boolean): void {
+    for (const { activity } of this.#byName.values()) activity.endSnapshot(isWritten);
   }
 
   /** Starts the active expiry cycle, which also continues evictions. The returned function stops it. */

@@ -29,6 +29,10 @@ export const skipList: readonly Skipped[] = [
     what,
     reason: "only over TCP, where sessions.test.ts compares them",
   })),
+  ...["BGREWRITEAOF", "BGSAVE", "LASTSAVE", "SAVE"].map((what) => ({
+    what,
+    reason: "they write files of Redis on its disk, and here snapshots; tables beside the commands",
+  })),
   {
     what: "REPLICAOF of another server, MODULE LOAD and its like, SHUTDOWN",
     reason: "refused here; tables beside the commands",

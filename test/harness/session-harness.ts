@@ -17,6 +17,7 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser, readOnlyUser } from "../../src/store/acl/built-in-users.ts";
+import type { SnapshotFacts } from "../../src/store/command-host.ts";
 import type { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { CommandError } from "../../src/store/errors.ts";
 import type { Push } from "../../src/store/observe/pushes.ts";
@@ -126,7 +127,11 @@ export interface TestSessions {
   connectStranger(): Speaker;
 }
 
-export function startSessions(options?: { journal?: Journal; compat?: RedisCompat }): TestSessions {
+export function startSessions(options?: {
+  journal?: Journal;
+  compat?: RedisCompat;
+  snapshots?: SnapshotFacts;
+}): TestSessions {
   const clock = new VirtualClock();
   const store = new Store({
     journal: options?.journal ?? new NullJournal(),
@@ -134,6 +139,7 @@ export function startSessions(options?: { journal?: Journal; compat?: RedisCompa
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
     ...(options?.compat === undefined ? {} : { compat: options.compat }),
+    snapshots: options?.snapshots,
   });
   store.database("main");
   const logIn: SessionLogin["logIn"] = ({ user = "default", password }) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -59,7 +59,7 @@ test("Redis clients accept the address that dev prints, in one thread", { timeou
   assert.deepEqual(await reply.json(), { result: "v" });
 });
 
-test("ioredis uses values, pipelines, transactions and channels, in a thread per area", {
+test("ioredis uses values, pipelines, transactions, channels and SAVE", {
   timeout,
 }, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
@@ -100,6 +100,13 @@ test("ioredis uses values, pipelines, transactions and channels, in a thread per
     await client.rpush("list", "element");
     assert.deepEqual(await popped, ["list", "element"]);
     await assert.rejects(client.lpush("a", "x"), /^ReplyError: WRONGTYPE /);
+
+    const startedAt = await client.lastsave();
+    assert.match(await client.info("persistence"), /^rdb_changes_since_last_save:1\d{4}\r$/m);
+    assert.equal(await client.save(), "OK");
+    assert.deepEqual(readdirSync(join(directory, "store")).filter((name) => name.endsWith(".snapshot")).length, 1);
+    assert.match(await client.info("persistence"), /^rdb_changes_since_last_save:0\r\n.*^rdb_saves:1\r$/ms);
+    assert.ok((await client.lastsave()) >= startedAt);
   } finally {
     client.disconnect();
     other.disconnect();

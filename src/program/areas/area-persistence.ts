@@ -14,6 +14,7 @@ import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
 import type { AreaEvents, AreaPlan, AreaSnapshots } from "./area.ts";
 import { DeferredJournal } from "./deferred-journal.ts";
+import { SnapshotState } from "./snapshot-state.ts";
 
 /** How often the disk is checked: whether it has become full or has space again. */
 const TROUBLE_CHECK_MS = 1_000;
@@ -35,12 +36,19 @@ export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onB
 export class AreaPersistence implements AreaSnapshots {
   /** The engine's journal, already before the recovery. */
   readonly journal = new DeferredJournal();
+  /** The snapshots, for the engine. */
+  readonly snapshots: SnapshotState;
   readonly #context: PersistenceContext;
   #storage: AreaStorage | undefined;
   #stopWatching: () => void = () => {};
 
   constructor(context: PersistenceContext) {
     this.#context = context;
+    this.snapshots = new SnapshotState({
+      clock: context.clock,
+      request: () => context.events.snapshotRequested(),
+      readBytes: () => this.#storage?.sizes ?? { snapshotBytes: 0, journalBytes: 0 },
+    });
   }
 
   /**
@@ -72,11 +80,18 @@ export class AreaPersistence implements AreaSnapshots {
   }
 
   async prepareSnapshot(): Promise<void> {
-    await this.#storage?.closeSegment();
+    this.snapshots.began();
+    try {
+      await this.#storage?.closeSegment();
+    } catch (fault) {
+      this.snapshots.ended(false);
+      throw fault;
+    }
   }
 
   async finishSnapshot(isWritten: boolean): Promise<boolean> {
     if (isWritten) await this.#storage?.adoptSnapshot();
+    this.snapshots.ended(isWritten);
     return this.isSnapshotDue;
   }
 

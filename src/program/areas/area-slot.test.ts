@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { AreaSlot } from "./area-slot.ts";
 
 function slot(): AreaSlot {
-  return new AreaSlot("store", { replayed: () => {}, snapshotDue: () => {}, crashed: () => {} });
+  return new AreaSlot("store", {
+    replayed: () => {},
+    snapshotDue: () => {},
+    snapshotRequested: () => {},
+    crashed: () => {},
+  });
 }
 
 test("an opening area is a reason why the server is not ready, with the progress of the replay", () => {

@@ -19,6 +19,7 @@ export interface SlotEvents {
   /** The progress of its replay; undefined: it has ended, or never will. */
   replayed(area: AreaName, progress: ReplayProgress | undefined): void;
   snapshotDue(area: AreaName): void;
+  snapshotRequested(area: AreaName): void;
   /** The thread ended unexpectedly, or no longer answers. `reason` is a sentence. */
   crashed(area: AreaName, reason: string): void;
 }
@@ -129,6 +130,10 @@ export class AreaSlot implements AreaEvents {
 
   snapshotDue(): void {
     this.#events.snapshotDue(this.name);
+  }
+
+  snapshotRequested(): void {
+    this.#events.snapshotRequested(this.name);
   }
 
   #replayText(): string {

@@ -155,6 +155,8 @@ export interface AreaEvents {
   trouble(reason: string | undefined): void;
   /** Enough was written to justify a snapshot. */
   snapshotDue(): void;
+  /** A client requested a snapshot. */
+  snapshotRequested(): void;
 }
 
 /** The ports that an area listens on. */

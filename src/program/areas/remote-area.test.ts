@@ -6,7 +6,13 @@ import { StartRefusal } from "../refusal.ts";
 import type { AreaApi, AreaEvents } from "./area.ts";
 import { type AreaWorker, answerQuestions, beat, eventsTo, remoteArea } from "./remote-area.ts";
 
-const noEvents: AreaEvents = { state: () => {}, replayed: () => {}, trouble: () => {}, snapshotDue: () => {} };
+const noEvents: AreaEvents = {
+  state: () => {},
+  replayed: () => {},
+  trouble: () => {},
+  snapshotDue: () => {},
+  snapshotRequested: () => {},
+};
 
 /** An area whose methods answer with their name and argument. */
 function echoingArea(steps: string[]): AreaApi {

@@ -123,6 +123,7 @@ export function eventsTo(port: MessagePort): AreaEvents {
     replayed: (progress) => report("replayed", progress),
     trouble: (reason) => report("trouble", reason),
     snapshotDue: () => report("snapshotDue"),
+    snapshotRequested: () => report("snapshotRequested"),
   };
 }
 

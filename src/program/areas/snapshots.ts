@@ -46,10 +46,12 @@ export class Snapshots {
     this.#options = options;
   }
 
-  /** Requests a snapshot of an area; repeated requests count once. */
-  request(subject: SnapshotSubject): void {
-    // Closing a segment for a snapshot makes the area request one.
-    if (this.#isStopped || this.#current === subject.area) return;
+  /**
+   * Requests a snapshot of an area; repeated requests count once. If one of the area is under way, another follows it
+   * only if `isWanted`: closing a segment for a snapshot makes the area request one.
+   */
+  request(subject: SnapshotSubject, { isWanted = false } = {}): void {
+    if (this.#isStopped || (!isWanted && this.#current === subject.area)) return;
     this.#queue.set(subject.area, subject);
     this.#running ??= this.#runQueue();
   }

@@ -51,6 +51,7 @@ export class StoreService implements AreaService {
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
       runId: secretBytes(RUN_ID_BYTES).toString("hex"),
+      snapshots: context.plan.directory === undefined ? undefined : persistence.snapshots,
       readFigures: () => readProcessFigures(this.#respFigures()),
     });
     this.http = new StoreArea({
@@ -64,6 +65,10 @@ export class StoreService implements AreaService {
       replyBytesMax: REPLY_BYTES_MAX,
       clock: context.clock,
       streams: { streamsPerTokenMax: limits.streamsPerTokenMax },
+    });
+    persistence.snapshots.follow({
+      began: () => this.#store.snapshotBegan(),
+      ended: (isWritten) => this.#store.snapshotEnded(isWritten),
     });
     measureStore(context.metrics, this.#store);
     measureStreams(context.metrics, this.http.streams);

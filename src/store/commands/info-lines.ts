@@ -10,7 +10,7 @@
  * not use them.
  */
 import { REDIS_VERSION } from "../command-facts.ts";
-import type { CommandHost, ProcessFigures } from "../command-host.ts";
+import type { CommandHost, ProcessFigures, SnapshotFacts } from "../command-host.ts";
 
 export type Line = readonly [name: string, value: string | number];
 
@@ -129,17 +129,54 @@ function fragmentationLines({ heap, usedBytes, residentBytes }: ProcessFigures):
   ]);
 }
 
-export function persistenceLines({ context, journalBytes }: CommandHost): readonly Line[] {
-  const { journal } = context;
+/**
+ * A snapshot is what Redis calls both an RDB file and a rewrite of its append only file: it replaces the journal before
+ * it. The changes are those of the database, the rest is about the store.
+ */
+export function persistenceLines({ context, journalBytes, activity }: CommandHost): readonly Line[] {
+  const { journal, snapshots } = context;
+  const running = snapshots?.runningMs === undefined ? 0 : 1;
+  const status = snapshots?.hasFailed === true ? "err" : "ok";
+  const lastSeconds = wholeSeconds(snapshots?.lastTookMs);
+  const runningSeconds = wholeSeconds(snapshots?.runningMs);
   return [
     ...zeros("loading", "async_loading"),
+    ["rdb_changes_since_last_save", activity.unsavedChangeCount],
+    ["rdb_bgsave_in_progress", running],
+    ["rdb_last_save_time", Math.floor((snapshots?.lastSavedAtMs ?? context.startedAtMs) / 1_000)],
+    ["rdb_last_bgsave_status", status],
+    ["rdb_last_bgsave_time_sec", lastSeconds],
+    ["rdb_current_bgsave_time_sec", runningSeconds],
+    ["rdb_saves", snapshots?.writtenCount ?? 0],
+    ["rdb_last_cow_size", 0],
     ["aof_enabled", journal.synced === undefined ? 0 : 1],
+    ["aof_rewrite_in_progress", running],
+    ["aof_rewrite_scheduled", 0],
+    ["aof_last_rewrite_time_sec", lastSeconds],
+    ["aof_current_rewrite_time_sec", runningSeconds],
+    ["aof_last_bgrewrite_status", status],
+    ["aof_rewrites", snapshots?.writtenCount ?? 0],
     ["aof_last_write_status", journal.refusal === undefined ? "ok" : "err"],
+    ["aof_last_cow_size", 0],
+    ...(snapshots === undefined ? [] : journalSizes(snapshots)),
     ["aof_buffer_length", journalBytes],
     ...zeros("module_fork_in_progress", "module_fork_last_cow_size"),
     ["journal_frames", journal.end],
     ["journal_frames_unsafe", Math.max(0, journal.end - journal.safe)],
   ];
+}
+
+function journalSizes({ bytes }: SnapshotFacts): readonly Line[] {
+  const { snapshotBytes, journalBytes } = bytes;
+  return [
+    ["aof_current_size", snapshotBytes + journalBytes],
+    ["aof_base_size", snapshotBytes],
+  ];
+}
+
+/** As in Redis, -1 if there is no duration. */
+function wholeSeconds(ms: number | undefined): number {
+  return ms === undefined ? -1 : Math.floor(ms / 1_000);
 }
 
 export function statsLines({ keyspace, pubsub, activity, errorCounts, context }: CommandHost): readonly Line[] {

@@ -12,11 +12,14 @@ import { lolwutRow } from "./lolwut.ts";
 import { memoryRow } from "./memory.ts";
 import { moduleRow } from "./module.ts";
 import { monitorRow } from "./monitor.ts";
+import { bgrewriteaofRow, bgsaveRow, lastsaveRow, saveRow } from "./persistence.ts";
 import { replicaofRow, roleRow, slaveofRow } from "./replication.ts";
 import { slowlogRow } from "./slowlog.ts";
 
 export const serverCommands = family("server", [
   aclRow,
+  bgrewriteaofRow,
+  bgsaveRow,
   commandRow,
   configRow,
   {
@@ -47,6 +50,7 @@ export const serverCommands = family("server", [
     run: flush,
   },
   infoRow,
+  lastsaveRow,
   latencyRow,
   lolwutRow,
   memoryRow,
@@ -54,6 +58,7 @@ export const serverCommands = family("server", [
   monitorRow,
   replicaofRow,
   roleRow,
+  saveRow,
   slaveofRow,
   slowlogRow,
   {

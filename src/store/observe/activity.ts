@@ -49,6 +49,10 @@ export class Activity {
   writeCount = 0;
   /** The most memory that keys and values have taken. A reset of the counters leaves it, as in Redis. */
   usedBytesPeak = 0;
+  /** Units of work that changed something since the start. */
+  changeCount = 0;
+  #snapshotChangeCount = 0;
+  #savedChangeCount = 0;
   /** Time of the expiry cycle. */
   sweepMs = 0;
   readonly commands = new Rate();
@@ -70,6 +74,20 @@ export class Activity {
       this.output.take(this.outputBytes, elapsedMs);
     }
     this.#sampledAtMs = nowMs;
+  }
+
+  /** Units of work that changed something since the last snapshot. */
+  get unsavedChangeCount(): number {
+    return this.changeCount - this.#savedChangeCount;
+  }
+
+  /** A snapshot of everything up to now begins. */
+  beginSnapshot(): void {
+    this.#snapshotChangeCount = this.changeCount;
+  }
+
+  endSnapshot(isWritten: boolean): void {
+    if (isWritten) this.#savedChangeCount = this.#snapshotChangeCount;
   }
 
   addInput(bytes: number): void {

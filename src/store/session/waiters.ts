@@ -34,8 +34,8 @@ export interface ReplyTaker {
   take(reply: Reply): void;
 }
 
-/** A type that a client can wait for, as in TYPE. */
-type AwaitedType = "list" | "zset" | "stream";
+/** A type that a client can wait for, as in TYPE; or a snapshot, which no key makes ready. */
+type AwaitedType = "list" | "zset" | "stream" | "snapshot";
 
 /** What a client waits for. */
 export interface Wait {
@@ -134,6 +134,11 @@ export class Waiters {
     this.leave(taker);
     taker.take(reply);
     return true;
+  }
+
+  /** As `end`, unless the client has stopped this waiting before. */
+  endWait(taker: ReplyTaker, wait: Wait, reply: Reply): void {
+    if (this.#byTaker.get(taker)?.wait === wait) this.end(taker, reply);
   }
 
   /** Ends waiting with the reply of the timeout: CLIENT UNBLOCK. False if the client did not wait. */
