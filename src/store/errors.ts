@@ -416,6 +416,14 @@ export function clientFlagsUnknown(
   return new CommandError(`ERR Unknown ${what} found in the ${place}: ${printed(value)}`);
 }
 
+/** Wording of Valkey 9. */
+export const vertexCountInvalid = new CommandError("ERR invalid number of vertices");
+export const polygonTooSmall = new CommandError("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
+
+export function tooManyVertices(countMax: number): CommandError {
+  return new CommandError(`ERR BYPOLYGON takes at most ${countMax} vertices`);
+}
+
 export const notImporting = new CommandError("ERR Server is not in import mode");
 
 export function noSuchUser(name: string): CommandError {

@@ -63,6 +63,18 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis 8.4; tables beside the command, and random programs for its journal records",
   },
   {
+    what: "DELIFEQ",
+    reason: "Valkey 9; a table beside SET, and random programs for its journal records",
+  },
+  {
+    what: "SCRIPT SHOW, BYPOLYGON of GEOSEARCH and GEOSEARCHSTORE",
+    reason: "Valkey 8 and 9; tables beside the commands, and random programs for the journal records",
+  },
+  {
+    what: "AGGREGATE COUNT of ZUNION, ZINTER and their STORE",
+    reason: "Redis 8.8; a table beside the commands, and random programs for the journal records",
+  },
+  {
     what: "MSETEX",
     reason: "Redis 8.4; tables beside SET, and random programs for its journal records",
   },

@@ -16,16 +16,27 @@ import {
   negativeSide,
   oneCenter,
   oneShape,
+  polygonTooSmall,
   storeWithOptions,
   syntaxError,
+  tooManyVertices,
+  vertexCountInvalid,
 } from "../errors.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { storeSortedSet } from "../mutations/sorted-set.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { emptyArray, type Reply } from "../reply/reply.ts";
-import { distanceWithin, type Position, positionOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
-import { INTEGER_MIN, parseFloat64 } from "../structures/numbers/number-text.ts";
+import {
+  distanceWithin,
+  type Polygon,
+  type Position,
+  polygonOf,
+  positionOfScore,
+  rangesAround,
+  type Shape,
+} from "../structures/geohash.ts";
+import { INTEGER_MIN, parseFloat64, parseInteger } from "../structures/numbers/number-text.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { optionIndexes, overwritten, read } from "./command-keys.ts";
 import { distanceText, positionReply, readPosition, readUnit } from "./geo-words.ts";
@@ -35,7 +46,11 @@ const DETAIL_BYTES = 100;
 
 type Outline =
   | { readonly kind: "circle"; readonly radius: number }
-  | { readonly kind: "box"; readonly width: number; readonly height: number };
+  | { readonly kind: "box"; readonly width: number; readonly height: number }
+  | Polygon;
+
+/** The corners of a polygon are compared with every member in its bounds. */
+const VERTICES_MAX = 1_000;
 
 interface Found {
   readonly member: Bytes;
@@ -117,7 +132,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEOSEARCH",
-    summary: "Returns the members within a circle or a box",
+    summary: "Returns the members within a circle, a box or a polygon",
     arity: -7,
     flags: ["readonly"],
     keys: firstKey,
@@ -125,7 +140,7 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEOSEARCHSTORE",
-    summary: "Stores the members within a circle or a box",
+    summary: "Stores the members within a circle, a box or a polygon",
     arity: -8,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -243,25 +258,36 @@ function readOption(
       search.storeKey = arg(at + 1);
       return 2;
     case "FROMMEMBER":
-      if (!isSearch || left < 1 || given.center === "FROMLONLAT") throw syntaxError;
+      if (!isSearch || left < 1 || (given.center !== "" && given.center !== option)) throw syntaxError;
       given.center = option;
       if (search.source !== undefined) search.center = positionOfMember(search.source, arg(at + 1));
       return 2;
     case "FROMLONLAT":
-      if (!isSearch || left < 2 || given.center === "FROMMEMBER") throw syntaxError;
+      if (!isSearch || left < 2 || (given.center !== "" && given.center !== option)) throw syntaxError;
       given.center = option;
       search.center = readPosition(call, at + 1);
       return 3;
     case "BYRADIUS":
-      if (!isSearch || left < 2 || given.outline === "BYBOX") throw syntaxError;
+      if (!isSearch || left < 2 || (given.outline !== "" && given.outline !== option)) throw syntaxError;
       given.outline = option;
       readCircle(call, at + 1, search);
       return 3;
     case "BYBOX":
-      if (!isSearch || left < 3 || given.outline === "BYRADIUS") throw syntaxError;
+      if (!isSearch || left < 3 || (given.outline !== "" && given.outline !== option)) throw syntaxError;
       given.outline = option;
       readBox(call, at + 1, search);
       return 4;
+    case "BYPOLYGON": {
+      // Valkey 9. It has its own centre, and may occur once.
+      if (!isSearch || left < 1 || given.outline !== "" || given.center !== "") throw syntaxError;
+      given.outline = option;
+      given.center = option;
+      const polygon = readPolygon(call, at + 1);
+      search.unitMetres = 1;
+      search.outline = polygon;
+      search.center = polygon.center;
+      return 2 + 2 * polygon.corners.length;
+    }
     default:
       throw syntaxError;
   }
@@ -286,6 +312,15 @@ function readBox(call: Call, index: number, search: Search): void {
   if (width < 0 || height < 0) throw negativeSide;
   search.unitMetres = readUnit(call, index + 2);
   search.outline = { kind: "box", width: width * search.unitMetres, height: height * search.unitMetres };
+}
+
+/** Reads the number of corners and their positions. */
+function readPolygon(call: Call, index: number): Polygon {
+  const count = parseInteger(call.arg(index));
+  if (count === undefined) throw vertexCountInvalid;
+  if (count < 3 || count > Math.floor((call.argCount - index - 1) / 2)) throw polygonTooSmall;
+  if (count > VERTICES_MAX) throw tooManyVertices(VERTICES_MAX);
+  return polygonOf(Array.from({ length: Number(count) }, (_, i) => readPosition(call, index + 1 + 2 * i)));
 }
 
 function readLength({ arg }: Call, index: number, refusal: CommandError): number {

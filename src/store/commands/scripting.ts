@@ -28,6 +28,8 @@ const helpLines: readonly string[] = [
   "    Refused: no script is running when a command is executed.",
   "LOAD <script>",
   "    Cache a script without running it, and return its digest.",
+  "SHOW <sha1>",
+  "    Return the text of a cached script.",
 ];
 
 const scriptRow: Row = {
@@ -89,6 +91,18 @@ const scriptRow: Row = {
       flags: ["noscript", "stale"],
       keys: noKeys,
       run: ({ database, caller, arg }) => database.scripts.scriptOf(arg(2), caller.user).script.digest,
+    },
+    {
+      name: "SHOW",
+      summary: "Returns the text of a cached script",
+      arity: 3,
+      flags: ["noscript"],
+      keys: noKeys,
+      run: ({ database, arg }) => {
+        const text = database.scripts.cache.textOf(arg(2));
+        if (text === undefined) throw noScript;
+        return text;
+      },
     },
   ],
   run: () => ok,

@@ -27,9 +27,16 @@ const storeKeys: KeyPositions = { first: 1, last: 1, step: 1, countAt: 2 };
 type Operation = "difference" | "intersection" | "union";
 type Aggregate = (one: number, other: number) => number;
 
+interface Aggregation {
+  readonly combine: Aggregate;
+  /** Every score counts as 1, so that only weights are combined. */
+  readonly ignoresScores: boolean;
+}
+
 interface Input {
   readonly value: SortedSetValue | SetValue | undefined;
   weight: number;
+  hasUnitScores: boolean;
 }
 
 interface AlgebraOptions {
@@ -133,10 +140,13 @@ function readOptions(call: Call, operation: Operation, purpose: Purpose): Algebr
   if (keyCount > argCount - (countAt + 1)) throw syntaxError;
   const inputs: Input[] = [];
   let at = countAt + 1;
-  for (; inputs.length < keyCount; at += 1) inputs.push({ value: readInput(keyspace, arg(at)), weight: 1 });
+  for (; inputs.length < keyCount; at += 1) {
+    const value = readInput(keyspace, arg(at));
+    inputs.push({ value, weight: 1, hasUnitScores: value instanceof SetValue });
+  }
 
   const isCombined = operation !== "difference" && purpose !== "count";
-  let aggregate: Aggregate = sum;
+  let aggregation: Aggregation = SUM;
   let withScores = false;
   let limit = 0;
   for (; at < argCount; at += 1) {
@@ -153,7 +163,7 @@ function readOptions(call: Call, operation: Operation, purpose: Purpose): Algebr
       at += 1;
       const named = aggregates.get(word(at));
       if (named === undefined) throw syntaxError;
-      aggregate = named;
+      aggregation = named;
     } else if (option === "WITHSCORES" && purpose === "answer") {
       withScores = true;
     } else if (option === "LIMIT" && purpose === "count" && left >= 1) {
@@ -163,7 +173,8 @@ function readOptions(call: Call, operation: Operation, purpose: Purpose): Algebr
       throw syntaxError;
     }
   }
-  return { operation, inputs, aggregate, withScores, limit };
+  if (aggregation.ignoresScores) for (const input of inputs) input.hasUnitScores = true;
+  return { operation, inputs, aggregate: aggregation.combine, withScores, limit };
 }
 
 function readInput(keyspace: Keyspace, key: Bytes): Input["value"] {
@@ -245,25 +256,30 @@ function sum(one: number, other: number): number {
   return Number.isNaN(total) ? 0 : total;
 }
 
+const SUM: Aggregation = { combine: sum, ignoresScores: false };
+
 // Written out: Math.min and Math.max distinguish -0 from 0 and return NaN if an argument is NaN.
-const aggregates: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
-  ["SUM", sum],
-  ["MIN", (one, other) => (other < one ? other : one)],
-  ["MAX", (one, other) => (other > one ? other : one)],
+const aggregates: ReadonlyMap<string, Aggregation> = new Map<string, Aggregation>([
+  ["SUM", SUM],
+  ["MIN", { combine: (one, other) => (other < one ? other : one), ignoresScores: false }],
+  ["MAX", { combine: (one, other) => (other > one ? other : one), ignoresScores: false }],
+  // Redis 8.8: without weights, the number of inputs that have the member.
+  ["COUNT", { combine: sum, ignoresScores: true }],
 ]);
 
 function bySize(inputs: readonly Input[]): Input[] {
   return inputs.toSorted((one, other) => (one.value?.size ?? 0) - (other.value?.size ?? 0));
 }
 
-function scoreIn({ value }: Input, member: Bytes): number | undefined {
+function scoreIn({ value, hasUnitScores }: Input, member: Bytes): number | undefined {
   if (value instanceof SetValue) return value.has(member) ? 1 : undefined;
-  return value?.get(member);
+  const score = value?.get(member);
+  return hasUnitScores && score !== undefined ? 1 : score;
 }
 
 function* pairsOf(input: Input | undefined): Generator<readonly [Bytes, number]> {
   const value = input?.value;
   if (value === undefined) return;
   for (let place = 0; place < value.size; place += 1)
-    yield [value.memberAt(place), value instanceof SetValue ? 1 : value.scoreAt(place)];
+    yield [value.memberAt(place), input?.hasUnitScores || value instanceof SetValue ? 1 : value.scoreAt(place)];
 }

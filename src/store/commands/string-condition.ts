@@ -1,6 +1,7 @@
 /**
  * The conditions of SET and DELEX on the current value (Redis 8.4): IFEQ and
- * IFNE compare the value itself, IFDEQ and IFDNE its digest.
+ * IFNE compare the value itself, IFDEQ and IFDNE its digest. DELIFEQ (Valkey 9)
+ * is DELEX with IFEQ.
  *
  * For SET a missing key meets the negative conditions, and is created; DELEX has
  * nothing to delete and does not check.
@@ -58,6 +59,15 @@ function digestOf(value: StringValue): Bytes {
 export function digest({ keyspace, arg }: Call): Reply {
   const value = keyspace.readString(arg(1));
   return value === undefined ? nil : digestOf(value);
+}
+
+export function delIfEq({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  const value = keyspace.readString(key);
+  if (value === undefined || !isSame(value, arg(2))) return zero;
+  removeKey(keyspace, key);
+  keyspace.notify(events.del, key);
+  return one;
 }
 
 export function delEx({ keyspace, arg, word, argCount, command }: Call): Reply {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
+import { set, simple } from "../reply/reply.ts";
 
 const syntax = error("ERR syntax error");
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
@@ -320,6 +321,23 @@ test("GETEX checks its options first, its time only if the string exists", () =>
     ["GETEX k EX a", notInteger],
     ["GETEX k PX 9223372036854775807", invalidExpire("getex")],
     ["PEXPIRETIME k", -1],
+  ]);
+});
+
+test("DELIFEQ removes a key if its string is the given one", () => {
+  sessionWithHash().expect([
+    ["SET mykey abc123", ok],
+    ["DELIFEQ mykey abc123", 1],
+    ["DELIFEQ mykey abc123", 0],
+    ["SET mykey xyz789", ok],
+    ["DELIFEQ mykey abc123", 0],
+    ["GET mykey", "xyz789"],
+    ["SET number 42", ok],
+    ["DELIFEQ number 42.0", 0],
+    ["DELIFEQ number 42", 1],
+    ["DELIFEQ hash value", wrongType],
+    ["DELIFEQ mykey", error("ERR wrong number of arguments for 'delifeq' command")],
+    ["COMMAND GETKEYSANDFLAGS delifeq k v", [["k", set([simple("RW"), simple("access"), simple("delete")])]]],
   ]);
 });
 

@@ -18,7 +18,7 @@ import { integer, nil, ok, one, type Reply, zero } from "../reply/reply.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { bulkOf, bulkPartOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
 import { created, inserted, looked, overwritten, taken, updated } from "./command-keys.ts";
-import { delEx, digest } from "./string-condition.ts";
+import { delEx, delIfEq, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
 import { getEx, getSet, mayCompare, msetEx, psetEx, putAndNotify, set, setEx, setNx, setUses } from "./string-set.ts";
@@ -58,6 +58,17 @@ export const stringCommands = family("string", [
     isQuick: false,
     keys: firstKey,
     run: delEx,
+  },
+  {
+    name: "DELIFEQ",
+    summary: "Removes a key if its string equals the given one",
+    arity: 3,
+    flags: ["write", "fast"],
+    // Compares the whole string.
+    isQuick: false,
+    keys: firstKey,
+    keyUses: [taken],
+    run: delIfEq,
   },
   {
     name: "DIGEST",

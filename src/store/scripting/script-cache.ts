@@ -11,6 +11,8 @@ import { parseScriptHeader, type ScriptHeader } from "./script-header.ts";
 
 export interface CachedScript extends ScriptHeader {
   readonly digest: string;
+  /** As the client sent it, with the shebang; `source` is a part of it. */
+  readonly text: Bytes;
 }
 
 export const SCRIPT_CACHE_BYTES_MAX = 32 * 1_024 * 1_024;
@@ -44,7 +46,7 @@ export class ScriptCache {
     const digest = sha1(script).toString("hex");
     const found = this.find(digest);
     if (found !== undefined) return found;
-    const added = { ...parseScriptHeader(script), digest };
+    const added = { ...parseScriptHeader(script), digest, text: script };
     check?.(added);
     this.#scripts.set(digest, added);
     this.#bytes += bytesOf(added);
@@ -66,6 +68,11 @@ export class ScriptCache {
     this.#scripts.delete(key);
     this.#scripts.set(key, found);
     return found;
+  }
+
+  /** The text of the script of this digest, without counting as a use; for SCRIPT SHOW. */
+  textOf(digest: string): Bytes | undefined {
+    return this.#scripts.get(digest.toLowerCase())?.text;
   }
 
   /** As `find`, without counting as a use; for SCRIPT EXISTS. */

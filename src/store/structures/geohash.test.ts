@@ -7,6 +7,7 @@ import {
   distanceWithin,
   LATITUDE_MAX,
   type Position,
+  polygonOf,
   positionOfScore,
   rangesAround,
   type Shape,
@@ -66,4 +67,30 @@ test("the ranges around a shape contain every position inside it", () => {
       );
     }
   }
+});
+
+test("the ranges around a polygon of any size contain every position inside it", () => {
+  const random = seededRandom(3);
+  let insideCount = 0;
+  for (let round = 0; round < 300; round += 1) {
+    const size = 10 ** (random.unit() * 5 - 3);
+    const middle = { longitude: (random.unit() * 2 - 1) * 180, latitude: (random.unit() * 2 - 1) * LATITUDE_MAX };
+    const near = (): Position => ({
+      longitude: Math.max(-180, Math.min(180, middle.longitude + (random.unit() * 2 - 1) * size)),
+      latitude: Math.max(-LATITUDE_MAX, Math.min(LATITUDE_MAX, middle.latitude + (random.unit() * 2 - 1) * size)),
+    });
+    const polygon = polygonOf(Array.from({ length: 3 + random.below(6) }, near));
+    const ranges = rangesAround(polygon);
+    assert.ok(ranges.length <= 9);
+    for (let i = 0; i < 100; i += 1) {
+      const score = scoreOfPosition(near());
+      if (distanceWithin(polygon, positionOfScore(score)) === undefined) continue;
+      insideCount += 1;
+      assert.ok(
+        ranges.some(({ min, max }) => score >= min && score < max),
+        `round ${round}: ${score} is inside, and in no range`,
+      );
+    }
+  }
+  assert.ok(insideCount > 3_000, `${insideCount} positions were inside`);
 });

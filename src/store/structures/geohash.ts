@@ -38,17 +38,26 @@ interface Cell {
   readonly steps: number;
 }
 
-interface Box {
+export interface Box {
   readonly west: number;
   readonly south: number;
   readonly east: number;
   readonly north: number;
 }
 
-/** The searched shape: a circle, or a box with these sides. All in metres. */
+/** The searched shape: a circle, a box with these sides, or the area between these corners. Lengths are in metres. */
 export type Shape =
   | { readonly kind: "circle"; readonly center: Position; readonly radius: number }
-  | { readonly kind: "box"; readonly center: Position; readonly width: number; readonly height: number };
+  | { readonly kind: "box"; readonly center: Position; readonly width: number; readonly height: number }
+  | Polygon;
+
+export interface Polygon {
+  readonly kind: "polygon";
+  /** The direction of the sum of the corners, seen from the middle of the earth. */
+  readonly center: Position;
+  readonly corners: readonly Position[];
+  readonly bounds: Box;
+}
 
 /** Scores from `min` up to, but not including, `max`. */
 export interface ScoreRange {
@@ -99,9 +108,53 @@ export function distanceBetween(one: Position, other: Position): number {
   return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
 }
 
+/** A polygon on the map of longitudes and latitudes: as in Valkey, no edge crosses the meridian of 180 degrees. */
+export function polygonOf(corners: readonly Position[]): Polygon {
+  let [x, y, z] = [0, 0, 0];
+  let [west, east] = [LONGITUDE_MAX, -LONGITUDE_MAX];
+  let [south, north] = [LATITUDE_MAX, -LATITUDE_MAX];
+  for (const { longitude, latitude } of corners) {
+    west = Math.min(west, longitude);
+    east = Math.max(east, longitude);
+    south = Math.min(south, latitude);
+    north = Math.max(north, latitude);
+    const longitudeRadians = longitude * RADIANS_PER_DEGREE;
+    const latitudeRadians = latitude * RADIANS_PER_DEGREE;
+    x += Math.cos(latitudeRadians) * Math.cos(longitudeRadians);
+    y += Math.cos(latitudeRadians) * Math.sin(longitudeRadians);
+    z += Math.sin(latitudeRadians);
+  }
+  const center = {
+    longitude: Math.atan2(y, x) / RADIANS_PER_DEGREE,
+    // Corners around a pole have a centre beyond the map.
+    latitude: clamp(Math.atan2(z, Math.sqrt(x * x + y * y)) / RADIANS_PER_DEGREE, LATITUDE_MAX),
+  };
+  return { kind: "polygon", center, corners, bounds: { west, south, east, north } };
+}
+
+/** Counts the edges that a ray to the east crosses. A position on an edge may be on either side. */
+function isInPolygon({ corners, bounds }: Polygon, { longitude, latitude }: Position): boolean {
+  if (longitude < bounds.west || longitude > bounds.east || latitude < bounds.south || latitude > bounds.north)
+    return false;
+  let isInside = false;
+  let other = corners.at(-1) as Position;
+  for (const corner of corners) {
+    if (
+      corner.latitude > latitude !== other.latitude > latitude &&
+      longitude <
+        ((other.longitude - corner.longitude) * (latitude - corner.latitude)) / (other.latitude - corner.latitude) +
+          corner.longitude
+    )
+      isInside = !isInside;
+    other = corner;
+  }
+  return isInside;
+}
+
 /** Metres from the centre of a shape to a position inside it, or undefined outside. */
 export function distanceWithin(shape: Shape, position: Position): number | undefined {
   const { center } = shape;
+  if (shape.kind === "polygon") return isInPolygon(shape, position) ? distanceBetween(center, position) : undefined;
   if (shape.kind === "circle") {
     const distance = distanceBetween(center, position);
     return distance > shape.radius ? undefined : distance;
@@ -117,6 +170,9 @@ export function rangesAround(shape: Shape): readonly ScoreRange[] {
   const bounds = boundsOf(shape);
   let center = cellOf(shape.center, stepsFor(shape));
   if (center.steps > 1 && isTooFine(center, bounds)) center = cellOf(shape.center, center.steps - 1);
+  // The centre of a polygon may be far from the middle of its bounds.
+  while (shape.kind === "polygon" && center.steps > 1 && isTooFine(center, bounds))
+    center = cellOf(shape.center, center.steps - 1);
 
   const box = boxOf(center);
   const mayPrune = center.steps >= 2;
@@ -162,6 +218,7 @@ function isTooFine(center: Cell, bounds: Box): boolean {
 }
 
 function boundsOf(shape: Shape): Box {
+  if (shape.kind === "polygon") return shape.bounds;
   const { longitude, latitude } = shape.center;
   const height = shape.kind === "circle" ? shape.radius : shape.height / 2;
   const width = shape.kind === "circle" ? shape.radius : shape.width / 2;
@@ -180,16 +237,32 @@ function boundsOf(shape: Shape): Box {
 /** The finest grid of which nine cells should cover a shape. */
 function stepsFor(shape: Shape): number {
   const { latitude } = shape.center;
-  let radius =
-    shape.kind === "circle"
-      ? shape.radius
-      : Math.sqrt((shape.width / 2) * (shape.width / 2) + (shape.height / 2) * (shape.height / 2));
+  let radius = radiusOf(shape);
   if (radius === 0) return STEPS_MAX;
   let steps = -1;
   for (; radius < MERCATOR_MAX_M; radius *= 2) steps += 1;
   if (Math.abs(latitude) > 66) steps -= 1;
   if (Math.abs(latitude) > 80) steps -= 1;
   return Math.max(1, Math.min(STEPS_MAX, steps));
+}
+
+/** Metres from the centre to the farthest place of the shape, or of its bounds. */
+function radiusOf(shape: Shape): number {
+  switch (shape.kind) {
+    case "circle":
+      return shape.radius;
+    case "box":
+      return Math.sqrt((shape.width / 2) * (shape.width / 2) + (shape.height / 2) * (shape.height / 2));
+    case "polygon": {
+      const { west, south, east, north } = shape.bounds;
+      const ends = [west, east].flatMap((longitude) => [south, north].map((latitude) => ({ longitude, latitude })));
+      return Math.max(...ends.map((end) => distanceBetween(shape.center, end)));
+    }
+    default: {
+      const never: never = shape;
+      return never;
+    }
+  }
 }
 
 function cellOf({ longitude, latitude }: Position, steps: number): Cell {

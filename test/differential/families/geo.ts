@@ -132,6 +132,10 @@ export const geoFamily: Family = {
   ],
   // Scores that are distances may differ in their last bit.
   extensions: [
+    (draw) => {
+      const corners = draw.list(6, () => place(draw, member(draw)));
+      return ["GEOSEARCHSTORE", draw.key(), draw.key(), "BYPOLYGON", `${corners.length}`, ...corners.flat()];
+    },
     (draw) => [
       ...["GEORADIUS", draw.key(), ...place(draw, member(draw)), length(draw), unit(draw)],
       ...[...storedDetails(draw), "STOREDIST", draw.key()],

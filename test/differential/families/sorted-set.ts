@@ -203,6 +203,10 @@ export const sortedSetFamily: Family = {
   extensions: [
     (draw) => ["ZRANGESTORE", draw.key(), draw.key(), rank(draw), rank(draw), ...limit(draw)],
     (draw) => [draw.pick(["ZRANK", "ZREVRANK"]), draw.key(), member(draw), "WITHSCORE"],
+    (draw) => [
+      ...[draw.pick(["ZUNIONSTORE", "ZINTERSTORE"]), draw.key(), ...combination(draw, { withScores: false })],
+      ...["AGGREGATE", "COUNT"],
+    ],
   ],
   comparisons: new Map<string, Comparison>([
     ["ZRANDMEMBER", asDrawn],

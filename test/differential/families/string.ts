@@ -69,6 +69,7 @@ export const stringFamily: Family = {
   ],
   extensions: [
     (draw) => ["DELEX", draw.key(), ...(draw.oneIn(4) ? [] : condition(draw))],
+    (draw) => ["DELIFEQ", draw.key(), draw.text()],
     (draw) => ["DIGEST", draw.key()],
     (draw) => {
       const pairs = draw.list(3, () => [draw.key(), draw.value()]);
