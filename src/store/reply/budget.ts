@@ -11,31 +11,23 @@ export const REPLY_BYTES_MAX = 128 * 1024 * 1024;
 /** Approximate size of an element on the wire and in memory, however short it is. */
 const ELEMENT_BYTES = 16;
 
-/** Approximate size of a reply on the wire and in memory. */
+/** Approximate size of a reply on the wire and in memory. The reply of a script may be nested by thousands of levels. */
 function replyBytesOf(reply: Reply): number {
-  if (reply === null || typeof reply === "number" || typeof reply === "bigint") return ELEMENT_BYTES;
-  if (typeof reply === "string" || reply instanceof Uint8Array) return ELEMENT_BYTES + reply.length;
-  if (!("kind" in reply)) return bytesOfAll(reply);
-  switch (reply.kind) {
-    case "map":
-    case "pairs":
-      return reply.pairs.reduce((sum, [key, value]) => sum + replyBytesOf(key) + replyBytesOf(value), ELEMENT_BYTES);
-    case "flat pairs":
-    case "push":
-      return bytesOfAll(reply.items);
-    case "set":
-      return bytesOfAll(reply.members);
-    case "verbatim":
-      return ELEMENT_BYTES + reply.text.length;
-    default:
-      return ELEMENT_BYTES;
+  let bytes = 0;
+  const lists: (readonly Reply[])[] = [[reply]];
+  for (let list = lists.pop(); list !== undefined; list = lists.pop()) {
+    bytes += list.length * ELEMENT_BYTES;
+    for (const item of list) {
+      if (item === null || typeof item === "number" || typeof item === "bigint") continue;
+      if (typeof item === "string" || item instanceof Uint8Array) bytes += item.length;
+      else if (!("kind" in item)) lists.push(item);
+      else if (item.kind === "map" || item.kind === "pairs") for (const pair of item.pairs) lists.push(pair);
+      else if (item.kind === "flat pairs" || item.kind === "push") lists.push(item.items);
+      else if (item.kind === "set") lists.push(item.members);
+      else if (item.kind === "verbatim") bytes += item.text.length;
+    }
   }
-}
-
-function bytesOfAll(replies: readonly Reply[]): number {
-  let sum = ELEMENT_BYTES;
-  for (let i = 0; i < replies.length; i += 1) sum += replyBytesOf(replies[i] as Reply);
-  return sum;
+  return bytes;
 }
 
 /** The limit of all replies of one batch: those above it are errors, as when they are printed. */

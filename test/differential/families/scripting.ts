@@ -35,6 +35,7 @@ const NUMBERS: readonly string[] = [
 ];
 const STRINGS: readonly string[] = [
   ...["''", "'a'", "'hello world'", "'\\0\\1\\255'", "'10'", "' 10 '", "'0x10'", "'1e3'", "'3.0'", "'\\n\\r'", "'[1]'"],
+  "'\\207\\255\\255\\255\\255\\0\\0\\0\\1'",
   ...["'{}'", '\'{"a":[1,2.5,null,true,"\\\\u00e9\\\\n"]}\'', "'[[],{}]'", "('x'):rep(300)"],
 ];
 /** `tostring`, except for values that it would print as an address. */
@@ -46,6 +47,7 @@ const ONE_VALUE: readonly string[] = [
   ...["bit.bnot", "bit.bswap", "bit.tobit", "string.upper", "string.len", "string.reverse", "math.floor", "math.abs"],
   ...["math.sqrt", "redis.sha1hex", "redis.error_reply", "redis.status_reply", "string.byte", "#", "-", "not "],
   ...["table.concat", "unpack", "next", "loadstring", "struct.unpack", "rawlen", "ipairs", "assert"],
+  ...["cjson.new().encode", "cjson.new().decode"],
 ];
 const TWO_VALUES: readonly string[] = [
   ...["bit.band", "bit.bor", "bit.bxor", "bit.lshift", "bit.rshift", "bit.arshift", "bit.rol", "bit.ror"],
@@ -88,8 +90,20 @@ function expression(draw: Draw, depth = 3): string {
     () => `cjson.encode(${table(draw, depth)})`,
     () => `cmsgpack.unpack(cmsgpack.pack(${table(draw, depth)}))`,
     () => `cjson.decode(cjson.encode(${table(draw, depth)}))`,
+    () => range(draw, depth),
     () => called(draw),
     () => called(draw),
+  ])();
+}
+
+/** A function that takes the ends of a range. */
+function range(draw: Draw, depth: number): string {
+  const ends = `${draw.pick(NUMBERS)},${draw.pick(NUMBERS)}`;
+  return draw.pick([
+    () => `unpack(${table(draw, depth)},${ends})`,
+    () => `table.concat(${table(draw, depth)},',',${ends})`,
+    () => `table.remove(${table(draw, depth)},${draw.pick(NUMBERS)})`,
+    () => `cmsgpack.unpack_limit(${draw.pick(STRINGS)},${ends})`,
   ])();
 }
 

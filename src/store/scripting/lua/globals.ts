@@ -15,9 +15,9 @@ import type { LuaDice } from "./dice.ts";
 import { conversionsOf, integerText, isBeyondLong } from "./format.ts";
 import type { HostFunctions, LuaHost } from "./host.ts";
 import { GLOBALS, type HostFunction, type LuaPointer, LuaType, REGISTRY } from "./instance.ts";
+import { asInt, INT_MAX, isBeyondInt, readUnsigned } from "./integers.ts";
 import { stringFunctions } from "./string-functions.ts";
 import { INSERT_MOVES_MAX, tableFunctions } from "./table-functions.ts";
-import { readUnsigned } from "./unsigned.ts";
 
 const READ_ONLY = "Attempt to modify a readonly table";
 
@@ -49,6 +49,18 @@ const baseNames = [
 const stringNames = ["byte", "char", "format", "len", "lower", "reverse", "sub", "upper"];
 const tableNames = ["concat", "foreach", "foreachi", "getn", "insert", "maxn", "remove", "setn"];
 const libraryBudgetBytes = 1_024 * 1_024;
+
+/**
+ * The arguments of Lua's functions that are read as C reads them where Redis runs (`integers.ts`): those that bound a
+ * loop. `string.sub`, `string.byte` and `select` keep Lua's own reading, which no script should notice and which
+ * would take them two to three times as long.
+ */
+const integerArguments = {
+  unpack: [2, 3],
+  concat: [3, 4],
+  insert: [2],
+  remove: [2],
+} as const satisfies Readonly<Record<string, readonly number[]>>;
 
 /** More tables of functions and constants for the globals: redis, cjson, … */
 export type LuaLibraries = Readonly<Record<string, LuaLibrary>>;
@@ -159,9 +171,11 @@ export class LuaGlobals {
       this.#wrap(lua, { table: to, name: "format", run: this.#format });
     } else {
       this.#setFunction(lua, to, { name: "sort", run: this.#table["sort"] as HostFunction });
-      for (const name of ["insert", "remove", "setn"]) this.#wrap(lua, { table: to, name, run: this.#onlyOpen(name) });
+      this.#wrap(lua, { table: to, name: "setn", run: this.#onlyOpen("setn") });
       this.#wrap(lua, { table: to, name: "sort", run: this.#onlyOpen("sort") });
       this.#wrap(lua, { table: to, name: "insert", run: this.#insert });
+      this.#wrap(lua, { table: to, name: "remove", run: this.#remove });
+      this.#wrap(lua, { table: to, name: "concat", run: this.#concat });
     }
     instance.setField(lua, 2, library);
     api.lua_settop(lua, 2);
@@ -199,10 +213,50 @@ export class LuaGlobals {
     return run;
   }
 
+  /** Replaces the arguments that Lua would convert to other integers than C does where Redis runs. */
+  #readIntegers(lua: LuaPointer, name: keyof typeof integerArguments): void {
+    const { api } = this.#host.instance;
+    for (const position of integerArguments[name]) {
+      // 0 if it is not a number, which Lua's function refuses.
+      const value = api.lua_tonumber(lua, position);
+      if (!isBeyondInt(value)) continue;
+      api.lua_pushnumber(lua, asInt(value));
+      api.lua_replace(lua, position);
+    }
+  }
+
+  /** Lua's own, whose check of the count overflows for a range of 2^31 elements. */
+  readonly #unpack: HostFunction = (lua) => {
+    const { api } = this.#host.instance;
+    if (api.lua_gettop(lua) > 1) {
+      this.#readIntegers(lua, "unpack");
+      const first = Math.trunc(api.lua_tonumber(lua, 2));
+      const last = api.lua_type(lua, 3) > LuaType.nil ? api.lua_tonumber(lua, 3) : api.lua_objlen(lua, 1);
+      if (last - first >= INT_MAX) {
+        // It refuses this range as well.
+        api.lua_settop(lua, 2);
+        api.lua_pushnumber(lua, first + INT_MAX - 1);
+      }
+    }
+    return this.#original(lua, "unpack");
+  };
+
+  readonly #concat: HostFunction = (lua) => {
+    if (this.#host.instance.api.lua_gettop(lua) > 2) this.#readIntegers(lua, "concat");
+    return this.#original(lua, "concat");
+  };
+
+  readonly #remove: HostFunction = (lua) => {
+    this.#refuseGuard(lua);
+    this.#readIntegers(lua, "remove");
+    return this.#original(lua, "remove");
+  };
+
   readonly #insert: HostFunction = (lua) => {
     const { api } = this.#host.instance;
     this.#refuseGuard(lua);
     if (api.lua_gettop(lua) === 3 && api.lua_type(lua, 1) === LuaType.table) {
+      this.#readIntegers(lua, "insert");
       const moves = api.lua_objlen(lua, 1) - api.lua_tonumber(lua, 2);
       if (moves > INSERT_MOVES_MAX) this.#host.instance.raise(lua, "position is too far before the end");
       this.#host.charge(Math.max(0, moves));
@@ -253,6 +307,7 @@ export class LuaGlobals {
       rawget: this.#rawGet,
       next: this.#next,
       tonumber: this.#toNumber,
+      unpack: this.#unpack,
     };
     for (const [name, run] of Object.entries(wrappers)) this.#wrap(lua, { table: 2, name, run });
     this.#pairsOf(lua);
@@ -284,8 +339,8 @@ export class LuaGlobals {
       return 1;
     }
     if (count > 2) instance.raise(lua, "wrong number of arguments");
-    const lower = count === 1 ? 1 : Math.trunc(api.luaL_checknumber(lua, 1));
-    const upper = Math.trunc(api.luaL_checknumber(lua, count));
+    const lower = count === 1 ? 1 : asInt(api.luaL_checknumber(lua, 1));
+    const upper = asInt(api.luaL_checknumber(lua, count));
     if (lower > upper) instance.raiseArgument(lua, count, "interval is empty");
     api.lua_pushnumber(lua, Math.floor(unit * (upper - lower + 1)) + lower);
     return 1;

@@ -3,12 +3,15 @@
  * printed, and the texts of errors.
  *
  * The settings (`encode_max_depth`, …) apply only to the script that makes them;
- * in Redis they stay for all scripts of all users.
+ * in Redis they stay for all scripts of all users. A module of `cjson.new()` has
+ * its own, in a table of Lua that is the upvalue of its functions, so that they
+ * live as long as the module does.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { LuaLibrary } from "./globals.ts";
-import type { LuaHost } from "./host.ts";
-import { type LuaPointer, LuaType } from "./instance.ts";
+import type { HostFunctions, LuaHost } from "./host.ts";
+import { type HostFunction, type LuaPointer, LuaType, upvalue } from "./instance.ts";
+import { asInt, INT_MAX } from "./integers.ts";
 import { JsonReader } from "./json-reader.ts";
 import { formatSignificant } from "./number-text.ts";
 
@@ -27,6 +30,8 @@ export interface JsonSettings {
   decodeInvalid: InvalidNumbers;
 }
 
+const invalidNumberOptions: readonly InvalidNumbers[] = ["off", "on", "null"];
+
 function defaults(): JsonSettings {
   return {
     encodeDepthMax: 1_000,
@@ -41,13 +46,14 @@ function defaults(): JsonSettings {
   };
 }
 
-const INT_MAX = 2_147_483_647;
 const PRECISION_MAX = 14;
 /** Limit of the text of one document. */
 export const DOCUMENT_BYTES_MAX = 32 * 1_024 * 1_024;
 /** Longer strings are escaped in parts. */
 const QUOTED_PART_BYTES = 16 * 1_024;
 const STACK_SLOTS = 6;
+/** The charge for a module of `cjson.new()`: its tables and functions. */
+const MODULE_WORK = 1_000;
 
 export function jsonLibrary(host: LuaHost): LuaLibrary {
   const { instance } = host;
@@ -55,7 +61,9 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
   let current = defaults();
   let settingsOf = 0;
 
-  function settings(): JsonSettings {
+  /** The settings of the running function's module. */
+  function settings(lua: LuaPointer): JsonSettings {
+    if (api.lua_type(lua, upvalue(1)) === LuaType.table) return readSettings(lua);
     if (settingsOf !== host.runNumber) {
       settingsOf = host.runNumber;
       current = defaults();
@@ -63,9 +71,87 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
     return current;
   }
 
+  /** Settings from the table that a module of `cjson.new()` has. */
+  function readSettings(lua: LuaPointer): JsonSettings {
+    const field = (index: number): number => {
+      api.lua_rawgeti(lua, upvalue(1), index);
+      const value = api.lua_tonumber(lua, -1);
+      api.lua_settop(lua, -2);
+      return value;
+    };
+    return {
+      encodeDepthMax: field(1),
+      decodeDepthMax: field(2),
+      precision: field(3),
+      keepsBuffer: field(4) !== 0,
+      sparseConverts: field(5) !== 0,
+      sparseRatio: field(6),
+      sparseSafe: field(7),
+      encodeInvalid: invalidNumberOptions[field(8)] ?? "off",
+      decodeInvalid: invalidNumberOptions[field(9)] ?? "off",
+    };
+  }
+
+  /** Stores settings in the table at a stack index or upvalue, in the order of `readSettings`. */
+  function storeSettings(lua: LuaPointer, table: number, now: JsonSettings): void {
+    const numbers = [
+      now.encodeDepthMax,
+      now.decodeDepthMax,
+      now.precision,
+      Number(now.keepsBuffer),
+      Number(now.sparseConverts),
+      now.sparseRatio,
+      now.sparseSafe,
+      invalidNumberOptions.indexOf(now.encodeInvalid),
+      invalidNumberOptions.indexOf(now.decodeInvalid),
+    ];
+    for (const [index, number] of numbers.entries()) {
+      api.lua_pushnumber(lua, number);
+      api.lua_rawseti(lua, table, index + 1);
+    }
+  }
+
+  /** A function that may change the settings, by its arguments, and pushes what they are now. */
+  function setting(run: (lua: LuaPointer, now: JsonSettings) => number): HostFunction {
+    return (lua) => {
+      const now = settings(lua);
+      const count = run(lua, now);
+      if (api.lua_type(lua, upvalue(1)) === LuaType.table) storeSettings(lua, upvalue(1), now);
+      return count;
+    };
+  }
+
+  /** Addresses of the functions of modules; the same for all of them. */
+  const pointers = new Map<string, number>();
+
+  /** `cjson.new`: another module, with the default settings. Its table is open: scripts may change it. */
+  function newModule(lua: LuaPointer): number {
+    host.charge(MODULE_WORK);
+    api.lua_settop(lua, 0);
+    api.lua_createtable(lua, 0, 16);
+    api.lua_createtable(lua, 9, 0);
+    storeSettings(lua, 2, defaults());
+    for (const [name, run] of Object.entries(functions)) {
+      let pointer = pointers.get(name);
+      if (pointer === undefined) {
+        pointer = instance.addFunction(run);
+        pointers.set(name, pointer);
+      }
+      api.lua_pushvalue(lua, 2);
+      api.lua_pushcclosure(lua, pointer, 1);
+      instance.setField(lua, 1, name);
+    }
+    for (const [name, pushValue] of Object.entries(values)) {
+      pushValue(lua);
+      instance.setField(lua, 1, name);
+    }
+    api.lua_settop(lua, 1);
+    return 1;
+  }
+
   function encode(lua: LuaPointer): number {
     if (api.lua_gettop(lua) !== 1) instance.raiseArgument(lua, 1, "expected 1 argument");
-    const text = new JsonWriter(host, settings()).write(lua);
+    const text = new JsonWriter(host, settings(lua)).write(lua);
     instance.push(lua, text);
     return 1;
   }
@@ -74,31 +160,29 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
     if (api.lua_gettop(lua) !== 1) instance.raiseArgument(lua, 1, "expected 1 argument");
     const text = instance.bytesOfArgument(lua, 1);
     host.charge(text.length * 2);
-    const { decodeDepthMax, decodeInvalid } = settings();
+    const { decodeDepthMax, decodeInvalid } = settings(lua);
     new JsonReader(host, { lua, text, depthMax: decodeDepthMax, takesInvalidNumbers: decodeInvalid !== "off" }).read();
     return 1;
   }
 
   /** Sets an integer between bounds if one is given, and returns the current value. */
   function whole(name: "encodeDepthMax" | "decodeDepthMax" | "precision", most: number) {
-    return (lua: LuaPointer): number => {
-      const now = settings();
+    return setting((lua, now) => {
       if (api.lua_type(lua, 1) > LuaType.nil) now[name] = wholeArgument(lua, 1, { least: 1, most });
       api.lua_pushnumber(lua, now[name]);
       return 1;
-    };
+    });
   }
 
   function wholeArgument(lua: LuaPointer, position: number, bounds: { least: number; most: number }): number {
-    const value = Math.trunc(api.luaL_checknumber(lua, position));
+    const value = asInt(api.luaL_checknumber(lua, position));
     if (!(value >= bounds.least && value <= bounds.most))
       instance.raiseArgument(lua, position, `expected integer between ${bounds.least} and ${bounds.most}`);
     return value;
   }
 
   function invalidNumbers(name: "encodeInvalid" | "decodeInvalid") {
-    return (lua: LuaPointer): number => {
-      const now = settings();
+    return setting((lua, now) => {
       const type = api.lua_type(lua, 1);
       if (type === LuaType.boolean) now[name] = api.lua_toboolean(lua, 1) === 0 ? "off" : "on";
       else if (type > LuaType.nil) {
@@ -110,41 +194,39 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
       if (now[name] === "null") instance.pushText(lua, "null");
       else api.lua_pushboolean(lua, now[name] === "on" ? 1 : 0);
       return 1;
-    };
+    });
   }
 
-  return {
-    functions: {
-      encode,
-      decode,
-      encode_max_depth: whole("encodeDepthMax", INT_MAX),
-      decode_max_depth: whole("decodeDepthMax", INT_MAX),
-      encode_number_precision: whole("precision", PRECISION_MAX),
-      encode_invalid_numbers: invalidNumbers("encodeInvalid"),
-      decode_invalid_numbers: invalidNumbers("decodeInvalid"),
-      encode_keep_buffer: (lua) => {
-        const now = settings();
-        if (api.lua_type(lua, 1) > LuaType.nil) now.keepsBuffer = api.lua_toboolean(lua, 1) !== 0;
-        api.lua_pushboolean(lua, now.keepsBuffer ? 1 : 0);
-        return 1;
-      },
-      encode_sparse_array: (lua) => {
-        const now = settings();
-        if (api.lua_type(lua, 1) > LuaType.nil) now.sparseConverts = api.lua_toboolean(lua, 1) !== 0;
-        if (api.lua_type(lua, 2) > LuaType.nil) now.sparseRatio = wholeArgument(lua, 2, { least: 0, most: INT_MAX });
-        if (api.lua_type(lua, 3) > LuaType.nil) now.sparseSafe = wholeArgument(lua, 3, { least: 0, most: INT_MAX });
-        api.lua_pushboolean(lua, now.sparseConverts ? 1 : 0);
-        api.lua_pushnumber(lua, now.sparseRatio);
-        api.lua_pushnumber(lua, now.sparseSafe);
-        return 3;
-      },
-    },
-    values: {
-      null: (lua) => api.lua_pushlightuserdata(lua, 0),
-      _NAME: (lua) => instance.pushText(lua, "cjson"),
-      _VERSION: (lua) => instance.pushText(lua, "2.1.0"),
-    },
+  const functions: HostFunctions = {
+    new: newModule,
+    encode,
+    decode,
+    encode_max_depth: whole("encodeDepthMax", INT_MAX),
+    decode_max_depth: whole("decodeDepthMax", INT_MAX),
+    encode_number_precision: whole("precision", PRECISION_MAX),
+    encode_invalid_numbers: invalidNumbers("encodeInvalid"),
+    decode_invalid_numbers: invalidNumbers("decodeInvalid"),
+    encode_keep_buffer: setting((lua, now) => {
+      if (api.lua_type(lua, 1) > LuaType.nil) now.keepsBuffer = api.lua_toboolean(lua, 1) !== 0;
+      api.lua_pushboolean(lua, now.keepsBuffer ? 1 : 0);
+      return 1;
+    }),
+    encode_sparse_array: setting((lua, now) => {
+      if (api.lua_type(lua, 1) > LuaType.nil) now.sparseConverts = api.lua_toboolean(lua, 1) !== 0;
+      if (api.lua_type(lua, 2) > LuaType.nil) now.sparseRatio = wholeArgument(lua, 2, { least: 0, most: INT_MAX });
+      if (api.lua_type(lua, 3) > LuaType.nil) now.sparseSafe = wholeArgument(lua, 3, { least: 0, most: INT_MAX });
+      api.lua_pushboolean(lua, now.sparseConverts ? 1 : 0);
+      api.lua_pushnumber(lua, now.sparseRatio);
+      api.lua_pushnumber(lua, now.sparseSafe);
+      return 3;
+    }),
   };
+  const values: NonNullable<LuaLibrary["values"]> = {
+    null: (lua) => api.lua_pushlightuserdata(lua, 0),
+    _NAME: (lua) => instance.pushText(lua, "cjson"),
+    _VERSION: (lua) => instance.pushText(lua, "2.1.0"),
+  };
+  return { functions, values };
 }
 
 /** Writes the value on top of Lua's stack. */

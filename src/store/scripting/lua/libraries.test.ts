@@ -55,6 +55,42 @@ test("cjson.encode writes what Redis writes", () => {
   ]);
 });
 
+test("cjson.new returns an open module with settings of its own, as in Redis", () => {
+  check([
+    ["cjson.new().encode({1,cjson.null})", "[1,null]"],
+    ["local j=cjson.new() j.encode_max_depth(1) return {j.encode_max_depth(), cjson.encode_max_depth()}", [1, 1000]],
+    [
+      "local j=cjson.new() j.encode_max_depth(1) return j.encode({{1}})",
+      failed("Cannot serialise, excessive nesting (2)"),
+    ],
+    [
+      "local j=cjson.new() j.encode_number_precision(3) return {j.encode(math.pi), cjson.encode(math.pi), cjson.new().encode(math.pi)}",
+      ["3.14", "3.1415926535898", "3.1415926535898"],
+    ],
+    [
+      "local j=cjson.new() j.encode_invalid_numbers('null') return {j.encode({1/0}), j.new().encode_invalid_numbers()}",
+      ["[null]", null],
+    ],
+    [
+      "local j=cjson.new() j.decode_invalid_numbers(false) return {tostring(j.decode_invalid_numbers()), cjson.decode_invalid_numbers()}",
+      ["false", 1],
+    ],
+    [
+      "local j=cjson.new() j.decode_max_depth(1) return j.decode('[[1]]')",
+      failed("Found too many nested data structures (2) at character 2"),
+    ],
+    ["local j=cjson.new() j.encode_sparse_array(true,2,3) return {j.encode_sparse_array()}", [1, 2, 3]],
+    ["local j=cjson.new() j.encode_keep_buffer(false) return tostring(j.encode_keep_buffer())", "false"],
+    [
+      "local j=cjson.new() j.x=1 return {j.x, j._NAME, j._VERSION, tostring(j.null==cjson.null)}",
+      [1, "cjson", "2.1.0", "true"],
+    ],
+    ["local j=cjson.new(1,2) return {pcall(j.encode)}", [null, "bad argument #1 to '?' (expected 1 argument)"]],
+    ["(function() cjson.new = nil end)()", failed("Attempt to modify a readonly table")],
+    ["cjson.encode_max_depth(2^32+7)", 7],
+  ]);
+});
+
 test("cjson.decode reads what Redis reads, with its errors", () => {
   check([
     ['cjson.encode(cjson.decode(\'{"x":[1,2.5,true,null,"s"]}\'))', '{"x":[1,2.5,true,null,"s"]}'],
@@ -104,6 +140,27 @@ test("tonumber reads 64 bits in any base, as with a C long of 64 bits", () => {
   ]);
 });
 
+test("ranges and positions are read with 64 bits, of which an int takes 32, as in Redis", () => {
+  check([
+    ["{unpack({}, 0, 2^31-1)}", failed("too many results to unpack")],
+    ["{unpack({}, -2^31)}", failed("too many results to unpack")],
+    ["{unpack({}, -2^31, 2^31-1)}", failed("too many results to unpack")],
+    ["{unpack({}, 1, 1e10)}", failed("too many results to unpack")],
+    ["{unpack({1,2,3}, 2^32+2, 2^32+3)}", [2, 3]],
+    ["unpack({}, {}, 2^31-1)", failed("bad argument #2 to 'unpack' (number expected, got table)")],
+    ["table.concat({'a','b'}, '-', 1, 2^32+2)", "a-b"],
+    ["table.concat({'a','b'}, '-', 1, 1e10)", failed("invalid value (nil) at index 3 in table for 'concat'")],
+    ["local t={1,2} table.insert(t, 2^32+1, 'x') return t", ["x", 1, 2]],
+    ["table.remove({1,2,3}, 2^32+2)", 2],
+    ["string.rep('x', 2^32+2)", "xx"],
+    ["string.rep('x', 2^31)", ""],
+    ["{string.find('hello', 'l', 1/0)}", [3, 3]],
+    ["(string.gsub('hello', 'l', 'L', 2^32+1))", "heLlo"],
+    ["math.random(2^40)", failed("bad argument #1 to 'random' (interval is empty)")],
+    ["struct.unpack('i', 'xxxx', -1)", failed("bad argument #2 to 'unpack' (data string too short)")],
+  ]);
+});
+
 test("cmsgpack packs and unpacks as in Redis", () => {
   check([
     ["cmsgpack.pack(1,-1,127,128,255,256)", "\x01\xff\x7f\xcc\x80\xcc\xff\xcd\x01\x00"],
@@ -121,6 +178,12 @@ test("cmsgpack packs and unpacks as in Redis", () => {
     ["{cmsgpack.unpack_one('\\1\\2')}", [1, 1]],
     ["{cmsgpack.unpack_one('\\1\\2', 1)}", [-1, 2]],
     ["{cmsgpack.unpack_limit('\\1\\2\\3',2,1)}", [-1, 2, 3]],
+    ["string.format('%.0f', cmsgpack.unpack('\\207\\127\\255\\255\\255\\255\\255\\255\\255'))", "9223372036854775808"],
+    ["cmsgpack.unpack('\\207\\128\\0\\0\\0\\0\\0\\0\\0')", -9_223_372_036_854_775_808n],
+    ["cmsgpack.unpack('\\207\\255\\255\\255\\255\\0\\0\\0\\0')", -4_294_967_296],
+    ["cmsgpack.unpack('\\207\\255\\255\\255\\255\\255\\255\\255\\255')", -1],
+    ["cmsgpack.pack(2^63, 2^64)", "\xca\x5f\x00\x00\x00\xca\x5f\x80\x00\x00"],
+    ["cmsgpack.unpack_one('\\1\\2', 2^32+1)", failed("Start offset 1 greater than input length 2.")],
     ["cmsgpack.unpack('\\193')", failed("Bad data format in input.")],
     ["cmsgpack.unpack('\\146\\1')", failed("Missing bytes in input.")],
     ["cmsgpack.unpack_one('\\1\\2',5)", failed("Start offset 5 greater than input length 2.")],

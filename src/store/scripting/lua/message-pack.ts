@@ -2,6 +2,7 @@
 import type { LuaLibrary } from "./globals.ts";
 import type { LuaHost } from "./host.ts";
 import { type LuaPointer, LuaType } from "./instance.ts";
+import { asInt, asInt64 } from "./integers.ts";
 
 /** Deeper tables are packed as nil. */
 const NESTING_MAX = 16;
@@ -32,8 +33,8 @@ export function messagePackLibrary(host: LuaHost): LuaLibrary {
     const address = instance.addressOfArgument(lua, 1);
     const length = instance.lengthFound;
     if (offset < 0 || limit < 0)
-      instance.raise(lua, `Invalid request to unpack with offset of ${offset} and limit of ${length}.`);
-    if (offset > length) instance.raise(lua, `Start offset ${offset} greater than input length ${length}.`);
+      instance.raise(lua, `Invalid request to unpack with offset of ${asInt(offset)} and limit of ${length}.`);
+    if (offset > length) instance.raise(lua, `Start offset ${asInt(offset)} greater than input length ${length}.`);
     // A copy: the memory may move while values are pushed.
     const unpacker = new Unpacker(host, lua, Buffer.from(instance.memory.subarray(address + offset, address + length)));
     host.charge(length - offset);
@@ -50,7 +51,7 @@ export function messagePackLibrary(host: LuaHost): LuaLibrary {
     return count + 1;
   }
 
-  const whole = (lua: LuaPointer, position: number): number => Math.trunc(api.luaL_checknumber(lua, position)) || 0;
+  const whole = (lua: LuaPointer, position: number): number => asInt64(api.luaL_checknumber(lua, position));
   const wholeOrZero = (lua: LuaPointer, position: number): number =>
     api.lua_type(lua, position) <= LuaType.nil ? 0 : whole(lua, position);
 
@@ -306,7 +307,8 @@ class Unpacker {
         api.lua_pushnumber(lua, this.#number(4));
         return;
       case 0xcf:
-        api.lua_pushnumber(lua, Number(input.readBigUInt64BE(this.#take(8))));
+        // As in Redis, where an unsigned integer of 64 bits becomes a signed one.
+        api.lua_pushnumber(lua, Number(input.readBigInt64BE(this.#take(8))));
         return;
       case 0xd0:
         api.lua_pushnumber(lua, input.readInt8(this.#take(1)));

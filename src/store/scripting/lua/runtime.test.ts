@@ -356,7 +356,28 @@ test("memory, nesting and sizes are bounded, and the next script runs", () => {
   }
   assert.equal(shown("return 1", { args: ["x".repeat(20 * 1_024 * 1_024)] }), "-ERR Script exceeds its memory limit");
   assert.equal(shown("return 1"), 1);
-  assert.equal(JSON.stringify(shown("local t = {} t[1] = t return t")).includes("-ERR reached lua stack limit"), true);
+});
+
+test("a result is as deep as Lua's stack, and has an error in the place of what is deeper, as in Redis", () => {
+  const { run } = open();
+  // The number of arrays in each other, and the innermost value; from redis-server 7.0.15.
+  const table: readonly [Bytes, number, unknown][] = [
+    ["local t = {} for i = 1, 7994 do t = {t} end return t", 7_995, []],
+    ["local t = {} for i = 1, 7995 do t = {t} end return t", 7_995, "-ERR reached lua stack limit"],
+    ["local t = {} t[1] = t return t", 7_995, "-ERR reached lua stack limit"],
+    ["local t = {} for i = 1, 9000 do t = {t, 'after'} end return t", 7_995, "-ERR reached lua stack limit"],
+    ["local t = {err = 'x'} for i = 1, 300 do t = {t} end return t", 300, "-x"],
+  ];
+  for (const [script, depth, innermost] of table) {
+    let reply = run(script);
+    let levels = 0;
+    while (Array.isArray(reply)) {
+      levels += 1;
+      if (reply.length === 0) break;
+      reply = reply[0] as Reply;
+    }
+    assert.deepEqual([levels, show(reply)], [depth, innermost], script);
+  }
 });
 
 test("a bug in the host reaches the caller of the script, and no script can catch it", () => {

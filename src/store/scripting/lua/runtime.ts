@@ -39,7 +39,8 @@ import {
 } from "./instance.ts";
 import { jsonLibrary } from "./json.ts";
 import { messagePackLibrary } from "./message-pack.ts";
-import { errorLine, LuaReplies } from "./reply.ts";
+import { LuaReplies } from "./reply.ts";
+import { errorLine, readResult } from "./result.ts";
 import { structLibrary } from "./struct.ts";
 
 export interface LuaRuntimeOptions {
@@ -286,12 +287,12 @@ export class LuaRuntime {
 
   /** Calls the function above the error handler, which is at 1, and reads its result. */
   #callTop(machine: Machine, state: LuaState, call: { owner: string; name: Bytes; argumentCount: number }): Reply {
-    const { instance, replies } = machine;
+    const { instance } = machine;
     const { lua } = state;
     const status = instance.api.lua_pcall(lua, call.argumentCount, 1, 1);
     const reply =
       status === 0
-        ? replies.read(lua, this.#running?.version ?? 2)
+        ? readResult(machine.host, lua, this.#running?.version ?? 2)
         : errorReply(new CommandError(this.#textOfFailure(machine, lua, { status, name: call.name })));
     instance.api.lua_settop(lua, 0);
     this.#tidy(machine, state, call.owner);
@@ -463,7 +464,7 @@ export class LuaRuntime {
     // If the clock stands still or jumps, scripts continue.
     const host = new LuaHost(instance, clock.real);
     const dice = new LuaDice(() => random.unit());
-    const replies = new LuaReplies(host);
+    const replies = new LuaReplies(instance);
     const libraries = {
       redis: redisLibrary({
         host,

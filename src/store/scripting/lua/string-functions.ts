@@ -5,6 +5,7 @@
  */
 import type { HostFunctions, LuaHost } from "./host.ts";
 import { type LuaPointer, LuaType, upvalue } from "./instance.ts";
+import { asInt, asPosition } from "./integers.ts";
 import { PatternError, PatternMatcher, POSITION_CAPTURE } from "./pattern.ts";
 
 /** Steps of one call; some 50 ms. */
@@ -81,8 +82,8 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
   function search(lua: LuaPointer, isFind: boolean): number {
     const subject = argument(lua, 1);
     const pattern = argument(lua, 2);
-    const given = api.lua_type(lua, 3) <= LuaType.nil ? 1 : Math.trunc(api.luaL_checknumber(lua, 3));
-    const from = Math.min(Math.max((given < 0 ? given + subject.length : given - 1) || 0, 0), subject.length);
+    const given = api.lua_type(lua, 3) <= LuaType.nil ? 1 : asPosition(api.luaL_checknumber(lua, 3));
+    const from = Math.min(Math.max(given < 0 ? given + subject.length : given - 1, 0), subject.length);
     if (isFind && (api.lua_toboolean(lua, 4) !== 0 || !hasSpecials(pattern)))
       return findPlain(lua, subject, pattern, from);
     return counted(lua, () => {
@@ -149,8 +150,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     const subject = argument(lua, 1);
     const pattern = argument(lua, 2);
     const kind = api.lua_type(lua, 3);
-    const countMax =
-      api.lua_type(lua, 4) <= LuaType.nil ? subject.length + 1 : Math.trunc(api.luaL_checknumber(lua, 4));
+    const countMax = api.lua_type(lua, 4) <= LuaType.nil ? subject.length + 1 : asInt(api.luaL_checknumber(lua, 4));
     if (kind < LuaType.number || kind > LuaType.function)
       instance.raiseArgument(lua, 3, "string/function/table expected");
     const replacement = kind === LuaType.number || kind === LuaType.string ? argument(lua, 3) : undefined;
@@ -284,7 +284,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
 
   function rep(lua: LuaPointer): number {
     const text = argument(lua, 1);
-    const count = Math.max(0, Math.trunc(api.luaL_checknumber(lua, 2)) || 0);
+    const count = Math.max(0, asInt(api.luaL_checknumber(lua, 2)));
     const length = text.length * count;
     if (length === 0) {
       api.lua_pushlstring(lua, text.address, 0);

@@ -64,8 +64,9 @@ export function structLibrary(host: LuaHost): LuaLibrary {
     const data = Buffer.from(instance.memory.subarray(address, address + length));
     host.charge(length);
     const given = api.lua_type(lua, 3) <= LuaType.nil ? 1 : Math.trunc(api.luaL_checknumber(lua, 3));
-    if (!(given > 0)) instance.raiseArgument(lua, 3, "offset must be 1 or greater");
-    let at = given - 1;
+    if (given === 0) instance.raiseArgument(lua, 3, "offset must be 1 or greater");
+    // C reads an offset without a sign, so one below zero is after every string.
+    let at = given > 0 ? given - 1 : Number.POSITIVE_INFINITY;
     let count = 0;
     api.lua_settop(lua, 2);
     const expect = (size: number): void => {
