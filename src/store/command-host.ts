@@ -54,9 +54,19 @@ export interface ProcessFigures {
 
 export interface RespFigures {
   readonly port: number;
+  readonly isEncrypted: boolean;
   readonly connectionsMax: number;
+  readonly keepAliveMs: number;
+  /** The most bytes that may wait for a subscriber, and the most that may wait for longer than `slowMs`. */
+  readonly output: { readonly listeningBytesMax: number; readonly slowBytesMax: number; readonly slowMs: number };
   /** Connections that were refused. */
   readonly rejectedCount: number;
+}
+
+/** Settings of the program that CONFIG GET returns. */
+export interface ServerSettings {
+  readonly fsync: "always" | "everysec" | "no";
+  readonly requestBytesMax: number;
 }
 
 /** The snapshots of the store, which has one for all databases. */
@@ -88,6 +98,7 @@ export interface StoreFacts {
   /** 40 hexadecimal digits, drawn at the start. */
   readonly runId: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
+  readonly settings: ServerSettings | undefined;
   /** Undefined if nothing is stored. */
   readonly snapshots: SnapshotFacts | undefined;
   readonly startedAtMs: number;

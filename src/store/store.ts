@@ -11,7 +11,7 @@ import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { TURN_MS, Turns } from "../kernel/turns.ts";
 import type { CommandRequest } from "./command-facts.ts";
-import type { ProcessFigures, SnapshotFacts } from "./command-host.ts";
+import type { ProcessFigures, ServerSettings, SnapshotFacts } from "./command-host.ts";
 import { answerBeforeLogin } from "./commands/before-login.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
 import { Database, type StoreContext } from "./database.ts";
@@ -52,6 +52,8 @@ export interface StoreOptions {
   readonly runId?: string;
   /** Figures of the process for INFO; absent: INFO omits those lines. */
   readonly readFigures?: () => ProcessFigures;
+  /** For CONFIG GET; absent: it omits them. */
+  readonly settings?: ServerSettings;
   /** Snapshots of the data directory; absent: there are none. */
   readonly snapshots?: SnapshotFacts | undefined;
 }
@@ -92,6 +94,7 @@ export class Store {
       version: options.version ?? "0.0.0",
       runId: options.runId ?? "0".repeat(40),
       readFigures: options.readFigures,
+      settings: options.settings,
       snapshots: options.snapshots,
       startedAtMs: options.clock.nowMs(),
       frame,

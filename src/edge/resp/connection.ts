@@ -83,6 +83,9 @@ export const defaultConnectionLimits: Omit<ConnectionLimits, "requestBytesMax" |
   slowMs: 60_000,
 };
 
+/** TCP keep-alive; Redis has the same (`tcp-keepalive`). */
+export const KEEP_ALIVE_MS = 300_000;
+
 /** Why the server ended a connection. */
 export const cutReasons = ["too slow", "malformed request", "no memory", "token revoked", "failed"] as const;
 

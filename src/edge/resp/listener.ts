@@ -17,7 +17,13 @@ import type { Grant, TokenTable } from "../auth.ts";
 import type { CertificatePair } from "../http/listener.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionGateOptions } from "../limits/connection-gate.ts";
-import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
+import {
+  type ConnectionLimits,
+  type CutReason,
+  defaultConnectionLimits,
+  KEEP_ALIVE_MS,
+  RespConnection,
+} from "./connection.ts";
 import { RespLogin } from "./login.ts";
 
 export interface RespListenerOptions {
@@ -51,8 +57,6 @@ export interface RespListenerOptions {
 const EXCESS_CONNECTIONS_MAX = 100;
 /** Timeout of a TLS handshake. */
 const HANDSHAKE_MS_MAX = 10_000;
-/** TCP keep-alive; Redis has the same (`tcp-keepalive`). */
-const KEEP_ALIVE_MS = 300_000;
 /** Time for a peer to read the refusal. */
 const REFUSED_MS = 2_000;
 

@@ -4,6 +4,7 @@
  */
 import { getHeapStatistics } from "node:v8";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
+import { defaultConnectionLimits, KEEP_ALIVE_MS } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
@@ -51,6 +52,7 @@ export class StoreService implements AreaService {
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
       runId: secretBytes(RUN_ID_BYTES).toString("hex"),
+      settings: { fsync: context.plan.fsync, requestBytesMax: limits.requestBytesMax },
       snapshots: context.plan.directory === undefined ? undefined : persistence.snapshots,
       readFigures: () => readProcessFigures(this.#respFigures()),
     });
@@ -130,7 +132,14 @@ export class StoreService implements AreaService {
     const { resp } = this.#context.plan;
     if (resp === undefined || this.#resp === undefined) return undefined;
     const { port, rejectedCount } = this.#resp;
-    return { port, connectionsMax: resp.connectionsMax, rejectedCount };
+    return {
+      port,
+      isEncrypted: resp.tls !== undefined,
+      connectionsMax: resp.connectionsMax,
+      keepAliveMs: KEEP_ALIVE_MS,
+      output: defaultConnectionLimits,
+      rejectedCount,
+    };
   }
 
   /** Warns if the databases may outgrow the heap: the thread would then end before it refuses writes. */

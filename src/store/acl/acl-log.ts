@@ -31,7 +31,7 @@ export interface AclLogEntry extends AclRefusal {
 }
 
 /** As Redis' `acllog-max-len`. keeps (2) */
-const ENTRIES_MAX = 128;
+export const ENTRIES_MAX = 128;
 const SCANNED_MAX = 10;
 const GROUPING_MS_MAX = 60_000;
 /** Stored bytes of a key, a name or a client. */

@@ -4,9 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import { type Reply, simple } from "../reply/reply.ts";
+import { Store, type StoreOptions } from "../store.ts";
 import { RedisCompat } from "./redis-compat.ts";
+
+const NO_TIME = { userSeconds: 0, systemSeconds: 0 };
 
 function pairs(...list: readonly (readonly [string, string])[]): Reply {
   return { kind: "map", pairs: list };
@@ -16,7 +21,22 @@ test("CONFIG GET returns the parameters that match, under old names too", () => 
   startSession({ journal: new RecordingJournal() }).expect([
     ["CONFIG GET maxmemory", pairs(["maxmemory", "0"])],
     ["CONFIG GET MaxMemory", pairs(["MaxMemory", "0"])],
-    ["CONFIG GET MAXMEM*", pairs(["maxmemory", "0"], ["maxmemory-policy", "noeviction"], ["maxmemory-samples", "5"])],
+    [
+      "CONFIG GET MAXMEM*",
+      pairs(
+        ["maxmemory", "0"],
+        ["maxmemory-clients", "0"],
+        ["maxmemory-policy", "noeviction"],
+        ["maxmemory-samples", "5"],
+      ),
+    ],
+    ["CONFIG GET save", pairs(["save", ""])],
+    ["CONFIG GET timeout cluster-enabled hz", pairs(["cluster-enabled", "no"], ["hz", "10"], ["timeout", "0"])],
+    ["CONFIG GET slaveof", pairs(["slaveof", ""])],
+    ["CONFIG GET stream-*", pairs(["stream-node-max-bytes", "4096"], ["stream-node-max-entries", "100"])],
+    ["CONFIG GET activedefrag io-threads", pairs(["activedefrag", "no"], ["io-threads", "1"])],
+    ["CONFIG GET acllog-max-len unixsocket", pairs(["acllog-max-len", "128"], ["unixsocket", ""])],
+    ["CONFIG GET requirepass dir bind logfile", pairs()],
     ["CONFIG GET lfu*", pairs(["lfu-decay-time", "1"], ["lfu-log-factor", "10"])],
     ["CONFIG GET appendonly databases", pairs(["appendonly", "yes"], ["databases", "1"])],
     ["CONFIG GET hash-max-*-entries", pairs(["hash-max-listpack-entries", "512"], ["hash-max-ziplist-entries", "512"])],
@@ -42,6 +62,52 @@ test("CONFIG GET returns the parameters that match, under old names too", () => 
   ]);
 });
 
+test("CONFIG GET returns the settings of the program and of its RESP port, and no others without them", () => {
+  const resp = {
+    port: 6_380,
+    isEncrypted: true,
+    connectionsMax: 5_000,
+    keepAliveMs: 300_000,
+    output: { listeningBytesMax: 33_554_432, slowBytesMax: 8_388_608, slowMs: 60_000 },
+    rejectedCount: 0,
+  };
+  const figures = {
+    usedBytes: 0,
+    heap: { reservedBytes: 0, residentBytes: 0 },
+    residentBytes: 0,
+    systemBytes: 0,
+    cpu: { process: NO_TIME, children: NO_TIME, thread: NO_TIME },
+    processId: 1,
+    operatingSystem: "",
+    resp,
+  };
+  const words =
+    "CONFIG GET appendfsync client-output-buffer-limit client-query-buffer-limit maxclients port tcp-keepalive tls-port";
+  const get = (options: Partial<StoreOptions>): Reply | Promise<Reply> =>
+    new Store({
+      journal: new RecordingJournal(),
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      hashSeed: new Uint8Array(8),
+      ...options,
+    })
+      .database("main")
+      .command({ user: defaultUser, transport: "http", address: "" }, words.split(" "));
+  assert.deepEqual(
+    get({ settings: { fsync: "everysec", requestBytesMax: 10_485_760 }, readFigures: () => figures }),
+    pairs(
+      ["appendfsync", "everysec"],
+      ["client-output-buffer-limit", "normal 0 0 0 slave 0 0 0 pubsub 33554432 8388608 60"],
+      ["client-query-buffer-limit", "10485760"],
+      ["maxclients", "5000"],
+      ["port", "0"],
+      ["tcp-keepalive", "300"],
+      ["tls-port", "6380"],
+    ),
+  );
+  assert.deepEqual(get({}), pairs());
+});
+
 function refused(name: string, reason: string): Reply {
   return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
 }
@@ -60,6 +126,7 @@ test("CONFIG SET sets the memory limits of a database, spelled as in redis.conf"
       pairs(
         ["lfu-decay-time", "0"],
         ["lfu-log-factor", "0"],
+        ["maxmemory-clients", "0"],
         ["maxmemory-policy", "allkeys-lfu"],
         ["maxmemory-samples", "10"],
       ),

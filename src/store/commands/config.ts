@@ -8,10 +8,12 @@
  * nothing, but CONFIG GET returns the new values, as the tests expect.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
+import { ENTRIES_MAX as ACL_LOG_ENTRIES_MAX } from "../acl/acl-log.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { REDACTED } from "../command-facts.ts";
-import type { CommandHost } from "../command-host.ts";
+import type { CommandHost, RespFigures } from "../command-host.ts";
 import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
+import { SWEEP_EVERY_MS } from "../memory/expiry-sweep.ts";
 import {
   evictionPolicies,
   findEvictionPolicy,
@@ -25,6 +27,10 @@ import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
+import {
+  CONTENT_BYTES_MAX as STREAM_CHUNK_BYTES_MAX,
+  ENTRIES_MAX as STREAM_CHUNK_ENTRIES_MAX,
+} from "../structures/stream-chunk.ts";
 import { COMPACT_BYTES_MAX, LISTPACK_FIELDS_MAX } from "../values/hash.ts";
 import { INTSET_COUNT_MAX } from "../values/set.ts";
 import * as sortedSet from "../values/sorted-set.ts";
@@ -36,7 +42,8 @@ interface Parameter {
   readonly name: string;
   /** Its name before Redis 7.0, which works too. */
   readonly oldName?: string;
-  readonly read: (database: CommandHost) => string;
+  /** Undefined if it does not apply to this server. */
+  readonly read: (database: CommandHost) => string | undefined;
   /** The settings that a text changes, or the reason to refuse it. Absent for facts. */
   readonly change?: (text: Bytes, database: CommandHost) => Partial<Settings> | string;
 }
@@ -55,10 +62,19 @@ const TIME_MAX = Number.MAX_SAFE_INTEGER;
 const SLOW_LOG_COUNT_MAX = 10_000;
 
 const parameters: readonly Parameter[] = [
+  { name: "acllog-max-len", read: () => `${ACL_LOG_ENTRIES_MAX}` },
+  { name: "activedefrag", read: () => "no" },
+  {
+    name: "appendfsync",
+    read: ({ context }) => (context.journal.synced === undefined ? undefined : context.settings?.fsync),
+  },
   {
     name: "appendonly",
     read: ({ context }) => (context.journal.synced === undefined ? "no" : "yes"),
   },
+  { name: "client-output-buffer-limit", read: ({ context }) => printOutputLimits(context.readFigures?.().resp) },
+  { name: "client-query-buffer-limit", read: ({ context }) => context.settings?.requestBytesMax.toString() },
+  { name: "cluster-enabled", read: () => "no" },
   { name: "databases", read: () => "1" },
   {
     name: "hash-max-listpack-entries",
@@ -67,6 +83,8 @@ const parameters: readonly Parameter[] = [
   },
   { name: "hash-max-listpack-value", oldName: "hash-max-ziplist-value", read: () => `${COMPACT_BYTES_MAX}` },
   { name: "hll-sparse-max-bytes", read: () => `${SPARSE_BYTES_MAX}` },
+  { name: "hz", read: () => `${1_000 / SWEEP_EVERY_MS}` },
+  { name: "io-threads", read: () => "1" },
   {
     name: "latency-monitor-threshold",
     read: ({ slowRuns }) => `${slowRuns.settings.latencyThresholdMs}`,
@@ -87,6 +105,7 @@ const parameters: readonly Parameter[] = [
   { name: "list-compress-depth", read: () => "0" },
   // Positive: a number of elements, not bytes.
   { name: "list-max-listpack-size", oldName: "list-max-ziplist-size", read: () => `${BLOCK_ELEMENTS_MAX}` },
+  { name: "maxclients", read: ({ context }) => context.readFigures?.().resp?.connectionsMax.toString() },
   {
     name: "maxmemory",
     read: ({ keyspace }) => `${keyspace.memory.bytesMax}`,
@@ -99,6 +118,7 @@ const parameters: readonly Parameter[] = [
       return isOver ? `argument must be from 1 to ${capBytes}, the maxmemory that the operator set` : { bytesMax };
     },
   },
+  { name: "maxmemory-clients", read: () => "0" },
   {
     name: "maxmemory-policy",
     read: ({ keyspace }) => keyspace.memory.policy,
@@ -121,7 +141,11 @@ const parameters: readonly Parameter[] = [
       return eventFlags === undefined ? "Invalid event class character. Use 'Ag$lshzxeKEtmdn'." : { eventFlags };
     },
   },
+  { name: "port", read: ({ context }) => printPort(context.readFigures?.().resp, { isEncrypted: false }) },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
+  { name: "replicaof", oldName: "slaveof", read: () => "" },
+  // No snapshot is made because of time and changes.
+  { name: "save", read: () => "" },
   { name: "set-max-intset-entries", read: () => `${INTSET_COUNT_MAX}` },
   {
     name: "slowlog-log-slower-than",
@@ -133,6 +157,13 @@ const parameters: readonly Parameter[] = [
     read: ({ slowRuns }) => `${slowRuns.settings.slowLogCountMax}`,
     change: changeCount({ min: 0, max: SLOW_LOG_COUNT_MAX }, (slowLogCountMax) => ({ slowLogCountMax })),
   },
+  { name: "stream-node-max-bytes", read: () => `${STREAM_CHUNK_BYTES_MAX}` },
+  { name: "stream-node-max-entries", read: () => `${STREAM_CHUNK_ENTRIES_MAX}` },
+  { name: "tcp-keepalive", read: ({ context }) => printSeconds(context.readFigures?.().resp?.keepAliveMs) },
+  // No connection is closed because it is idle.
+  { name: "timeout", read: () => "0" },
+  { name: "tls-port", read: ({ context }) => printPort(context.readFigures?.().resp, { isEncrypted: true }) },
+  { name: "unixsocket", read: () => "" },
   {
     name: "zset-max-listpack-entries",
     oldName: "zset-max-ziplist-entries",
@@ -144,6 +175,22 @@ const parameters: readonly Parameter[] = [
     read: () => `${sortedSet.COMPACT_BYTES_MAX}`,
   },
 ];
+
+function printSeconds(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : `${ms / 1_000}`;
+}
+
+/** As in Redis, the port of the other kind is 0. */
+function printPort(resp: RespFigures | undefined, { isEncrypted }: { isEncrypted: boolean }): string | undefined {
+  return resp === undefined ? undefined : `${resp.isEncrypted === isEncrypted ? resp.port : 0}`;
+}
+
+/** Other clients are not closed: their commands wait. There are no replicas. */
+function printOutputLimits(resp: RespFigures | undefined): string | undefined {
+  if (resp === undefined) return undefined;
+  const { listeningBytesMax, slowBytesMax, slowMs } = resp.output;
+  return `normal 0 0 0 slave 0 0 0 pubsub ${listeningBytesMax} ${slowBytesMax} ${slowMs / 1_000}`;
+}
 
 /** Every name of every parameter, in the order in which CONFIG GET returns them. */
 const named: readonly (readonly [name: string, parameter: Parameter])[] = parameters.flatMap((parameter) =>
@@ -232,7 +279,9 @@ const GLOB = /[*?[]/;
 
 /** A name without a pattern is returned in the letter case of the request, as Redis does. */
 function get({ database, argsFrom, compat }: Call): Reply {
-  const values = new Map(named.map(([name, { read }]) => [name, () => read(database)]));
+  const values = new Map<string, () => string | undefined>(
+    named.map(([name, { read }]) => [name, () => read(database)]),
+  );
   for (const [name, value] of compat?.parameters ?? []) values.set(name, () => value);
   const spellings = new Map<string, string>();
   for (const pattern of argsFrom(2)) {
@@ -245,7 +294,8 @@ function get({ database, argsFrom, compat }: Call): Reply {
   const pairs: [Reply, Reply][] = [];
   for (const [name, read] of values) {
     const spelling = spellings.get(name);
-    if (spelling !== undefined) pairs.push([spelling, read()]);
+    const value = spelling === undefined ? undefined : read();
+    if (spelling !== undefined && value !== undefined) pairs.push([spelling, value]);
   }
   return map(pairs);
 }

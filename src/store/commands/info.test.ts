@@ -219,7 +219,14 @@ const figures: ProcessFigures = {
   },
   processId: 42,
   operatingSystem: "Linux 6.1 x86_64",
-  resp: { port: 6_379, connectionsMax: 10_000, rejectedCount: 7 },
+  resp: {
+    port: 6_379,
+    isEncrypted: false,
+    connectionsMax: 10_000,
+    keepAliveMs: 300_000,
+    output: { listeningBytesMax: 33_554_432, slowBytesMax: 8_388_608, slowMs: 60_000 },
+    rejectedCount: 7,
+  },
 };
 
 test("INFO includes figures of the process if it has them, and omits them otherwise", () => {

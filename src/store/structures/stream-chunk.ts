@@ -20,8 +20,8 @@ import { FrameWriter } from "../../kernel/frame.ts";
 import { compareIds, type StreamId, type Whole, wholeOf } from "./stream-id.ts";
 
 /** As Redis' stream-node-max-entries and stream-node-max-bytes. */
-const ENTRIES_MAX = 100;
-const CONTENT_BYTES_MAX = 4096;
+export const ENTRIES_MAX = 100;
+export const CONTENT_BYTES_MAX = 4096;
 
 /** Strings read from a chunk may be slices that keep a longer string alive: use them in a reply, do not store them. */
 export interface StreamEntry extends StreamId {

@@ -122,6 +122,8 @@ function manyKeys(draw: Draw): string[] {
 const PARAMETERS: readonly string[] = [
   ...["hash-max-*", "HASH-MAX-LISTPACK-VALUE", "hll-sparse-max-bytes", "maxmemory", "maxmemory-policy"],
   ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
+  ...["save", "timeout", "hz", "cluster-enabled", "io-threads", "maxmemory-clients", "stream-node-max-*", "slaveof"],
+  ...["replicaof", "unixsocket", "activedefrag", "acllog-max-len", "appendonly"],
   ...["list-compress-depth", "latency-*", "slowlog-*", "notify-keyspace-events", "zset-max-*"],
 ];
 
