@@ -279,6 +279,34 @@ export const budgets: readonly Budget[] = [
     testMs: 300,
     proofCount: 100_000,
   },
+  {
+    suite: "store-escapes",
+    unit: "times that each line goes in every way with every spelling",
+    files: ["test/conformance/store-escapes.test.ts"],
+    testMs: 2_500,
+    proofCount: 1,
+  },
+  {
+    suite: "isolation",
+    unit: "pairs of programs side by side in two databases",
+    files: ["src/store/isolation.test.ts"],
+    testMs: 800,
+    proofCount: 400,
+  },
+  {
+    suite: "command-keys",
+    unit: "programs of each family whose keys are watched",
+    files: ["src/store/commands/command-keys.test.ts"],
+    testMs: 50,
+    proofCount: 120,
+  },
+  {
+    suite: "row-codes",
+    unit: "searches over rows with codes, for each size of row",
+    files: ["src/vector/rows/row-codes.test.ts"],
+    testMs: 100,
+    proofCount: 200,
+  },
 ];
 
 /**
@@ -330,6 +358,13 @@ export function allowanceOf(suite: string): Allowance {
     default:
       return { budgetMs: budget.testMs };
   }
+}
+
+/** Whether an allowance that begins now is spent after a count of cases. It is enough for at least one. */
+export function spending(allowance: Allowance): (count: number) => boolean {
+  if ("count" in allowance) return (count) => count >= allowance.count;
+  const endMs = performance.now() + allowance.budgetMs;
+  return (count) => count > 0 && performance.now() >= endMs;
 }
 
 /** The count of one batch of `npm run long`. */

@@ -13,6 +13,7 @@
  * shard does not come to its end.
  */
 import { fileURLToPath } from "node:url";
+import { budgets } from "../test/budget.ts";
 import { fileTimes, proofTime } from "./tests/file-times.ts";
 import { processesOf } from "./tests/processes.ts";
 import { buildProgramUnderTest } from "./tests/program-under-test.ts";
@@ -44,7 +45,12 @@ const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts"
 const sizes: Record<string, Size> = {
   ok: { hasStatics: true, tests: UNIT, testMsMax: 60_000, startsProgram: false },
   test: { hasStatics: true, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
-  proof: { hasStatics: false, tests: RANDOM, testMsMax: 1_800_000, startsProgram: true },
+  proof: {
+    hasStatics: false,
+    tests: [...RANDOM, ...budgets.flatMap(({ files }) => files)],
+    testMsMax: 1_800_000,
+    startsProgram: true,
+  },
 };
 
 /** Test processes at a time. */

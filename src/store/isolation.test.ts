@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf, spending } from "../../test/budget.ts";
 import { bitmapFamily } from "../../test/differential/families/bitmap.ts";
 import { genericFamily } from "../../test/differential/families/generic.ts";
 import { geoFamily } from "../../test/differential/families/geo.ts";
@@ -17,6 +18,7 @@ import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
 import { luaOptions } from "../../test/harness/lua.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/harness/recording-journal.ts";
+import { seedFrom } from "../../test/harness/seed.ts";
 import { joinLine, plainReply, testCaller } from "../../test/harness/store-harness.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import type { Random } from "../kernel/random.ts";
@@ -62,8 +64,11 @@ const family = {
   extensions: mixed.flatMap(({ extensions }) => extensions ?? []),
 };
 
+const first = seedFrom("LARDER_ISOLATION_SEED");
+
 test("A-06: two programs side by side on the same keys get the same replies as alone", () => {
-  for (let seed = 1; seed <= 40; seed += 1) {
+  const isSpent = spending(allowanceOf("isolation"));
+  for (let seed = first; !isSpent(seed - first); seed += 1) {
     const programs = [seed, seed + 1_000].map((one) =>
       drawProgram(family, { seed: one, extensions: true }).steps.flat(),
     );

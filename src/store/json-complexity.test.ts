@@ -13,7 +13,7 @@ import { StepBudget } from "./json/step-budget.ts";
 import { matchesOf } from "./json/walk.ts";
 
 const FEW = 1_000;
-const MANY = 20_000;
+const MANY = 8_000;
 const SAMPLES = 200;
 /** Members of the small objects that a command uses, and of its arguments. */
 const VISITS_MAX = 40;

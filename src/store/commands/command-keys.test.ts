@@ -5,17 +5,19 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf, spending } from "../../../test/budget.ts";
 import { KEYS } from "../../../test/differential/draw.ts";
 import { jsonFamily } from "../../../test/differential/families/json.ts";
 import { families } from "../../../test/differential/families.ts";
 import { drawProgram } from "../../../test/differential/programs.ts";
+import { seedFrom } from "../../../test/harness/seed.ts";
 import { joinLine, startSession } from "../../../test/harness/store-harness.ts";
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
 import type { Database } from "../database.ts";
 import { findKeys, hasKeys } from "./command-keys.ts";
 
-const PROGRAMS_OF_FAMILY = 12;
+const first = seedFrom("LARDER_COMMAND_KEYS_SEED");
 
 /** Collects the keys that are looked up and changed from now on. */
 function watch({ keyspace }: Database): { touched: Set<Bytes>; changed: Set<Bytes> } {
@@ -54,7 +56,8 @@ function findCommand(database: Database, words: readonly Bytes[]): Command | und
 // Commands that scripts call are checked on their own.
 for (const family of [...families, jsonFamily].filter(({ name }) => name !== "scripting")) {
   test(`${family.name}: commands touch only the keys that are found among their words`, () => {
-    for (let seed = 1; seed <= PROGRAMS_OF_FAMILY; seed += 1) {
+    const isSpent = spending(allowanceOf("command-keys"));
+    for (let seed = first; !isSpent(seed - first); seed += 1) {
       const session = startSession();
       const { database } = session;
       const { touched, changed } = watch(database);

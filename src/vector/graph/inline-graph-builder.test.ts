@@ -439,18 +439,18 @@ describe("changes", () => {
 });
 
 test("records that are written repeatedly do not make the graph grow without end", async () => {
-  const there = await world({ count: 8_000, dimension: 8 });
+  const there = await world({ count: 4_000, dimension: 8 });
   const atFirst = there.graph.byteCount;
   let most = 0;
   let version = there.count;
   for (let round = 0; round < 60; round += 1) {
-    for (let record = 0; record < 600; record += 1) {
+    for (let record = 0; record < 300; record += 1) {
       version += 1;
       there.graph.insert(record, version);
     }
     // The batches in progress come back only when the turn ends.
     await nextTurn();
-    there.builder.runOnce(600);
+    there.builder.runOnce(300);
     most = Math.max(most, there.graph.byteCount);
   }
 

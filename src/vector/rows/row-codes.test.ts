@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf, spending } from "../../../test/budget.ts";
+import { seedFrom } from "../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import { similarities } from "../index/definition.ts";
 import type { Hit } from "../search/top-hits.ts";
@@ -15,6 +17,8 @@ import { RowStore } from "./row-store.ts";
 import { similarityRows } from "./similarity.ts";
 
 const memory = new RowMemory();
+const seed = seedFrom("LARDER_ROW_CODES_SEED");
+const allowance = allowanceOf("row-codes");
 const order = (record: number): number => (record * 7_919) % 10_007;
 
 type Draw = (random: Random, dimension: number, known: readonly Float32Array[]) => Float32Array;
@@ -121,11 +125,11 @@ function drawMatches(random: Random, store: RowStore): Uint32Array | undefined {
 
 for (const similarity of similarities) {
   test(`${similarity}: a search with codes finds the same as ranking every row`, () => {
-    const seed = 20_261;
     const random = seededRandom(seed);
     for (const size of sizes) {
       const store = hardStore(random, size);
-      for (let round = 0; round < 40; round += 1) {
+      const isSpent = spending(allowance);
+      for (let round = 0; !isSpent(round); round += 1) {
         const options = {
           query: queryOf(random, store),
           similarity,
@@ -143,10 +147,10 @@ for (const similarity of similarities) {
   });
 
   test(`${similarity}: rows that change between slices do not hide others`, () => {
-    const seed = 20_262;
     const random = seededRandom(seed);
     const store = hardStore(random, { dimension: 384, recordCount: 2_500 });
-    for (let round = 0; round < 60; round += 1) {
+    const isSpent = spending(allowance);
+    for (let round = 0; !isSpent(round); round += 1) {
       const options = {
         query: queryOf(random, store),
         similarity,
@@ -173,6 +177,9 @@ for (const similarity of similarities) {
     store.clear();
   });
 }
+
+/** A pair takes this part of the time of a search. */
+const PAIRS_PER_ROUND = 28;
 
 /** Pairs of a row and a query for which a bound is almost reached. */
 const tightPairs: readonly ((random: Random, dimension: number) => { row: Float32Array; query: Float32Array })[] = [
@@ -220,7 +227,6 @@ function restOf(row: Float32Array): Float32Array {
 
 for (const similarity of similarities) {
   test(`${similarity}: no row is skipped if the threshold is its rank`, () => {
-    const seed = 20_263;
     const random = seededRandom(seed);
     for (const dimension of [128, 385, 2_048]) {
       const store = new RowStore(memory, dimension);
@@ -228,7 +234,8 @@ for (const similarity of similarities) {
       store.ensure(record);
       const block = store.findBlock(record) ?? assert.fail();
       const { arena, codes = assert.fail() } = block;
-      for (let round = 0; round < 1_400; round += 1) {
+      const isSpent = spending(allowance);
+      for (let round = 0; !isSpent(round / PAIRS_PER_ROUND); round += 1) {
         const { row, query } = (tightPairs[round % tightPairs.length] ?? assert.fail())(random, dimension);
         store.set(record, row);
         const prepared = memory.prepare(query);
