@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
+import { runHere } from "../harness/command-runner.ts";
 import { oneThread, programFile, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 120_000;
@@ -34,11 +35,8 @@ function temporaryDirectory(context: TestContext): string {
   return path;
 }
 
-async function larder(words: readonly string[], env: Readonly<Record<string, string>> = TOKENS) {
-  const program = spawnProgram(words, { env });
-  const { code } = await program.ended;
-  return { code, output: program.output, log: program.log };
-}
+/** Runs a command in this process. */
+const larder = (words: readonly string[], env: Readonly<Record<string, string>> = TOKENS) => runHere(words, env);
 
 test("commands accept a data directory without tokens.json, with and without a server", {
   timeout,
@@ -50,8 +48,8 @@ test("commands accept a data directory without tokens.json, with and without a s
   assert.equal(existsSync(join(directory, "tokens.json")), false);
 
   assert.deepEqual(await errorsOf("running"), []);
-  const stats = await larder(["stats", "--json", ...args]);
-  assert.deepEqual([stats.code, JSON.parse(stats.output).areas.store.state], [0, "serving"]);
+  const stats = spawnProgram(["stats", "--json", ...args], { env: TOKENS });
+  assert.deepEqual([(await stats.ended).code, JSON.parse(stats.output).areas.store.state], [0, "serving"]);
   const { LARDER_ADMIN_TOKEN: _admin, ...others } = TOKENS;
   const without = await larder(["stats", ...args], others);
   assert.deepEqual(without, {

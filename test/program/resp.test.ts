@@ -5,13 +5,13 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { hostileCertificate, hostileKey } from "../harness/hostile-certificate.ts";
 import { RawPeer } from "../harness/raw-peer.ts";
 import { missingProgram } from "../harness/required-programs.ts";
-import { oneThread, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 /** No test here takes longer. */
 const timeout = 30_000;
@@ -44,8 +44,19 @@ function temporaryDirectory(context: TestContext): string {
   return path;
 }
 
+/** For the tests that neither stop it nor change its settings. */
+let program: RunningProgram;
+
+before(
+  async () => {
+    program = await startProgram("dev", { args: anyRespPort });
+  },
+  { timeout },
+);
+
+after(() => program.stop());
+
 test("Redis clients accept the address that dev prints, in one thread", { timeout }, async () => {
-  await using program = await startProgram("dev", { args: anyRespPort });
   const url = program.environment["REDIS_URL"] ?? "";
   assert.match(url, /^redis:\/\/default:dev@127\.0\.0\.1:\d+$/);
   assert.match(program.output, /running at .*, redis:\/\/127\.0\.0\.1:\d+ \(store over RESP\)/);
@@ -63,7 +74,7 @@ test("ioredis uses values, pipelines, transactions, channels and SAVE", {
   timeout,
 }, async (context) => {
   const directory = join(temporaryDirectory(context), "data");
-  await using program = await startProgram("serve", { args: ["--data-dir", directory, ...anyRespPort, ...oneThread] });
+  await using program = await startProgram("serve", { args: ["--data-dir", directory, ...anyRespPort] });
   const client = new Redis(program.environment["REDIS_URL"] ?? "");
   const other = client.duplicate();
   try {
@@ -114,7 +125,6 @@ test("ioredis uses values, pipelines, transactions, channels and SAVE", {
 });
 
 test("redis uses the types and pushes of RESP3", { timeout }, async () => {
-  await using program = await startProgram("dev", { args: anyRespPort });
   const client = createClient({ url: program.environment["REDIS_URL"] ?? "", RESP: 3 });
   await client.connect();
   try {
@@ -146,7 +156,6 @@ test("redis uses the types and pushes of RESP3", { timeout }, async () => {
 });
 
 test("redis-cli logs in, is refused and pipes commands", { timeout, skip: cliMissing }, async () => {
-  await using program = await startProgram("dev", { args: anyRespPort });
   const port = String(respPortOf(program));
   assert.equal(await redisCli(["-p", port, "ping"]), "PONG\n");
   assert.match(await redisCli(["-p", port, "get", "k"]), /^NOAUTH Authentication required/);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
+import { type CommandEnd, runHere } from "../harness/command-runner.ts";
 import { openStream } from "../harness/event-reader.ts";
 import { oneThread, type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
 
@@ -35,6 +36,13 @@ async function reset(words: readonly string[], env: Readonly<Record<string, stri
   if (end.code === 0) assert.ok(printed !== null, program.output);
   else assert.equal(program.output, "");
   return { end, log: program.log, token: printed?.[2] ?? "", readOnlyToken: printed?.[3] ?? "" };
+}
+
+/** Runs it in this process, where it is refused. */
+async function refusal(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
+  const end = await runHere(["token", "reset", ...words], env);
+  assert.equal(end.output, "");
+  return end;
 }
 
 const done: ProgramEnd = { code: 0, signal: null };
@@ -139,8 +147,8 @@ test("reports errors with one message, with and without a server", { timeout }, 
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
   const none = join(directory, "none");
-  const noDirectory = await reset(["main", "--data-dir", none]);
-  assert.deepEqual(noDirectory.end, { code: 1, signal: null });
+  const noDirectory = await refusal(["main", "--data-dir", none]);
+  assert.equal(noDirectory.code, 1);
   assert.equal(
     noDirectory.log,
     `larder: No larder has used the data directory ${none} yet: name the right directory with --data-dir\n`,
@@ -150,10 +158,10 @@ test("reports errors with one message, with and without a server", { timeout }, 
     args: [...args, ...oneThread],
     env: { LARDER_ADMIN_TOKEN: "the-admin" },
   });
-  const wrong = await reset(["main", ...args], { LARDER_ADMIN_TOKEN: "another" });
-  const noToken = await reset(["main", ...args]);
-  const missing = await reset(["nope", ...args], { LARDER_ADMIN_TOKEN: "the-admin" });
-  assert.deepEqual([wrong.end.code, noToken.end.code, missing.end.code], [1, 1, 1]);
+  const wrong = await refusal(["main", ...args], { LARDER_ADMIN_TOKEN: "another" });
+  const noToken = await refusal(["main", ...args]);
+  const missing = await refusal(["nope", ...args], { LARDER_ADMIN_TOKEN: "the-admin" });
+  assert.deepEqual([wrong.code, noToken.code, missing.code], [1, 1, 1]);
   assert.equal(
     wrong.log,
     `larder: The larder at ${running.adminUrl} has another admin token: set LARDER_ADMIN_TOKEN to the admin token that it was started with\n`,
@@ -163,18 +171,15 @@ test("reports errors with one message, with and without a server", { timeout }, 
   assert.equal(await status(running.storeUrl, running.storeToken), 200);
   await running.stop();
 
-  const missingOnDisk = await reset(["nope", ...args]);
-  assert.deepEqual([missingOnDisk.end.code, missingOnDisk.log], [1, "larder: There is no database nope\n"]);
-  const fromEnvironment = await reset(["main", ...args], { LARDER_STORE_TOKEN: "given" });
+  const missingOnDisk = await refusal(["nope", ...args]);
+  assert.deepEqual([missingOnDisk.code, missingOnDisk.log], [1, "larder: There is no database nope\n"]);
+  const fromEnvironment = await refusal(["main", ...args], { LARDER_STORE_TOKEN: "given" });
   assert.equal(
     fromEnvironment.log,
     "larder: The database main is set by LARDER_STORE_TOKEN: change it there and start again\n",
   );
-  const noName = await reset([]);
-  assert.deepEqual(
-    [noName.end.code, noName.log],
-    [2, "larder: <database> is missing: larder token reset <database>\n"],
-  );
+  const noName = await refusal([]);
+  assert.deepEqual([noName.code, noName.log], [2, "larder: <database> is missing: larder token reset <database>\n"]);
 });
 
 test("does not reset tokens that the environment sets and that are not in the file", {
