@@ -14,6 +14,7 @@ import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
 
 const ALL = "{src,test}/**/*.test.ts";
 const RUN = new URL("../tools/tests/run.ts", import.meta.url).href;
+const SEED = new URL("harness/seed.ts", import.meta.url).href;
 
 test("every test file runs exactly once", () => {
   const files = processesOf([ALL, "src/**/*.test.ts"]).flatMap((one) => one.files);
@@ -39,6 +40,8 @@ const fixtures = {
     test("hooks of other files do not run", () => assert.equal(counted.times, 1));`,
   "fails.mjs": `import { test } from "node:test"; test("fails", () => { throw new Error("wrong value"); });`,
   "unreadable.mjs": `throw new Error("cannot be read");`,
+  "draws.mjs": `import { seedFrom } from ${JSON.stringify(SEED)}; import { test } from "node:test";
+    const seed = seedFrom("LARDER_DRAWN_SEED"); test("fails", () => { throw new Error(\`seed \${seed}\`); });`,
   "leaves.mjs": `import { test } from "node:test"; test("sets", () => { process.env.LARDER_LEFT = "1"; });`,
   "crashes.mjs": `import { test } from "node:test"; test("crashes", () => process.kill(process.pid, "SIGKILL"));`,
   "ends.mjs": `import { test } from "node:test"; test("ends the process", () => process.exit(0));`,
@@ -79,6 +82,14 @@ test("a failed test, a file that cannot be read and a changed process fail the r
   assert.match(text, /✖ leaves\.mjs leaves the process as it found it .*'environment variable LARDER_LEFT'/s);
   assert.match(text, /✔ hooks\.mjs leaves the process as it found it/s);
   assert.doesNotMatch(text, /no result of/);
+});
+
+test("a failure of a file that draws prints how to run that file with its seed", () => {
+  const { text, status } = runShardOf("draws.mjs", "passes.mjs");
+  assert.equal(status, 1);
+  const [, seed = ""] = /Error: seed (\d+)/.exec(text) ?? [];
+  assert.match(text, new RegExp(`^Again: .*LARDER_DRAWN_SEED=${seed} npm run t -- draws\\.mjs$`, "m"));
+  assert.match(text, /✔ draws\.mjs leaves the process as it found it/);
 });
 
 for (const [what, file] of [

@@ -3,18 +3,25 @@ import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import { systemRandom } from "../../src/kernel/random.ts";
 
+/** The test file that runs. A process for several files sets it before each. */
+export const running = { file: relative(process.cwd(), process.argv[1] ?? "") };
+
+const replayCommands: string[] = [];
+
+process.on("exit", (code) => {
+  if (code !== 0) for (const command of replayCommands) console.log(`Again: ${command}`);
+});
+
 /**
  * The seed of one suite: the number in the environment's `variable`, or one that follows from the text in
  * `LARDER_SEEDS`, or a random one below `bound`. `.ci/run` gives the commit as that text: each commit draws its own
- * programs, and running it again draws the same ones. When a test of this process fails, the last line of its output is
- * the command that runs the file with the same seed.
+ * programs, and running it again draws the same ones. When a test of this process fails, its output ends with the
+ * command that runs the file with the same seed; if several files share the process, with one for each of them.
  */
 export function seedFrom(variable: string, bound: number = 2 ** 31): number {
   const given = process.env[variable];
   const seed = given === undefined ? drawSeed(process.env["LARDER_SEEDS"], variable, bound) : Number(given);
-  process.once("exit", (code) => {
-    if (code !== 0) console.log(`Again: ${replayCommand(variable, seed)}`);
-  });
+  replayCommands.push(replayCommand(variable, seed));
   return seed;
 }
 
@@ -28,5 +35,5 @@ export function drawSeed(text: string | undefined, variable: string, bound: numb
 function replayCommand(variable: string, seed: number): string {
   const size = process.env["LARDER_TEST_SIZE"];
   const sized = size === undefined ? "" : `LARDER_TEST_SIZE=${size} `;
-  return `${sized}${variable}=${seed} npm run t -- ${relative(process.cwd(), process.argv[1] ?? "")}`;
+  return `${sized}${variable}=${seed} npm run t -- ${running.file}`;
 }

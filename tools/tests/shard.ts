@@ -15,6 +15,7 @@ import { performance } from "node:perf_hooks";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { running } from "../../test/harness/seed.ts";
 
 /** How long a socket may take to close after the last test of a file. */
 const CLOSING_MS_MAX = 5_000;
@@ -29,6 +30,7 @@ export async function runShard(paths: readonly string[], runningPath: string): P
   await test("a process for several files starts", () => {});
   for (const path of paths) {
     writeFileSync(runningPath, path);
+    running.file = path;
     const before = stateOfProcess();
     await describe(path, async () => {
       await import(pathToFileURL(path).href);
