@@ -56,6 +56,7 @@ export const notFloat = new CommandError("ERR value is not a valid float");
 export const overflow = new CommandError("ERR increment or decrement would overflow");
 export const decrementOverflow = new CommandError("ERR decrement would overflow");
 export const notFinite = new CommandError("ERR increment would produce NaN or Infinity");
+export const boundsCrossed = new CommandError("ERR LBOUND can't be greater than UBOUND");
 export const pairCountInvalid = new CommandError("ERR invalid numkeys value");
 export const pairCountWrong = new CommandError("ERR wrong number of key-value pairs");
 export const offsetOutOfRange = new CommandError("ERR offset is out of range");

@@ -75,6 +75,10 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis 8.8; a table beside the commands, and random programs for the journal records",
   },
   {
+    what: "INCREX",
+    reason: "Redis 8.8; tables beside the command, and random programs for its journal records",
+  },
+  {
     what: "MSETEX",
     reason: "Redis 8.4; tables beside SET, and random programs for its journal records",
   },

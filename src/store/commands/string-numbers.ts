@@ -45,25 +45,28 @@ export function decrBy(call: Call): Reply {
 
 function add({ keyspace, arg }: Call, increment: number | bigint): Reply {
   const key = arg(1);
-  const old = keyspace.readString(key);
-  const sum = addIntegers(old === undefined ? 0 : counterOf(old), increment);
+  const sum = addIntegers(counterIn(keyspace.readString(key)), increment);
   if (sum === undefined) throw overflow;
   replaceString(keyspace, key, `${sum}`);
   keyspace.notify(events.incrby, key);
   return integer(sum);
 }
 
-function counterOf(value: StringValue): number | bigint {
-  const count = value.length > INTEGER_LENGTH_MAX ? undefined : parseInteger(bytesOf(value));
-  if (count === undefined) throw notInteger;
-  return count;
+/** The integer in a string; a missing one is 0. Throws `notInteger`. */
+export function counterIn(value: StringValue | undefined): number | bigint {
+  if (value === undefined) return 0;
+  return integerOf(value.length > INTEGER_LENGTH_MAX ? "" : bytesOf(value));
+}
+
+export function integerOf(text: Bytes): number | bigint {
+  const value = parseInteger(text);
+  if (value === undefined) throw notInteger;
+  return value;
 }
 
 export function incrByFloat({ keyspace, arg }: Call): Reply {
   const key = arg(1);
-  const old = keyspace.readString(key);
-  const left = old === undefined ? "0" : old.length > FLOAT_LENGTH_MAX ? "" : bytesOf(old);
-  const sum = addLongDoubles(floatOf(left), floatOf(arg(2)));
+  const sum = addLongDoubles(floatIn(keyspace.readString(key)), floatOf(arg(2)));
   if (sum === undefined) throw notFinite;
   const text = formatLongDouble(sum);
   replaceString(keyspace, key, stringFrom(text));
@@ -71,7 +74,13 @@ export function incrByFloat({ keyspace, arg }: Call): Reply {
   return text;
 }
 
-function floatOf(text: Bytes): LongDouble {
+/** The number in a string; a missing one is 0. Throws `notFloat`. */
+export function floatIn(value: StringValue | undefined): LongDouble {
+  if (value === undefined) return floatOf("0");
+  return floatOf(value.length > FLOAT_LENGTH_MAX ? "" : bytesOf(value));
+}
+
+export function floatOf(text: Bytes): LongDouble {
   const value = parseLongDouble(text);
   if (value === undefined) throw notFloat;
   return value;

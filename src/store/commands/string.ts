@@ -4,8 +4,8 @@
  *
  * This file has the rows, and the commands that read a string or change a part of
  * it. SET and its variants are in `string-set.ts`, counters in
- * `string-numbers.ts`, comparisons in `string-condition.ts`, LCS in
- * `string-lcs.ts`.
+ * `string-numbers.ts` and `string-increx.ts`, comparisons in
+ * `string-condition.ts`, LCS in `string-lcs.ts`.
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { allKeys, type Call, countedPairs, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
@@ -19,6 +19,7 @@ import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { bulkOf, bulkPartOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
 import { created, inserted, looked, overwritten, taken, updated } from "./command-keys.ts";
 import { delEx, delIfEq, digest } from "./string-condition.ts";
+import { incrEx } from "./string-increx.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
 import { getEx, getSet, mayCompare, msetEx, psetEx, putAndNotify, set, setEx, setNx, setUses } from "./string-set.ts";
@@ -147,6 +148,14 @@ export const stringCommands = family("string", [
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
     run: incrByFloat,
+  },
+  {
+    name: "INCREX",
+    summary: "Adds to the number at a key, within bounds, and sets its expiry",
+    arity: -2,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: incrEx,
   },
   {
     name: "LCS",

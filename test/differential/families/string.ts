@@ -70,6 +70,17 @@ export const stringFamily: Family = {
   extensions: [
     (draw) => ["DELEX", draw.key(), ...(draw.oneIn(4) ? [] : condition(draw))],
     (draw) => ["DELIFEQ", draw.key(), draw.text()],
+    (draw) => {
+      const number = (): Bytes => (draw.oneIn(2) ? draw.integer() : draw.float());
+      const options = draw.options([
+        () => [draw.pick(["BYINT", "BYFLOAT"]), number()],
+        () => [draw.pick(["LBOUND", "UBOUND"]), number()],
+        () => ["SATURATE"],
+        () => ["EX", draw.seconds(), ...(draw.oneIn(2) ? ["ENX"] : [])],
+        () => ["PERSIST"],
+      ]);
+      return ["INCREX", draw.key(), ...options];
+    },
     (draw) => ["DIGEST", draw.key()],
     (draw) => {
       const pairs = draw.list(3, () => [draw.key(), draw.value()]);

@@ -36,6 +36,21 @@ export function addLongDoubles(one: LongDouble, other: LongDouble): LongDouble |
   return isInfinite(sum) ? undefined : sum;
 }
 
+export function negativeOf({ mantissa, exponent }: LongDouble): LongDouble {
+  return { mantissa: -mantissa, exponent };
+}
+
+/** Negative if the first is less, positive if it is greater. */
+export function compareLongDoubles(one: LongDouble, other: LongDouble): number {
+  // Infinities have the mantissa 1 or -1.
+  if (isInfinite(one) || isInfinite(other))
+    return (isInfinite(one) ? Number(one.mantissa) : 0) - (isInfinite(other) ? Number(other.mantissa) : 0);
+  const exponent = Math.min(one.exponent, other.exponent);
+  const left = one.mantissa << BigInt(one.exponent - exponent);
+  const right = other.mantissa << BigInt(other.exponent - exponent);
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
 /** A finite number as Redis prints it for people: `%.17Lf` without trailing zeros, and never `-0`. */
 export function formatLongDouble(value: LongDouble): Bytes {
   if (value.exponent >= 0) return (value.mantissa << BigInt(value.exponent)).toString();
