@@ -136,6 +136,14 @@ export const budgets: readonly Budget[] = [
     goal: 2_000,
   },
   {
+    suite: "http-requests",
+    unit: "streams of HTTP requests, read by Node and by us",
+    files: ["test/fuzz/http-requests.test.ts"],
+    testMs: 1_000,
+    proofCount: 100_000,
+    goal: 10_000_000,
+  },
+  {
     suite: "messaging-requests",
     unit: "requests to messaging",
     files: ["test/fuzz/messaging-requests.test.ts"],

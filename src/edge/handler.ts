@@ -1,7 +1,6 @@
 /**
  * HTTP without a transport: a handler is a function from a request to a reply.
- * `http/listener.ts` binds it to `node:http`. Another listener could replace it,
- * because no other file in `edge/` sees a `node:http` object.
+ * `http/listener.ts` binds it to an implementation of HTTP/1 (`http/transport.ts`).
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
 import type { Tenant } from "../kernel/turns.ts";

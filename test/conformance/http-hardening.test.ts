@@ -1,6 +1,7 @@
 /** The edge against broken and hostile clients (threats A-13, A-14, A-18, S-01 to S-03, S-10), over raw sockets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type TransportName, transportNames } from "../../src/edge/http/transport.ts";
 import { startServer, TOKEN } from "../harness/server.ts";
 
 const HEAD = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -65,9 +66,13 @@ const refused: [string, string][] = [
   ["a compressed body", sized("Content-Encoding: gzip\r\nContent-Length: 8")],
 ];
 
+function testEach(name: string, run: (transport: TransportName) => Promise<void>): void {
+  for (const transport of transportNames) test(`${name} (${transport})`, () => run(transport));
+}
+
 for (const [name, bytes] of refused) {
-  test(`S-02: ${name}: refused, and the next request is not answered`, async () => {
-    await using server = await startServer({ limits: { refusedMs: 50 } });
+  testEach(`S-02: ${name}: refused, and the next request is not answered`, async (transport) => {
+    await using server = await startServer({ transport, limits: { refusedMs: 50 } });
 
     const answer = await server.raw(bytes + PROBE);
 
@@ -92,8 +97,8 @@ const served: [string, string, string][] = [
 ];
 
 for (const [name, bytes, result] of served) {
-  test(`S-02: ${name}: served, and the next request is separate`, async () => {
-    await using server = await startServer();
+  testEach(`S-02: ${name}: served, and the next request is separate`, async (transport) => {
+    await using server = await startServer({ transport });
 
     const answer = await server.raw(bytes + PROBE);
 
@@ -104,8 +109,8 @@ for (const [name, bytes, result] of served) {
   });
 }
 
-test("A-18: a target beyond the header limit is 431 in JSON", async () => {
-  await using server = await startServer();
+testEach("A-18: a target beyond the header limit is 431 in JSON", async (transport) => {
+  await using server = await startServer({ transport });
   assert.deepEqual((await server.get(`/echo/${"x".repeat(60_000)}`)).json, { result: "x".repeat(60_000) });
 
   const reply = await server.get(`/echo/${"x".repeat(70_000)}`);
@@ -127,8 +132,8 @@ test("A-14: deeply nested JSON of any size is 400, and the server keeps serving"
   assert.equal((await server.get("/ping")).status, 200);
 });
 
-test("A-13: a request without a token is refused before its body is sent", async () => {
-  await using server = await startServer();
+testEach("A-13: a request without a token is refused before its body is sent", async (transport) => {
+  await using server = await startServer({ transport });
   const answer = await server.raw(
     "POST /set/k HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9000000\r\n\r\n",
   );
@@ -147,8 +152,8 @@ test("A-13: bodies that together exceed the budget are 503, and the budget is re
   assert.equal(server.budget.usedBytes, 0);
 });
 
-test("S-03: a compressed body is 415 with a text that names the remedy", async () => {
-  await using server = await startServer();
+testEach("S-03: a compressed body is 415 with a text that names the remedy", async (transport) => {
+  await using server = await startServer({ transport });
   for (const encoding of ["gzip", "br", "deflate", "zstd", "gzip, identity"]) {
     const reply = await server.post("/set/k", "abc", { headers: { "content-encoding": encoding } });
     assert.equal(reply.status, 415, encoding);
@@ -177,8 +182,8 @@ test("S-10: an internal error is 500 with an id that is in the log, and no other
   assert.ok(server.logLines.some((line) => line.includes(`"requestId":"${id}"`)));
 });
 
-test("S-01: a thousand idle and half-open connections do not delay a good client", async () => {
-  await using server = await startServer();
+testEach("S-01: a thousand idle and half-open connections do not delay a good client", async (transport) => {
+  await using server = await startServer({ transport });
   const { connect } = await import("node:net");
   const sockets = Array.from({ length: 1_000 }, (_, i) => {
     const socket = connect({ host: "127.0.0.1", port: server.listener.port });

@@ -2,7 +2,7 @@
  * Two certificates for `localhost` and `127.0.0.1`, each self-signed, that expire in a hundred years: for tests of
  * TLS and of its renewal. They are not trusted elsewhere.
  */
-import type { CertificatePair } from "../../src/edge/http/listener.ts";
+import type { CertificatePair } from "../../src/edge/http/transport.ts";
 
 export const localCertificates: readonly [CertificatePair, CertificatePair] = [
   {

@@ -13,6 +13,7 @@ import { type TokenFor, TokenTable } from "../../src/edge/auth.ts";
 import type { HttpService, Observation } from "../../src/edge/handler.ts";
 import type { StreamLimits } from "../../src/edge/http/event-streams.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
+import type { TransportName } from "../../src/edge/http/transport.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
 import { type Rate, RateLimiter } from "../../src/edge/limits/rate-limit.ts";
@@ -42,6 +43,7 @@ export interface ServerOptions {
   readonly rate?: Rate;
   readonly streams?: Partial<StreamLimits>;
   readonly limits?: Partial<ListenerLimits>;
+  readonly transport?: TransportName;
   /** Replaces the store, or wraps it. */
   readonly area?: (store: HttpService) => HttpService;
 }
@@ -124,6 +126,7 @@ export class TestServer implements AsyncDisposable {
       idPrefix: "test",
       observe: (observation) => this.observations.push(observation),
       ...(limits === undefined ? {} : { limits }),
+      transport: options.transport,
     });
   }
 

@@ -20,6 +20,7 @@ export interface Framing {
   hostCount: number;
   authorizationCount: number;
   expect: string | undefined;
+  connection: string | undefined;
   contentLength: number | undefined;
   transferEncoding: string | undefined;
   contentEncoding: string | undefined;
@@ -28,6 +29,7 @@ export interface Framing {
 const framingHeaders = new HeaderSet([
   "host",
   "expect",
+  "connection",
   "authorization",
   "content-length",
   "content-encoding",
@@ -39,6 +41,7 @@ export function readFraming(rawHeaders: readonly string[]): Framing {
     hostCount: 0,
     authorizationCount: 0,
     expect: undefined,
+    connection: undefined,
     contentLength: undefined,
     transferEncoding: undefined,
     contentEncoding: undefined,
@@ -56,6 +59,9 @@ export function readFraming(rawHeaders: readonly string[]): Framing {
         break;
       case "expect":
         framing.expect = value;
+        break;
+      case "connection":
+        framing.connection = joined(framing.connection, value);
         break;
       case "content-length":
         framing.contentLength = Number(value);

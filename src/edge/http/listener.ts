@@ -1,5 +1,5 @@
 /**
- * An HTTP listener over `node:http`. No other file sees an object of that module.
+ * An HTTP listener over an implementation of HTTP/1 (`transport.ts`).
  *
  * (1) A refused body is never stored: its announced length and then its received
  *     bytes are checked against the limit of its route and the budget of all
@@ -26,8 +26,6 @@
  * at once is sent in the same call, without a promise, with one flat array of
  * headers and one write.
  */
-import type { Server, ServerResponse } from "node:http";
-import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -58,22 +56,32 @@ import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
-import { createServer, STATUS_CODES } from "./builtin-module.ts";
+import { STATUS_CODES } from "./builtin-module.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
-import { FramedMessage } from "./framed-message.ts";
 import { framingFailure, hasBody, originForm } from "./framing.ts";
+import { nodeTransport } from "./node-transport.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
+import type {
+  CertificatePair,
+  ConnectionFault,
+  Expectation,
+  Transport,
+  TransportHandlers,
+  TransportName,
+  TransportOptions,
+  TransportRequest,
+  TransportResponse,
+} from "./transport.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
+import { wireTransport } from "./wire/transport.ts";
 
 /** Request bodies and unsent bytes of all connections in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Texts in PEM. */
-export interface CertificatePair {
-  /** With its intermediate certificates. */
-  readonly certificate: string;
-  readonly key: string;
-}
+const transports: Record<TransportName, (handlers: TransportHandlers, options: TransportOptions) => Transport> = {
+  node: nodeTransport,
+  larder: wireTransport,
+};
 
 export interface ListenerOptions {
   readonly area: HttpService;
@@ -88,6 +96,8 @@ export interface ListenerOptions {
   readonly idPrefix: string;
   /** Absent: connections are not encrypted. */
   readonly tls?: CertificatePair | undefined;
+  /** Absent: `node`. */
+  readonly transport?: TransportName | undefined;
   readonly observe?: Observe;
   readonly onRefusal?: OnRefusal | undefined;
   /** Absent: refused connections are only logged. */
@@ -117,11 +127,6 @@ export interface Listener {
 const UNCHECKED_BODY_BYTES_MAX = 64 * 1024;
 /** Replies of at least this size need room in the budget, or the caller gets 503. Smaller ones count if they wait. */
 const BUDGETED_REPLY_BYTES_MIN = 64 * 1024;
-/** Timeout of a TLS handshake, and the oldest TLS version. */
-const HANDSHAKE_MS_MAX = 10_000;
-const TLS_MIN = "TLSv1.2";
-/** Time between two checks of connection timeouts. */
-const TIMEOUT_CHECK_MS = 1_000;
 /** CPU time of a request outside the measured time, except that of its bytes: reading and parsing its head. */
 const REQUEST_MS = 0.01;
 
@@ -135,7 +140,6 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 type Connection = ConnectionState<Exchange>;
-type TlsServer = HttpsServer<typeof FramedMessage>;
 
 class HttpListener implements Listener {
   readonly options: ListenerOptions;
@@ -145,8 +149,7 @@ class HttpListener implements Listener {
   readonly streamEnders = new Set<() => void>();
   isDraining = false;
   openRequestCount = 0;
-  readonly #server: Server<typeof FramedMessage>;
-  readonly #tlsServer: TlsServer | undefined;
+  readonly #transport: Transport;
   readonly #open = new OpenConnections<Exchange>((socket) => this.connections.get(socket));
   readonly proxies: TrustedProxies;
   readonly #gate: ConnectionGate;
@@ -168,63 +171,29 @@ class HttpListener implements Listener {
       descriptorsMax: limits.descriptorsMax,
       onRefused: options.onConnectionRefused,
     });
-    const serverOptions = {
-      IncomingMessage: FramedMessage,
-      insecureHTTPParser: false,
-      // framing.ts checks the host.
-      requireHostHeader: false,
-      maxHeaderSize: limits.headerBytesMax,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      noDelay: true,
-    } as const;
-    const tlsServer = tls === undefined ? undefined : this.#createTlsServer(serverOptions, tls);
-    const server = tlsServer ?? createServer(serverOptions);
+    const handlers = {
+      request: (request: TransportRequest, response: TransportResponse, expectation: Expectation) =>
+        this.#begin(request, response, expectation),
+      tunnel: (socket: Socket) => this.#answerRaw(socket, tunnelRefused),
+      silent: (socket: Socket) => this.#socketIsLate(socket),
+      fault: (socket: Socket, fault: ConnectionFault) => this.#fault(socket, fault),
+    };
+    this.#transport = transports[options.transport ?? "node"](handlers, { limits, tls, clock: clock.real });
+    const { server } = this.#transport;
     server.maxConnections = limits.connectionsMax;
     this.#open.follow(server, {
       isEncrypted: tls !== undefined,
       admits: (socket) => this.#gate.refusalOf(socket) === undefined,
     });
     server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
-    // Node would close connections whose reply is not entirely sent; OpenConnections knows the idle ones. keeps (5)
-    server.closeIdleConnections = () => {};
-    // Headers are limited by their bytes. With a limit on their number, node would drop them silently.
-    server.maxHeadersCount = 0;
-    const begin = (message: FramedMessage, response: ServerResponse, isAsking: boolean): void => {
-      this.#requestCount += 1;
-      new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking }).begin();
-    };
-    server.on("request", (message, response) => begin(message, response, false));
-    server.on("checkContinue", (message, response) => begin(message, response, true));
-    server.on("checkExpectation", (message, response) => {
-      this.#requestCount += 1;
-      const exchange = new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking: true });
-      exchange.refuse(this.worded(expectationFailed, exchange.target));
-    });
-    server.on("connect", (_message, socket) => this.#answerRaw(socket as Socket, tunnelRefused));
-    server.on("timeout", (socket) => this.#socketIsLate(socket));
-    server.on("clientError", (error, socket) => this.#clientError(error, socket as Socket));
-    this.#server = server;
-    this.#tlsServer = tlsServer;
   }
 
-  #createTlsServer<Options extends object>(
-    serverOptions: Options,
-    { certificate: cert, key }: CertificatePair,
-  ): TlsServer {
-    // Loaded on use, since TLS takes a thread some milliseconds.
-    const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
-    const server = createTlsServer({
-      ...serverOptions,
-      cert,
-      key,
-      minVersion: TLS_MIN,
-      handshakeTimeout: HANDSHAKE_MS_MAX,
-    });
-    server.on("tlsClientError", (_fault, socket) => socket.destroy());
-    return server;
+  #begin(request: TransportRequest, response: TransportResponse, expectation: Expectation): void {
+    this.#requestCount += 1;
+    const isAsking = expectation !== "nothing";
+    const exchange = new Exchange({ listener: this, request, response, number: this.#requestCount, isAsking });
+    if (expectation === "unknown") exchange.refuse(this.worded(expectationFailed, exchange.target));
+    else exchange.begin();
   }
 
   get host(): string {
@@ -235,17 +204,18 @@ class HttpListener implements Listener {
     return this.#port;
   }
 
-  renewCertificate({ certificate: cert, key }: CertificatePair): void {
-    this.#tlsServer?.setSecureContext({ cert, key, minVersion: TLS_MIN });
+  renewCertificate(pair: CertificatePair): void {
+    this.#transport.renewCertificate(pair);
   }
 
   start(): Promise<void> {
     const { host, port } = this.options;
+    const { server } = this.#transport;
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off("error", reject);
-        this.#port = (this.#server.address() as AddressInfo).port;
+      server.once("error", reject);
+      server.listen({ host, port }, () => {
+        server.off("error", reject);
+        this.#port = (server.address() as AddressInfo).port;
         this.#paceBodies();
         resolve();
       });
@@ -259,10 +229,9 @@ class HttpListener implements Listener {
     const { clock } = this.options;
     return new Promise((resolve) => {
       const cancel = clock.after(graceMs, () => {
-        this.#server.closeAllConnections();
         this.#open.destroyAll();
       });
-      this.#server.close(() => {
+      this.#transport.server.close(() => {
         cancel();
         cancelDrain();
         resolve();
@@ -296,21 +265,13 @@ class HttpListener implements Listener {
     return this.options.area.refusal?.(failure, target) ?? failureReply(failure);
   }
 
-  #clientError(error: Error, socket: Socket): void {
-    const code = "code" in error ? error.code : undefined;
+  #fault(socket: Socket, fault: ConnectionFault): void {
     const connection = this.connectionOf(socket);
     if (connection.isBroken) return;
-    if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-      this.#requestIsLate(socket);
-      return;
-    }
+    if (fault === "late") this.#requestIsLate(socket);
     // keeps (3)
-    if (code === "ECONNRESET" || !socket.writable || connection.unansweredCount > 0) {
-      socket.destroy();
-      return;
-    }
-    if (code === "HPE_HEADER_OVERFLOW") this.#answerRaw(socket, headersTooLarge(this.limits.headerBytesMax));
-    else this.#answerRaw(socket, malformedHttp);
+    else if (fault === "reset" || !socket.writable || connection.unansweredCount > 0) socket.destroy();
+    else this.#answerRaw(socket, fault === "malformed" ? malformedHttp : headersTooLarge(this.limits.headerBytesMax));
   }
 
   /**
@@ -368,8 +329,8 @@ const NO_BODY = Buffer.alloc(0);
 
 interface ExchangeOptions {
   readonly listener: HttpListener;
-  readonly message: FramedMessage;
-  readonly response: ServerResponse;
+  readonly request: TransportRequest;
+  readonly response: TransportResponse;
   readonly number: number;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly isAsking: boolean;
@@ -388,8 +349,8 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   payer: Tenant | undefined = undefined;
   waitedMs = 0;
   readonly #listener: HttpListener;
-  readonly #message: FramedMessage;
-  readonly #response: ServerResponse;
+  readonly #request: TransportRequest;
+  readonly #response: TransportResponse;
   readonly #number: number;
   readonly #connection: Connection;
   #isAsking: boolean;
@@ -403,22 +364,22 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   #endStream: (() => void) | undefined;
   #span: Span<RequestEnd> | undefined;
 
-  constructor({ listener, message, response, number, isAsking }: ExchangeOptions) {
+  constructor({ listener, request, response, number, isAsking }: ExchangeOptions) {
     this.#listener = listener;
-    this.#message = message;
+    this.#request = request;
     this.#response = response;
     this.#number = number;
     this.#isAsking = isAsking;
-    this.#connection = listener.connectionOf(message.socket);
+    this.#connection = listener.connectionOf(request.socket);
     this.#held = new HeldBytes(listener.options.budget, this.#connection);
-    this.method = message.method ?? "";
-    this.target = originForm(message.url ?? "") ?? "";
+    this.method = request.method;
+    this.target = originForm(request.target) ?? "";
     listener.openRequestCount += 1;
-    response.on("close", () => this.#close());
+    response.onClose(() => this.#close());
   }
 
   get rawHeaders(): readonly string[] {
-    return this.#message.rawHeaders;
+    return this.#request.rawHeaders;
   }
 
   get remoteAddress(): string {
@@ -427,11 +388,11 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
 
   /** 0 for a caller behind a proxy. */
   get remotePort(): number {
-    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#message.socket.remotePort ?? 0);
+    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#request.socket.remotePort ?? 0);
   }
 
   get #peerAddress(): string {
-    return this.#message.socket.remoteAddress ?? "";
+    return this.#request.socket.remoteAddress ?? "";
   }
 
   /** Received completely. */
@@ -444,7 +405,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   }
 
   get isPaused(): boolean {
-    return this.#message.isPaused();
+    return this.#request.isBodyPaused;
   }
 
   get id(): string {
@@ -460,7 +421,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   }
 
   header(name: string): string | undefined {
-    const { rawHeaders } = this.#message;
+    const { rawHeaders } = this.#request;
     let value: string | undefined;
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const rawName = rawHeaders[i] as string;
@@ -490,7 +451,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
 
   begin(): void {
     if (this.#connection.isBroken) return;
-    const { framing, httpVersion } = this.#message;
+    const { framing, httpVersion } = this.#request;
     const failure = this.target === "" ? malformedHttp : (framingFailure(framing, httpVersion) ?? this.#overload());
     if (failure !== undefined) this.refuse(this.#listener.worded(failure, this.target));
     else if (hasBody(framing)) this.#readBody(framing.contentLength);
@@ -506,22 +467,23 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     if (waiting.at(-1) === this) waiting.pop();
     this.#held.release();
     // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
-    if (this.#isAsking || this.#isBodyRead || !hasBody(this.#message.framing)) {
+    if (this.#isAsking || this.#isBodyRead || !hasBody(this.#request.framing)) {
       this.#send(reply, true);
       return;
     }
     const { clock } = this.#listener.options;
     const { refusedMs, refusedBytesMax } = this.#listener.limits;
-    const { socket } = this.#message;
+    const { socket } = this.#request;
     let droppedBytes = 0;
-    this.#message.removeAllListeners("data").removeAllListeners("end");
-    this.#message.on("data", (chunk: Buffer) => {
-      droppedBytes += chunk.length;
-      if (droppedBytes > refusedBytesMax) socket.destroy();
+    this.#request.receive({
+      data: (chunk) => {
+        droppedBytes += chunk.length;
+        if (droppedBytes > refusedBytesMax) socket.destroy();
+      },
+      end: () => response.end(),
     });
-    this.#message.on("end", () => response.end());
     const cancel = clock.after(refusedMs, () => socket.destroy());
-    response.on("close", cancel);
+    response.onClose(cancel);
     const headers = [...reply.headers, "Content-Length", String(bodyBytes(reply)), "Connection", "close"];
     response.writeHead(reply.status, headers);
     response.write(reply.body, encodingOf(reply));
@@ -572,16 +534,18 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     }
     this.#connection.waiting.push(this);
     const body = new BodyBuffer(announcedBytes ?? 0);
-    this.#message.on("data", (chunk: Buffer) => {
-      const length = body.length + chunk.length;
-      if (length > bytesMax) this.refuse(this.#listener.worded(requestTooLarge(bytesMax, length), this.target));
-      else if (this.#hasTooManyBytes() || !this.#held.takeBody(chunk.length))
-        this.refuse(this.#listener.worded(busy, this.target));
-      else body.add(chunk);
-    });
-    this.#message.on("end", () => {
-      this.body = body.take();
-      this.#ready();
+    this.#request.receive({
+      data: (chunk) => {
+        const length = body.length + chunk.length;
+        if (length > bytesMax) this.refuse(this.#listener.worded(requestTooLarge(bytesMax, length), this.target));
+        else if (this.#hasTooManyBytes() || !this.#held.takeBody(chunk.length))
+          this.refuse(this.#listener.worded(busy, this.target));
+        else body.add(chunk);
+      },
+      end: () => {
+        this.body = body.take();
+        this.#ready();
+      },
     });
   }
 
@@ -596,7 +560,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       return;
     }
     // A request with a body is in `waiting` already.
-    if (!hasBody(this.#message.framing)) waiting.push(this);
+    if (!hasBody(this.#request.framing)) waiting.push(this);
     this.#handleWaiting();
   }
 
@@ -706,7 +670,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       this.#answered();
     } else {
       // The peer, or a reply before this one, delays it, but not permanently. keeps (6)
-      response.socket?.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      this.#request.socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
       if (this.#held.unsentBytes === 0) this.#held.addReply(waitingBytes);
     }
     this.#observe(reply);
@@ -729,12 +693,12 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     response.writeHead(status, [...headers, "Connection", "close"]);
     response.flushHeaders();
     const closed = open({
-      write: (chunk) => response.write(chunk),
+      write: (chunk) => response.write(chunk, "utf8"),
       get queuedBytes() {
         return response.writableLength;
       },
       end: () => (this.#endStream === undefined ? response.end() : this.#endStream()),
-      abort: () => this.#message.socket.destroy(),
+      abort: () => this.#request.socket.destroy(),
     });
     const end = (): void => {
       if (this.#endStream === undefined) return;
@@ -743,8 +707,8 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       closed();
       response.end();
       // A peer that stops reading must not hold the queued bytes permanently.
-      const { socket } = response;
-      if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      const { socket } = this.#request;
+      if (response.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
       this.#observe({ status, headers, body: "", ...(route === undefined ? {} : { route }) });
     };
     this.#endStream = end;
@@ -794,6 +758,6 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     if (this.#isBodyRead) this.#connection.owedCount -= 1;
     if (this.#connection.waiting.length > 0) this.#handleWaiting();
     // Its head may have been sent before the drain began, without `Connection: close`.
-    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#message.socket.destroySoon();
+    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#request.socket.destroySoon();
   }
 }

@@ -14,7 +14,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
-import type { CertificatePair } from "../http/listener.ts";
+import type { CertificatePair } from "../http/transport.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionGateOptions } from "../limits/connection-gate.ts";
 import {

@@ -7,6 +7,7 @@
  */
 
 import type { TokenFor } from "../../edge/auth.ts";
+import type { TransportName } from "../../edge/http/transport.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
 import type { OutboundMap } from "../../edge/outbound/host-map.ts";
 import type { LogFormat, LogLevel } from "../../kernel/log.ts";
@@ -100,6 +101,8 @@ export interface ListenPlan {
   /** The setting of the port, for the remedy in an error text. */
   readonly portPlace: string;
   readonly hostPlace: string;
+  /** Absent for RESP. */
+  readonly transport?: TransportName;
   /** Undefined: connections are in the clear. */
   readonly tls?: TlsPlan | undefined;
 }

@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { localCertificates } from "../../../test/harness/local-certificates.ts";
 import type { HttpService } from "../../edge/handler.ts";
-import type { CertificatePair } from "../../edge/http/listener.ts";
+import type { CertificatePair } from "../../edge/http/transport.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { silentLog } from "../../kernel/log.ts";

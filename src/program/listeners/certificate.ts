@@ -15,7 +15,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import type { CertificatePair } from "../../edge/http/listener.ts";
+import type { CertificatePair } from "../../edge/http/transport.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Gauge } from "../../kernel/metrics.ts";

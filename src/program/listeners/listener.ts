@@ -1,7 +1,8 @@
 /** Opens a listener of the edge for this thread, with metrics and limits; a sentence reports an unavailable port. */
 
 import type { HttpService, Observation } from "../../edge/handler.ts";
-import { type CertificatePair, type Listener, listen } from "../../edge/http/listener.ts";
+import { type Listener, listen } from "../../edge/http/listener.ts";
+import type { CertificatePair } from "../../edge/http/transport.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { type ConnectionRefusal, connectionRefusals } from "../../edge/limits/connection-gate.ts";
@@ -68,6 +69,7 @@ export async function openListener(
       onConnectionRefused: figures.connectionRefused,
       onRefusal: environment.events && refusalWatcher(environment.events, name),
       tls: pair,
+      transport: plan.transport,
       ...environment,
     });
   } catch (fault) {

@@ -189,7 +189,7 @@ export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
     port: run.settings[port] ?? 0,
     portPlace: run.origins[port].place,
     hostPlace: run.origins.host.place,
-    tls: port === "respPort" ? undefined : tlsPlan(run),
+    ...(port === "respPort" ? {} : { transport: run.settings.transport, tls: tlsPlan(run) }),
   };
 }
 
@@ -204,6 +204,7 @@ export function adminListenPlan(run: RunSettings): ListenPlan {
     port: settings.adminPort,
     portPlace: origins.adminPort.place,
     hostPlace: origins.adminHost.place,
+    transport: settings.transport,
     tls: isLoopback(settings.adminHost) ? undefined : tlsPlan(run),
   };
 }

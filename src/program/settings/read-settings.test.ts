@@ -60,6 +60,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     fsync: "everysec",
     snapshots: true,
     threads: "per-area",
+    transport: "node",
     host: "127.0.0.1",
     storePort: 8079,
     messagingPort: 8080,

@@ -1,0 +1,132 @@
+/** A listener over real sockets with an area of the test, and clients that send exactly the given bytes. */
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import type { Handler, HttpReply, HttpService, Observation } from "../../src/edge/handler.ts";
+import { type Listener, listen } from "../../src/edge/http/listener.ts";
+import { type TransportName, transportNames } from "../../src/edge/http/transport.ts";
+import type { TrustedProxies } from "../../src/edge/http/trusted-proxies.ts";
+import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
+import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
+import type { Tracer } from "../../src/edge/tracing.ts";
+import { type Clock, systemClock } from "../../src/kernel/clock.ts";
+import { createLog } from "../../src/kernel/log.ts";
+
+export const BODY_BYTES_MAX = 1_000;
+
+export interface Bench {
+  listener: Listener;
+  budget: ByteBudget;
+  observations: Observation[];
+  logLines: string[];
+  /** Opens a connection. */
+  open(): Peer;
+}
+
+export interface Options {
+  area?: Partial<HttpService>;
+  limits?: Partial<ListenerLimits>;
+  budgetBytes?: number;
+  tracer?: Tracer;
+  clock?: Clock;
+  proxies?: TrustedProxies;
+}
+
+export interface Case {
+  readonly transport: TransportName;
+  after(task: () => unknown): void;
+}
+
+/** A test with each implementation of HTTP/1. */
+export function testEach(name: string, run: (context: Case) => unknown): void {
+  for (const transport of transportNames)
+    test(`${name} (${transport})`, async (context) => {
+      await run({ transport, after: (task) => context.after(async () => void (await task())) });
+    });
+}
+
+export async function start(context: Case, handle: Handler, options: Options = {}): Promise<Bench> {
+  const budget = new ByteBudget(options.budgetBytes ?? 1_000_000);
+  const observations: Observation[] = [];
+  const logLines: string[] = [];
+  const listener = await listen({
+    area: { handle, bodyBytesMax: () => BODY_BYTES_MAX, ...options.area },
+    host: "127.0.0.1",
+    port: 0,
+    clock: options.clock ?? systemClock,
+    proxies: options.proxies,
+    log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
+    budget,
+    idPrefix: "t",
+    transport: context.transport,
+    observe: (observation) => observations.push(observation),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    tracer: options.tracer,
+  });
+  context.after(() => listener.close(0));
+  return { listener, budget, observations, logLines, open: () => new Peer(listener.port) };
+}
+
+/** A client that sends exactly the given bytes. */
+export class Peer {
+  readonly socket: Socket;
+  received = "";
+  readonly closed: Promise<void>;
+  #wake = (): void => {};
+
+  constructor(port: number) {
+    this.socket = connect({ host: "127.0.0.1", port });
+    this.socket.setEncoding("latin1");
+    this.socket.on("data", (chunk) => {
+      this.received += chunk;
+      this.#wake();
+    });
+    // A reset also closes.
+    this.socket.on("error", () => {});
+    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
+  }
+
+  send(bytes: string): this {
+    this.socket.write(bytes, "latin1");
+    return this;
+  }
+
+  /** Resolves with all received bytes once they match. */
+  async until(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.received)) {
+      assert.ok(!this.socket.closed, `closed before ${pattern}: ${JSON.stringify(this.received)}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        this.socket.once("close", () => resolve());
+      });
+    }
+    return this.received;
+  }
+
+  async untilClosed(): Promise<string> {
+    await this.closed;
+    return this.received;
+  }
+}
+
+export function reply(body: string): HttpReply {
+  return { status: 200, headers: ["Content-Type", "text/plain"], body, route: "test" };
+}
+
+/** Resolves when the listener has this number of open requests. */
+export async function untilOpen(listener: Listener, count: number): Promise<void> {
+  while (listener.openRequestCount !== count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+export const post = (path: string, body: string, more = ""): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
+
+/** A promise and its resolver. */
+export function gate<T>(): { promise: Promise<T>; open: (value: T) => void } {
+  let open: (value: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
+}
