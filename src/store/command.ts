@@ -138,7 +138,7 @@ export class Call {
   wait(wait: Wait): Reply {
     const taker = this.#caller?.waiting;
     if (taker === undefined) return wait.cannotWait === undefined ? wait.timedOut : wait.cannotWait;
-    this.database.waiters.add(taker, wait);
+    this.database.waiters.add(taker, wait, { command: this.command, words: this.#words, caller: this.caller });
     return later;
   }
 

@@ -55,17 +55,17 @@ import { PubSub } from "./observe/pubsub.ts";
 import { Pushes, type Subscriber } from "./observe/pushes.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { BatchReplies } from "./reply/budget.ts";
-import { errorReply, later, type Reply } from "./reply/reply.ts";
+import { errorReply, findError, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
 import { type Interpreter, Scripts } from "./scripting/scripts.ts";
 import type { Caller } from "./session/caller.ts";
-import { clientLine, requestLine } from "./session/client-line.ts";
+import { type DenialPlace, logDenial, logFailedLogin } from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
 import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
-import { Waiters } from "./session/waiters.ts";
+import { type BlockedRun, Waiters } from "./session/waiters.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -180,7 +180,7 @@ export class Database implements SessionHost {
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
-    this.waiters = new Waiters({ keyspace: this.keyspace, clock });
+    this.waiters = new Waiters({ keyspace: this.keyspace, clock, ended: this.#noteUnblocked });
     this.sessions = new Sessions(clock);
   }
 
@@ -489,25 +489,13 @@ export class Database implements SessionHost {
 
   /** Adds a failed login with this name to ACL LOG: a wrong password, or a disabled user. */
   noteFailedLogin(username: Bytes, session?: Session): void {
-    const denied = { reason: "auth", context: "toplevel", object: "AUTH" } as const;
-    const nowMs = this.context.clock.nowMs();
-    const client = session === undefined ? "" : clientLine(session, nowMs);
-    this.users.log.add({ ...denied, username, client }, nowMs);
+    logFailedLogin(this.users.log, username, { session, nowMs: this.context.clock.nowMs() });
   }
 
   /** Adds a refusal to ACL LOG, if the reason is a missing right. */
-  noteDenial(
-    caller: Caller,
-    { denied }: CommandError,
-    { context, command }: { readonly context: AclContext; readonly command: CommandFacts | undefined },
-  ): void {
+  noteDenial(caller: Caller, { denied }: CommandError, place: DenialPlace): void {
     if (denied === undefined) return;
-    const { user, session } = caller;
-    const { nowMs } = this.keyspace;
-    // The last command of the session is the script or EXEC, not a command inside it.
-    if (session !== undefined && context !== "lua" && !session.isExecuting) session.lastCommand = command;
-    const client = session === undefined ? requestLine(caller, command) : clientLine(session, nowMs);
-    this.users.log.add({ ...denied, context, username: user.name, client }, nowMs);
+    logDenial(this.users.log, denied, { ...place, caller, nowMs: this.keyspace.nowMs });
   }
 
   /** Removes all subscriptions of a subscriber that disconnected. */
@@ -741,7 +729,9 @@ export class Database implements SessionHost {
       if (isTimed) counts.addTime(tookMs);
       // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
-      if (tookMs >= slowRuns.thresholdMs)
+      // A blocked command is recorded when it has its reply.
+      if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
+      else if (tookMs >= slowRuns.thresholdMs)
         slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
     }
     this.turn.kind = command.number;
@@ -753,6 +743,18 @@ export class Database implements SessionHost {
       });
     return reply;
   }
+
+  /** Counts the end of a blocked command, and records it if it was slow: without the time that it waited. */
+  readonly #noteUnblocked = (run: BlockedRun, reply: Reply, tookMs: number): void => {
+    const { command, caller, words } = run;
+    const error = findError(reply);
+    if (error !== undefined) {
+      this.errorCounts.add(error.text);
+      this.countsOf(command).failed += 1;
+    }
+    const { slowRuns, keyspace } = this;
+    if (tookMs >= slowRuns.thresholdMs) slowRuns.note(command, { caller, words, atMs: keyspace.nowMs, tookMs });
+  };
 
   #answerError(error: CommandError): Reply {
     this.errorCounts.add(error.text);

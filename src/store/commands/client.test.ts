@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { heard, settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import { map, push, set, simple, verbatim } from "../reply/reply.ts";
 
 const syntaxError = error("ERR syntax error");
@@ -375,14 +376,12 @@ test("CLIENT UNBLOCK unblocks a session, with a timeout or an error", async () =
   const wait = (): void => {
     const { database } = two.session;
     // As a blocking command does.
-    database.waiters.add(two.session, {
-      type: "list",
-      keys: ["k"],
-      line: "test",
-      timeoutMs: 0,
-      timedOut: nil,
-      serve: () => undefined,
-    });
+    const command = database.findCommand("BLPOP") as CommandFacts;
+    database.waiters.add(
+      two.session,
+      { type: "list", keys: ["k"], line: "test", timeoutMs: 0, timedOut: nil, serve: () => undefined },
+      { command, words: ["BLPOP", "k", "0"], caller: two.session },
+    );
   };
   one.expect([
     ["CLIENT UNBLOCK x", error("ERR value is not an integer or out of range")],

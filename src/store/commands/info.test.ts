@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
-import { startSessions } from "../../../test/harness/session-harness.ts";
+import { settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -408,4 +408,61 @@ test("INFO clients counts blocked, paused, subscribed and watching clients", () 
     assert.equal(lineOf(text, name), value, name);
   connect().run("CLIENT UNPAUSE");
   assert.equal(lineOf(read(), "blocked_clients"), "2");
+});
+
+/** Lines of a section without the times. */
+function countsOf(text: string): string[] {
+  return text
+    .split("\r\n")
+    .slice(1, -1)
+    .map((line) => line.replace(/usec=\d+,usec_per_call=[\d.]+,/, ""))
+    .filter((line) => !line.startsWith("cmdstat_info"));
+}
+
+test("a script that ends with an error has failed, also if the error is that of one of its commands", () => {
+  for (const [script, failedCount, others] of [
+    ["return redis.error_reply('MY x')", 1, []],
+    ["error('x')", 1, []],
+    ["return redis.call('incr', 'text')", 1, ["cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1"]],
+    ["return redis.pcall('incr', 'text')", 1, ["cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1"]],
+    ["redis.pcall('incr', 'text') return 1", 0, ["cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1"]],
+    ["return redis.call('nope')", 1, []],
+    ["return redis.call('get')", 1, ["cmdstat_get:calls=0,rejected_calls=1,failed_calls=0"]],
+  ] as const) {
+    const session = startSession();
+    session.run("SET text x");
+    session.run("CONFIG RESETSTAT");
+    session.call("EVAL", script, "0");
+    assert.deepEqual(
+      countsOf(infoText(session, "INFO commandstats")).toSorted(),
+      [`cmdstat_eval:calls=1,rejected_calls=0,failed_calls=${failedCount}`, ...others].toSorted(),
+      script,
+    );
+    assert.equal(lineOf(infoText(session, "INFO stats"), "total_error_replies"), "1", script);
+  }
+});
+
+test("a blocked command that ends with an error has failed, and the error is counted", async () => {
+  const { store, connect } = startSessions();
+  const read = (section: string) => countsOf(infoText({ run: (line) => runOn(store, line) }, `INFO ${section}`));
+  const one = connect();
+  const popping = connect();
+  const moving = connect();
+  const reading = connect();
+  one.run("SET text x");
+  one.run("XGROUP CREATE s g $ MKSTREAM");
+  popping.run("BLPOP k 0");
+  moving.run("BLMOVE from text LEFT LEFT 0");
+  reading.run("XREADGROUP GROUP g c BLOCK 0 STREAMS s >");
+  one.run("CONFIG RESETSTAT");
+  one.run("CLIENT UNBLOCK 2 ERROR");
+  one.run("RPUSH from e");
+  one.run("DEL s");
+  await settled();
+  assert.deepEqual(read("errorstats"), ["errorstat_UNBLOCKED:count=2", "errorstat_WRONGTYPE:count=1"]);
+  const failed = read("commandstats").filter((line) => line.endsWith("failed_calls=1"));
+  assert.deepEqual(
+    failed.map((line) => line.split(":")[0]),
+    ["cmdstat_blmove", "cmdstat_blpop", "cmdstat_xreadgroup"],
+  );
 });

@@ -81,7 +81,7 @@ function commandLines(database: CommandHost): readonly Line[] {
   const lines: Line[] = [];
   for (const command of withSubcommands(database.commands)) {
     const { calls, failed, rejected, usPerCall } = database.countsOf(command);
-    if (calls + rejected === 0) continue;
+    if (calls + failed + rejected === 0) continue;
     const times = `usec=${Math.round(usPerCall * calls)},usec_per_call=${usPerCall.toFixed(2)}`;
     lines.push([
       `cmdstat_${command.fullName}`,

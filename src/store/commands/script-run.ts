@@ -66,7 +66,10 @@ export function runScript(call: Call, script: FlaggedScript, run: (commands: Com
   return database.runScript({ isReadOnly, allowsGrowth, lockedKeys }, (commands) => {
     const reply = run(commands);
     const error = findError(reply);
-    if (error !== undefined && !commands.isOfCommand(error)) throw error;
+    if (error === undefined) return reply;
+    if (!commands.isOfCommand(error)) throw error;
+    // The script has failed too.
+    database.countsOf(call.command).failed += 1;
     return reply;
   });
 }

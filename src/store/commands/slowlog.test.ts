@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSessions } from "../../../test/harness/session-harness.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
+import { connect } from "../../../test/harness/waiting-callers.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -195,4 +196,28 @@ test("a slow command of a pipeline is logged, and quick ones beside it are not",
     [30_000, "DEBUG SLEEP 0.03"],
     [20_000, "DEBUG SLEEP 0.02"],
   ]);
+});
+
+test("SLOWLOG has a blocked command with the time that it computed, after the command that served it", () => {
+  const clock = new VirtualClock(START_MS);
+  const session = startSession({ clock, compat: new RedisCompat(() => {}) });
+  let readings = 0;
+  const { monotonicMs } = clock;
+  // Each reading is 6 ms after the one before.
+  clock.monotonicMs = () => {
+    readings += 6;
+    return monotonicMs.call(clock) + readings;
+  };
+  const popping = connect(session);
+  popping.run("BLPOP k 0");
+  session.expect([["SLOWLOG GET", []]]);
+  clock.advance(60_000);
+  session.run("RPUSH k e");
+  assert.deepEqual(popping.received, [["k", "e"]]);
+  session.expect([["SLOWLOG GET", [[0, 1_700_000_060, 12_000, ["BLPOP", "k", "0"], "127.0.0.1:1", ""]]]]);
+
+  popping.run("BLPOP k 1");
+  clock.advance(2_000);
+  assert.equal(popping.received.length, 2);
+  session.expect([["SLOWLOG LEN", 1]]);
 });

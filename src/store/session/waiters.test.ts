@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nilArray, startSession } from "../../../test/harness/store-harness.ts";
 import { connect, transact } from "../../../test/harness/waiting-callers.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import { RedisCompat } from "../commands/redis-compat.ts";
 import { later, pairs } from "../reply/reply.ts";
 
@@ -300,6 +301,7 @@ test("an error while a client is served goes to that client only, and the next o
 test("with thousands of clients that wait for a key, only those that can be served are tried", () => {
   const session = startSession();
   const { waiters } = session.database;
+  const command = session.database.findCommand("BLPOP") as CommandFacts;
   let askedCount = 0;
   const served: number[] = [];
   for (let number = 0; number < 5_000; number += 1) {
@@ -316,6 +318,7 @@ test("with thousands of clients that wait for a key, only those that can be serv
           return number < 4 ? "served" : undefined;
         },
       },
+      { command, words: ["BLPOP", "k", "0"], caller: { address: "" } },
     );
   }
   session.run("RPUSH k a");

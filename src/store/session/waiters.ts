@@ -18,8 +18,10 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import { CommandError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import type { Runner } from "../observe/slow-runs.ts";
 import { errorReply, type Reply } from "../reply/reply.ts";
 import { StreamValue } from "../values/stream.ts";
 import { isString } from "../values/string.ts";
@@ -59,10 +61,27 @@ export interface Wait {
   serve(key: Bytes): Reply | undefined;
 }
 
+/** The blocked command, for its counters and the slow log. */
+export interface BlockedRun {
+  readonly command: CommandFacts;
+  readonly words: readonly Bytes[];
+  readonly caller: Runner;
+}
+
 interface Waiter {
   readonly wait: Wait;
   readonly taker: ReplyTaker;
+  readonly run: BlockedRun;
   readonly cancelTimeout: () => void;
+  /** Time of computing: until it blocked, and for serving it. */
+  tookMs: number;
+}
+
+export interface WaitersOptions {
+  readonly keyspace: Keyspace;
+  readonly clock: Clock;
+  /** Called when a blocked command gets its reply, with the time that it computed, not waited. */
+  readonly ended: (run: BlockedRun, reply: Reply, tookMs: number) => void;
 }
 
 /** The clients that wait for a key, by line, in the order in which they blocked. */
@@ -71,15 +90,17 @@ type Lines = Map<Bytes, Set<Waiter>>;
 export class Waiters {
   readonly #keyspace: Keyspace;
   readonly #clock: Clock;
+  readonly #ended: WaitersOptions["ended"];
   readonly #byTaker = new Map<ReplyTaker, Waiter>();
   readonly #byKey = new Map<Bytes, Lines>();
   readonly #countByType = new Map<string, number>();
   /** Awaited keys that became ready in the running unit of work: (3). */
   readonly #ready = new Set<Bytes>();
 
-  constructor(options: { keyspace: Keyspace; clock: Clock }) {
+  constructor(options: WaitersOptions) {
     this.#keyspace = options.keyspace;
     this.#clock = options.clock;
+    this.#ended = options.ended;
   }
 
   /** The number of waiting clients. */
@@ -103,11 +124,11 @@ export class Waiters {
     return this.#byTaker.has(taker);
   }
 
-  add(taker: ReplyTaker, wait: Wait): void {
+  add(taker: ReplyTaker, wait: Wait, run: BlockedRun): void {
     assert(!this.#byTaker.has(taker), "a client waits for one command at a time"); // keeps (5)
     const { timeoutMs, timedOut, keys, line, type } = wait;
     const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
-    const waiter: Waiter = { wait, taker, cancelTimeout };
+    const waiter: Waiter = { wait, taker, run, cancelTimeout, tookMs: 0 };
     this.#byTaker.set(taker, waiter);
     this.#countType(type, 1);
     for (const key of keys) {
@@ -128,10 +149,18 @@ export class Waiters {
     }
   }
 
+  /** Notes how long the command computed before it blocked. */
+  noteTime(taker: ReplyTaker, tookMs: number): void {
+    const waiter = this.#byTaker.get(taker);
+    if (waiter !== undefined) waiter.tookMs = tookMs;
+  }
+
   /** Ends waiting with this reply: at the timeout, or by CLIENT UNBLOCK. False if the client did not wait. */
   end(taker: ReplyTaker, reply: Reply): boolean {
-    if (!this.#byTaker.has(taker)) return false;
+    const waiter = this.#byTaker.get(taker);
+    if (waiter === undefined) return false;
     this.leave(taker);
+    this.#ended(waiter.run, reply, waiter.tookMs);
     taker.take(reply);
     return true;
   }
@@ -188,8 +217,11 @@ export class Waiters {
 
   /** keeps (1) */
   #serveLine(key: Bytes, line: ReadonlySet<Waiter>): void {
-    for (const { wait, taker } of line) {
+    for (const waiter of line) {
+      const { wait, taker } = waiter;
+      const startMs = this.#clock.real.monotonicMs();
       const reply = serveOne(wait, key);
+      waiter.tookMs += this.#clock.real.monotonicMs() - startMs;
       if (reply !== undefined) this.end(taker, reply);
       else if (wait.isAlone !== true) return;
     }
