@@ -102,6 +102,7 @@ export const expiringFieldCountNotPositive = new CommandError("ERR Parameter `nu
 export const fieldCountMismatch = new CommandError("ERR The `numfields` parameter must match the number of arguments");
 export const fieldCountInvalid = new CommandError("ERR invalid number of fields");
 export const fieldsArgumentMissing = new CommandError("ERR missing FIELDS argument");
+export const nxAndXx = new CommandError("ERR Only one of NX or XX arguments can be specified");
 export const fnxAndFxx = new CommandError("ERR Only one of FXX or FNX arguments can be specified");
 export const severalExpireTimes = new CommandError(
   "ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified",

@@ -79,6 +79,10 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis 8.8; tables beside the command, and random programs for its journal records",
   },
   {
+    what: "SDIFFCARD and SUNIONCARD",
+    reason: "Redis 8.10; a table beside the commands",
+  },
+  {
     what: "MSETEX",
     reason: "Redis 8.4; tables beside SET, and random programs for its journal records",
   },

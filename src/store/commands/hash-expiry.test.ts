@@ -320,6 +320,46 @@ test("HSETEX with FNX or FXX sets all fields or none", () => {
   ]);
 });
 
+test("HSETEX with NX or XX is about the key, as in Valkey", () => {
+  sessionWithHash().expect([
+    ["HSETEX h NX FIELDS 1 a 9", 0],
+    ["HSETEX none XX FIELDS 1 a 9", 0],
+    ["EXISTS none", 0],
+    ["HSETEX fresh nx EX 10 FIELDS 1 a 9", 1],
+    ["HTTL fresh FIELDS 1 a", [10]],
+    ["HSETEX fresh XX FNX FIELDS 1 a 8", 0],
+    ["HSETEX fresh XX FXX KEEPTTL FIELDS 1 a 8", 1],
+    ["HGET fresh a", "8"],
+    ["HTTL fresh FIELDS 1 a", [10]],
+    ["HSETEX s NX FIELDS 1 a 9", wrongType],
+  ]);
+});
+
+test("options of the expiry of fields may follow the fields", () => {
+  const session = startSession();
+  session.expect([
+    ["HSET h a 1 b 2 NX 3", 3],
+    ["HEXPIRE h 100 FIELDS 2 a b NX", [1, 1]],
+    ["HPEXPIRE h 50000 FIELDS 1 a GT", [0]],
+    ["HPEXPIRE h 200000 FIELDS 1 a xx", [1]],
+    // A field may be named like an option.
+    ["HEXPIRE h 100 FIELDS 2 a NX", [1, 1]],
+    ["HEXPIRE h 100 NX FIELDS 1 a NX", error("ERR The `numfields` parameter must match the number of arguments")],
+    ["HGETEX h FIELDS 2 a b PERSIST", ["1", "2"]],
+    ["HTTL h FIELDS 2 a b", [-1, -1]],
+    ["HGETEX h FIELDS 1 a EX 10", ["1"]],
+    ["HTTL h FIELDS 1 a", [10]],
+    ["HGETEX h FIELDS 1 a EX", error("ERR The `numfields` parameter must match the number of arguments")],
+    ["HGETEX h PERSIST FIELDS 1 a EX 10", error("ERR The `numfields` parameter must match the number of arguments")],
+    ["HSETEX h FIELDS 2 c 3 d 4 FNX EX 20", 1],
+    ["HTTL h FIELDS 2 c d", [20, 20]],
+    ["HSETEX h FXX FIELDS 1 c 5 KEEPTTL", 1],
+    ["HMGET h c d", ["5", "4"]],
+    ["HTTL h FIELDS 1 c", [20]],
+    ["HPERSIST h FIELDS 1 c NX", error("ERR The `numfields` parameter must match the number of arguments")],
+  ]);
+});
+
 test("HSETEX refuses what Redis refuses, with its texts", () => {
   const oneTime = error("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified");
   const oneCondition = error("ERR Only one of FXX or FNX arguments can be specified");
@@ -330,7 +370,10 @@ test("HSETEX refuses what Redis refuses, with its texts", () => {
     ["HSETEX h FIELDS 2 a b", arity("hsetex")],
     ["HSETEX h FIELDS 1 a b unknown", arity("hsetex")],
     ["HSETEX h EX 5 FIELDS 1 a", arity("hsetex")],
-    ["HSETEX h nx FIELDS 1 a b", error("ERR unknown argument: nx")],
+    ["HSETEX h NX XX FIELDS 1 a b", error("ERR Only one of NX or XX arguments can be specified")],
+    ["HSETEX h FIELDS 1 a b FIELDS 1 c d", arity("hsetex")],
+    ["HSETEX h FIELDS 1 a b EX 10 KEEPTTL", oneTime],
+    ["HSETEX h gt FIELDS 1 a b", error("ERR unknown argument: gt")],
     ["HSETEX h 1 FIELDS 1 a b", error("ERR unknown argument: 1")],
     ["HSETEX h FNX FXX FIELDS 1 a b", oneCondition],
     ["HSETEX h FNX FNX FIELDS 1 a b", oneCondition],

@@ -1,6 +1,7 @@
 /**
  * The expiry of single fields of a hash. Redis has these commands since 7.4 and
- * 8.0; options, codes and texts are the same.
+ * 8.0; options, codes and texts are the same. As in its later versions, options
+ * may also follow the fields. NX and XX of HSETEX are those of Valkey.
  *
  * Most of them return an array with a code for each field; a missing key is a
  * hash without fields, so all its codes are FIELD_MISSING.
@@ -17,6 +18,7 @@ import {
   fieldsMissing,
   fnxAndFxx,
   negativeExpire,
+  nxAndXx,
   severalExpireTimes,
   unknownArgument,
   wrongArity,
@@ -117,7 +119,9 @@ function reporting(name: string, summary: string, report: (atMs: number, nowMs: 
 }
 
 /** Whether NX, XX, GT and LT allow the new expiry, given the old one (undefined: none). */
-const conditions: ReadonlyMap<string, (oldMs: number | undefined, newMs: number) => boolean> = new Map([
+type ExpiryCondition = (oldMs: number | undefined, newMs: number) => boolean;
+
+const conditions: ReadonlyMap<string, ExpiryCondition> = new Map<string, ExpiryCondition>([
   ["NX", (oldMs) => oldMs === undefined],
   ["XX", (oldMs) => oldMs !== undefined],
   ["GT", (oldMs, newMs) => oldMs !== undefined && newMs > oldMs],
@@ -129,9 +133,14 @@ function hexpire(call: Call, form: TimeForm): Reply {
   const key = arg(1);
   const hash = keyspace.readHash(key);
   const atMs = readFieldMoment(call, 2, form);
-  const isWanted = conditions.get(word(3));
-  const first = readFields(call, isWanted === undefined ? 3 : 4, expiringFieldCountNotPositive);
-  const codes = codesOf(call, first, (field) => {
+  let isWanted: ExpiryCondition | undefined;
+  const takeOption = (at: number): number => {
+    const named = isWanted === undefined ? conditions.get(word(at)) : undefined;
+    isWanted ??= named;
+    return named === undefined ? 0 : 1;
+  };
+  const fields = readFields(call, { from: 3, notPositive: expiringFieldCountNotPositive, takeOption });
+  const codes = codesOf(call, fields, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     if (isWanted !== undefined && !isWanted(hash.expiryOf(field), atMs)) return CONDITION_FAILED;
     return expireField(call, key, { field, atMs }) ? REMOVED_AT_ONCE : DONE;
@@ -145,8 +154,7 @@ function hpersist(call: Call): Reply {
   const { keyspace, arg } = call;
   const key = arg(1);
   const hash = keyspace.readHash(key);
-  const first = readFields(call, 2, fieldCountNotPositive);
-  const codes = codesOf(call, first, (field) => {
+  const codes = codesOf(call, readFields(call, NO_OPTIONS), (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     if (hash.expiryOf(field) === undefined) return NO_EXPIRY;
     clearFieldExpiry(keyspace, key, field);
@@ -158,8 +166,7 @@ function hpersist(call: Call): Reply {
 
 function expiriesOf(call: Call, report: (atMs: number) => number): Reply {
   const hash = call.keyspace.readHash(call.arg(1));
-  const first = readFields(call, 2, fieldCountNotPositive);
-  return codesOf(call, first, (field) => {
+  return codesOf(call, readFields(call, NO_OPTIONS), (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     const atMs = hash.expiryOf(field);
     return atMs === undefined ? NO_EXPIRY : report(atMs);
@@ -167,12 +174,13 @@ function expiriesOf(call: Call, report: (atMs: number) => number): Reply {
 }
 
 function hgetdel(call: Call): Reply {
-  const { keyspace, arg, argCount } = call;
+  const { keyspace, arg } = call;
   const key = arg(1);
   const hash = keyspace.readHash(key);
+  const { first, end } = readFields(call, NO_OPTIONS);
   const values: Reply[] = [];
   let isChanged = false;
-  for (let i = readFields(call, 2, fieldCountNotPositive); i < argCount; i += 1) {
+  for (let i = first; i < end; i += 1) {
     const field = arg(i);
     const value = hash?.get(field);
     values.push(bulk(value));
@@ -188,13 +196,20 @@ function hgetex(call: Call): Reply {
   const { keyspace, arg, word, argCount } = call;
   const key = arg(1);
   const hash = keyspace.readHash(key);
-  const form = timeForms.get(word(2));
-  const persists = word(2) === "PERSIST";
-  const atMs = form === undefined ? undefined : readFieldMoment(call, 3, form);
-  const first = readFields(call, form !== undefined ? 4 : persists ? 3 : 2, fieldCountNotPositive);
+  let persists = false;
+  let atMs: number | undefined;
+  const takeOption = (at: number): number => {
+    if (persists || atMs !== undefined) return 0;
+    persists = word(at) === "PERSIST";
+    const form = timeForms.get(word(at));
+    if (form === undefined || at + 1 === argCount) return persists ? 1 : 0;
+    atMs = readFieldMoment(call, at + 1, form);
+    return 2;
+  };
+  const { first, end } = readFields(call, { ...NO_OPTIONS, takeOption });
   const values: Reply[] = [];
   let change: KeyspaceEvent | undefined;
-  for (let i = first; i < argCount; i += 1) {
+  for (let i = first; i < end; i += 1) {
     const field = arg(i);
     const value = hash?.get(field);
     values.push(bulk(value));
@@ -211,15 +226,16 @@ function hgetex(call: Call): Reply {
 }
 
 function hsetex(call: Call): Reply {
-  const { keyspace, arg, argCount } = call;
+  const { keyspace, arg } = call;
   const key = arg(1);
   const hash = keyspace.readHash(key);
-  const { first, wanted, keepsExpiry, atMs } = readSetOptions(call);
+  const { first, end, wantsKey, wanted, keepsExpiry, atMs } = readSetOptions(call);
+  if (wantsKey !== undefined && (hash !== undefined) !== wantsKey) return zero;
   if (wanted !== undefined) {
-    for (let i = first; i < argCount; i += 2) if ((hash?.has(arg(i)) === true) !== (wanted === "all")) return zero;
+    for (let i = first; i < end; i += 2) if ((hash?.has(arg(i)) === true) !== (wanted === "all")) return zero;
   }
   let isRemoved = false;
-  for (let i = first; i < argCount; i += 2) {
+  for (let i = first; i < end; i += 2) {
     const pair = { field: arg(i), value: arg(i + 1) };
     if (keepsExpiry) {
       replaceField(keyspace, key, pair);
@@ -235,31 +251,38 @@ function hsetex(call: Call): Reply {
 }
 
 interface SetOptions {
-  /** The index of the first field; its value and further pairs follow to the end. */
+  /** The index of the first field; its value and further pairs follow up to `end`. */
   readonly first: number;
+  readonly end: number;
+  /** Whether the key must exist, or must not. */
+  readonly wantsKey: boolean | undefined;
   /** Which of the fields must exist. */
   readonly wanted: "all" | "none" | undefined;
   readonly keepsExpiry: boolean;
   readonly atMs: number | undefined;
 }
 
-/** Reads the options of HSETEX in any order, with FIELDS as the last one. */
+/** Reads the options of HSETEX in any order. */
 function readSetOptions(call: Call): SetOptions {
   const { arg, word, argCount, command } = call;
+  let place: { readonly first: number; readonly end: number } | undefined;
+  let wantsKey: boolean | undefined;
   let wanted: SetOptions["wanted"];
   let keepsExpiry = false;
   let atMs: number | undefined;
   for (let i = 2; i < argCount; i += 1) {
     const option = word(i);
     const form = timeForms.get(option);
-    if (option === "FIELDS") {
+    if (option === "FIELDS" && place === undefined) {
       if (i + 3 >= argCount) throw wrongArity(command.name);
       const count = readFieldCount(arg(i + 1), fieldCountInvalid);
-      const first = i + 2;
-      if (argCount - first !== 2 * count) throw wrongArity(command.name);
-      return { first, wanted, keepsExpiry, atMs };
-    }
-    if (option === "FNX" || option === "FXX") {
+      place = { first: i + 2, end: i + 2 + 2 * count };
+      if (place.end > argCount) throw wrongArity(command.name);
+      i = place.end - 1;
+    } else if (option === "NX" || option === "XX") {
+      if (wantsKey !== undefined) throw nxAndXx;
+      wantsKey = option === "XX";
+    } else if (option === "FNX" || option === "FXX") {
       if (wanted !== undefined) throw fnxAndFxx;
       wanted = option === "FNX" ? "none" : "all";
     } else if (option === "KEEPTTL" || form !== undefined) {
@@ -272,10 +295,12 @@ function readSetOptions(call: Call): SetOptions {
       if (i === argCount) break;
       atMs = readFieldMoment(call, i, form);
     } else {
-      throw unknownArgument(arg(i));
+      // After the fields it is rather one word of a pair too many.
+      throw place === undefined ? unknownArgument(arg(i)) : wrongArity(command.name);
     }
   }
-  throw fieldsArgumentMissing;
+  if (place === undefined) throw fieldsArgumentMissing;
+  return { ...place, wantsKey, wanted, keepsExpiry, atMs };
 }
 
 /** Sets the expiry of a field, or removes the field if the expiry is not in the future. True if it was removed. */
@@ -297,13 +322,42 @@ function readFieldMoment(call: Call, index: number, form: TimeForm): number {
   return readMoment(call, index, form);
 }
 
-/** Reads `FIELDS n` at `index`; n fields follow to the end of the words. Returns the index of the first one. */
-function readFields({ arg, word, argCount }: Call, index: number, notPositive: CommandError): number {
-  if (index >= argCount || word(index) !== "FIELDS") throw fieldsMissing;
-  const count = readFieldCount(index + 1 < argCount ? arg(index + 1) : "", notPositive);
-  const first = index + 2;
-  if (argCount - first !== count) throw fieldCountMismatch;
-  return first;
+/** The indexes of the first field and of the word after the last one. */
+interface FieldPlaces {
+  readonly first: number;
+  readonly end: number;
+}
+
+interface FieldsForm {
+  /** The index of the first word after those that every call has. */
+  readonly from: number;
+  readonly notPositive: CommandError;
+  /** Reads the option at an index and returns the number of its words, 0 if it is none. Absent: there are no options. */
+  readonly takeOption?: (at: number) => number;
+}
+
+const NO_OPTIONS: FieldsForm = { from: 2, notPositive: fieldCountNotPositive };
+
+/** Reads `FIELDS n` and n fields, with options before and after them. */
+function readFields({ arg, word, argCount }: Call, form: FieldsForm): FieldPlaces {
+  const { notPositive, takeOption = () => 0 } = form;
+  let at = form.from;
+  for (; at < argCount && word(at) !== "FIELDS"; ) {
+    const words = takeOption(at);
+    if (words === 0) throw fieldsMissing;
+    at += words;
+  }
+  if (at >= argCount) throw fieldsMissing;
+  const count = readFieldCount(at + 1 < argCount ? arg(at + 1) : "", notPositive);
+  const first = at + 2;
+  const end = first + count;
+  if (end > argCount) throw fieldCountMismatch;
+  for (at = end; at < argCount; ) {
+    const words = takeOption(at);
+    if (words === 0) throw fieldCountMismatch;
+    at += words;
+  }
+  return { first, end };
 }
 
 function readFieldCount(text: Bytes, notPositive: CommandError): number {
@@ -312,9 +366,9 @@ function readFieldCount(text: Bytes, notPositive: CommandError): number {
   return Number(count);
 }
 
-/** The codes of the fields from the word at `first` on. A repeated field has a code for each occurrence, in order. */
-function codesOf({ arg, argCount }: Call, first: number, codeOf: (field: Bytes) => number): readonly number[] {
+/** The codes of the fields. A repeated field has a code for each occurrence, in order. */
+function codesOf({ arg }: Call, { first, end }: FieldPlaces, codeOf: (field: Bytes) => number): readonly number[] {
   const codes: number[] = [];
-  for (let i = first; i < argCount; i += 1) codes.push(codeOf(arg(i)));
+  for (let i = first; i < end; i += 1) codes.push(codeOf(arg(i)));
   return codes;
 }

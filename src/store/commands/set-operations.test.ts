@@ -45,6 +45,48 @@ test("SUNION, SINTER and SDIFF", () => {
   ]);
 });
 
+test("SUNIONCARD and SDIFFCARD count members up to a limit", () => {
+  const session = startSession();
+  session.expect([
+    ["SADD key1 a b c", 3],
+    ["SADD key2 c d e", 3],
+    ["SUNIONCARD 2 key1 key2", 5],
+    ["SUNIONCARD 2 key1 key2 LIMIT 3", 3],
+    ["SUNIONCARD 2 key1 key2 LIMIT 0", 5],
+    ["SUNIONCARD 2 key1 key2 LIMIT 9", 5],
+    ["SUNIONCARD 3 key1 key1 none APPROX", 3],
+    ["SUNIONCARD 2 key1 key2 APPROX LIMIT 4", 4],
+    ["SUNIONCARD 1 none", 0],
+    ["SDIFFCARD 2 key1 key2", 2],
+    ["SDIFFCARD 2 key1 key2 LIMIT 1", 1],
+    ["SDIFFCARD 2 key1 key2 LIMIT 0", 2],
+    ["SDIFFCARD 1 key1", 3],
+    ["SDIFFCARD 3 key1 none key2", 2],
+    ["SDIFFCARD 2 key1 key1", 0],
+    ["SDIFFCARD 2 none key1", 0],
+    ["SDIFFCARD 2 key1 key2 APPROX", syntax],
+    ["SUNIONCARD 0 key1", noKeyCount],
+    ["SUNIONCARD x key1", noKeyCount],
+    ["SUNIONCARD 2 key1", error("ERR Number of keys can't be greater than number of args")],
+    ["SUNIONCARD 1 key1 LIMIT", syntax],
+    ["SUNIONCARD 1 key1 LIMIT -1", negativeLimit],
+    ["SDIFFCARD 1 key1 LIMIT x", negativeLimit],
+    ["SDIFFCARD 1", arity("sdiffcard")],
+    ["SET s text", { kind: "simple", text: "OK" }],
+    ["SUNIONCARD 2 none s", wrongType],
+    ["SDIFFCARD 2 none s", wrongType],
+    ["COMMAND GETKEYS SUNIONCARD 2 key1 key2 LIMIT 1", ["key1", "key2"]],
+  ]);
+  // Here it is cheaper to copy the first set than to look up its members in the others.
+  for (let i = 0; i < 40; i += 1) session.run(`SADD small${i} a${i}`);
+  session.run("SADD large a0 a1 b c d e f g h i");
+  const others = Array.from({ length: 40 }, (_, i) => `small${i}`).join(" ");
+  session.expect([
+    [`SDIFFCARD 41 large ${others}`, 8],
+    [`SDIFFCARD 41 large ${others} LIMIT 3`, 3],
+  ]);
+});
+
 test("refuses a value of another type in any position, even after a missing key", () => {
   const session = sessionWithSets();
   for (const name of ["SUNION", "SINTER", "SDIFF"])

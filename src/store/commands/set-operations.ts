@@ -46,6 +46,14 @@ export const setOperationRows: readonly Row[] = [
     run: (call) => answer(call, difference),
   },
   {
+    name: "SDIFFCARD",
+    summary: "Returns how many members the first set has and no other set, counted up to a limit",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: countedKeys,
+    run: sdiffCard,
+  },
+  {
     name: "SDIFFSTORE",
     summary: "Stores the members of the first set that no other set has, and returns their number",
     arity: -3,
@@ -90,6 +98,14 @@ export const setOperationRows: readonly Row[] = [
     run: (call) => answer(call, union),
   },
   {
+    name: "SUNIONCARD",
+    summary: "Returns how many members any of the sets has, counted up to a limit",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: countedKeys,
+    run: sunionCard,
+  },
+  {
     name: "SUNIONSTORE",
     summary: "Stores the members that any of the sets has, and returns their number",
     arity: -3,
@@ -115,27 +131,67 @@ function sinter({ keyspace, argCount, arg }: Call): Reply {
   return set(members);
 }
 
-function sinterCard({ keyspace, arg, word, argCount }: Call): Reply {
+function sinterCard(call: Call): Reply {
+  const { sets, limit } = readCounted(call);
+  let count = 0;
+  intersect(sets, () => {
+    count += 1;
+    return count !== limit;
+  });
+  return count;
+}
+
+/** Redis 8.10. */
+function sunionCard(call: Call): Reply {
+  const { sets, limit } = readCounted(call, { mayApproximate: true });
+  const members = new SetValue(call.keyspace.hashSeed);
+  for (const one of differentOnes(sets)) {
+    for (let place = 0; place < one.size; place += 1) {
+      members.add(one.memberAt(place));
+      if (members.size === limit) return limit;
+    }
+  }
+  return members.size;
+}
+
+/** Redis 8.10. */
+function sdiffCard(call: Call): Reply {
+  const { sets, limit } = readCounted(call);
+  const [first, ...rest] = sets;
+  if (first === undefined || rest.includes(first)) return zero;
+  if (!isLookingUpCheaper(first, rest)) {
+    const { size } = difference(sets, { seed: call.keyspace.hashSeed });
+    return limit === 0 ? size : Math.min(size, limit);
+  }
+  let count = 0;
+  visitSifted(first, { others: differentOnes(rest), wanted: false }, () => {
+    count += 1;
+    return count !== limit;
+  });
+  return count;
+}
+
+/**
+ * The sets of a command that counts members, and the count at which to stop; 0: none. APPROX of SUNIONCARD allows an
+ * estimate: here the exact number costs no more than to visit all members.
+ */
+function readCounted(
+  { keyspace, arg, word, argCount }: Call,
+  { mayApproximate }: { readonly mayApproximate: boolean } = { mayApproximate: false },
+): { readonly sets: Sets; readonly limit: number } {
   const keyCount = countAt(arg(1));
   if (keyCount === undefined || keyCount < 1) throw keyCountNotPositive;
   if (keyCount > argCount - 2) throw keyCountTooLarge;
   let limit = 0;
   for (let i = 2 + keyCount; i < argCount; i += 1) {
+    if (mayApproximate && word(i) === "APPROX") continue;
     if (word(i) !== "LIMIT" || i + 1 === argCount) throw syntaxError;
     i += 1;
     const limitArgument = countAt(arg(i));
     if (limitArgument === undefined || limitArgument < 0) throw limitNegative;
     limit = limitArgument;
   }
-  let count = 0;
-  intersect(
-    readSets(keyspace, keyCount, (index) => arg(2 + index)),
-    () => {
-      count += 1;
-      return count !== limit;
-    },
-  );
-  return count;
+  return { sets: readSets(keyspace, keyCount, (index) => arg(2 + index)), limit };
 }
 
 /** The count in the word, or undefined. Counts larger than any set need not be exact. */

@@ -65,6 +65,7 @@ const READ_ONLY: readonly string[] = [
   ...[
     "scard",
     "sdiff",
+    "sdiffcard",
     "sinter",
     "sintercard",
     "sismember",
@@ -73,6 +74,7 @@ const READ_ONLY: readonly string[] = [
     "srandmember",
     "sscan",
     "sunion",
+    "sunioncard",
   ],
 ];
 

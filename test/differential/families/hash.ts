@@ -74,7 +74,8 @@ export const hashFamily: Family = {
     (draw) => {
       const set = pairs(draw);
       const options = draw.options([() => draw.expiry(), () => ["KEEPTTL"], () => ["FNX"], () => ["FXX"]], 2);
-      return ["HSETEX", draw.key(), ...options, "FIELDS", `${set.length / 2}`, ...set];
+      const fields = ["FIELDS", `${set.length / 2}`, ...set];
+      return ["HSETEX", draw.key(), ...(draw.oneIn(3) ? [...fields, ...options] : [...options, ...fields])];
     },
     (draw) => ["HTTL", draw.key(), ...fieldsClause(draw)],
   ],

@@ -56,7 +56,7 @@ const SLOW: readonly (readonly string[])[] = [
 
 /** Redis has these since 7.2 and later. */
 const LATER_NAMES =
-  /^(?:waitaof|delex|delifeq|digest|increx|msetex|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
+  /^(?:waitaof|delex|delifeq|digest|increx|msetex|sdiffcard|sunioncard|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
 const SHARED_NAMES = NAMES.filter((name) => !LATER_NAMES.test(name));
 
 function name(draw: Draw): string {

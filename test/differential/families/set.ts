@@ -68,8 +68,14 @@ export const setFamily: Family = {
     (draw) => ["SUNIONSTORE", draw.key(), ...draw.keys()],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
   ],
-  // These leave random members, which must be rebuilt all the same.
+  // The first two leave no state to compare; the others leave random members, which must be rebuilt all the same.
   extensions: [
+    (draw) => ["SDIFFCARD", ...countedKeys(draw), ...draw.options([() => ["LIMIT", draw.count()]], 1)],
+    (draw) => [
+      "SUNIONCARD",
+      ...countedKeys(draw),
+      ...draw.options([() => ["LIMIT", draw.count()], () => ["APPROX"]], 2),
+    ],
     (draw) => ["SPOP", draw.key()],
     (draw) => ["SPOP", draw.key(), `${draw.below(6)}`],
     (draw) => ["SPOP", draw.key(), `${draw.below(300)}`],
