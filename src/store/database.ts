@@ -65,7 +65,7 @@ import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
-import { type BlockedRun, Waiters } from "./session/waiters.ts";
+import { type BlockedRun, type BlockedTime, Waiters } from "./session/waiters.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -745,14 +745,17 @@ export class Database implements SessionHost {
   }
 
   /** Counts the end of a blocked command, and records it if it was slow: without the time that it waited. */
-  readonly #noteUnblocked = (run: BlockedRun, reply: Reply, tookMs: number): void => {
+  readonly #noteUnblocked = (run: BlockedRun, reply: Reply, time: BlockedTime): void => {
     const { command, caller, words } = run;
+    const counts = this.countsOf(command);
+    counts.extendTime(time.servingMs);
     const error = findError(reply);
     if (error !== undefined) {
       this.errorCounts.add(error.text);
-      this.countsOf(command).failed += 1;
+      counts.failed += 1;
     }
     const { slowRuns, keyspace } = this;
+    const tookMs = time.untilBlockedMs + time.servingMs;
     if (tookMs >= slowRuns.thresholdMs) slowRuns.note(command, { caller, words, atMs: keyspace.nowMs, tookMs });
   };
 

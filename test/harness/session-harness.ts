@@ -17,7 +17,7 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser, readOnlyUser } from "../../src/store/acl/built-in-users.ts";
-import type { SnapshotFacts } from "../../src/store/command-host.ts";
+import type { ProcessFigures, SnapshotFacts } from "../../src/store/command-host.ts";
 import type { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { CommandError } from "../../src/store/errors.ts";
 import type { Push } from "../../src/store/observe/pushes.ts";
@@ -131,6 +131,7 @@ export function startSessions(options?: {
   journal?: Journal;
   compat?: RedisCompat;
   snapshots?: SnapshotFacts;
+  readFigures?: () => ProcessFigures;
 }): TestSessions {
   const clock = new VirtualClock();
   const store = new Store({
@@ -140,6 +141,7 @@ export function startSessions(options?: {
     hashSeed: new Uint8Array(8),
     ...(options?.compat === undefined ? {} : { compat: options.compat }),
     snapshots: options?.snapshots,
+    ...(options?.readFigures === undefined ? {} : { readFigures: options.readFigures }),
   });
   store.database("main");
   const logIn: SessionLogin["logIn"] = ({ user = "default", password }) => {

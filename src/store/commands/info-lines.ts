@@ -11,6 +11,7 @@
  */
 import { REDIS_VERSION } from "../command-facts.ts";
 import type { CommandHost, ProcessFigures, SnapshotFacts } from "../command-host.ts";
+import { SWEEP_EVERY_MS } from "../memory/expiry-sweep.ts";
 
 export type Line = readonly [name: string, value: string | number];
 
@@ -36,6 +37,8 @@ export function serverLines({ context, keyspace }: CommandHost): readonly Line[]
     ["server_time_usec", nowMs * 1_000],
     ["uptime_in_seconds", upSeconds],
     ["uptime_in_days", Math.floor(upSeconds / 86_400)],
+    ["hz", 1_000 / SWEEP_EVERY_MS],
+    ["configured_hz", 1_000 / SWEEP_EVERY_MS],
   ];
 }
 
@@ -85,6 +88,10 @@ export function memoryLines(database: CommandHost): readonly Line[] {
     ["used_memory_dataset_perc", percent(meter.totalBytes, usedBytes - keyspace.emptyBytes)],
     ...(figures === undefined ? [] : processMemoryLines(figures)),
     ...bytes("used_memory_lua", luaBytes),
+    // Scripts and functions run in the same states.
+    ["used_memory_vm_eval", luaBytes],
+    ["used_memory_vm_functions", 0],
+    ...bytes("used_memory_vm_total", luaBytes),
     ["used_memory_scripts_eval", scriptBytes],
     ["number_of_cached_scripts", scripts.cache.count],
     ["number_of_functions", scripts.libraries.functionCount],
@@ -160,6 +167,7 @@ export function persistenceLines({ context, journalBytes, activity }: CommandHos
     ["aof_last_cow_size", 0],
     ...(snapshots === undefined ? [] : journalSizes(snapshots)),
     ["aof_buffer_length", journalBytes],
+    ["aof_pending_bio_fsync", (journal.synced ?? journal.end) < journal.end ? 1 : 0],
     ...zeros("module_fork_in_progress", "module_fork_last_cow_size"),
     ["journal_frames", journal.end],
     ["journal_frames_unsafe", Math.max(0, journal.end - journal.safe)],
@@ -171,6 +179,7 @@ function journalSizes({ bytes }: SnapshotFacts): readonly Line[] {
   return [
     ["aof_current_size", snapshotBytes + journalBytes],
     ["aof_base_size", snapshotBytes],
+    ["aof_pending_rewrite", 0],
   ];
 }
 

@@ -195,6 +195,7 @@ test("INFO server reports the version of Redis that clients look for, and the up
   assert.equal(lineOf(text, "server_name"), "larder");
   assert.equal(lineOf(text, "uptime_in_seconds"), "90061");
   assert.equal(lineOf(text, "uptime_in_days"), "1");
+  assert.equal(lineOf(text, "hz"), "10");
 });
 
 test("INFO persistence reports whether the last write failed", () => {
@@ -334,6 +335,7 @@ test("INFO memory reports the peak, and the memory of scripts", () => {
   assert.equal(lineOf(scripted, "number_of_cached_scripts"), "1");
   assert.equal(lineOf(scripted, "used_memory_scripts_eval"), "208");
   assert.ok(Number(lineOf(scripted, "used_memory_lua")) > 20_000);
+  assert.equal(lineOf(scripted, "used_memory_vm_total"), lineOf(scripted, "used_memory_lua"));
   const code = "#!lua name=l\nredis.register_function('f', function() return 1 end)";
   session.call("FUNCTION", "LOAD", code);
   const loaded = infoText(session, "INFO memory");
@@ -465,4 +467,49 @@ test("a blocked command that ends with an error has failed, and the error is cou
     failed.map((line) => line.split(":")[0]),
     ["cmdstat_blmove", "cmdstat_blpop", "cmdstat_xreadgroup"],
   );
+});
+
+/** The lines that redis_exporter, Datadog, Telegraf, RedisInsight and the usual dashboards of Grafana read. */
+const READ_BY_TOOLS: readonly string[] = [
+  ...["redis_version", "redis_mode", "os", "arch_bits", "process_id", "run_id", "tcp_port", "uptime_in_seconds"],
+  ...["connected_clients", "maxclients", "blocked_clients", "tracking_clients", "clients_in_timeout_table"],
+  ...["client_recent_max_input_buffer", "client_recent_max_output_buffer", "cluster_connections"],
+  ...["used_memory", "used_memory_human", "used_memory_rss", "used_memory_peak", "used_memory_peak_human"],
+  ...["used_memory_peak_perc", "used_memory_overhead", "used_memory_startup", "used_memory_dataset"],
+  ...["used_memory_dataset_perc", "used_memory_lua", "used_memory_vm_total", "used_memory_scripts", "maxmemory"],
+  ...["number_of_cached_scripts", "total_system_memory", "maxmemory_policy", "allocator_allocated", "allocator_active"],
+  ...["allocator_resident", "allocator_frag_ratio", "allocator_frag_bytes", "allocator_rss_ratio"],
+  ...["allocator_rss_bytes", "rss_overhead_ratio", "rss_overhead_bytes", "mem_fragmentation_ratio"],
+  ...["mem_fragmentation_bytes", "mem_not_counted_for_evict", "mem_replication_backlog", "mem_clients_slaves"],
+  ...["mem_clients_normal", "mem_aof_buffer", "active_defrag_running", "lazyfree_pending_objects"],
+  ...["loading", "rdb_changes_since_last_save", "rdb_bgsave_in_progress", "rdb_last_save_time"],
+  ...["rdb_last_bgsave_status", "rdb_last_bgsave_time_sec", "rdb_current_bgsave_time_sec", "rdb_last_cow_size"],
+  ...["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_last_rewrite_time_sec"],
+  ...["aof_current_rewrite_time_sec", "aof_last_bgrewrite_status", "aof_last_write_status", "aof_last_cow_size"],
+  ...["aof_buffer_length", "aof_pending_bio_fsync", "module_fork_in_progress", "module_fork_last_cow_size"],
+  ...["total_connections_received", "total_commands_processed", "instantaneous_ops_per_sec"],
+  ...["total_net_input_bytes", "total_net_output_bytes", "instantaneous_input_kbps", "instantaneous_output_kbps"],
+  ...["rejected_connections", "sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys", "evicted_keys"],
+  ...["expire_cycle_cpu_milliseconds", "keyspace_hits", "keyspace_misses", "pubsub_channels", "pubsub_patterns"],
+  ...["latest_fork_usec", "migrate_cached_sockets", "slave_expires_tracked_keys", "active_defrag_hits"],
+  ...["active_defrag_misses", "active_defrag_key_hits", "active_defrag_key_misses", "tracking_total_keys"],
+  ...["tracking_total_items", "tracking_total_prefixes", "unexpected_error_replies", "total_error_replies"],
+  ...["total_reads_processed", "total_writes_processed", "io_threaded_reads_processed", "io_threaded_writes_processed"],
+  ...["role", "connected_slaves", "master_replid", "master_repl_offset", "second_repl_offset", "repl_backlog_active"],
+  ...["repl_backlog_size", "repl_backlog_first_byte_offset", "repl_backlog_histlen", "used_cpu_sys", "used_cpu_user"],
+  ...["used_cpu_sys_children", "used_cpu_user_children", "cluster_enabled", "db0"],
+];
+
+test("over TCP INFO has every line that monitoring tools read, once", () => {
+  const { connect } = startSessions({ readFigures: () => figures });
+  const one = connect();
+  one.run("SET k v");
+  const names = infoText({ run: (line) => one.run(line)[0] as Reply })
+    .split("\r\n")
+    .flatMap((line) => (line.includes(":") ? [line.slice(0, line.indexOf(":"))] : []));
+  assert.deepEqual(
+    READ_BY_TOOLS.filter((name) => !names.includes(name)),
+    [],
+  );
+  assert.equal(new Set(names).size, names.length);
 });

@@ -161,7 +161,9 @@ test("INFO persistence has the snapshots of the store, and the changes of the da
     "aof_last_cow_size:0",
     "aof_current_size:120",
     "aof_base_size:100",
+    "aof_pending_rewrite:0",
     "aof_buffer_length:0",
+    "aof_pending_bio_fsync:0",
   ]);
   set("main");
   set("main");

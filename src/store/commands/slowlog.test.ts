@@ -6,6 +6,7 @@ import { error, ok, splitLine, startSession } from "../../../test/harness/store-
 import { connect } from "../../../test/harness/waiting-callers.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import type { Reply } from "../reply/reply.ts";
 import { RedisCompat } from "./redis-compat.ts";
 
@@ -215,6 +216,8 @@ test("SLOWLOG has a blocked command with the time that it computed, after the co
   session.run("RPUSH k e");
   assert.deepEqual(popping.received, [["k", "e"]]);
   session.expect([["SLOWLOG GET", [[0, 1_700_000_060, 12_000, ["BLPOP", "k", "0"], "127.0.0.1:1", ""]]]]);
+
+  assert.equal(session.database.countsOf(session.database.findCommand("BLPOP") as CommandFacts).usPerCall, 12_000);
 
   popping.run("BLPOP k 1");
   clock.advance(2_000);

@@ -48,6 +48,11 @@ export class CommandCounts {
     (this.#buckets[bucketOf(tookUs)] as number) += runCount;
   }
 
+  /** Adds time to a run that was counted before: that of serving a blocked command. */
+  extendTime(tookMs: number): void {
+    if (this.#timedCalls > 0) this.#timedUs += tookMs * 1_000;
+  }
+
   /** Average microseconds of a run; 0 before the first. */
   get usPerCall(): number {
     return this.#timedCalls === 0 ? 0 : this.#timedUs / this.#timedCalls;

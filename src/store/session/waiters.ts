@@ -73,15 +73,17 @@ interface Waiter {
   readonly taker: ReplyTaker;
   readonly run: BlockedRun;
   readonly cancelTimeout: () => void;
-  /** Time of computing: until it blocked, and for serving it. */
-  tookMs: number;
+  readonly time: { untilBlockedMs: number; servingMs: number };
 }
+
+/** How long a blocked command computed, before it blocked and when it was served. */
+export type BlockedTime = Readonly<Waiter["time"]>;
 
 export interface WaitersOptions {
   readonly keyspace: Keyspace;
   readonly clock: Clock;
-  /** Called when a blocked command gets its reply, with the time that it computed, not waited. */
-  readonly ended: (run: BlockedRun, reply: Reply, tookMs: number) => void;
+  /** Called when a blocked command gets its reply. */
+  readonly ended: (run: BlockedRun, reply: Reply, time: BlockedTime) => void;
 }
 
 /** The clients that wait for a key, by line, in the order in which they blocked. */
@@ -128,7 +130,7 @@ export class Waiters {
     assert(!this.#byTaker.has(taker), "a client waits for one command at a time"); // keeps (5)
     const { timeoutMs, timedOut, keys, line, type } = wait;
     const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
-    const waiter: Waiter = { wait, taker, run, cancelTimeout, tookMs: 0 };
+    const waiter: Waiter = { wait, taker, run, cancelTimeout, time: { untilBlockedMs: 0, servingMs: 0 } };
     this.#byTaker.set(taker, waiter);
     this.#countType(type, 1);
     for (const key of keys) {
@@ -152,7 +154,7 @@ export class Waiters {
   /** Notes how long the command computed before it blocked. */
   noteTime(taker: ReplyTaker, tookMs: number): void {
     const waiter = this.#byTaker.get(taker);
-    if (waiter !== undefined) waiter.tookMs = tookMs;
+    if (waiter !== undefined) waiter.time.untilBlockedMs = tookMs;
   }
 
   /** Ends waiting with this reply: at the timeout, or by CLIENT UNBLOCK. False if the client did not wait. */
@@ -160,7 +162,7 @@ export class Waiters {
     const waiter = this.#byTaker.get(taker);
     if (waiter === undefined) return false;
     this.leave(taker);
-    this.#ended(waiter.run, reply, waiter.tookMs);
+    this.#ended(waiter.run, reply, waiter.time);
     taker.take(reply);
     return true;
   }
@@ -218,10 +220,10 @@ export class Waiters {
   /** keeps (1) */
   #serveLine(key: Bytes, line: ReadonlySet<Waiter>): void {
     for (const waiter of line) {
-      const { wait, taker } = waiter;
+      const { wait, taker, time } = waiter;
       const startMs = this.#clock.real.monotonicMs();
       const reply = serveOne(wait, key);
-      waiter.tookMs += this.#clock.real.monotonicMs() - startMs;
+      time.servingMs += this.#clock.real.monotonicMs() - startMs;
       if (reply !== undefined) this.end(taker, reply);
       else if (wait.isAlone !== true) return;
     }
