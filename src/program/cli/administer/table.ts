@@ -1,4 +1,5 @@
-/** Tables of text for people. */
+/** Tables of text for people. Control sequences in texts of users must not reach the terminal. */
+import { printable } from "../../../kernel/log.ts";
 
 const GAP = "  ";
 
@@ -21,9 +22,4 @@ export function tableLines(rows: readonly (readonly string[])[], heading?: reado
 export function cellOf(value: unknown): string {
   if (value === undefined || value === null || value === "") return "-";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** Text of users may contain control sequences, which must not reach the terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, "\ufffd");
 }
