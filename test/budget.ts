@@ -368,6 +368,11 @@ export function allowanceOf(suite: string): Allowance {
   }
 }
 
+/** Whether the run has the counts that were agreed: for checks that try everything there, and a part elsewhere. */
+export function isProof(): boolean {
+  return process.env["LARDER_TEST_SIZE"] === "proof";
+}
+
 /** Whether an allowance that begins now is spent after a count of cases. It is enough for at least one. */
 export function spending(allowance: Allowance): (count: number) => boolean {
   if ("count" in allowance) return (count) => count >= allowance.count;

@@ -15,6 +15,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
+import { isProof } from "../../budget.ts";
 import type { SeedViolation } from "../seeds.ts";
 
 export interface PlantedBug<Bug> {
@@ -63,10 +64,6 @@ export function testPlantedBugs<Bug>({ simulation, run, runsMax, control, bugs }
       }
     });
   });
-}
-
-function isProof(): boolean {
-  return process.env["LARDER_TEST_SIZE"] === "proof";
 }
 
 async function search(

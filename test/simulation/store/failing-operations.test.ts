@@ -15,6 +15,7 @@ import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
 import { SyncFailure } from "../../../src/persistence/journal/segment-writer.ts";
 import { defaultUser } from "../../../src/store/acl/built-in-users.ts";
+import { isProof } from "../../budget.ts";
 import { checkCrashState } from "../crash/check.ts";
 import { Acknowledgements, History } from "../crash/history.ts";
 import {
@@ -29,7 +30,8 @@ import { stateOf } from "./store-state.ts";
 import { type Server, startServer, storeSubject, writeStoreSnapshot } from "./store-subject.ts";
 
 const MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
-const POWER_CUTS = 4;
+/** At each moment that is checked. */
+const POWER_CUTS = isProof() ? 4 : 2;
 /** Turns and quarters of a second after which nothing more can happen. */
 const PATIENCE_TURNS = 24;
 const TURN_MS = 250;

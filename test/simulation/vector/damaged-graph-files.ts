@@ -1,13 +1,16 @@
 /** Files of graphs with damage at many places, and whether a graph accepts one of them. */
 import { seededRandom } from "../../../src/kernel/random.ts";
 import type { GraphBuilder } from "../../../src/vector/graph/graph.ts";
+import { isProof } from "../../budget.ts";
 import type { GraphWorld } from "./graph-world.ts";
+
+const PLACES_BETWEEN = isProof() ? 500 : 100;
 
 /** Every word of the header and of the trailer, and some between. */
 function placesOf(bytes: Uint8Array): readonly number[] {
   const random = seededRandom(5);
   const ends = Array.from({ length: 64 }, (_, i) => [i, bytes.length - 1 - i]).flat();
-  return [...ends, ...Array.from({ length: 500 }, () => random.below(bytes.length))];
+  return [...ends, ...Array.from({ length: PLACES_BETWEEN }, () => random.below(bytes.length))];
 }
 
 export function* damagedFiles(bytes: Uint8Array): Generator<{ readonly what: string; readonly damaged: Uint8Array }> {
