@@ -182,6 +182,9 @@ export const setIdBelowGivenDeleted = new CommandError(
 export const setIdBelowTop = new CommandError(
   "ERR The ID specified in XSETID is smaller than the target stream top item",
 );
+export const setIdBelowDeleted = new CommandError(
+  "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
+);
 export const entriesAddedBelowLength = new CommandError(
   "ERR The entries_added specified in XSETID is smaller than the target stream length",
 );
@@ -202,15 +205,12 @@ export const groupMissing = new CommandError("ERR Missing GROUP option for XREAD
 export const lastIdInGroup = new CommandError(
   "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set.",
 );
+export const lastEntryInGroup = new CommandError(
+  "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set.",
+);
 export const newIdWithoutGroup = new CommandError(
   "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.",
 );
-/** Reply to clients that wait for new entries of a group when the group is removed. */
-export const awaitedGroupGone = new CommandError(
-  "NOGROUP the consumer group this client was blocked on no longer exists",
-);
-export const awaitedStreamGone = new CommandError("UNBLOCKED the stream key no longer exists");
-
 /** The checksum is correct. */
 export function dumpVersionUnknown(version: number, known: string): CommandError {
   const reason = `version ${version} of the format is unknown, larder reads ${known}`;

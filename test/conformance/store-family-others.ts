@@ -59,10 +59,13 @@ export const otherFamilies = {
     ],
     [
       "XINFO STREAM s FULL",
-      '["length",3,"radix-tree-keys",1,"radix-tree-nodes",2,"last-generated-id","3-0","max-deleted-entry-id","0-0","entries-added",3,"recorded-first-entry-id","1-1","entries",[["1-1",["f","a"]],["2-0",["f","b"]],["3-0",["f","c"]]],"groups",[["name","g","last-delivered-id","2-0","entries-read",2,"lag",1,"pel-count",1,"pending",[["2-0","bob",1767225600000,2]],"consumers",[["name","bob","seen-time",1767225600000,"pel-count",1,"pending",[["2-0",1767225600000,2]]],["name","eve","seen-time",1767225600000,"pel-count",0,"pending",[]]]]]]',
+      '["length",3,"radix-tree-keys",1,"radix-tree-nodes",2,"last-generated-id","3-0","max-deleted-entry-id","0-0","entries-added",3,"recorded-first-entry-id","1-1","entries",[["1-1",["f","a"]],["2-0",["f","b"]],["3-0",["f","c"]]],"groups",[["name","g","last-delivered-id","2-0","entries-read",2,"lag",1,"pel-count",1,"pending",[["2-0","bob",1767225600000,2]],"consumers",[["name","bob","seen-time",1767225600000,"active-time",1767225600000,"pel-count",1,"pending",[["2-0",1767225600000,2]]],["name","eve","seen-time",1767225600000,"active-time",1767225600000,"pel-count",0,"pending",[]]]]]]',
     ],
     ["XINFO GROUPS s", '[["name","g","consumers",2,"pending",1,"last-delivered-id","2-0","entries-read",2,"lag",1]]'],
-    ["XINFO CONSUMERS s g", '[["name","bob","pending",1,"idle",0],["name","eve","pending",0,"idle",0]]'],
+    [
+      "XINFO CONSUMERS s g",
+      '[["name","bob","pending",1,"idle",0,"inactive",0],["name","eve","pending",0,"idle",0,"inactive",0]]',
+    ],
     ["XGROUP SETID s g 0", '"OK"'],
     ["XGROUP DELCONSUMER s g eve", "0"],
     ["XGROUP DESTROY s g", "1"],

@@ -9,10 +9,10 @@ function found(key: string, ...ids: readonly string[]): Reply {
   return pairs([[key, ids.map((id) => [id, ["n", id]])]]);
 }
 
-const STREAM_GONE = error("UNBLOCKED the stream key no longer exists");
-const GROUP_GONE = error("NOGROUP the consumer group this client was blocked on no longer exists");
+const NO_GROUP = error("NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option");
+const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 
-test("an entry serves all clients that wait for entries after an earlier one, from that stream alone", () => {
+test("an entry serves all clients that wait for entries after an earlier one, from all their streams", () => {
   const session = startSession();
   const [last, both, ahead] = [connect(session), connect(session), connect(session)];
   session.run("XADD s 1-1 n 1-1");
@@ -23,7 +23,12 @@ test("an entry serves all clients that wait for entries after an earlier one, fr
   transact(session, ["XADD s 2-1 n 2-1", "XADD t 9-1 n 9-1"]);
 
   assert.deepEqual(last.received, [found("s", "2-1")]);
-  assert.deepEqual(both.received, [found("s", "2-1")]);
+  assert.deepEqual(both.received, [
+    pairs([
+      ["t", [["9-1", ["n", "9-1"]]]],
+      ["s", [["2-1", ["n", "2-1"]]]],
+    ]),
+  ]);
   assert.equal(ahead.isWaiting, true);
   session.run("XADD s 5-1 n 5-1");
   assert.deepEqual(ahead.received, [found("s", "5-1")]);
@@ -68,40 +73,60 @@ test("in a group, the first waiting client gets all new entries, and the next on
   ]);
 });
 
-test("a consumer is created when it is served, not when it begins to wait", () => {
+test("a consumer is created when it begins to wait, but with NOACK not at all", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
-  const caller = connect(session);
-  caller.run("XREADGROUP GROUP g alice BLOCK 0 NOACK STREAMS s >");
-  assert.deepEqual(session.run("XINFO CONSUMERS s g"), []);
+  const [first, second] = [connect(session), connect(session)];
+  first.run("XREADGROUP GROUP g alice BLOCK 0 NOACK STREAMS s >");
+  second.run("XREADGROUP GROUP g bob BLOCK 0 STREAMS s >");
+  const names = (): unknown => {
+    const consumers = session.run("XINFO CONSUMERS s g") as readonly {
+      readonly pairs: readonly (readonly Reply[])[];
+    }[];
+    return consumers.map(({ pairs: facts }) => facts[0]);
+  };
+  assert.deepEqual(names(), [["name", "bob"]]);
   session.run("XADD s 1-1 n 1-1");
-  assert.deepEqual(caller.received, [found("s", "1-1")]);
-  assert.equal((session.run("XINFO CONSUMERS s g") as Reply[]).length, 1);
+  assert.deepEqual(first.received, [found("s", "1-1")]);
+  assert.equal(second.isWaiting, true);
+  assert.deepEqual(names(), [["name", "bob"]]);
   assert.equal((session.run("XPENDING s g") as Reply[])[0], 0);
 });
 
-test("entries that were deleted again serve waiting clients with none, as in Redis", () => {
+test("clients keep waiting when the entries are deleted again in the same transaction", () => {
   const session = startSession();
   session.run("XGROUP CREATE s g $ MKSTREAM");
   const [plain, grouped] = [connect(session), connect(session)];
   plain.run("XREAD BLOCK 0 STREAMS s $");
   grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
   transact(session, ["XADD s 1-1 n 1-1", "XDEL s 1-1"]);
-  assert.deepEqual(plain.received, [pairs([["s", []]])]);
-  assert.deepEqual(grouped.received, [pairs([["s", []]])]);
-  assert.equal((session.run("XINFO CONSUMERS s g") as Reply[]).length, 1);
+  assert.deepEqual([plain.isWaiting, grouped.isWaiting], [true, true]);
+  session.run("XADD s 2-1 n 2-1");
+  assert.deepEqual([plain.received, grouped.received], [[found("s", "2-1")], [found("s", "2-1")]]);
+});
+
+test("+ waits for the first entry of an empty stream, and takes the last one of its transaction", () => {
+  const session = startSession();
+  const [one, many] = [connect(session), connect(session)];
+  assert.equal(one.run("XREAD BLOCK 0 STREAMS s +"), later);
+  session.run("XADD s 1-1 n 1-1");
+  assert.deepEqual(one.received, [found("s", "1-1")]);
+  assert.deepEqual(one.run("XREAD BLOCK 0 STREAMS s +"), found("s", "1-1"));
+  assert.equal(many.run("XREAD COUNT 9 BLOCK 0 STREAMS t +"), later);
+  transact(session, ["XADD t 1-1 n 1-1", "XADD t 2-1 n 2-1"]);
+  assert.deepEqual(many.received, [found("t", "2-1")]);
 });
 
 /** Commands that unblock the clients of a group, and the reply of those. */
 const ends: readonly (readonly [lines: readonly string[], reply: Reply])[] = [
-  [["DEL s"], STREAM_GONE],
-  [["FLUSHALL"], STREAM_GONE],
-  [["SET s v"], STREAM_GONE],
-  [["RENAME s other"], STREAM_GONE],
-  [["RENAME list s"], STREAM_GONE],
-  [["DEL s", "RPUSH s a"], STREAM_GONE],
-  [["XGROUP DESTROY s g"], GROUP_GONE],
-  [["DEL s", "XADD s 1-1 n 1-1"], GROUP_GONE],
+  [["DEL s"], NO_GROUP],
+  [["FLUSHALL"], NO_GROUP],
+  [["SET s v"], WRONG_TYPE],
+  [["RENAME s other"], NO_GROUP],
+  [["RENAME list s"], WRONG_TYPE],
+  [["DEL s", "RPUSH s a"], WRONG_TYPE],
+  [["XGROUP DESTROY s g"], NO_GROUP],
+  [["DEL s", "XADD s 1-1 n 1-1"], NO_GROUP],
 ];
 
 for (const [lines, reply] of ends) {
@@ -126,7 +151,7 @@ test("a stream that expires unblocks the clients of its groups", () => {
   grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
   session.clock.advance(101);
   session.database.sweepExpired();
-  assert.deepEqual(grouped.received, [STREAM_GONE]);
+  assert.deepEqual(grouped.received, [NO_GROUP]);
 });
 
 test("A.limits.pending: a read beyond the limit of pending entries is refused, for waiting clients too, and delivers nothing", () => {
@@ -148,7 +173,7 @@ test("A.limits.pending: a read beyond the limit of pending entries is refused, f
   assert.deepEqual(session.run("XPENDING s g"), [3, "1-1", "3-1", [["alice", "3"]]]);
 });
 
-test("a client that waits without a COUNT receives at most a thousand entries", () => {
+test("a client that waits without a COUNT receives all entries", () => {
   const session = startSession();
   const caller = connect(session);
   caller.run("XREAD BLOCK 0 STREAMS s $");
@@ -160,5 +185,30 @@ test("a client that waits without a COUNT receives at most a thousand entries", 
   assert.ok(typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "pairs");
   const [, entries] = reply.pairs[0] ?? [];
   assert.ok(Array.isArray(entries));
-  assert.equal(entries.length, 1_000);
+  assert.equal(entries.length, 1_001);
+});
+
+test("a client of several streams of a group gets the error of the first one that fails", () => {
+  const session = startSession();
+  for (const key of ["s", "t"]) session.run(`XGROUP CREATE ${key} g $ MKSTREAM`);
+  const [grouped, plain] = [connect(session), connect(session)];
+  grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s t > >");
+  plain.run("XREAD BLOCK 0 STREAMS s t $ $");
+  transact(session, ["XADD t 1-1 n 1-1", "XGROUP DESTROY s g"]);
+  assert.deepEqual(grouped.received, [NO_GROUP]);
+  assert.deepEqual(plain.received, [found("t", "1-1")]);
+  plain.run("XREAD BLOCK 0 STREAMS s t $ $");
+  session.run("SET s v");
+  assert.equal(plain.isWaiting, true);
+  session.run("XADD t 2-1 n 2-1");
+  assert.deepEqual(plain.received.slice(1), [WRONG_TYPE]);
+});
+
+test("a group that moves to another key by RENAME serves those who wait there", () => {
+  const session = startSession();
+  session.run("XGROUP CREATE s g $ MKSTREAM");
+  const grouped = connect(session);
+  grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
+  transact(session, ["XGROUP CREATE t g $ MKSTREAM", "XADD t 100-0 n 100-0", "RENAME t s"]);
+  assert.deepEqual(grouped.received, [found("s", "100-0")]);
 });

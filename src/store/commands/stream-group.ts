@@ -20,14 +20,7 @@ import {
   wrongType,
 } from "../errors.ts";
 import { removeEntries } from "../mutations/stream.ts";
-import {
-  acknowledgeEntries,
-  addConsumer,
-  assignEntries,
-  putGroup,
-  removeConsumer,
-  removeGroup,
-} from "../mutations/stream-group.ts";
+import { acknowledgeEntries, addConsumer, putGroup, removeConsumer, removeGroup } from "../mutations/stream-group.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { emptyArray, nil, nilArray, ok, one, type Reply, zero } from "../reply/reply.ts";
@@ -39,6 +32,7 @@ import type { Delivery, Pending, StreamGroup } from "../values/stream-group.ts";
 import { inserted, reduced, updated } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 import { anyId, exactId, exactIds, rangeStart, rangeStop, readRemoval } from "./stream-arguments.ts";
+import { assignTo, noteConsumer } from "./stream-read.ts";
 import { countEntry, entryReply } from "./stream-reply.ts";
 
 const helpLines: readonly string[] = [
@@ -135,7 +129,7 @@ export const xgroupRow: Row = {
         const { stream } = existingGroup(call);
         if (argCount !== 5 && argCount !== 7) throw subcommandSyntax("XGROUP", arg(1));
         const lastId = arg(4) === "$" ? stream.lastId : anyId(call, 4);
-        putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
+        putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount: atMostAdded(readCount, stream) });
         keyspace.notify(events["xgroup-setid"], arg(2));
         return ok;
       },
@@ -231,6 +225,11 @@ function readGroupOptions(call: Call, isCreating: boolean): { makesStream: boole
   return { makesStream, readCount };
 }
 
+/** A group has read no more entries than were added. */
+function atMostAdded(readCount: number | undefined, stream: StreamValue | undefined): number | undefined {
+  return readCount === undefined ? undefined : Math.min(readCount, stream?.addedCount ?? 0);
+}
+
 /** As in Redis: MKSTREAM and ENTRIESREAD once each. */
 const CREATE_WORDS_MAX = 8;
 
@@ -242,7 +241,7 @@ function createGroup(call: Call): Reply {
   if (argCount > CREATE_WORDS_MAX) throw subcommandSyntax("XGROUP", arg(1));
   const lastId = arg(4) === "$" ? (stream?.lastId ?? ID_MIN) : exactId(call, 4);
   if (stream?.group(arg(3)) !== undefined) throw groupExists;
-  putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
+  putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount: atMostAdded(readCount, stream) });
   keyspace.notify(events["xgroup-create"], arg(2));
   return ok;
 }
@@ -449,15 +448,15 @@ function xclaim(call: Call): Reply {
   if (compareIds(lastId, group.lastId) > 0) putGroup(keyspace, place, { lastId, readCount: group.readCount });
   const removed = distinctPending(group, gone);
   if (removed.length > 0) acknowledgeEntries(keyspace, place, removed);
-  if (decided.size > 0) claim(call, group, [...decided.values()]);
+  claim(call, group, [...decided.values()]);
   return found;
 }
 
-/** Assigns entries to the consumer in word 3. */
-function claim({ keyspace, arg, nowMs }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
-  const isKnown = group.consumers.has(arg(3));
-  assignEntries(keyspace, { key: arg(1), group: arg(2) }, { consumer: arg(3), seenMs: nowMs, deliveries });
-  if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], arg(1));
+/** Assigns entries to the consumer in word 3, which is created if missing, as in Redis even if there are none. */
+function claim({ keyspace, arg }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
+  const claimed = { groupKey: { key: arg(1), group: arg(2) }, group, consumer: arg(3) };
+  if (deliveries.length === 0) noteConsumer(keyspace, claimed);
+  else assignTo(keyspace, claimed, deliveries);
 }
 
 function claimReply(entry: StreamEntry, idsOnly: boolean, budget: ReplyBudget): Reply {
@@ -524,6 +523,6 @@ function xautoclaim(call: Call): Reply {
   const cursor = formatId(next ?? ID_MIN);
   const place = { key: arg(1), group: arg(2) };
   if (gone.length > 0) acknowledgeEntries(keyspace, place, gone);
-  if (deliveries.length > 0) claim(call, group, deliveries);
+  claim(call, group, deliveries);
   return [cursor, found, gone.map(formatId)];
 }

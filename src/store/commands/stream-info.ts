@@ -19,6 +19,9 @@ const helpLines: readonly string[] = [
   "    Return information about a stream.",
 ];
 
+/** The time of a consumer that never got entries. */
+const NEVER = -1;
+
 export const xinfoRow: Row = {
   name: "XINFO",
   summary: "Commands for information about a stream",
@@ -41,11 +44,12 @@ export const xinfoRow: Row = {
           if (caller.transport === "http") return emptyArray;
           throw noSuchGroup(arg(2), arg(3));
         }
-        return group.sortedConsumers().map(({ name, pending, seenMs }) =>
+        return group.sortedConsumers().map(({ name, pending, seenMs, activeMs }) =>
           map([
             ["name", name],
             ["pending", pending.size],
             ["idle", Math.max(0, nowMs - seenMs)],
+            ["inactive", activeMs === undefined ? NEVER : Math.max(0, nowMs - activeMs)],
           ]),
         );
       },
@@ -166,6 +170,7 @@ function reportGroup(stream: StreamValue, group: StreamGroup, bounds: Bounds): R
         map([
           ["name", consumer.name],
           ["seen-time", consumer.seenMs],
+          ["active-time", consumer.activeMs ?? NEVER],
           ["pel-count", consumer.pending.size],
           [
             "pending",

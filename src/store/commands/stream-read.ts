@@ -4,11 +4,14 @@
  * current last id, and `serveRead` returns the reply, or undefined if there are no
  * entries. Waiting is in `stream-blocking.ts`.
  */
+import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import {
+  type CommandError,
   groupMissing,
   groupOnlyXreadgroup,
+  lastEntryInGroup,
   lastIdInGroup,
   newIdWithoutGroup,
   noackOnlyXreadgroup,
@@ -26,6 +29,7 @@ import {
   assignEntries,
   deliverEntries,
   type GroupKey,
+  noteActive,
   noteSeen,
   passEntries,
 } from "../mutations/stream-group.ts";
@@ -41,8 +45,8 @@ import { countEntry, entryReply, rangeReply } from "./stream-reply.ts";
 /** A read of one stream. */
 interface StreamRead {
   readonly key: Bytes;
-  /** Entries after this id, or those that the group has not delivered yet. */
-  readonly after: StreamId | "new";
+  /** Entries after this id, or those that the group has not delivered yet, or the last one. */
+  readonly after: StreamId | "new" | "last";
 }
 
 export interface ReadRequest {
@@ -117,11 +121,14 @@ function readTimeout(text: Bytes): number {
 function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Bytes | undefined }): StreamRead["after"] {
   const { key, id, group } = read;
   const stream = keyspace.readStream(key);
-  if (group !== undefined && stream?.group(group) === undefined)
-    throw noSuchKeyOrGroup(key, group, " in XREADGROUP with GROUP option");
+  if (group !== undefined && stream?.group(group) === undefined) throw groupNotFound(key, group);
   if (id === "$") {
     if (group !== undefined) throw lastIdInGroup;
     return stream?.lastId ?? ID_MIN;
+  }
+  if (id === "+") {
+    if (group !== undefined) throw lastEntryInGroup;
+    return "last";
   }
   if (id === ">") {
     if (group === undefined) throw newIdWithoutGroup;
@@ -131,6 +138,10 @@ function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Byt
   if (after === undefined) throw streamIdInvalid;
   // As Redis: for a group, the greatest id means new entries.
   return group !== undefined && compareIds(after, ID_MAX) === 0 ? "new" : after;
+}
+
+export function groupNotFound(key: Bytes, group: Bytes): CommandError {
+  return noSuchKeyOrGroup(key, group, " in XREADGROUP with GROUP option");
 }
 
 /** The key and the entries of each stream that has some; undefined if none has. */
@@ -156,13 +167,14 @@ function entriesAfter(
   stream: StreamValue,
   read: { after: StreamRead["after"]; countMax: number; budget: ReplyBudget },
 ): Reply | undefined {
-  const from = read.after === "new" ? undefined : idAfter(read.after);
+  const { after } = read;
+  const from = after === "last" ? stream.entries.last : after === "new" ? undefined : idAfter(after);
   if (from === undefined) return undefined;
   const entries = rangeReply(stream, { from, to: ID_MAX, countMax: read.countMax }, read.budget);
   return entries.length === 0 ? undefined : entries;
 }
 
-/** A consumer that polls its pending entries is recorded once in this time, since each update is a record. */
+/** A consumer that polls is recorded once in this time, since each update is a record. */
 const SEEN_STEP_MS = 1_000;
 
 interface GroupRead {
@@ -175,21 +187,20 @@ interface GroupRead {
 
 function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   const { stream, key, after, countMax } = read;
+  assert(after !== "last", "a group does not read the last entry alone");
   const { name, consumer, isPending } = read.group;
   const groupKey: GroupKey = { key, group: name };
   const group = stream.group(name) as StreamGroup;
   const { nowMs } = keyspace;
   if (after === "new") {
     const count = countNew(stream, group, countMax);
-    // As Redis 7.0: a read without new entries leaves no trace.
+    // As the hosted service: a read that leaves nothing pending does not create its consumer.
+    const isNoted = isPending ? count === 0 : group.consumers.has(consumer);
+    if (isNoted) noteConsumer(keyspace, { groupKey, group, consumer });
     if (count === 0) return undefined;
+    if (!isPending) return passEntries(keyspace, groupKey, count).map(entryReply);
     const isKnown = group.consumers.has(consumer);
-    if (!isPending) {
-      // As the hosted service: a read that leaves nothing pending does not create the consumer.
-      if (isKnown) noteConsumer(keyspace, { groupKey, group, consumer });
-      return passEntries(keyspace, groupKey, count).map(entryReply);
-    }
-    const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs, isPending });
+    const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs });
     if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], key);
     return delivered.map(entryReply);
   }
@@ -213,11 +224,27 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   return entries;
 }
 
-/** Creates a missing consumer, or updates the time at which it was last seen. */
-export function noteConsumer(
+interface GroupConsumer {
+  readonly groupKey: GroupKey;
+  readonly group: StreamGroup;
+  readonly consumer: Bytes;
+}
+
+/** Assigns entries to a consumer, which is created if missing, and is active with that. */
+export function assignTo(
   keyspace: Keyspace,
-  { groupKey, group, consumer }: { groupKey: GroupKey; group: StreamGroup; consumer: Bytes },
+  { groupKey, group, consumer }: GroupConsumer,
+  deliveries: readonly Delivery[],
 ): void {
+  const { nowMs } = keyspace;
+  const isKnown = group.consumers.has(consumer);
+  assignEntries(keyspace, groupKey, { consumer, seenMs: nowMs, deliveries });
+  noteActive(keyspace, groupKey, { name: consumer, activeMs: nowMs });
+  if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], groupKey.key);
+}
+
+/** Creates a missing consumer, or updates the time at which it was last seen. */
+export function noteConsumer(keyspace: Keyspace, { groupKey, group, consumer }: GroupConsumer): void {
   const { nowMs } = keyspace;
   const known = group.consumers.get(consumer);
   if (known === undefined) {
@@ -271,6 +298,7 @@ function checkSize(keyspace: Keyspace, { reads, countMax, group }: ReadRequest):
   const budget = new ReplyBudget();
   for (const [i, { after }] of reads.entries()) {
     const stream = streams[i];
+    if (after === "last") continue;
     const from = stream && idAfter(after === "new" ? (stream.group(group.name)?.lastId ?? ID_MAX) : after);
     if (stream === undefined || from === undefined) continue;
     let left = countMax;

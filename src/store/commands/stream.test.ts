@@ -125,7 +125,8 @@ const tables: Record<string, readonly Row[]> = {
     ["XDEL s 2-1 2-1 9-9", 1],
     ["XDEL s x", BAD_ID],
     ["XDEL none 1-1", 0],
-    ["XSETID s 2-0", error("ERR The ID specified in XSETID is smaller than the target stream top item")],
+    ["XSETID s 2-0", error("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id")],
+    ["XSETID s 2-1", error("ERR The ID specified in XSETID is smaller than the target stream top item")],
     [
       "XSETID s 9-0 ENTRIESADDED 1",
       error("ERR The entries_added specified in XSETID is smaller than the target stream length"),
@@ -171,6 +172,25 @@ const tables: Record<string, readonly Row[]> = {
     ["COMMAND GETKEYS XREAD COUNT 1 STREAMS s t 0 0", ["s", "t"]],
     ["COMMAND GETKEYS XREADGROUP GROUP g c STREAMS s 0", ["s"]],
     ["COMMAND GETKEYS XREAD COUNT 1 s 0", error("ERR Invalid arguments specified for command")],
+  ],
+  "XREAD returns the last entry with +, whatever the count, also if later ones were deleted": [
+    ["XADD lestream 1-0 k1 v1", "1-0"],
+    ["XADD lestream 2-0 k2 v2", "2-0"],
+    ["XADD lestream 3-0 k3 v3", "3-0"],
+    ["XREAD STREAMS lestream +", pairs([["lestream", [["3-0", ["k3", "v3"]]]]])],
+    ["XREAD COUNT 3 STREAMS lestream +", pairs([["lestream", [["3-0", ["k3", "v3"]]]]])],
+    ["XDEL lestream 3-0", 1],
+    ["XREAD STREAMS lestream none + +", pairs([["lestream", [["2-0", ["k2", "v2"]]]]])],
+    ["XREAD STREAMS none +", nilArray],
+    ["XTRIM lestream MAXLEN 0", 2],
+    ["XREAD STREAMS lestream +", nilArray],
+    ["XGROUP CREATE lestream g 0", ok],
+    [
+      "XREADGROUP GROUP g c STREAMS lestream +",
+      error(
+        "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set.",
+      ),
+    ],
   ],
   "blocking reads are not available over HTTP": [
     [

@@ -10,6 +10,7 @@ import {
   entriesAddedBelowLength,
   entriesAddedNegative,
   noSuchKey,
+  setIdBelowDeleted,
   setIdBelowGivenDeleted,
   setIdBelowTop,
   streamExhausted,
@@ -282,6 +283,7 @@ function xsetid(call: Call): Reply {
   const key = arg(1);
   const stream = keyspace.readStream(key);
   if (stream === undefined) throw noSuchKey;
+  if (compareIds(lastId, stream.maxDeletedId) < 0) throw setIdBelowDeleted;
   const last = stream.entries.last;
   if (last !== undefined) {
     if (compareIds(lastId, last) < 0) throw setIdBelowTop;

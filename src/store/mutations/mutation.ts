@@ -8,6 +8,8 @@ export interface Mutation {
   /** 1 … 255, unique. */
   readonly code: number;
   readonly name: string;
+  /** True for a record of earlier builds, which this one reads and does not write. */
+  readonly isFormer?: boolean;
   /** Reads one record and applies it as the writing function did. */
   readonly apply: (keyspace: Keyspace, record: FrameReader) => unknown;
 }

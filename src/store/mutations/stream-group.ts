@@ -4,7 +4,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
-import { ID_MAX, idAfter, readId, type StreamId, writeId } from "../structures/stream-id.ts";
+import { compareIds, ID_MAX, idAfter, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
 import type { Description, Mutation } from "./mutation.ts";
@@ -18,6 +18,8 @@ const DELIVER_ENTRIES = 138;
 const ASSIGN_ENTRIES = 139;
 const ACKNOWLEDGE_ENTRIES = 140;
 const NOTE_SEEN = 141;
+const DELIVER_COUNTED = 142;
+const NOTE_ACTIVE = 143;
 
 /** The key and name of a group. */
 export interface GroupKey {
@@ -68,31 +70,29 @@ interface DeliveryOfNext {
   /** The number of entries after the last one that the group has read; they must exist. */
   readonly count: number;
   readonly atMs: number;
-  /** False if reading acknowledges them. */
-  readonly isPending: boolean;
 }
 
 /** Delivers the next entries to a consumer, which is created if missing. Returns them. */
 export function deliverEntries(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
-  writeGroupKey(keyspace.record(DELIVER_ENTRIES), groupKey)
-    .bytes(delivery.consumer)
-    .number(delivery.count)
-    .time(delivery.atMs)
-    .number(delivery.isPending ? 1 : 0);
-  return applyDeliver(keyspace, groupKey, delivery);
+  const { entries, state } = nextOf(keyspace, groupKey, delivery.count);
+  const record = writeGroupKey(keyspace.record(DELIVER_COUNTED), groupKey);
+  writeReadCount(record.bytes(delivery.consumer).number(delivery.count).time(delivery.atMs), state);
+  applyDeliverCounted(keyspace, groupKey, { ...delivery, readCount: state.readCount });
+  return entries;
 }
 
 /** Moves the group past a number of its next entries, which must exist, and returns them: no consumer gets them. */
 export function passEntries(keyspace: Keyspace, groupKey: GroupKey, count: number): StreamEntry[] {
-  const stream = keyspace.entries.get(groupKey.key);
-  assert(stream instanceof StreamValue, "the key holds a stream");
-  const group = groupOf(stream, groupKey);
-  const entries = nextEntries(stream, group, count);
-  let state: GroupState = group;
-  for (const entry of entries) state = stateAfter(stream, state, entry);
+  const { entries, state } = nextOf(keyspace, groupKey, count);
   writeGroup(writeGroupKey(keyspace.record(PUT_GROUP), groupKey), state);
   applyPutGroup(keyspace, groupKey, state);
   return entries;
+}
+
+/** Records that a consumer, which must exist, got entries now. */
+export function noteActive(keyspace: Keyspace, groupKey: GroupKey, consumer: { name: Bytes; activeMs: number }): void {
+  writeGroupKey(keyspace.record(NOTE_ACTIVE), groupKey).bytes(consumer.name).time(consumer.activeMs);
+  applyActive(keyspace, groupKey, consumer);
 }
 
 interface Assignment {
@@ -137,8 +137,10 @@ export const streamGroupMutations: readonly Mutation[] = [
     apply: (keyspace, record) => applyRemoveConsumer(keyspace, readGroupKey(record), record.bytes()),
   },
   {
+    // Counts the entries that a group has read as Redis 7.0 did.
     code: DELIVER_ENTRIES,
     name: "deliver-entries",
+    isFormer: true,
     apply: (keyspace, record) =>
       applyDeliver(keyspace, readGroupKey(record), {
         consumer: record.bytes(),
@@ -168,6 +170,23 @@ export const streamGroupMutations: readonly Mutation[] = [
     apply: (keyspace, record) =>
       applySeen(keyspace, readGroupKey(record), { name: record.bytes(), seenMs: record.time() }),
   },
+  {
+    code: DELIVER_COUNTED,
+    name: "deliver-counted",
+    apply: (keyspace, record) =>
+      applyDeliverCounted(keyspace, readGroupKey(record), {
+        consumer: record.bytes(),
+        count: record.number(),
+        atMs: record.time(),
+        readCount: readReadCount(record),
+      }),
+  },
+  {
+    code: NOTE_ACTIVE,
+    name: "note-active",
+    apply: (keyspace, record) =>
+      applyActive(keyspace, readGroupKey(record), { name: record.bytes(), activeMs: record.time() }),
+  },
 ];
 
 /** Pending entries in one record of a snapshot. */
@@ -179,7 +198,7 @@ export function describeStream({ key, value: stream, record }: Description<Strea
   for (const group of stream.sortedGroups()) {
     const groupKey = { key, group: group.name };
     writeGroup(writeGroupKey(record(PUT_GROUP), groupKey), group);
-    for (const { name, seenMs, pending } of group.sortedConsumers()) {
+    for (const { name, seenMs, activeMs, pending } of group.sortedConsumers()) {
       writeGroupKey(record(ADD_CONSUMER), groupKey).bytes(name).time(seenMs);
       const all = pending.all();
       for (let start = 0; start < all.length; start += DESCRIBED_PENDING) {
@@ -188,6 +207,7 @@ export function describeStream({ key, value: stream, record }: Description<Strea
           .map(({ ms, seq, deliveredAtMs, deliveryCount }) => ({ id: { ms, seq }, deliveredAtMs, deliveryCount }));
         writeAssignment(writeGroupKey(record(ASSIGN_ENTRIES), groupKey), { consumer: name, seenMs, deliveries });
       }
+      if (activeMs !== undefined) writeGroupKey(record(NOTE_ACTIVE), groupKey).bytes(name).time(activeMs);
     }
   }
 }
@@ -200,17 +220,24 @@ function readGroupKey(record: FrameReader): GroupKey {
   return { key: record.bytes(), group: record.bytes() };
 }
 
-function writeGroup(record: FrameWriter, { lastId, readCount }: GroupState): void {
-  writeId(record, lastId);
+function writeGroup(record: FrameWriter, state: GroupState): void {
+  writeId(record, state.lastId);
+  writeReadCount(record, state);
+}
+
+function readGroup(record: FrameReader): GroupState {
+  return { lastId: readId(record), readCount: readReadCount(record) };
+}
+
+function writeReadCount(record: FrameWriter, { readCount }: GroupState): void {
   // Zero if unknown.
   record.number(readCount === undefined ? 0 : 1).number(readCount ?? 0);
 }
 
-function readGroup(record: FrameReader): GroupState {
-  const lastId = readId(record);
+function readReadCount(record: FrameReader): number | undefined {
   const isKnown = record.number() === 1;
   const readCount = record.number();
-  return { lastId, readCount: isKnown ? readCount : undefined };
+  return isKnown ? readCount : undefined;
 }
 
 function writeAssignment(record: FrameWriter, { consumer, seenMs, deliveries }: Assignment): void {
@@ -258,20 +285,62 @@ function applyRemoveConsumer(keyspace: Keyspace, groupKey: GroupKey, name: Bytes
   changingGroup(keyspace, groupKey).removeConsumer(name);
 }
 
-function applyDeliver(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
+function applyActive(
+  keyspace: Keyspace,
+  groupKey: GroupKey,
+  { name, activeMs }: { name: Bytes; activeMs: number },
+): void {
+  const consumer = changingGroup(keyspace, groupKey).consumers.get(name);
+  assert(consumer !== undefined, "a consumer of this name exists");
+  consumer.activeMs = activeMs;
+}
+
+function applyDeliverCounted(
+  keyspace: Keyspace,
+  groupKey: GroupKey,
+  delivery: DeliveryOfNext & { readonly readCount: number | undefined },
+): void {
+  const stream = changingStream(keyspace, groupKey.key);
+  const group = groupOf(stream, groupKey);
+  const { atMs, count, readCount } = delivery;
+  const consumer = group.consumerAt(delivery.consumer, atMs);
+  consumer.seenMs = atMs;
+  consumer.activeMs = atMs;
+  for (const { ms, seq } of nextEntries(stream, group, count)) {
+    group.lastId = { ms, seq };
+    group.assign(consumer, { id: group.lastId, deliveredAtMs: atMs, deliveryCount: 1 });
+  }
+  group.readCount = readCount;
+}
+
+function applyDeliver(
+  keyspace: Keyspace,
+  groupKey: GroupKey,
+  delivery: DeliveryOfNext & { readonly isPending: boolean },
+): void {
   const stream = changingStream(keyspace, groupKey.key);
   const group = groupOf(stream, groupKey);
   const { atMs, count, isPending } = delivery;
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;
-  const entries = nextEntries(stream, group, count);
-  for (const entry of entries) {
-    const { lastId, readCount } = stateAfter(stream, group, entry);
-    group.readCount = readCount;
-    group.lastId = lastId;
-    if (isPending) group.assign(consumer, { id: lastId, deliveredAtMs: atMs, deliveryCount: 1 });
+  if (isPending) consumer.activeMs = atMs;
+  for (const entry of nextEntries(stream, group, count)) {
+    const isCounted = group.readCount !== undefined && !stream.formerHasDeletedFrom(entry);
+    group.readCount = isCounted ? (group.readCount as number) + 1 : stream.formerCountUpTo(entry);
+    group.lastId = { ms: entry.ms, seq: entry.seq };
+    if (isPending) group.assign(consumer, { id: group.lastId, deliveredAtMs: atMs, deliveryCount: 1 });
   }
-  return entries;
+}
+
+/** The next entries of a group, and where it is after it has read them. */
+function nextOf(keyspace: Keyspace, groupKey: GroupKey, count: number): { entries: StreamEntry[]; state: GroupState } {
+  const stream = keyspace.entries.get(groupKey.key);
+  assert(stream instanceof StreamValue, "the key holds a stream");
+  const group = groupOf(stream, groupKey);
+  const entries = nextEntries(stream, group, count);
+  let state: GroupState = group;
+  for (const entry of entries) state = stateAfter(stream, state, entry);
+  return { entries, state };
 }
 
 /** The entries that a group reads next. */
@@ -284,11 +353,12 @@ function nextEntries(stream: StreamValue, group: StreamGroup, count: number): St
 }
 
 /** Where a group is after it has read this entry, its next one. */
-function stateAfter(stream: StreamValue, { readCount }: GroupState, entry: StreamEntry): GroupState {
-  const isCounted = readCount !== undefined && !stream.hasGapFrom(entry);
+function stateAfter(stream: StreamValue, { lastId, readCount }: GroupState, entry: StreamEntry): GroupState {
+  const isCounted =
+    readCount !== undefined && compareIds(lastId, stream.firstId) >= 0 && !stream.hasDeletedFrom(lastId);
   return {
     lastId: { ms: entry.ms, seq: entry.seq },
-    readCount: isCounted ? readCount + 1 : stream.readCountAt(entry),
+    readCount: isCounted ? readCount + 1 : stream.countUpTo(entry),
   };
 }
 
@@ -296,6 +366,8 @@ function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs,
   const group = changingGroup(keyspace, groupKey);
   const assignee = group.consumerAt(consumer, seenMs);
   assignee.seenMs = seenMs;
+  // Of an earlier build: as Redis reads older files, a consumer with entries was active when it was seen.
+  assignee.activeMs ??= seenMs;
   for (const delivery of deliveries) group.assign(assignee, delivery);
 }
 

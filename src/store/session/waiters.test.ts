@@ -111,7 +111,7 @@ test("keys that a transaction fills are served in the order in which they became
   session.expect([["LRANGE one 0 -1", ["a"]]]);
 });
 
-test("RENAME makes its new name ready before its old one, as Redis does", () => {
+test("a reader of both names of a RENAME gets both streams, in the order of its command", () => {
   const session = startSession();
   session.run("XADD old 1-1 n 1");
   const reader = connect(session);
@@ -122,7 +122,12 @@ test("RENAME makes its new name ready before its old one, as Redis does", () => 
     ["XADD", "old", "2-1", "n", "2"],
   ]);
 
-  assert.deepEqual(reader.received, [pairs([["new", [["1-1", ["n", "1"]]]]])]);
+  assert.deepEqual(reader.received, [
+    pairs([
+      ["new", [["1-1", ["n", "1"]]]],
+      ["old", [["2-1", ["n", "2"]]]],
+    ]),
+  ]);
 });
 
 test("FLUSHALL makes only streams ready, so another awaited key is ready when it is filled", () => {

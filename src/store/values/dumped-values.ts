@@ -156,11 +156,14 @@ function readStream(dumped: DumpedStream): StreamValue {
   stream.maxDeletedId = dumped.maxDeletedId;
   stream.addedCount = dumped.addedCount;
   for (const { name, lastId, readCount, consumers } of dumped.groups) {
-    const known = readCount === "estimate" ? stream.readCountAt(lastId) : readCount;
+    const known = readCount === "estimate" ? stream.countUpTo(lastId) : readCount;
     stream.putGroup(name, { lastId, readCount: known });
     const group = stream.group(name);
-    for (const { name: consumerName, seenMs, pending } of consumers) {
+    for (const dumpedConsumer of consumers) {
+      const { name: consumerName, seenMs, pending } = dumpedConsumer;
       const consumer = group?.consumerAt(consumerName, seenMs);
+      // As in Redis: where a dump does not say it, a consumer was active when it was seen.
+      if (consumer !== undefined) consumer.activeMs = "activeMs" in dumpedConsumer ? dumpedConsumer.activeMs : seenMs;
       for (const { ms, seq, deliveredAtMs, deliveryCount } of pending)
         if (consumer !== undefined) group?.assign(consumer, { id: { ms, seq }, deliveredAtMs, deliveryCount });
     }

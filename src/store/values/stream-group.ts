@@ -21,8 +21,10 @@ export interface Tally {
 
 export interface Consumer {
   readonly name: Bytes;
-  /** When it last read, as far as this process or the journal knows. */
+  /** When it last tried to read or claim, to a second. */
   seenMs: number;
+  /** When it last got entries, which it then had pending; undefined if never. */
+  activeMs: number | undefined;
   readonly pending: IdOrder<Pending>;
 }
 
@@ -73,7 +75,7 @@ export class StreamGroup {
   consumerAt(name: Bytes, seenMs: number): Consumer {
     const found = this.consumers.get(name);
     if (found !== undefined) return found;
-    const consumer: Consumer = { name, seenMs, pending: new IdOrder<Pending>() };
+    const consumer: Consumer = { name, seenMs, activeMs: undefined, pending: new IdOrder<Pending>() };
     this.consumers.set(name, consumer);
     this.#tally.bytes += CONSUMER_BYTES + memoryBytesOf(name);
     return consumer;
@@ -118,7 +120,7 @@ export class StreamGroup {
 
   copy(tally: Tally): StreamGroup {
     const copy = new StreamGroup(this.name, tally, this);
-    for (const { name, seenMs } of this.consumers.values()) copy.consumerAt(name, seenMs);
+    for (const { name, seenMs, activeMs } of this.consumers.values()) copy.consumerAt(name, seenMs).activeMs = activeMs;
     for (const { ms, seq, consumer, deliveredAtMs, deliveryCount } of this.pending.all())
       copy.assign(copy.consumerAt(consumer.name, consumer.seenMs), { id: { ms, seq }, deliveredAtMs, deliveryCount });
     return copy;

@@ -100,36 +100,51 @@ export class StreamValue {
     return false;
   }
 
-  /** The number of entries added up to this id, or undefined if unknown, as Redis computes it. */
-  readCountAt(id: StreamId): number | undefined {
-    const { addedCount, length, lastId, maxDeletedId } = this;
+  /** The number of entries added up to this id, or undefined if unknown, as Redis 8 computes it. */
+  countUpTo(id: StreamId): number | undefined {
+    const { addedCount, length, lastId, maxDeletedId, firstId } = this;
     if (addedCount === 0) return 0;
-    if (length === 0 && compareIds(id, lastId) <= 0) return addedCount;
     const order = compareIds(id, lastId);
-    if (order === 0) return addedCount;
-    if (order > 0) return undefined;
-    const { firstId } = this;
-    if (!isZeroId(maxDeletedId) && compareIds(maxDeletedId, firstId) >= 0) return undefined;
+    if (length === 0 && order <= 0) return addedCount;
+    if (!isZeroId(id) && compareIds(id, maxDeletedId) < 0) return undefined;
+    if (order >= 0) return order === 0 ? addedCount : undefined;
+    const place = compareIds(id, firstId);
+    if (place > 0 || (!isZeroId(maxDeletedId) && compareIds(maxDeletedId, firstId) >= 0)) return undefined;
+    return place < 0 ? addedCount - length : addedCount - length + 1;
+  }
+
+  /** True if an entry from this id on was deleted from the middle: (2). */
+  hasDeletedFrom(id: StreamId): boolean {
+    const { length, maxDeletedId } = this;
+    return length > 0 && !isZeroId(maxDeletedId) && compareIds(id, maxDeletedId) <= 0;
+  }
+
+  /** The number of entries that a group has yet to read, or undefined if unknown, as Redis 8 computes it. */
+  lagOf({ lastId, readCount }: StreamGroup): number | undefined {
+    const { addedCount, length, firstId, maxDeletedId } = this;
+    if (addedCount === 0 || length === 0) return 0;
+    // Whatever was deleted was before the first entry, and so is the group.
+    if (compareIds(lastId, firstId) < 0 && compareIds(maxDeletedId, firstId) < 0) return length;
+    const isCounted = readCount !== undefined && !this.hasDeletedFrom(lastId);
+    const count = isCounted ? readCount : this.countUpTo(lastId);
+    return count === undefined ? undefined : addedCount - count;
+  }
+
+  /** Like `countUpTo`, as Redis 7.0 computed it: records of earlier builds depend on it. */
+  formerCountUpTo(id: StreamId): number | undefined {
+    const { addedCount, length, lastId, maxDeletedId, firstId } = this;
+    if (addedCount === 0) return 0;
+    const order = compareIds(id, lastId);
+    if (order === 0 || (length === 0 && order < 0)) return addedCount;
+    if (order > 0 || (!isZeroId(maxDeletedId) && compareIds(maxDeletedId, firstId) >= 0)) return undefined;
     const place = compareIds(id, firstId);
     if (place > 0) return undefined;
     return place < 0 ? addedCount - length : addedCount - length + 1;
   }
 
-  /** True if an entry from this id on was deleted from the middle: (2). */
-  hasGapFrom(id: StreamId): boolean {
-    const { maxDeletedId } = this;
-    if (this.length === 0 || isZeroId(maxDeletedId)) return false;
-    return compareIds(this.firstId, maxDeletedId) <= 0 && compareIds(id, maxDeletedId) <= 0;
-  }
-
-  /** The number of entries that a group has yet to read, or undefined if unknown. */
-  lagOf(group: StreamGroup): number | undefined {
-    if (this.addedCount === 0) return 0;
-    const readCount =
-      group.readCount !== undefined && !this.hasGapFrom(group.lastId)
-        ? group.readCount
-        : this.readCountAt(group.lastId);
-    return readCount === undefined ? undefined : this.addedCount - readCount;
+  /** Like `hasDeletedFrom`, as Redis 7.0 computed it: records of earlier builds depend on it. */
+  formerHasDeletedFrom(id: StreamId): boolean {
+    return this.hasDeletedFrom(id) && compareIds(this.firstId, this.maxDeletedId) <= 0;
   }
 
   copy(): StreamValue {

@@ -124,7 +124,25 @@ function readOptions(draw: Draw): Bytes[] {
 
 function streams(draw: Draw, special: Bytes): Bytes[] {
   const keys = draw.list(3, () => key(draw));
-  return ["STREAMS", ...keys, ...keys.map(() => (draw.oneIn(2) ? special : draw.oneIn(2) ? "0" : id(draw)))];
+  return ["STREAMS", ...keys, ...keys.map(() => (draw.oneIn(2) ? special : draw.oneIn(2) ? "0" : readId(draw)))];
+}
+
+/** Not `+`, which Redis has since 7.4. */
+function readId(draw: Draw): Bytes {
+  const one = id(draw);
+  return one === "+" ? "0" : one;
+}
+
+/** Greater than all ids that are deleted: Redis refuses smaller ones since 7.2. */
+const SET_IDS: readonly Bytes[] = ["8-6", "8-9", "8-9", "8-100", "9", "x", "-", "9007199254740993-1"];
+
+/** Mostly small, so that a stream can have a greater last id. */
+function deletedIds(draw: Draw): Bytes[] {
+  return draw.list(4, () => (draw.oneIn(25) ? draw.pick(["-", "+", "x", "", "1--0"]) : smallId(draw)));
+}
+
+function smallId(draw: Draw): Bytes {
+  return draw.oneIn(6) ? `${draw.below(8)}` : `${draw.below(9)}-${draw.below(6)}`;
 }
 
 function groupOptions(draw: Draw): Bytes[] {
@@ -228,7 +246,10 @@ function isNoGroup(reply: RawReply): boolean {
   );
 }
 
-const UNCOMPARED_FIELDS: ReadonlySet<RawReply> = new Set(["entries-read", "lag", "inactive", "active-time"]);
+const UNCOMPARED_FIELDS: ReadonlySet<RawReply> = new Set([
+  ...["entries-read", "lag"],
+  ...["idle", "inactive", "seen-time", "active-time"],
+]);
 
 /** Removes these fields, the number of consumers, and consumers without pending entries, at any depth. */
 function comparablePart(reply: RawReply): RawReply {
@@ -324,8 +345,8 @@ export const streamFamily: Family = {
       ...["XAUTOCLAIM", key(draw), group(draw), consumer(draw), idleMs(draw), draw.oneIn(2) ? "-" : rangeId(draw)],
       ...draw.options([() => ["COUNT", smallInteger(draw)], () => ["COUNT", "1"], () => ["JUSTID"]], 2),
     ],
-    (draw) => ["XDEL", key(draw), ...ids(draw)],
-    (draw) => ["XDEL", key(draw), ...ids(draw)],
+    (draw) => ["XDEL", key(draw), ...deletedIds(draw)],
+    (draw) => ["XDEL", key(draw), ...deletedIds(draw)],
     (draw) => ["XGROUP", "CREATE", key(draw), group(draw), draw.oneIn(2) ? "0" : id(draw), ...groupOptions(draw)],
     (draw) => ["XGROUP", "CREATE", key(draw), group(draw), draw.oneIn(3) ? "$" : "0", ...groupOptions(draw)],
     (draw) => ["XGROUP", "SETID", key(draw), group(draw), draw.oneIn(3) ? "$" : id(draw), ...groupOptions(draw)],
@@ -361,8 +382,8 @@ export const streamFamily: Family = {
       ...streams(draw, "$"),
     ],
     (draw) => [
-      ...["XSETID", key(draw), id(draw)],
-      ...draw.options([() => ["ENTRIESADDED", smallInteger(draw)], () => ["MAXDELETEDID", id(draw)]], 2),
+      ...["XSETID", key(draw), draw.pick(SET_IDS)],
+      ...draw.options([() => ["ENTRIESADDED", smallInteger(draw)], () => ["MAXDELETEDID", smallId(draw)]], 2),
     ],
     (draw) => ["XTRIM", key(draw), ...trimming(draw)],
     (draw) => ["XTRIM", key(draw), draw.pick(["MAXLEN", "MINID"]), `${draw.below(9)}`],

@@ -32,9 +32,10 @@ function streamSeenAt(aliceMs: number, bobMs: number): Dumped {
           {
             name: "alice",
             seenMs: aliceMs,
+            activeMs: aliceMs,
             pending: [{ ms: 1, seq: 5, deliveredAtMs: aliceMs, deliveryCount: 1 }],
           },
-          { name: "bob", seenMs: bobMs, pending: [] },
+          { name: "bob", seenMs: bobMs, activeMs: undefined, pending: [] },
         ],
       },
     ],
@@ -130,7 +131,14 @@ const stream: Dumped = {
       name: "g",
       lastId: { ms: 1, seq: 1 },
       readCount: 2,
-      consumers: [{ name: "c", seenMs: 2_000, pending: [{ ms: 1, seq: 1, deliveredAtMs: 1_000, deliveryCount: 3 }] }],
+      consumers: [
+        {
+          name: "c",
+          seenMs: 2_000,
+          activeMs: 3_000,
+          pending: [{ ms: 1, seq: 1, deliveredAtMs: 1_000, deliveryCount: 3 }],
+        },
+      ],
     },
   ],
 };

@@ -212,7 +212,12 @@ const OTHER_STREAMS: readonly (readonly [payload: Buffer, value: Dumped])[] = [
           lastId: { ms: 1, seq: 1 },
           readCount: 2,
           consumers: [
-            { name: "c", seenMs: 2_000, pending: [{ ms: 1, seq: 1, deliveredAtMs: 1_000, deliveryCount: 3 }] },
+            {
+              name: "c",
+              seenMs: 2_000,
+              activeMs: 3_000,
+              pending: [{ ms: 1, seq: 1, deliveredAtMs: 1_000, deliveryCount: 3 }],
+            },
           ],
         },
       ],

@@ -55,6 +55,8 @@ export interface DumpedGroup {
 export interface DumpedConsumer {
   readonly name: Bytes;
   readonly seenMs: number;
+  /** When it last got entries; undefined if never, absent in types up to 19, of which the written one is. */
+  readonly activeMs?: number | undefined;
   /** In the order of the ids. */
   readonly pending: readonly DumpedPending[];
 }
@@ -283,7 +285,7 @@ function readGroup(reader: PayloadReader, form: StreamForm): DumpedGroup {
     if (names.has(consumer)) throw badDataFormat;
     names.add(consumer);
     const seenMs = readMoment(reader);
-    if (form.hasActiveTimes) readMoment(reader);
+    const times = form.hasActiveTimes ? { seenMs, activeMs: readMomentOrNever(reader) } : { seenMs };
     const pending: DumpedPending[] = [];
     for (let ids = reader.countFromZero(RAW_ID_BYTES); ids > 0; ids -= 1) {
       const text = formatId(readRawId(reader));
@@ -292,7 +294,7 @@ function readGroup(reader: PayloadReader, form: StreamForm): DumpedGroup {
       deliveries.delete(text);
       pending.push(delivery);
     }
-    consumers.push({ name: consumer, seenMs, pending: pending.sort(compareIds) });
+    consumers.push({ name: consumer, ...times, pending: pending.sort(compareIds) });
   }
   if (deliveries.size > 0) throw badDataFormat;
   return { name, lastId, readCount, consumers };
@@ -331,8 +333,13 @@ function readRawId(reader: PayloadReader): StreamId {
 
 /** A time, as exact as we store it. */
 function readMoment(reader: PayloadReader): number {
+  return readMomentOrNever(reader) ?? 0;
+}
+
+/** A time, or undefined for -1. */
+function readMomentOrNever(reader: PayloadReader): number | undefined {
   const ms = reader.signed64();
-  if (ms < 0n) return 0;
+  if (ms < 0n) return undefined;
   return ms > BigInt(TIME_MS_MAX) ? TIME_MS_MAX : Number(ms);
 }
 
