@@ -462,9 +462,9 @@ test("a blocked command that ends with an error has failed, and the error is cou
   one.run("DEL s");
   await settled();
   assert.deepEqual(read("errorstats"), [
-    "errorstat_NOGROUP:count=1",
     "errorstat_UNBLOCKED:count=1",
     "errorstat_WRONGTYPE:count=1",
+    "errorstat_NOGROUP:count=1",
   ]);
   const failed = read("commandstats").filter((line) => line.endsWith("failed_calls=1"));
   assert.deepEqual(
