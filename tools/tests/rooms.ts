@@ -8,6 +8,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/conformance/store-*.test.ts",
     "test/conformance/json-depth.test.ts",
     "test/sdk/*.test.ts",
+    "test/sdk/python/*.test.ts",
   ],
   vector: ["src/vector/**/*.test.ts", "test/conformance/vector-*.test.ts", "test/sdk/vector/*.test.ts"],
   messaging: [

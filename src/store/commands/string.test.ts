@@ -307,6 +307,8 @@ test("A-15: refuses a value that no reply can contain before changing it", () =>
     ["SETRANGE k 268435456 x", 268_435_457],
     ["GET k", tooLarge],
     ["GETRANGE k 0 -1", tooLarge],
+    ["SUBSTR k 0 -1", tooLarge],
+    ["MGET k", tooLarge],
     ["GETDEL k", tooLarge],
     ["GETSET k v", tooLarge],
     ["SET k v GET", tooLarge],
