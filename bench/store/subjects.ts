@@ -1,7 +1,8 @@
 /**
- * The servers that are measured over HTTP: the store in both thread layouts,
- * and its peers if they are installed. Each starts fresh, with its own data
- * directory on disk, and shares core 0 with its helper processes.
+ * The servers that are measured over HTTP: the store in both thread layouts and
+ * with both readers of HTTP, its peers if they are installed, and the least that
+ * a server in JavaScript can do. Each starts fresh, with its own data directory
+ * on disk, and shares core 0 with its helper processes.
  */
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -36,8 +37,15 @@ export interface RunningSubject {
 }
 
 export const subjects: readonly Subject[] = [
-  larder("larder, one thread", "one"),
-  larder("larder, thread per area", "per-area"),
+  larder("larder, one thread", ["--threads", "one"]),
+  larder("larder, thread per area", ["--threads", "per-area"]),
+  larder("larder, one thread, --http larder", ["--threads", "one", "--http", "larder"]),
+  {
+    name: "bare reader",
+    missing: undefined,
+    dialect: "store",
+    start: () => startPeer("bare-reader.ts"),
+  },
   {
     name: "webdis + redis-server",
     missing: hasWebdis ? undefined : "webdis or redis-server is not installed",
@@ -91,14 +99,14 @@ export async function startLarder(program: string, flags: readonly string[]): Pr
   return { port: Number(port), process: server };
 }
 
-function larder(name: string, threads: "one" | "per-area"): Subject {
+function larder(name: string, flags: readonly string[]): Subject {
   return {
     name,
     missing: undefined,
     dialect: "store",
     start: async ({ parent, program }) => {
       const directory = mkdtempSync(join(parent, "larder-"));
-      const server = await startLarder(program, ["--data-dir", directory, "--fsync", "everysec", "--threads", threads]);
+      const server = await startLarder(program, ["--data-dir", directory, "--fsync", "everysec", ...flags]);
       return {
         port: server.port,
         cpuMs: () => sumCpuMs([server.process]) + childCpuMsOf(server.process.pid),
@@ -113,17 +121,28 @@ function larder(name: string, threads: "one" | "per-area"): Subject {
 
 async function startGateway({ parent }: Place): Promise<RunningSubject> {
   const redis = await startRedis(parent);
-  const gateway = await startPinned({
-    command: [process.execPath, fileURLToPath(new URL("../peers/gateway.ts", import.meta.url)), `${redis.port}`],
+  const gateway = await startPeer("gateway.ts", `${redis.port}`);
+  return {
+    port: gateway.port,
+    cpuMs: () => gateway.cpuMs() + sumCpuMs([redis.process]),
+    stop: async () => {
+      await gateway.stop();
+      await redis.stop();
+    },
+  };
+}
+
+async function startPeer(file: string, ...words: string[]): Promise<RunningSubject> {
+  const peer = await startPinned({
+    command: [process.execPath, fileURLToPath(new URL(`../peers/${file}`, import.meta.url)), ...words],
     env: { TOKEN },
     until: /listening on \d+/,
   });
   return {
-    port: Number(/listening on (\d+)/.exec(gateway.output())?.[1]),
-    cpuMs: () => sumCpuMs([gateway, redis.process]),
+    port: Number(/listening on (\d+)/.exec(peer.output())?.[1]),
+    cpuMs: () => sumCpuMs([peer]),
     stop: async () => {
-      await gateway.stop();
-      await redis.stop();
+      await peer.stop();
     },
   };
 }
