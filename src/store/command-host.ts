@@ -29,8 +29,18 @@ export interface CpuSeconds {
   readonly systemSeconds: number;
 }
 
-/** Figures that the store cannot measure itself. */
+/** What the store cannot measure itself. Each reading costs some microseconds. */
 export interface ProcessFigures {
+  readonly processId: number;
+  /** Its name, version and architecture. */
+  readonly operatingSystem: string;
+  readMemory(): MemoryFigures;
+  readCpu(): CpuFigures;
+  /** Of the RESP port; undefined: there is none. */
+  readResp(): RespFigures | undefined;
+}
+
+export interface MemoryFigures {
   /** Memory in use by the thread of the store: JavaScript heap and buffers. */
   readonly usedBytes: number;
   /** The same with what the heap has reserved, and how much of that is in memory. */
@@ -39,17 +49,13 @@ export interface ProcessFigures {
   readonly residentBytes: number;
   /** Memory of the machine. */
   readonly systemBytes: number;
-  readonly cpu: {
-    readonly process: CpuSeconds;
-    /** Of processes that it started and that have ended. */
-    readonly children: CpuSeconds;
-    readonly thread: CpuSeconds;
-  };
-  readonly processId: number;
-  /** Its name, version and architecture. */
-  readonly operatingSystem: string;
-  /** The RESP port; undefined: there is none. */
-  readonly resp: RespFigures | undefined;
+}
+
+export interface CpuFigures {
+  readonly process: CpuSeconds;
+  /** Of processes that it started and that have ended. */
+  readonly children: CpuSeconds;
+  readonly thread: CpuSeconds;
 }
 
 export interface RespFigures {
@@ -97,7 +103,8 @@ export interface StoreFacts {
   readonly version: string;
   /** 40 hexadecimal digits, drawn at the start. */
   readonly runId: string;
-  readonly readFigures: (() => ProcessFigures) | undefined;
+  /** Undefined: the figures of the process are omitted. */
+  readonly process: ProcessFigures | undefined;
   readonly settings: ServerSettings | undefined;
   /** Undefined if nothing is stored. */
   readonly snapshots: SnapshotFacts | undefined;

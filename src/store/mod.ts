@@ -12,7 +12,14 @@ export type { Journal } from "../kernel/journal.ts";
 export { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 export type { User } from "./acl/user.ts";
 export type { CommandFacts, CommandRequest } from "./command-facts.ts";
-export type { CpuSeconds, ProcessFigures, RespFigures, ServerSettings, SnapshotFacts } from "./command-host.ts";
+export type {
+  CpuSeconds,
+  MemoryFigures,
+  ProcessFigures,
+  RespFigures,
+  ServerSettings,
+  SnapshotFacts,
+} from "./command-host.ts";
 export { RedisCompat } from "./commands/redis-compat.ts";
 export { commands, findCommand } from "./commands/table.ts";
 export type { Database } from "./database.ts";

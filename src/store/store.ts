@@ -50,8 +50,8 @@ export interface StoreOptions {
   readonly version?: string;
   /** Identifies this run for INFO: 40 hexadecimal digits; absent: zeros. */
   readonly runId?: string;
-  /** Figures of the process for INFO; absent: INFO omits those lines. */
-  readonly readFigures?: () => ProcessFigures;
+  /** The process, for INFO; absent: INFO omits those lines. */
+  readonly process?: ProcessFigures;
   /** For CONFIG GET; absent: it omits them. */
   readonly settings?: ServerSettings;
   /** Snapshots of the data directory; absent: there are none. */
@@ -93,7 +93,7 @@ export class Store {
       interpreter: new Interpreter({ lua: options.lua, clock: options.clock.real, random: options.random }),
       version: options.version ?? "0.0.0",
       runId: options.runId ?? "0".repeat(40),
-      readFigures: options.readFigures,
+      process: options.process,
       settings: options.settings,
       snapshots: options.snapshots,
       startedAtMs: options.clock.nowMs(),

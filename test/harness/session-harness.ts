@@ -131,7 +131,7 @@ export function startSessions(options?: {
   journal?: Journal;
   compat?: RedisCompat;
   snapshots?: SnapshotFacts;
-  readFigures?: () => ProcessFigures;
+  process?: ProcessFigures;
 }): TestSessions {
   const clock = new VirtualClock();
   const store = new Store({
@@ -141,7 +141,7 @@ export function startSessions(options?: {
     hashSeed: new Uint8Array(8),
     ...(options?.compat === undefined ? {} : { compat: options.compat }),
     snapshots: options?.snapshots,
-    ...(options?.readFigures === undefined ? {} : { readFigures: options.readFigures }),
+    ...(options?.process === undefined ? {} : { process: options.process }),
   });
   store.database("main");
   const logIn: SessionLogin["logIn"] = ({ user = "default", password }) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readCpuOfChildren, readProcessFigures } from "./process-figures.ts";
+import { processFigures, readCpuOfChildren } from "./process-figures.ts";
 
 test("the processor time of children is read from proc, whatever the name of the program contains", () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-figures-"));
@@ -18,9 +18,11 @@ test("the processor time of children is read from proc, whatever the name of the
 });
 
 test("the figures of this process are consistent", () => {
-  const { usedBytes, residentBytes, systemBytes, heap, cpu, processId, resp } = readProcessFigures(undefined);
+  const { processId, readMemory, readCpu, readResp } = processFigures(() => undefined);
+  const { usedBytes, residentBytes, systemBytes, heap } = readMemory();
+  const cpu = readCpu();
   assert.ok(usedBytes > 0 && usedBytes <= heap.reservedBytes && residentBytes <= systemBytes);
   assert.ok(cpu.process.userSeconds >= cpu.thread.userSeconds && cpu.thread.userSeconds > 0);
   assert.equal(processId, process.pid);
-  assert.equal(resp, undefined);
+  assert.equal(readResp(), undefined);
 });

@@ -2,9 +2,24 @@
 import { readFileSync } from "node:fs";
 import { machine, release, totalmem, type } from "node:os";
 import { getHeapStatistics } from "node:v8";
-import type { CpuSeconds, ProcessFigures, RespFigures } from "../../store/mod.ts";
+import type { CpuSeconds, MemoryFigures, ProcessFigures, RespFigures } from "../../store/mod.ts";
 
-export function readProcessFigures(resp: RespFigures | undefined): ProcessFigures {
+export function processFigures(readResp: () => RespFigures | undefined): ProcessFigures {
+  const systemBytes = totalmem();
+  return {
+    processId: process.pid,
+    operatingSystem: `${type()} ${release()} ${machine()}`,
+    readMemory: () => readMemory(systemBytes),
+    readCpu: () => ({
+      process: secondsOf(process.cpuUsage()),
+      children: readCpuOfChildren(),
+      thread: secondsOf(process.threadCpuUsage()),
+    }),
+    readResp,
+  };
+}
+
+function readMemory(systemBytes: number): MemoryFigures {
   const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
   return {
     usedBytes: heapUsed + external,
@@ -13,15 +28,7 @@ export function readProcessFigures(resp: RespFigures | undefined): ProcessFigure
       residentBytes: getHeapStatistics().total_physical_size + external,
     },
     residentBytes: rss,
-    systemBytes: totalmem(),
-    cpu: {
-      process: secondsOf(process.cpuUsage()),
-      children: readCpuOfChildren(),
-      thread: secondsOf(process.threadCpuUsage()),
-    },
-    processId: process.pid,
-    operatingSystem: `${type()} ${release()} ${machine()}`,
-    resp,
+    systemBytes,
   };
 }
 

@@ -18,7 +18,7 @@ import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { readLuaCode } from "../package-files.ts";
-import { readProcessFigures } from "./process-figures.ts";
+import { processFigures } from "./process-figures.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
 
 const HASH_SEED_BYTES = 8;
@@ -54,7 +54,7 @@ export class StoreService implements AreaService {
       runId: secretBytes(RUN_ID_BYTES).toString("hex"),
       settings: { fsync: context.plan.fsync, requestBytesMax: limits.requestBytesMax },
       snapshots: context.plan.directory === undefined ? undefined : persistence.snapshots,
-      readFigures: () => readProcessFigures(this.#respFigures()),
+      process: processFigures(() => this.#respFigures()),
     });
     this.http = new StoreArea({
       store: this.#store,

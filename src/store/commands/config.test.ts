@@ -7,11 +7,10 @@ import { error, nil, ok, startSession } from "../../../test/harness/store-harnes
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
+import type { ProcessFigures } from "../command-host.ts";
 import { type Reply, simple } from "../reply/reply.ts";
 import { Store, type StoreOptions } from "../store.ts";
 import { RedisCompat } from "./redis-compat.ts";
-
-const NO_TIME = { userSeconds: 0, systemSeconds: 0 };
 
 function pairs(...list: readonly (readonly [string, string])[]): Reply {
   return { kind: "map", pairs: list };
@@ -63,23 +62,19 @@ test("CONFIG GET returns the parameters that match, under old names too", () => 
 });
 
 test("CONFIG GET returns the settings of the program and of its RESP port, and no others without them", () => {
-  const resp = {
-    port: 6_380,
-    isEncrypted: true,
-    connectionsMax: 5_000,
-    keepAliveMs: 300_000,
-    output: { listeningBytesMax: 33_554_432, slowBytesMax: 8_388_608, slowMs: 60_000 },
-    rejectedCount: 0,
-  };
-  const figures = {
-    usedBytes: 0,
-    heap: { reservedBytes: 0, residentBytes: 0 },
-    residentBytes: 0,
-    systemBytes: 0,
-    cpu: { process: NO_TIME, children: NO_TIME, thread: NO_TIME },
+  const process: ProcessFigures = {
     processId: 1,
     operatingSystem: "",
-    resp,
+    readMemory: () => assert.fail("CONFIG does not read the memory"),
+    readCpu: () => assert.fail("CONFIG does not read the processor time"),
+    readResp: () => ({
+      port: 6_380,
+      isEncrypted: true,
+      connectionsMax: 5_000,
+      keepAliveMs: 300_000,
+      output: { listeningBytesMax: 33_554_432, slowBytesMax: 8_388_608, slowMs: 60_000 },
+      rejectedCount: 0,
+    }),
   };
   const words =
     "CONFIG GET appendfsync client-output-buffer-limit client-query-buffer-limit maxclients port tcp-keepalive tls-port";
@@ -94,7 +89,7 @@ test("CONFIG GET returns the settings of the program and of its RESP port, and n
       .database("main")
       .command({ user: defaultUser, transport: "http", address: "" }, words.split(" "));
   assert.deepEqual(
-    get({ settings: { fsync: "everysec", requestBytesMax: 10_485_760 }, readFigures: () => figures }),
+    get({ settings: { fsync: "everysec", requestBytesMax: 10_485_760 }, process }),
     pairs(
       ["appendfsync", "everysec"],
       ["client-output-buffer-limit", "normal 0 0 0 slave 0 0 0 pubsub 33554432 8388608 60"],

@@ -72,7 +72,7 @@ const parameters: readonly Parameter[] = [
     name: "appendonly",
     read: ({ context }) => (context.journal.synced === undefined ? "no" : "yes"),
   },
-  { name: "client-output-buffer-limit", read: ({ context }) => printOutputLimits(context.readFigures?.().resp) },
+  { name: "client-output-buffer-limit", read: ({ context }) => printOutputLimits(context.process?.readResp()) },
   { name: "client-query-buffer-limit", read: ({ context }) => context.settings?.requestBytesMax.toString() },
   { name: "cluster-enabled", read: () => "no" },
   { name: "databases", read: () => "1" },
@@ -105,7 +105,7 @@ const parameters: readonly Parameter[] = [
   { name: "list-compress-depth", read: () => "0" },
   // Positive: a number of elements, not bytes.
   { name: "list-max-listpack-size", oldName: "list-max-ziplist-size", read: () => `${BLOCK_ELEMENTS_MAX}` },
-  { name: "maxclients", read: ({ context }) => context.readFigures?.().resp?.connectionsMax.toString() },
+  { name: "maxclients", read: ({ context }) => context.process?.readResp()?.connectionsMax.toString() },
   {
     name: "maxmemory",
     read: ({ keyspace }) => `${keyspace.memory.bytesMax}`,
@@ -141,7 +141,7 @@ const parameters: readonly Parameter[] = [
       return eventFlags === undefined ? "Invalid event class character. Use 'Ag$lshzxeKEtmdn'." : { eventFlags };
     },
   },
-  { name: "port", read: ({ context }) => printPort(context.readFigures?.().resp, { isEncrypted: false }) },
+  { name: "port", read: ({ context }) => printPort(context.process?.readResp(), { isEncrypted: false }) },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
   { name: "replicaof", oldName: "slaveof", read: () => "" },
   // No snapshot is made because of time and changes.
@@ -159,10 +159,10 @@ const parameters: readonly Parameter[] = [
   },
   { name: "stream-node-max-bytes", read: () => `${STREAM_CHUNK_BYTES_MAX}` },
   { name: "stream-node-max-entries", read: () => `${STREAM_CHUNK_ENTRIES_MAX}` },
-  { name: "tcp-keepalive", read: ({ context }) => printSeconds(context.readFigures?.().resp?.keepAliveMs) },
+  { name: "tcp-keepalive", read: ({ context }) => printSeconds(context.process?.readResp()?.keepAliveMs) },
   // No connection is closed because it is idle.
   { name: "timeout", read: () => "0" },
-  { name: "tls-port", read: ({ context }) => printPort(context.readFigures?.().resp, { isEncrypted: true }) },
+  { name: "tls-port", read: ({ context }) => printPort(context.process?.readResp(), { isEncrypted: true }) },
   { name: "unixsocket", read: () => "" },
   {
     name: "zset-max-listpack-entries",

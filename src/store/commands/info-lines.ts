@@ -10,7 +10,7 @@
  * not use them.
  */
 import { REDIS_VERSION } from "../command-facts.ts";
-import type { CommandHost, ProcessFigures, SnapshotFacts } from "../command-host.ts";
+import type { CommandHost, MemoryFigures, SnapshotFacts } from "../command-host.ts";
 import { SWEEP_EVERY_MS } from "../memory/expiry-sweep.ts";
 
 export type Line = readonly [name: string, value: string | number];
@@ -22,18 +22,19 @@ function zeros(...names: readonly string[]): readonly Line[] {
 
 export function serverLines({ context, keyspace }: CommandHost): readonly Line[] {
   const { nowMs } = keyspace;
-  const figures = context.readFigures?.();
+  const { process } = context;
+  const resp = process?.readResp();
   const upSeconds = Math.max(0, Math.floor((nowMs - context.startedAtMs) / 1_000));
   return [
     ["redis_version", REDIS_VERSION],
     ["server_name", "larder"],
     ["larder_version", context.version],
     ["redis_mode", "standalone"],
-    ...(figures === undefined ? [] : ([["os", figures.operatingSystem]] as const)),
+    ...(process === undefined ? [] : ([["os", process.operatingSystem]] as const)),
     ["arch_bits", 64],
-    ...(figures === undefined ? [] : ([["process_id", figures.processId]] as const)),
+    ...(process === undefined ? [] : ([["process_id", process.processId]] as const)),
     ["run_id", context.runId],
-    ...(figures?.resp === undefined ? [] : ([["tcp_port", figures.resp.port]] as const)),
+    ...(resp === undefined ? [] : ([["tcp_port", resp.port]] as const)),
     ["server_time_usec", nowMs * 1_000],
     ["uptime_in_seconds", upSeconds],
     ["uptime_in_days", Math.floor(upSeconds / 86_400)],
@@ -44,7 +45,7 @@ export function serverLines({ context, keyspace }: CommandHost): readonly Line[]
 
 /** Counts TCP clients only: HTTP requests have no connection. */
 export function clientLines({ sessions, waiters, context }: CommandHost): readonly Line[] {
-  const { resp } = context.readFigures?.() ?? {};
+  const resp = context.process?.readResp();
   const clients = sessions.figures();
   const { pause } = sessions;
   return [
@@ -69,7 +70,7 @@ export function clientLines({ sessions, waiters, context }: CommandHost): readon
 
 export function memoryLines(database: CommandHost): readonly Line[] {
   const { context, keyspace, scripts, sessions, activity, journalBytes } = database;
-  const figures = context.readFigures?.();
+  const figures = context.process?.readMemory();
   const { usedBytes, tableBytes, meter, memory } = keyspace;
   const peakBytes = Math.max(activity.usedBytesPeak, usedBytes);
   const luaBytes = scripts.stateBytes;
@@ -112,7 +113,7 @@ export function memoryLines(database: CommandHost): readonly Line[] {
 }
 
 /** Of the thread and the process, which serve other databases too. */
-function processMemoryLines({ heap, usedBytes, systemBytes }: ProcessFigures): readonly Line[] {
+function processMemoryLines({ heap, usedBytes, systemBytes }: MemoryFigures): readonly Line[] {
   return [
     ["allocator_allocated", usedBytes],
     ["allocator_active", heap.reservedBytes],
@@ -123,7 +124,7 @@ function processMemoryLines({ heap, usedBytes, systemBytes }: ProcessFigures): r
 }
 
 /** Redis compares with its used memory, so we compare with that of the thread, not of one database. */
-function fragmentationLines({ heap, usedBytes, residentBytes }: ProcessFigures): readonly Line[] {
+function fragmentationLines({ heap, usedBytes, residentBytes }: MemoryFigures): readonly Line[] {
   const pairs = [
     ["allocator_frag", heap.reservedBytes, usedBytes],
     ["allocator_rss", heap.residentBytes, heap.reservedBytes],
@@ -189,7 +190,7 @@ function wholeSeconds(ms: number | undefined): number {
 }
 
 export function statsLines({ keyspace, pubsub, activity, errorCounts, context }: CommandHost): readonly Line[] {
-  const { resp } = context.readFigures?.() ?? {};
+  const resp = context.process?.readResp();
   return [
     ["total_connections_received", activity.connectionCount],
     ["total_commands_processed", activity.commandCount],
@@ -241,7 +242,7 @@ export function replicationLines({ context }: CommandHost): readonly Line[] {
 
 /** Seconds of the process, of the processes that it has started (for snapshots), and of this thread. */
 export function cpuLines({ context }: CommandHost): readonly Line[] {
-  const { cpu } = context.readFigures?.() ?? {};
+  const cpu = context.process?.readCpu();
   if (cpu === undefined) return [];
   const { process, children, thread } = cpu;
   return [

@@ -209,25 +209,27 @@ test("INFO persistence reports whether the last write failed", () => {
 });
 
 const figures: ProcessFigures = {
-  usedBytes: 1_538_944,
-  heap: { reservedBytes: 2_000_000, residentBytes: 3_000_000 },
-  residentBytes: 6_155_776,
-  systemBytes: 2 ** 30,
-  cpu: {
+  processId: 42,
+  operatingSystem: "Linux 6.1 x86_64",
+  readMemory: () => ({
+    usedBytes: 1_538_944,
+    heap: { reservedBytes: 2_000_000, residentBytes: 3_000_000 },
+    residentBytes: 6_155_776,
+    systemBytes: 2 ** 30,
+  }),
+  readCpu: () => ({
     process: { systemSeconds: 1.5, userSeconds: 2.25 },
     children: { systemSeconds: 0.1, userSeconds: 0.2 },
     thread: { systemSeconds: 0.3, userSeconds: 0.4 },
-  },
-  processId: 42,
-  operatingSystem: "Linux 6.1 x86_64",
-  resp: {
+  }),
+  readResp: () => ({
     port: 6_379,
     isEncrypted: false,
     connectionsMax: 10_000,
     keepAliveMs: 300_000,
     output: { listeningBytesMax: 33_554_432, slowBytesMax: 8_388_608, slowMs: 60_000 },
     rejectedCount: 7,
-  },
+  }),
 };
 
 test("INFO includes figures of the process if it has them, and omits them otherwise", () => {
@@ -238,7 +240,7 @@ test("INFO includes figures of the process if it has them, and omits them otherw
     hashSeed: new Uint8Array(8),
     version: "1.2.3",
     runId: "00ff".repeat(10),
-    readFigures: () => figures,
+    process: figures,
   });
   const text = infoText({ run: (line) => runOn(store, line) });
   assert.equal(lineOf(text, "larder_version"), "1.2.3");
@@ -505,7 +507,7 @@ const READ_BY_TOOLS: readonly string[] = [
 ];
 
 test("over TCP INFO has every line that monitoring tools read, once", () => {
-  const { connect } = startSessions({ readFigures: () => figures });
+  const { connect } = startSessions({ process: figures });
   const one = connect();
   one.run("SET k v");
   const names = infoText({ run: (line) => one.run(line)[0] as Reply })

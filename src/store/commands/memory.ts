@@ -73,7 +73,7 @@ export const memoryRow: Row = {
 function stats({ database }: Call): Reply {
   const { keyspace, sessions, scripts, context } = database;
   const { usedBytes, tableBytes, meter, entries, expiries } = keyspace;
-  const figures = context.readFigures?.();
+  const figures = context.process?.readMemory();
   const scriptBytes = scripts.cache.bytes;
   return map([
     ["total.allocated", usedBytes],
