@@ -81,6 +81,22 @@ export const budgets: readonly Budget[] = [
     goal: 20_000_000,
   },
   {
+    suite: "tracking",
+    unit: "commands of connections that track keys",
+    files: ["test/differential/tracking.test.ts"],
+    testMs: 500,
+    proofCount: 30_000,
+    goal: 5_000_000,
+  },
+  {
+    suite: "tracked-changes",
+    unit: "commands whose changes are pushed, for each family",
+    files: ["test/differential/tracked-changes.test.ts"],
+    testMs: 100,
+    proofCount: 20_000,
+    goal: 5_000_000,
+  },
+  {
     suite: "hit-rate",
     unit: "reads of a cache for each policy",
     files: ["test/differential/maxmemory.test.ts"],

@@ -151,6 +151,8 @@ export interface RowFacts {
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
   /** Whether its words and its reply bound its time; absent: whether Redis calls it fast. */
   readonly isQuick?: boolean;
+  /** CLIENT CACHING still applies to the command after this one. */
+  readonly keepsCaching?: boolean;
   /** For a quick command: true if it may take long with these words. */
   readonly isLongWith?: (words: readonly Bytes[]) => boolean;
 }
@@ -180,6 +182,8 @@ export interface CommandFacts extends RowFacts {
   /** True if CLIENT PAUSE WRITE delays it and a read-only script may not call it. */
   readonly mayChange: boolean;
   readonly runsQueue: boolean;
+  /** True if a client that runs it may cache its keys. Not of scripts: their commands count. */
+  readonly isCached: boolean;
   readonly isQuick: boolean;
   /** False if it only runs other commands. */
   readonly isForSlowLog: boolean;

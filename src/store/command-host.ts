@@ -17,6 +17,7 @@ import type { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import type { Monitors } from "./observe/monitor.ts";
 import type { PubSub } from "./observe/pubsub.ts";
 import type { SlowRuns } from "./observe/slow-runs.ts";
+import type { Tracking } from "./observe/tracking/tracking.ts";
 import type { Reply } from "./reply/reply.ts";
 import type { ScriptHost } from "./scripting/redis-functions.ts";
 import type { Scripts } from "./scripting/scripts.ts";
@@ -159,6 +160,7 @@ export interface ScriptRunner {
 export interface ClientHost {
   readonly pubsub: PubSub;
   readonly monitors: Monitors;
+  readonly tracking: Tracking;
   readonly waiters: Waiters;
   /** The sessions that are logged in, and their bytes. */
   readonly sessions: {

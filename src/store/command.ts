@@ -97,6 +97,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     touchesKeys: has("readonly") || has("write") || has("may-replicate"),
     mayChange: has("write") || has("may-replicate"),
     runsQueue: has("runs-queue"),
+    isCached: has("readonly") && !has("noscript"),
     isQuick: row.isQuick ?? has("fast"),
     isForSlowLog: !has("skip_slowlog"),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),

@@ -54,6 +54,7 @@ import { Monitors } from "./observe/monitor.ts";
 import { PubSub } from "./observe/pubsub.ts";
 import { Pushes, type Subscriber } from "./observe/pushes.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
+import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
 import { errorReply, findError, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
@@ -132,6 +133,8 @@ export class Database implements SessionHost {
   readonly monitors: Monitors;
   /** Observers of changes of keys. */
   readonly observers: KeyObservers;
+  /** Clients that cache keys. */
+  readonly tracking: Tracking;
   /** Clients whose command waits for a key. */
   readonly waiters: Waiters;
   /** The users of the database, in addition to its tokens. */
@@ -182,6 +185,7 @@ export class Database implements SessionHost {
     this.observers = new KeyObservers(this.keyspace);
     this.waiters = new Waiters({ keyspace: this.keyspace, clock, ended: this.#noteUnblocked });
     this.sessions = new Sessions(clock);
+    this.tracking = new Tracking({ host: this, pushes: this.#pushes, random, hashSeed });
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
@@ -363,6 +367,7 @@ export class Database implements SessionHost {
   /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
     this.activity.sample(this.context.clock.real.monotonicMs());
+    this.tracking.sweep();
     if (this.journalRefusal !== undefined) return 0;
     this.#begin();
     const isSweeping = this.context.compat?.isSweeping !== false;
@@ -438,11 +443,11 @@ export class Database implements SessionHost {
     }
   }
 
-  /** Sets the account to the memory that keys, values and scripts take now. */
+  /** Sets the account to the memory that keys, values, scripts and tracked keys take now. */
   countMemory(): void {
     const { usedBytes } = this.keyspace;
     if (usedBytes > this.activity.usedBytesPeak) this.activity.usedBytesPeak = usedBytes;
-    this.memory.set(usedBytes + this.scripts.cache.bytes);
+    this.memory.set(usedBytes + this.scripts.cache.bytes + this.tracking.bytes);
   }
 
   /** Why nothing of this database may be written now, or undefined. */
@@ -564,6 +569,7 @@ export class Database implements SessionHost {
 
   #commit(): void {
     const { frame, journal } = this.context;
+    if (this.tracking.isOn) this.tracking.beginServing();
     try {
       this.waiters.serve();
     } catch (error) {
@@ -576,6 +582,7 @@ export class Database implements SessionHost {
       this.countMemory();
     }
     if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);
+    if (this.tracking.isOn) this.tracking.flush();
     this.#pushes.commit();
   }
 
@@ -734,6 +741,7 @@ export class Database implements SessionHost {
       else if (tookMs >= slowRuns.thresholdMs)
         slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
     }
+    if (command.isCached && this.tracking.isReading) this.tracking.noteRead(command, request);
     this.turn.kind = command.number;
     if (this.monitors.isWatched && command.isShownToMonitors)
       this.monitors.notify({

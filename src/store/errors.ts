@@ -7,7 +7,7 @@
  * a bug.
  */
 
-import { upperCase } from "../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { RuleFault } from "./acl/rule-fault.ts";
 
 export class CommandError {
@@ -388,7 +388,44 @@ export const subscriptionsTooMany = new CommandError("ERR too many channels and 
 export const cachingWithoutTracking = new CommandError(
   "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
 );
-export const trackingNotThere = new CommandError("ERR Client tracking is not available");
+export const cachingYesWithoutOptIn = new CommandError(
+  "ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.",
+);
+export const cachingNoWithoutOptOut = new CommandError(
+  "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.",
+);
+export const redirectTwice = new CommandError("ERR A client can only redirect to a single other client");
+export const redirectMissing = new CommandError("ERR The client ID you want redirect to does not exist");
+export const prefixWithoutBroadcast = new CommandError("ERR PREFIX option requires BCAST mode to be enabled");
+export const broadcastSwitched = new CommandError(
+  "ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.",
+);
+export const broadcastWithOptIn = new CommandError("ERR OPTIN and OPTOUT are not compatible with BCAST");
+export const optInAndOptOut = new CommandError("ERR You can't specify both OPTIN mode and OPTOUT mode");
+export const optInSwitched = new CommandError(
+  "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.",
+);
+
+export function prefixOverlapsOwn(prefix: Bytes, own: Bytes): CommandError {
+  return new CommandError(
+    `ERR Prefix '${prefix}' overlaps with an existing prefix '${own}'. Prefixes for a single client must not overlap.`,
+  );
+}
+
+export function prefixesOverlap(prefix: Bytes, other: Bytes): CommandError {
+  return new CommandError(
+    `ERR Prefix '${prefix}' overlaps with another provided prefix '${other}'. Prefixes for a single client must not overlap.`,
+  );
+}
+
+export function prefixTooLong(bytesMax: number): CommandError {
+  return new CommandError(`ERR A prefix of CLIENT TRACKING may have at most ${bytesMax} bytes`);
+}
+
+export function prefixesTooMany(countMax: number, per: "client" | "database"): CommandError {
+  return new CommandError(`ERR The clients track too many prefixes: at most ${countMax} for each ${per}`);
+}
+
 export const clientIdInvalid = new CommandError("ERR Invalid client ID");
 export const clientIdNotPositive = new CommandError("ERR client-id should be greater than 0");
 export const noSuchClient = new CommandError("ERR No such client");

@@ -85,8 +85,11 @@ export class Keyspace {
   notifiesMisses = false;
   /** True while the running command does not count as a use of keys: CLIENT NO-TOUCH. */
   isLeftUntouched = false;
-  /** Called before a key changes, while a client observes one (key-observers.ts). Never while a journal is replayed. */
-  onChange: ((key: Bytes | undefined) => void) | undefined;
+  /**
+   * Called before a key changes, while a client observes one (key-observers.ts). `isOwn`: the keyspace removes it, as it
+   * has expired or is evicted. Never while a journal is replayed.
+   */
+  onChange: ((key: Bytes | undefined, isOwn?: boolean) => void) | undefined;
   /**
    * Called with a key that may serve a waiting client, while one waits (waiters.ts), and with its value: the key got
    * this value or an entry in it, or lost this stream or a group of it. `undefined`: before every key is removed. Never
@@ -128,6 +131,12 @@ export class Keyspace {
   /** Opens the record of a change of a key, which starts with the key; for `mutations/` only. */
   change(code: number, key: Bytes): FrameWriter {
     this.onChange?.(key);
+    return this.#frame.record(this.#number, code).bytes(key);
+  }
+
+  /** As `change`, for a removal that no command requested: expiry or eviction. */
+  changeOwn(code: number, key: Bytes): FrameWriter {
+    this.onChange?.(key, true);
     return this.#frame.record(this.#number, code).bytes(key);
   }
 

@@ -13,99 +13,22 @@
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/sessions.test.ts
  */
 import assert from "node:assert/strict";
-import { connect, type Socket } from "node:net";
 import { test } from "node:test";
-import { TokenTable } from "../../src/edge/auth.ts";
-import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
-import { RespListener } from "../../src/edge/resp/listener.ts";
-import { pushText } from "../../src/edge/resp/push-text.ts";
-import { resp2Result, resp3Result } from "../../src/edge/resp/replies.ts";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { createLog } from "../../src/kernel/log.ts";
-import { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
-import { type Heard, type Speaker, startSessions } from "../harness/session-harness.ts";
-import { joinLine, startSession } from "../harness/store-harness.ts";
+import { type Speaker, startSessions } from "../harness/session-harness.ts";
+import { joinLine } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { Draw } from "./draw.ts";
+import { Far, printed, startPort } from "./far-sessions.ts";
 
 const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("sessions");
 
 const CONNECTION_COUNT = 4;
 const STEP_COUNT = 120;
-const REPLY_BYTES_MAX = 1_000_000;
-/** A step that takes longer has not sent the expected output. */
-const STEP_MS_MAX = 5_000;
-
-/** One connection to a real server, which only collects output. */
-class Line {
-  readonly #socket: Socket;
-  received = "";
-  #wake: (() => void) | undefined;
-
-  constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    socket.on("data", (chunk: Buffer) => {
-      this.received += chunk.latin1Slice();
-      this.#wake?.();
-    });
-  }
-
-  static open(port: number): Promise<Line> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(port, "127.0.0.1", () => resolve(new Line(socket)));
-      socket.once("error", reject);
-    });
-  }
-
-  send(words: readonly Bytes[]): void {
-    const text = words.map((word) => `$${word.length}\r\n${word}\r\n`).join("");
-    this.#socket.write(`*${words.length}\r\n${text}`, "latin1");
-  }
-
-  /** Resolves when that many bytes have arrived, or after a timeout. */
-  async until(length: number): Promise<void> {
-    const startMs = systemClock.monotonicMs();
-    while (this.received.length < length && systemClock.monotonicMs() - startMs < STEP_MS_MAX) {
-      await new Promise<void>((resolve) => {
-        const cancel = systemClock.after(STEP_MS_MAX, resolve);
-        this.#wake = () => {
-          cancel();
-          resolve();
-        };
-      });
-    }
-  }
-
-  /** Sends the words and resolves after their reply, on an otherwise unused connection. */
-  async ask(words: readonly Bytes[], replyLength: number): Promise<void> {
-    this.received = "";
-    this.send(words);
-    await this.until(replyLength);
-  }
-
-  close(): void {
-    this.#socket.destroy();
-  }
-}
-
-/** Our reply, encoded in the session's current version. */
-function printed(speaker: Speaker, all: readonly Heard[]): Bytes {
-  const { respVersion } = speaker.session;
-  return all
-    .map((one) => {
-      if (typeof one === "object" && one !== null && "kind" in one) {
-        if (one.kind === "message" || one.kind === "pmessage" || one.kind === "smessage" || one.kind === "monitor")
-          return pushText(one, respVersion);
-      }
-      return respVersion === 2 ? resp2Result(one, REPLY_BYTES_MAX) : resp3Result(one, REPLY_BYTES_MAX);
-    })
-    .join("");
-}
 
 const KEYS: readonly Bytes[] = ["a", "b"];
 const NAMES: readonly Bytes[] = ["x", "y", "z"];
@@ -205,45 +128,13 @@ function comparable(text: Bytes): Bytes {
   return text.replace(/(\$2\r\nid\r\n):\d+/g, "$1:0");
 }
 
-/** Sessions with a real server. */
-class Far {
-  readonly name: string;
-  readonly #lines: readonly Line[];
-  readonly #control: Line;
-
-  constructor(name: string, lines: readonly Line[], control: Line) {
-    this.name = name;
-    this.#lines = lines;
-    this.#control = control;
-  }
-
-  static async open(name: string, port: number): Promise<Far> {
-    const lines = await Promise.all(Array.from({ length: CONNECTION_COUNT }, () => Line.open(port)));
-    const far = new Far(name, lines, await Line.open(port));
-    await far.#control.ask(["FLUSHALL"], "+OK\r\n".length);
-    return far;
-  }
-
-  /** Sends a command on one connection, and returns the output of each. `expected` is only used for waiting. */
-  async say(at: number, command: readonly Bytes[], expected: readonly Bytes[]): Promise<readonly Bytes[]> {
-    for (const line of this.#lines) line.received = "";
-    (this.#lines[at] as Line).send(command);
-    await Promise.all(this.#lines.map((line, index) => line.until((expected[index] as Bytes).length)));
-    // All other output has arrived when another connection was answered twice.
-    for (let turn = 0; turn < 2; turn += 1) await this.#control.ask(["PING"], "+PONG\r\n".length);
-    return this.#lines.map((line) => line.received);
-  }
-
-  close(): void {
-    for (const line of [...this.#lines, this.#control]) line.close();
-  }
-}
-
 async function runProgram(ports: ReadonlyMap<string, number>, programSeed: number): Promise<number> {
   const draw = new Draw(programSeed);
   const { connect: openSession } = startSessions();
   const speakers = Array.from({ length: CONNECTION_COUNT }, () => openSession());
-  const fars = await Promise.all([...ports].map(([name, port]) => Far.open(name, port)));
+  const fars = await Promise.all(
+    [...ports].map(([name, port]) => Far.open(name, { port, connectionCount: CONNECTION_COUNT })),
+  );
   const said: string[] = [];
   try {
     for (let step = 0; step < STEP_COUNT; step += 1) {
@@ -266,27 +157,6 @@ async function runProgram(ports: ReadonlyMap<string, number>, programSeed: numbe
     for (const far of fars) far.close();
   }
   return STEP_COUNT;
-}
-
-/** The RESP port over a separate store, without authentication. */
-async function startPort(): Promise<RespListener> {
-  const { store, clock } = startSession({ compat: new RedisCompat(() => {}) });
-  const listener = new RespListener({
-    store,
-    tokens: new TokenTable(Buffer.alloc(32, 1)),
-    host: "127.0.0.1",
-    port: 0,
-    connectionsMax: 100,
-    isOpenToAll: true,
-    isServing: () => true,
-    clock: systemClock,
-    storeClock: clock,
-    log: createLog({ level: "error", format: "json", clock, sink: () => {} }),
-    budget: new ByteBudget(1e9),
-    limits: { requestBytesMax: 1e6, replyBytesMax: 1e6 },
-  });
-  await listener.open();
-  return listener;
 }
 
 besideRedis((redis) => {

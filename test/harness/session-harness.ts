@@ -15,6 +15,7 @@ import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
+import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser, readOnlyUser } from "../../src/store/acl/built-in-users.ts";
 import type { ProcessFigures, SnapshotFacts } from "../../src/store/command-host.ts";
@@ -25,9 +26,19 @@ import { errorReply, findError, type Reply } from "../../src/store/reply/reply.t
 import type { LoggedIn, SessionLogin, SessionPeer } from "../../src/store/session/peer.ts";
 import { Session } from "../../src/store/session/session.ts";
 import { Store } from "../../src/store/store.ts";
+import { luaOptions } from "./lua.ts";
 import { plainReply, splitLine } from "./store-harness.ts";
 
 export type Heard = Reply | Push;
+
+/** Pushes come from other commands; confirmations of SUBSCRIBE are replies. */
+export function isPushed(one: Heard): one is Push {
+  return typeof one === "object" && one !== null && "kind" in one && PUSHES.has(one.kind);
+}
+
+const PUSHES: ReadonlySet<string> = new Set<Push["kind"]>([
+  ...(["message", "pmessage", "smessage", "monitor", "invalidate", "tracking-redir-broken"] as const),
+]);
 
 /** A line, and the immediate output: none, one reply, or several as `heard(…)`. */
 export type Turn = readonly [line: string, reply?: Heard | Several];
@@ -132,13 +143,18 @@ export function startSessions(options?: {
   compat?: RedisCompat;
   snapshots?: SnapshotFacts;
   process?: ProcessFigures;
+  hasScripts?: boolean;
+  guard?: MemoryGuard;
+  clock?: VirtualClock;
 }): TestSessions {
-  const clock = new VirtualClock();
+  const clock = options?.clock ?? new VirtualClock();
   const store = new Store({
     journal: options?.journal ?? new NullJournal(),
     clock,
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
+    guard: options?.guard,
+    lua: options?.hasScripts === true ? luaOptions : undefined,
     ...(options?.compat === undefined ? {} : { compat: options.compat }),
     snapshots: options?.snapshots,
     ...(options?.process === undefined ? {} : { process: options.process }),

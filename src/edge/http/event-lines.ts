@@ -37,6 +37,9 @@ export function pushEvent(push: Push): Bytes {
       return eventOf(`smessage,${push.channel},${push.payload}`);
     case "monitor":
       return eventOf(push.line);
+    case "invalidate":
+    case "tracking-redir-broken":
+      throw new TypeError("An event stream tracks no keys");
     default: {
       const never: never = push;
       return never;

@@ -20,6 +20,21 @@ const rows: readonly (readonly [push: Push, resp2: string, resp3: string])[] = [
     ">3\r\n$8\r\nsmessage\r\n$1\r\nc\r\n$1\r\np\r\n",
   ],
   [
+    { kind: "invalidate", keys: ["a", "\xff\r\n"] },
+    "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*2\r\n$1\r\na\r\n$3\r\n\xff\r\n\r\n",
+    ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$3\r\n\xff\r\n\r\n",
+  ],
+  [
+    { kind: "invalidate", keys: null },
+    "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n$-1\r\n",
+    ">2\r\n$10\r\ninvalidate\r\n_\r\n",
+  ],
+  [
+    { kind: "tracking-redir-broken", clientId: 12 },
+    "*2\r\n$21\r\ntracking-redir-broken\r\n:12\r\n",
+    ">2\r\n$21\r\ntracking-redir-broken\r\n:12\r\n",
+  ],
+  [
     { kind: "monitor", line: '1.000000 [0 a:1] "PING"' },
     '+1.000000 [0 a:1] "PING"\r\n',
     '+1.000000 [0 a:1] "PING"\r\n',

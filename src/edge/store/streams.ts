@@ -100,7 +100,8 @@ function failureOf({ text }: CommandError): RequestFailure {
 }
 
 function lengthOf(push: Push): number {
-  return push.kind === "monitor" ? push.line.length : push.payload.length;
+  if (push.kind === "monitor") return push.line.length;
+  return "payload" in push ? push.payload.length : 0;
 }
 
 /** A push to many streams is printed once. */

@@ -45,6 +45,10 @@ export class AclUser implements User {
     return !this.#isDeleted && this.#rights.mayReadAllKeys(command, words);
   }
 
+  mayKnow(key: Bytes): boolean {
+    return !this.#isDeleted && this.#rights.mayKnow(key);
+  }
+
   /** For `Users` only. */
   change(rights: UserRights): void {
     this.#rights = rights;

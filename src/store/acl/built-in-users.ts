@@ -10,6 +10,7 @@ export const defaultUser: User = {
   mayKeepFigures: true,
   refusalOf: () => undefined,
   mayReadAllKeys: () => true,
+  mayKnow: () => true,
 };
 
 /** The user of the read-only token: may run what the row of a command allows (A.read-only-token). */
@@ -20,6 +21,7 @@ export const readOnlyUser: User = {
   refusalOf: (command, words) =>
     command.isForReadOnlyToken && command.isPowerfulWith?.(words) !== true ? undefined : noPermission(command.fullName),
   mayReadAllKeys: () => false,
+  mayKnow: () => true,
 };
 
 /** Names that no other user can have. */

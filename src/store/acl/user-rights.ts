@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
+import { looked } from "../commands/command-keys.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { RuleFault } from "./rule-fault.ts";
 import { type Denial, type RuleForm, Selector } from "./selector.ts";
@@ -135,6 +136,11 @@ export class UserRights {
     return this.#selectors.some(
       (selector) => selector.mayReadAllKeys && selector.denialOf(command, words) === undefined,
     );
+  }
+
+  /** Whether a selector has any right to a key. */
+  mayKnow(key: Bytes): boolean {
+    return this.#selectors.some((selector) => selector.mayUse(key, looked));
   }
 
   /** As ACL GETUSER prints them. */

@@ -18,4 +18,6 @@ export interface User {
   refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined;
   /** Whether a command with these words may read keys that no word names, as BY and GET of SORT do. */
   mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean;
+  /** Whether it has any right to a key of this name. */
+  mayKnow(key: Bytes): boolean;
 }

@@ -5,7 +5,7 @@ import { heard, settled, startSessions } from "../../../test/harness/session-har
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import type { CommandFacts } from "../command-facts.ts";
-import { map, push, set, simple, verbatim } from "../reply/reply.ts";
+import { push, simple, verbatim } from "../reply/reply.ts";
 
 const syntaxError = error("ERR syntax error");
 
@@ -251,26 +251,9 @@ test("CLIENT KILL with the caller's own address replies and closes", () => {
   assert.equal(one.closed, "when written");
 });
 
-test("no keys are tracked, and no connection is closed because of its memory", () => {
+test("no connection is closed because of its memory", () => {
   const { connect } = startSessions();
-  const tracking = map([
-    ["flags", set(["off"])],
-    ["redirect", -1],
-    ["prefixes", []],
-  ]);
   connect().expect([
-    ["CLIENT TRACKINGINFO", tracking],
-    ["CLIENT GETREDIR", -1],
-    ["CLIENT TRACKING OFF", ok],
-    ["CLIENT TRACKING ON", error("ERR Client tracking is not available")],
-    ["CLIENT TRACKING ON BCAST", error("ERR Client tracking is not available")],
-    ["CLIENT TRACKING what", syntaxError],
-    [
-      "CLIENT CACHING YES",
-      error(
-        "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
-      ),
-    ],
     ["CLIENT NO-EVICT ON", ok],
     ["CLIENT NO-EVICT OFF", ok],
     ["CLIENT NO-EVICT what", syntaxError],

@@ -5,7 +5,6 @@
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { noKeys, type Row } from "../command.ts";
 import {
-  cachingWithoutTracking,
   clientIdInvalid,
   clientIdNotPositive,
   clientNameInvalid,
@@ -18,28 +17,26 @@ import {
   syntaxError,
   timeoutNegative,
   timeoutNotInteger,
-  trackingNotThere,
   unblocked,
   unblockReasonUnknown,
 } from "../errors.ts";
-import { bulk, emptyArray, errorReply, map, nilArray, ok, type Reply, set, verbatim } from "../reply/reply.ts";
+import { bulk, errorReply, nilArray, ok, type Reply, verbatim } from "../reply/reply.ts";
 import { clientLine } from "../session/client-line.ts";
 import type { SessionHost } from "../session/host.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { type ClientFilters, readClientFilters } from "./client-filters.ts";
+import { cachingHelpLines, redirectHelpLines, trackingHelpLines, trackingRows } from "./client-tracking.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [
   "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "CACHING (YES|NO)",
-  "    Refused: key tracking is not available.",
+  ...cachingHelpLines,
   "CAPA <capability> [...]",
   "    Announce what the client can do. REDIRECT has no effect: there are no replicas.",
   "GETNAME",
   "    Return the name of this connection.",
-  "GETREDIR",
-  "    Return -1: key tracking is not available.",
+  ...redirectHelpLines,
   "ID",
   "    Return the id of this connection.",
   "IMPORT-SOURCE (ON|OFF)",
@@ -67,10 +64,7 @@ const helpLines: readonly string[] = [
   "    Set the name or the version of the client library.",
   "SETNAME <name>",
   "    Set the name of this connection.",
-  "TRACKING (ON|OFF) [...]",
-  "    ON is refused: key tracking is not available.",
-  "TRACKINGINFO",
-  "    Report that key tracking is off.",
+  ...trackingHelpLines,
   "UNBLOCK <client-id> [TIMEOUT|ERROR]",
   "    Unblock a blocked connection, as if its timeout had passed, or with an error.",
   "UNPAUSE",
@@ -88,6 +82,8 @@ const own: Pick<Row, "flags" | "categories" | "keys" | "run"> = {
 /** About other connections. */
 const others: typeof own = { ...own, flags: ["admin", "noscript", "loading", "stale", "tcp-only"] };
 
+const tracking = trackingRows(own);
+
 export const clientRow: Row = {
   name: "CLIENT",
   summary: "Commands for connections",
@@ -95,16 +91,9 @@ export const clientRow: Row = {
   flags: ["tcp-only"],
   categories: [],
   keys: noKeys,
+  keepsCaching: true,
   subcommands: [
-    {
-      ...own,
-      name: "CACHING",
-      summary: "Refused: key tracking is not available",
-      arity: 3,
-      runInSession: () => {
-        throw cachingWithoutTracking;
-      },
-    },
+    tracking.caching,
     {
       ...own,
       name: "CAPA",
@@ -123,13 +112,7 @@ export const clientRow: Row = {
       arity: 2,
       runInSession: ({ name }) => bulk(name === "" ? undefined : name),
     },
-    {
-      ...own,
-      name: "GETREDIR",
-      summary: "Returns -1: key tracking is not available",
-      arity: 2,
-      runInSession: () => -1,
-    },
+    tracking.getRedirect,
     helpRow(helpLines, { ...own, flags: ["loading", "stale", "public", "tcp-only"] }),
     { ...own, name: "ID", summary: "Returns the id of this connection", arity: 2, runInSession: ({ id }) => id },
     {
@@ -199,28 +182,8 @@ export const clientRow: Row = {
         return ok;
       },
     },
-    {
-      ...own,
-      name: "TRACKING",
-      summary: "ON is refused: key tracking is not available",
-      arity: -3,
-      runInSession: (_session, words) => {
-        if (readSwitch(words)) throw trackingNotThere;
-        return ok;
-      },
-    },
-    {
-      ...own,
-      name: "TRACKINGINFO",
-      summary: "Reports that key tracking is off",
-      arity: 2,
-      runInSession: () =>
-        map([
-          ["flags", set(["off"])],
-          ["redirect", -1],
-          ["prefixes", emptyArray],
-        ]),
-    },
+    tracking.tracking,
+    tracking.trackingInfo,
     { ...others, name: "UNBLOCK", summary: "Unblocks a blocked connection", arity: -3, runInSession: unblock },
     {
       ...others,

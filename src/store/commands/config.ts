@@ -22,6 +22,7 @@ import {
 } from "../memory/memory-settings.ts";
 import { printEventFlags, readEventFlags } from "../observe/keyspace-events.ts";
 import type { SlowSettings } from "../observe/slow-runs.ts";
+import { TRACKED_KEYS_MAX } from "../observe/tracking/tracking.ts";
 import { map, nil, ok, type Reply } from "../reply/reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
@@ -50,6 +51,7 @@ interface Parameter {
 
 /** The settings that CONFIG SET can change. */
 interface Settings extends MemorySettings, SlowSettings {
+  readonly trackedKeysMax: number;
   /** The enabled events, as `readEventFlags` returns them. */
   readonly eventFlags: string;
 }
@@ -165,6 +167,12 @@ const parameters: readonly Parameter[] = [
   { name: "tls-port", read: ({ context }) => printPort(context.process?.readResp(), { isEncrypted: true }) },
   { name: "unixsocket", read: () => "" },
   {
+    name: "tracking-table-max-keys",
+    read: ({ tracking }) => `${tracking.keysMax}`,
+    // Redis takes 0 for no limit.
+    change: changeCount({ min: 1, max: TRACKED_KEYS_MAX }, (trackedKeysMax) => ({ trackedKeysMax })),
+  },
+  {
     name: "zset-max-listpack-entries",
     oldName: "zset-max-ziplist-entries",
     read: () => `${sortedSet.COMPACT_COUNT_MAX}`,
@@ -207,7 +215,8 @@ const helpLines: readonly string[] = [
   "    Refused: larder has no Redis configuration file to write to.",
   "SET <name> <value> [<name> <value> ...]",
   "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time, notify-keyspace-events,",
-  "    slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold for this database until the next start.",
+  "    slowlog-log-slower-than, slowlog-max-len, latency-monitor-threshold or tracking-table-max-keys for this database",
+  "    until the next start.",
   "    Refused for every other parameter.",
 ];
 
@@ -318,16 +327,30 @@ function set({ arg, argCount, database, compat }: Call): Reply {
     }
   }
   const { keyspace, slowRuns } = database;
-  let settings: Settings = { ...keyspace.memory, ...slowRuns.settings, eventFlags: database.eventFlags };
+  const trackedKeysMax = database.tracking.keysMax;
+  let settings: Settings = {
+    ...keyspace.memory,
+    ...slowRuns.settings,
+    eventFlags: database.eventFlags,
+    trackedKeysMax,
+  };
   for (const [{ name, change }, text] of requested) {
     const changed = change?.(text, database);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
   }
-  const { eventFlags, slowerThanUs, slowLogCountMax, latencyThresholdMs, ...memory } = settings;
+  const {
+    eventFlags,
+    trackedKeysMax: keysMax,
+    slowerThanUs,
+    slowLogCountMax,
+    latencyThresholdMs,
+    ...memory
+  } = settings;
   slowRuns.settings = { slowerThanUs, slowLogCountMax, latencyThresholdMs };
   database.setMemory(memory);
   database.setEventFlags(eventFlags);
+  database.tracking.keysMax = keysMax;
   for (const [name, value] of compatValues) compat?.parameters.set(name, value);
   return ok;
 }

@@ -44,7 +44,7 @@ export function serverLines({ context, keyspace }: CommandHost): readonly Line[]
 }
 
 /** Counts TCP clients only: HTTP requests have no connection. */
-export function clientLines({ sessions, waiters, context }: CommandHost): readonly Line[] {
+export function clientLines({ sessions, waiters, tracking, context }: CommandHost): readonly Line[] {
   const resp = context.process?.readResp();
   const clients = sessions.figures();
   const { pause } = sessions;
@@ -56,7 +56,7 @@ export function clientLines({ sessions, waiters, context }: CommandHost): readon
     ["client_recent_max_output_buffer", clients.queuedBytesMax],
     // As in Redis, a client that waits for the end of a pause is blocked.
     ["blocked_clients", waiters.count + clients.pausedCount],
-    ["tracking_clients", 0],
+    ["tracking_clients", tracking.clientCount],
     ["pubsub_clients", clients.subscribedCount],
     ["watching_clients", clients.watchingCount],
     ["clients_in_timeout_table", waiters.timedCount],
@@ -189,7 +189,8 @@ function wholeSeconds(ms: number | undefined): number {
   return ms === undefined ? -1 : Math.floor(ms / 1_000);
 }
 
-export function statsLines({ keyspace, pubsub, activity, errorCounts, context }: CommandHost): readonly Line[] {
+export function statsLines(database: CommandHost): readonly Line[] {
+  const { keyspace, pubsub, tracking, activity, errorCounts, context } = database;
   const resp = context.process?.readResp();
   return [
     ["total_connections_received", activity.connectionCount],
@@ -216,7 +217,12 @@ export function statsLines({ keyspace, pubsub, activity, errorCounts, context }:
     ["pubsubshard_channels", pubsub.shardChannelCount],
     ...zeros("latest_fork_usec", "total_forks", "migrate_cached_sockets", "slave_expires_tracked_keys"),
     ...zeros("active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits", "active_defrag_key_misses"),
-    ...zeros("tracking_total_keys", "tracking_total_items", "tracking_total_prefixes", "unexpected_error_replies"),
+    ["tracking_total_keys", tracking.keyCount],
+    ["tracking_total_items", tracking.itemCount],
+    ["tracking_total_prefixes", tracking.prefixCount],
+    // Ours: the memory of these keys and items.
+    ["tracking_total_bytes", tracking.bytes],
+    ["unexpected_error_replies", 0],
     ["total_error_replies", errorCounts.total],
     ["total_reads_processed", activity.readCount],
     ["total_writes_processed", activity.writeCount],

@@ -33,7 +33,7 @@ export function removeKey(keyspace: Keyspace, key: Bytes): void {
 
 /** Removes an expired key. The key must exist. */
 export function expireKey(keyspace: Keyspace, key: Bytes): void {
-  keyspace.change(EXPIRE_KEY, key);
+  keyspace.changeOwn(EXPIRE_KEY, key);
   keyspace.expiredCount += 1;
   applyRemove(keyspace, key);
   keyspace.notify(events.expired, key);
@@ -41,7 +41,7 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
 
 /** Evicts a key. The key must exist. */
 export function evictKey(keyspace: Keyspace, key: Bytes): void {
-  keyspace.change(EVICT_KEY, key);
+  keyspace.changeOwn(EVICT_KEY, key);
   keyspace.evictedCount += 1;
   applyRemove(keyspace, key);
   keyspace.notify(events.evicted, key);

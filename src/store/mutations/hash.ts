@@ -53,7 +53,7 @@ export function expireFields(
   let count = 0;
   for (let field = hash.findDue(keyspace.nowMs); field !== undefined; field = hash.findDue(keyspace.nowMs)) {
     if (count === countMax) break;
-    keyspace.change(EXPIRE_FIELD, key).bytes(field);
+    keyspace.changeOwn(EXPIRE_FIELD, key).bytes(field);
     keyspace.expiredFieldCount += 1;
     applyRemoveField(keyspace, key, field);
     count += 1;

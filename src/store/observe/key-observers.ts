@@ -1,9 +1,10 @@
 /**
- * Observers of changes of keys: transactions that watch them. Clients that wait
- * for a key are not called at each change (waiters.ts).
+ * Observers of changes of keys: transactions that watch them, and the tracking
+ * of keys that clients cache (tracking/). Clients that wait for a key are not
+ * called at each change (waiters.ts).
  *
  * (1) A key is in the table while it has an observer, and the keyspace reports
- *     changes while there is such a key.
+ *     changes while there is such a key, or an observer of all keys.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -13,9 +14,13 @@ export interface KeyObserver {
   keyChanges(key: Bytes): void;
 }
 
+/** Called as `onChange` of a keyspace. */
+export type ChangeObserver = (key: Bytes | undefined, isOwn?: boolean) => void;
+
 export class KeyObservers {
   readonly #keyspace: Keyspace;
   readonly #byKey = new Map<Bytes, Set<KeyObserver>>();
+  #ofAll: ChangeObserver | undefined;
 
   constructor(keyspace: Keyspace) {
     this.#keyspace = keyspace;
@@ -28,14 +33,21 @@ export class KeyObservers {
     this.#keyspace.onChange = this.#notify; // keeps (1)
   }
 
+  /** Sets the observer of all keys, or removes it. */
+  observeAll(observer: ChangeObserver | undefined): void {
+    this.#ofAll = observer;
+    this.#keyspace.onChange = observer === undefined && this.#byKey.size === 0 ? undefined : this.#notify; // keeps (1)
+  }
+
   remove(key: Bytes, observer: KeyObserver): void {
     const observers = this.#byKey.get(key);
     if (observers?.delete(observer) === true && observers.size === 0) this.#byKey.delete(key);
-    if (this.#byKey.size === 0) this.#keyspace.onChange = undefined;
+    if (this.#byKey.size === 0 && this.#ofAll === undefined) this.#keyspace.onChange = undefined;
   }
 
   /** One key, or `undefined` for all keys. */
-  readonly #notify = (key: Bytes | undefined): void => {
+  readonly #notify = (key: Bytes | undefined, isOwn?: boolean): void => {
+    this.#ofAll?.(key, isOwn);
     if (key !== undefined) {
       for (const observer of this.#byKey.get(key) ?? []) observer.keyChanges(key);
       return;

@@ -41,7 +41,7 @@ function listener(): Heard {
   return {
     payloads,
     drops,
-    receive: (push: Push) => payloads.push(push.kind === "monitor" ? push.line : push.payload),
+    receive: (push: Push) => payloads.push("payload" in push ? push.payload : push.kind),
     drop: (reason) => drops.push(reason),
   };
 }

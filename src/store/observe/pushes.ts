@@ -19,7 +19,11 @@ export type Push =
   /** Of a shard channel: SPUBLISH. */
   | { readonly kind: "smessage"; readonly channel: Bytes; readonly payload: Bytes }
   /** A command that ran, as MONITOR prints it. */
-  | { readonly kind: "monitor"; readonly line: Bytes };
+  | { readonly kind: "monitor"; readonly line: Bytes }
+  /** Keys that a client must no longer cache; `null`: any key (tracking/). */
+  | { readonly kind: "invalidate"; readonly keys: readonly Bytes[] | null }
+  /** The connection that gets the invalidations in place of the receiver does not exist any more. */
+  | { readonly kind: "tracking-redir-broken"; readonly clientId: number };
 
 /** Why a subscriber is dropped. */
 export type DropReason = "database deleted" | "pushes wait for the disk";

@@ -10,6 +10,9 @@ const letters: readonly (readonly [string, (session: Session) => boolean])[] = [
   ["P", ({ listening }) => listening.count > 0],
   ["x", ({ transaction }) => transaction.isOpen],
   ["b", ({ isWaiting }) => isWaiting],
+  ["t", ({ tracker }) => tracker !== undefined],
+  ["R", ({ tracker }) => tracker?.isBroken === true],
+  ["B", ({ tracker }) => tracker?.options.isBroadcast === true],
   ["d", ({ transaction }) => transaction.hasChanged],
   ["c", ({ isEnding }) => isEnding],
   ["e", ({ isExemptFromEviction }) => isExemptFromEviction],
@@ -65,7 +68,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["cmd", lastCommand?.fullName ?? "NULL"],
     // As in Redis: before login the user is `default`.
     ["user", session.isAuthenticated ? session.user.name : "default"],
-    ["redir", -1],
+    ["redir", session.tracker?.options.redirectTo ?? -1],
     ["resp", session.respVersion],
     ["lib-name", session.libraryName],
     ["lib-ver", session.libraryVersion],

@@ -129,7 +129,7 @@ export class Listening implements Listener {
   }
 
   receive(message: Push): void {
-    this.#session.peer.push(message);
+    if (this.#hasForm(message)) this.#session.peer.push(message);
   }
 
   drop(_reason: DropReason): void {
@@ -139,6 +139,12 @@ export class Listening implements Listener {
   /** The number in the confirmation of a subscription of this kind. */
   #countWith(kind: SubscriptionKind): number {
     return kind === "shard channel" ? this.shardChannelCount : this.channelCount + this.patternCount;
+  }
+
+  /** RESP2 has pushes for subscribers only, and the connection may have changed while a push waited. */
+  #hasForm({ kind }: Push): boolean {
+    if (this.#session.respVersion === 3) return true;
+    return kind === "invalidate" ? this.count > 0 : kind !== "tracking-redir-broken";
   }
 
   // keeps (1)

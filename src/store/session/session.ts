@@ -19,6 +19,8 @@ import type { Tenant } from "../../kernel/turns.ts";
 import type { User } from "../acl/user.ts";
 import type { CommandFacts } from "../command-facts.ts";
 import { CommandError, monitorTouchesKeys, notInTransaction, notWhileListening, refusalOfExec } from "../errors.ts";
+import { Subscriber } from "../observe/pushes.ts";
+import type { Tracker, TrackingClient, TrackingOptions } from "../observe/tracking/tracker.ts";
 import { errorReply, later, type Reply, simple } from "../reply/reply.ts";
 import type { Caller } from "./caller.ts";
 import type { SessionHost, SessionStore } from "./host.ts";
@@ -39,7 +41,7 @@ type ReplyMode = "on" | "off" | "skip next" | "skip this";
 
 const queuedReply = simple("QUEUED");
 
-export class Session implements Caller, ReplyTaker {
+export class Session implements Caller, ReplyTaker, TrackingClient {
   readonly transport = "tcp";
   readonly id: number;
   readonly peer: SessionPeer;
@@ -60,6 +62,8 @@ export class Session implements Caller, ReplyTaker {
   isExemptFromEviction = false;
 
   #loggedIn: LoggedIn | undefined;
+  #tracker: Tracker | undefined;
+  #invalidated: Subscriber | undefined;
   #respVersion: 2 | 3 = 2;
   #replyMode: ReplyMode = "on";
   #leavesKeysUntouched = false;
@@ -156,7 +160,7 @@ export class Session implements Caller, ReplyTaker {
 
   /** True while it gets pushes: then unread output has another limit. */
   get isListening(): boolean {
-    return this.listening.count > 0 || this.listening.isMonitor;
+    return this.#isLimited || this.#invalidated !== undefined;
   }
 
   /** The peer has disconnected: removes all state of the session in the database. */
@@ -215,6 +219,26 @@ export class Session implements Caller, ReplyTaker {
     return this.#leavesKeysUntouched;
   }
 
+  /** Its tracking of keys, while that is on. */
+  get tracker(): Tracker | undefined {
+    return this.#tracker;
+  }
+
+  get isSubscribed(): boolean {
+    return this.listening.count > 0;
+  }
+
+  /** Gets the pushes about tracked keys: its own, and those of connections that redirect them to it. */
+  get invalidated(): Subscriber {
+    this.#invalidated ??= new Subscriber(this.listening);
+    return this.#invalidated;
+  }
+
+  mayKnow(key: Bytes): boolean {
+    const { user } = this;
+    return user.isUnrestricted || user.mayKnow(key);
+  }
+
   /** True after QUIT or a kill by itself: the session ends when its last reply is written. */
   get isEnding(): boolean {
     return this.#isEnding;
@@ -265,6 +289,20 @@ export class Session implements Caller, ReplyTaker {
     this.modeChanged();
   }
 
+  /** CLIENT TRACKING ON. @throws {CommandError} if a prefix is refused. */
+  track(options: TrackingOptions, prefixes: readonly Bytes[]): void {
+    this.#tracker = this.database.tracking.start(this.#tracker, { client: this, options, prefixes });
+    this.modeChanged();
+  }
+
+  /** CLIENT TRACKING OFF. */
+  stopTracking(): void {
+    if (this.#tracker === undefined) return;
+    this.database.tracking.stop(this.#tracker);
+    this.#tracker = undefined;
+    this.modeChanged();
+  }
+
   /** Runs the queued commands as part of the running unit of work; none of them blocks. */
   executeQueued(): readonly Reply[] {
     const { database } = this;
@@ -290,6 +328,7 @@ export class Session implements Caller, ReplyTaker {
     const { anonymous } = this.login;
     this.transaction.end();
     this.listening.end();
+    if (this.isAuthenticated) this.stopTracking();
     this.name = "";
     this.isExemptFromEviction = false;
     this.#leavesKeysUntouched = false;
@@ -340,11 +379,17 @@ export class Session implements Caller, ReplyTaker {
       database !== undefined &&
       database.sessions.pauseKind === undefined &&
       !this.transaction.isOpen &&
-      !this.isListening &&
+      !this.#isLimited &&
+      this.#tracker === undefined &&
       this.#replyMode === "on" &&
       !this.#leavesKeysUntouched &&
       !this.#isEnding &&
       !this.#isClosed;
+  }
+
+  /** True while it may not run every command: it is subscribed, or in MONITOR. */
+  get #isLimited(): boolean {
+    return this.listening.count > 0 || this.listening.isMonitor;
   }
 
   get #entered(): LoggedIn {
@@ -357,6 +402,10 @@ export class Session implements Caller, ReplyTaker {
     if (database === undefined) return;
     this.transaction.end();
     this.listening.end();
+    if (this.#tracker !== undefined) database.tracking.stop(this.#tracker);
+    this.#tracker = undefined;
+    if (this.#invalidated !== undefined) this.#invalidated.isOpen = false;
+    this.#invalidated = undefined;
     database.waiters.leave(this);
     database.sessions.leave(this);
     this.#postponed = undefined;
@@ -376,15 +425,23 @@ export class Session implements Caller, ReplyTaker {
     } else {
       const { keyspace } = database;
       keyspace.isLeftUntouched = this.#leavesKeysUntouched;
+      if (this.#tracker !== undefined) database.tracking.begin(this.#tracker);
       const reply = this.#answerInMode(database, words);
       keyspace.isLeftUntouched = false;
       this.#lastUsedMs = keyspace.nowMs;
+      if (this.#tracker?.isCachingGiven === true) this.#endCaching(database, words);
       if (reply === later && this.#loggedIn !== undefined) this.#isWaiting = database.waiters.isWaiting(this);
       this.#answer(reply);
     }
     this.#commandCount += 1;
     if (this.#replyMode === "skip this") this.#replyMode = "on";
     this.modeChanged();
+  }
+
+  /** CLIENT CACHING applies to one command, or one transaction, and CLIENT does not count as one. */
+  #endCaching(database: SessionHost, words: readonly Bytes[]): void {
+    if (this.#tracker === undefined || this.transaction.isOpen) return;
+    if (database.findCommand(words[0] ?? "")?.keepsCaching !== true) this.#tracker.isCachingGiven = false;
   }
 
   /** Sends the reply, if any, and ends the session if it was the last. */
