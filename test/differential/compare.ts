@@ -80,6 +80,8 @@ export function rawReply(reply: Reply): RawReply {
     case "push":
     case "flat pairs":
       return reply.items.map(rawReply);
+    case "array in resp3":
+      return rawReply(reply.elsewhere);
     case "boolean":
       return reply.value ? 1 : 0;
     case "verbatim":

@@ -100,6 +100,7 @@ export function plainReply(reply: Reply): Reply {
     const pairs = reply.pairs.map(([name, value]) => [plainReply(name), plainReply(value)] as const);
     return { kind: reply.kind, pairs };
   }
+  if (reply.kind === "array in resp3") return plainReply(reply.elsewhere);
   if (reply.kind === "flat pairs") return reply.items.map(plainReply);
   if (reply.kind === "double" && reply.text !== undefined) return reply.text;
   if (reply.kind === "push") return { kind: "push", items: reply.items.map(plainReply) };

@@ -55,7 +55,8 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
 
 function listHeader(reply: Reply, itemCount: number, version: RespVersion): Bytes {
   const kind = typeof reply === "object" && reply !== null && "kind" in reply ? reply.kind : "array";
-  if (version === 2 || kind === "array" || kind === "flat pairs") return `*${itemCount}\r\n`;
+  if (version === 2 || kind === "array" || kind === "flat pairs" || kind === "array in resp3")
+    return `*${itemCount}\r\n`;
   if (kind === "push") return `>${itemCount}\r\n`;
   return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
 }
@@ -89,6 +90,8 @@ function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
     case "verbatim":
       if (reply.text.length > bytesMax) throw replyTooLarge;
       return version === 2 ? bulk(reply.text) : `=${reply.text.length + 4}\r\ntxt:${reply.text}\r\n`;
+    case "array in resp3":
+      return scalar(reply.elsewhere, version, bytesMax);
     default:
       throw new TypeError(`A reply of kind ${reply.kind} is an aggregate`);
   }

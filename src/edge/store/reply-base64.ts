@@ -37,6 +37,7 @@ function base64Scalar(reply: Reply, bytesMax: number): Bytes {
   if (Buffer.isBuffer(reply)) return quotedBase64(reply, bytesMax);
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
   if (reply.kind === "nil array" || reply.kind === "boolean") return jsonScalar(reply, bytesMax);
+  if (reply.kind === "array in resp3") return base64Scalar(reply.elsewhere, bytesMax);
   return quotedBase64(textOf(reply), bytesMax);
 }
 

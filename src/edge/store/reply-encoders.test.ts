@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { CommandError } from "../../store/errors.ts";
 import type { Reply } from "../../store/mod.ts";
 import {
+  arrayInResp3,
   double,
   errorReply,
   flatPairs,
@@ -161,6 +162,20 @@ const rows: Row[] = [
     base64: '{"result":["YQ=="]}',
     resp2: "*1\r\n$1\r\na\r\n",
     resp3: "~1\r\n$1\r\na\r\n",
+  },
+  {
+    reply: arrayInResp3([2, null], "[2,null]"),
+    json: '{"result":"[2,null]"}',
+    base64: '{"result":"WzIsbnVsbF0="}',
+    resp2: "$8\r\n[2,null]\r\n",
+    resp3: "*2\r\n:2\r\n_\r\n",
+  },
+  {
+    reply: [arrayInResp3([["a"]], ["a"]), 1],
+    json: '{"result":[["a"],1]}',
+    base64: '{"result":[["YQ=="],1]}',
+    resp2: "*2\r\n*1\r\n$1\r\na\r\n:1\r\n",
+    resp3: "*2\r\n*1\r\n*1\r\n$1\r\na\r\n:1\r\n",
   },
   {
     reply: { kind: "boolean", value: true },

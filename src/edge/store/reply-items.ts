@@ -14,6 +14,7 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
   if (reply.kind === "set") return reply.members;
   if (reply.kind === "push" || reply.kind === "flat pairs") return reply.items;
   if (reply.kind === "pairs") return reply.pairs;
+  if (reply.kind === "array in resp3") return itemsOf(reply.elsewhere);
   return reply.kind === "map" ? flattened(reply.pairs) : undefined;
 }
 
@@ -21,6 +22,7 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
 export function itemsOfResp3(reply: Reply): readonly Reply[] | undefined {
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return itemsOf(reply);
   if (reply.kind === "pairs") return flattened(reply.pairs);
+  if (reply.kind === "array in resp3") return reply.items;
   return reply.kind === "flat pairs" ? pairsOf(reply.items) : itemsOf(reply);
 }
 

@@ -121,6 +121,8 @@ export function jsonScalar(reply: Reply, bytesMax: number): Bytes {
       return "null";
     case "boolean":
       return reply.value ? "1" : "0";
+    case "array in resp3":
+      return jsonScalar(reply.elsewhere, bytesMax);
     default:
       return quoted(textOf(reply), bytesMax);
   }

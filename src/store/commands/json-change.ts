@@ -11,9 +11,19 @@ import {
   wrongArity,
 } from "../errors.ts";
 import { isContainer, JSON_STRING_BYTES_MAX, type JsonNode, typeNameOf } from "../json/node.ts";
-import { compareNumbers, isNumber, type JsonNumber, productOf, sumOf, textOfNumber } from "../json/number.ts";
+import {
+  compareNumbers,
+  doubleOf,
+  isInteger,
+  isNumber,
+  type JsonNumber,
+  productOf,
+  sumOf,
+  textOfNumber,
+} from "../json/number.ts";
 import { JsonObject } from "../json/object.ts";
 import { parseJson } from "../json/parse.ts";
+import type { JsonPath } from "../json/path.ts";
 import { parsePath } from "../json/path-parser.ts";
 import { JsonPrinter } from "../json/print.ts";
 import { depthOf, locationOf, type Match } from "../json/walk.ts";
@@ -21,7 +31,8 @@ import { removeKey } from "../mutations/generic.ts";
 import { appendText, removeElements, removeMembers, setNode } from "../mutations/json.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
-import { nil, type Reply, zero } from "../reply/reply.ts";
+import { arrayInResp3, double, integer, nil, type Reply, zero } from "../reply/reply.ts";
+import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
 import { emptied } from "../values/json.ts";
 import {
   answerEach,
@@ -68,6 +79,11 @@ function calculate(call: Call, { operation, event }: Calculation): Reply {
     if (result !== null && isNumber(document.find(location))) setNode(keyspace, { key, location }, result);
   }
   if (results.some((result) => result !== null)) keyspace.notify(event, key);
+  return arrayInResp3(results.map(numberReply), textOfResults(results, path));
+}
+
+/** The results in RESP2: JSON text, or the last number for the legacy syntax. */
+function textOfResults(results: readonly (JsonNumber | null)[], path: JsonPath): Bytes {
   if (!path.isLegacy) {
     const printer = new JsonPrinter();
     printer.elements(results);
@@ -76,6 +92,13 @@ function calculate(call: Call, { operation, event }: Calculation): Reply {
   const last = results.findLast((result) => result !== null);
   if (last === undefined || last === null) throw pathMissing(path.text, " or does not contains a number");
   return textOfNumber(last);
+}
+
+/** RESP has no integers beyond 64 bits with a sign, JSON has them. */
+function numberReply(number: JsonNumber | null): Reply {
+  if (number === null) return nil;
+  const isReplied = isInteger(number) && number <= INTEGER_MAX;
+  return isReplied ? integer(number) : double(doubleOf(number));
 }
 
 export function strappend(call: Call): Reply {
@@ -137,15 +160,18 @@ export function toggle(call: Call): Reply {
 export function type(call: Call): Reply {
   const path = lastPathAt(call, 2);
   const document = findDocument(call, call.arg(1));
-  if (document === undefined) return nil;
   const missing = pathMissing(path.text);
-  return answerEach({
-    path,
-    matches: matchesIn(document, path),
-    answer: typeNameOf,
-    wrong: () => missing,
-    missing: null,
-  });
+  const names =
+    document === undefined
+      ? nil
+      : answerEach({
+          path,
+          matches: matchesIn(document, path),
+          answer: typeNameOf,
+          wrong: () => missing,
+          missing: null,
+        });
+  return arrayInResp3([names], names);
 }
 
 export function objkeys(call: Call): Reply {

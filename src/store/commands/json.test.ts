@@ -8,10 +8,11 @@ import {
   ok,
   type Row,
   type Session,
+  splitLine,
   startSession,
   testCaller,
 } from "../../../test/harness/store-harness.ts";
-import { double, simple } from "../reply/reply.ts";
+import { double, type Reply, simple } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");
@@ -294,6 +295,40 @@ test("JSON.NUMINCRBY and JSON.NUMMULTBY return JSON text, with null for values t
     ],
     "[9223372036854775808,1e+308]",
   );
+});
+
+test("JSON.TYPE, JSON.NUMINCRBY and JSON.NUMMULTBY are arrays in RESP3", () => {
+  const { database, run } = sessionWith(
+    '{"a1":{"b":{"c":1}},"a2":{"b":{"c":2.2}},"a3":{"b":{"c":"val"}},"a4":[1.2,2,3.32],"n":9223372036854775807}',
+  );
+  // The examples are those of the tests of Redis' module for its replies in RESP3, and of its guide.
+  const rows: readonly (readonly [line: string, items: readonly Reply[]])[] = [
+    ["JSON.NUMINCRBY d $.a1.b.c 1", [2]],
+    ["JSON.NUMINCRBY d $..c 2", [4, double(4.2), null]],
+    ["JSON.NUMMULTBY d $..c 2", [8, double(8.4), null]],
+    ["JSON.NUMINCRBY d $.none 1", []],
+    ["JSON.NUMINCRBY d .a1.b.c 2", [10]],
+    ["JSON.NUMINCRBY d ..c 1", [11, double(9.4), null]],
+    ["JSON.NUMINCRBY d .n 0", [9223372036854775807n]],
+    ["JSON.NUMINCRBY d .n 1", [double(2 ** 63)]],
+    ["JSON.TYPE d $.a1.b.c", [["integer"]]],
+    ["JSON.TYPE d $..b", [["object", "object", "object"]]],
+    ["JSON.TYPE d $", [["object"]]],
+    ["JSON.TYPE d $.none", [[]]],
+    ["JSON.TYPE d $.a4[*]", [["number", "integer", "number"]]],
+    ["JSON.TYPE d .a4", ["array"]],
+    ["JSON.TYPE d", ["object"]],
+    ["JSON.TYPE d .none", [nil]],
+    ["JSON.TYPE none $.a1.b.c", [nil]],
+  ];
+  for (const [line, items] of rows) {
+    const reply = database.command(testCaller, splitLine(line));
+    assert.ok(typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "array in resp3", line);
+    assert.deepEqual(reply.items, items, line);
+  }
+  assert.deepEqual(run("EVAL \"redis.setresp(3); return redis.call('JSON.TYPE', KEYS[1], '$')[1][1]\" 1 d"), "object");
+  assert.deepEqual(run("EVAL \"return redis.call('JSON.TYPE', KEYS[1], '$')[1]\" 1 d"), "object");
+  assert.deepEqual(run("EVAL \"return redis.call('JSON.NUMINCRBY', KEYS[1], '.a4[1]', 1)\" 1 d"), "3");
 });
 
 test("JSON.STRAPPEND and JSON.STRLEN count bytes", () => {

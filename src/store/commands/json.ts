@@ -166,7 +166,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.NUMINCRBY",
-    summary: "Adds to numbers and returns the sums as JSON text",
+    summary: "Adds to numbers and returns the sums as JSON text, in RESP3 as numbers",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -174,7 +174,7 @@ export const jsonCommands = family("json", [
   },
   {
     name: "JSON.NUMMULTBY",
-    summary: "Multiplies numbers and returns the products as JSON text",
+    summary: "Multiplies numbers and returns the products as JSON text, in RESP3 as numbers",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,

@@ -113,6 +113,7 @@ function itemCountOf(reply: Reply): number {
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return 0;
   switch (reply.kind) {
     case "flat pairs":
+    case "array in resp3":
       return reply.items.length;
     case "map":
     case "pairs":

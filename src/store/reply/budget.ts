@@ -23,6 +23,7 @@ function replyBytesOf(reply: Reply): number {
       else if (!("kind" in item)) lists.push(item);
       else if (item.kind === "map" || item.kind === "pairs") for (const pair of item.pairs) lists.push(pair);
       else if (item.kind === "flat pairs" || item.kind === "push") lists.push(item.items);
+      else if (item.kind === "array in resp3") lists.push([item.elsewhere]);
       else if (item.kind === "set") lists.push(item.members);
       else if (item.kind === "verbatim") bytes += item.text.length;
     }

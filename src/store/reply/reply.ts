@@ -34,6 +34,8 @@ export type Special =
   | { readonly kind: "pairs"; readonly pairs: readonly (readonly [Reply, Reply])[] }
   /** Pairs, flat: an array of arrays of two in RESP3, flat elsewhere. Used for members with scores. */
   | { readonly kind: "flat pairs"; readonly items: readonly Reply[] }
+  /** An array in RESP3, another reply elsewhere: JSON.TYPE and JSON.NUMINCRBY. */
+  | { readonly kind: "array in resp3"; readonly items: readonly Reply[]; readonly elsewhere: Reply }
   /** Distinct members: `~` in RESP3, an array elsewhere. */
   | { readonly kind: "set"; readonly members: readonly Reply[] }
   /** `#t` in RESP3, 1 or 0 elsewhere. */
@@ -82,6 +84,10 @@ export function pairs(pairs: readonly (readonly [Reply, Reply])[]): Reply {
 
 export function flatPairs(items: readonly Reply[]): Reply {
   return { kind: "flat pairs", items };
+}
+
+export function arrayInResp3(items: readonly Reply[], elsewhere: Reply): Reply {
+  return { kind: "array in resp3", items, elsewhere };
 }
 
 /** Items in flat pairs. */

@@ -85,6 +85,10 @@ export class LuaReplies {
       case "flat pairs":
         this.#pushList(lua, version === 2 ? reply.items : pairsOf(reply.items), version);
         return;
+      case "array in resp3":
+        if (version === 2) this.push(lua, reply.elsewhere, version);
+        else this.#pushList(lua, reply.items, version);
+        return;
       case "set":
         this.#pushSet(lua, reply.members, version);
         return;
