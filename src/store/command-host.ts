@@ -78,6 +78,8 @@ export interface ServerSettings {
 
 /** The snapshots of the store, which has one for all databases. */
 export interface SnapshotFacts {
+  /** Whether clients may request one. */
+  readonly mayRequest: boolean;
   /** When the last one was written; before the first, when the store started. */
   readonly lastSavedAtMs: number;
   readonly writtenCount: number;

@@ -615,6 +615,7 @@ export const saveInProgress = new CommandError("ERR Background save already in p
 export const rewriteInProgress = new CommandError("ERR Background append only file rewriting already in progress");
 export const saveFailed = new CommandError("ERR the snapshot failed. The log of the server has the reason");
 export const saveUnblocked = new CommandError("ERR the client was unblocked. The snapshot continues");
+export const snapshotsOff = new CommandError("ERR snapshots are off. Start larder with --snapshots on to make them");
 export const nothingStored = new CommandError(
   "ERR nothing is stored on the disk. Start larder with --data-dir to make snapshots",
 );

@@ -46,6 +46,7 @@ export class AreaPersistence implements AreaSnapshots {
     this.#context = context;
     this.snapshots = new SnapshotState({
       clock: context.clock,
+      mayRequest: context.plan.snapshots,
       request: () => context.events.snapshotRequested(),
       readBytes: () => this.#storage?.sizes ?? { snapshotBytes: 0, journalBytes: 0 },
     });

@@ -8,6 +8,7 @@ function start() {
   let requestCount = 0;
   const state = new SnapshotState({
     clock,
+    mayRequest: true,
     request: () => {
       requestCount += 1;
     },

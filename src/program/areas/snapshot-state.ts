@@ -17,6 +17,7 @@ const REST_FACTOR = 4;
 
 export interface SnapshotStateOptions {
   readonly clock: Clock;
+  readonly mayRequest: boolean;
   /** Has main write a snapshot. */
   readonly request: () => void;
   readonly readBytes: () => { readonly snapshotBytes: number; readonly journalBytes: number };
@@ -49,6 +50,10 @@ export class SnapshotState implements SnapshotFacts {
   /** There is one follower: the engine. */
   follow(follower: SnapshotFollower): void {
     this.#follower = follower;
+  }
+
+  get mayRequest(): boolean {
+    return this.#options.mayRequest;
   }
 
   get runningMs(): number | undefined {

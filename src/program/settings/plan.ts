@@ -57,6 +57,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
     resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
     directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
+    snapshots: settings.snapshots,
     freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only synced messages, whatever the setting of the store.
     fsync: area === "messaging" ? "always" : settings.fsync,

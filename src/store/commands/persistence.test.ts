@@ -12,6 +12,7 @@ import { simple } from "../reply/reply.ts";
 import { Store } from "../store.ts";
 
 class TestSnapshots implements SnapshotFacts {
+  mayRequest = true;
   lastSavedAtMs = 1_700_000_000_999;
   writtenCount = 0;
   lastTookMs: number | undefined;
@@ -105,6 +106,21 @@ test("LASTSAVE returns seconds, and arguments are checked as in Redis", () => {
       ["SAVE", error("ERR Command not allowed inside a transaction")],
       ["EXEC", error("EXECABORT Transaction discarded because of previous errors.")],
     ]);
+});
+
+test("with snapshots off nobody can request one", () => {
+  const snapshots = new TestSnapshots();
+  snapshots.mayRequest = false;
+  const off = error("ERR snapshots are off. Start larder with --snapshots on to make them");
+  startSessions({ snapshots })
+    .connect()
+    .expect([
+      ["SAVE", off],
+      ["BGSAVE", off],
+      ["BGREWRITEAOF", off],
+      ["LASTSAVE", 1_700_000_000],
+    ]);
+  assert.equal(snapshots.runningMs, undefined);
 });
 
 test("a store that stores nothing refuses snapshots, and reports the time of its start", () => {

@@ -6,7 +6,15 @@
  */
 import { type Call, noKeys, type Row } from "../command.ts";
 import type { SnapshotFacts } from "../command-host.ts";
-import { nothingStored, rewriteInProgress, saveFailed, saveInProgress, saveUnblocked, syntaxError } from "../errors.ts";
+import {
+  nothingStored,
+  rewriteInProgress,
+  saveFailed,
+  saveInProgress,
+  saveUnblocked,
+  snapshotsOff,
+  syntaxError,
+} from "../errors.ts";
 import { errorReply, integer, ok, type Reply, simple } from "../reply/reply.ts";
 
 export const bgrewriteaofRow: Row = {
@@ -79,6 +87,7 @@ function save(call: Call): Reply {
 function snapshotsOf({ database }: Call): SnapshotFacts {
   const { snapshots } = database.context;
   if (snapshots === undefined) throw nothingStored;
+  if (!snapshots.mayRequest) throw snapshotsOff;
   return snapshots;
 }
 
