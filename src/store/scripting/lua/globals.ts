@@ -52,7 +52,7 @@ const libraryBudgetBytes = 1_024 * 1_024;
 
 /**
  * The arguments of Lua's functions that are read as C reads them where Redis runs (`integers.ts`): those that bound a
- * loop. `string.sub`, `string.byte` and `select` keep Lua's own reading, which no script should notice and which
+ * loop, and a base. `string.sub`, `string.byte` and `select` keep Lua's own reading, which no script should notice and which
  * would take them two to three times as long.
  */
 const integerArguments = {
@@ -60,6 +60,7 @@ const integerArguments = {
   concat: [3, 4],
   insert: [2],
   remove: [2],
+  tonumber: [2],
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 
 /** More tables of functions and constants for the globals: redis, cjson, … */
@@ -386,6 +387,7 @@ export class LuaGlobals {
     const { api } = instance;
     // Mostly without a base, and scripts call tonumber often.
     if (api.lua_gettop(lua) < 2) return this.#original(lua, "tonumber");
+    this.#readIntegers(lua, "tonumber");
     const base = api.lua_isnumber(lua, 2) === 0 ? 10 : Math.trunc(api.lua_tonumber(lua, 2));
     const count = this.#original(lua, "tonumber");
     if (base === 10 || api.lua_isnumber(lua, -1) === 0) return count;

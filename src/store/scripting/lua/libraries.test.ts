@@ -135,6 +135,7 @@ test("tonumber reads 64 bits in any base, as with a C long of 64 bits", () => {
     ["tostring(tonumber('0x', 16))", "nil"],
     ["tostring(tonumber('12', 2))", "nil"],
     ["tonumber('12', 10)", 12],
+    ["tonumber('10', 2^32+16)", 16],
     ["tonumber('1', 37)", failed("bad argument #2 to 'tonumber' (base out of range)")],
     ["tonumber()", failed("bad argument #1 to 'tonumber' (value expected)")],
   ]);
