@@ -99,6 +99,7 @@ export class AreaPersistence implements AreaSnapshots {
   /** Writes and syncs the rest, and closes the journal. Nothing may be appended afterwards. */
   async close(): Promise<void> {
     this.#stopWatching();
+    this.snapshots.close();
     this.journal.close();
     const lostCount = await this.#storage?.close();
     if (lostCount !== undefined && lostCount > 0) {

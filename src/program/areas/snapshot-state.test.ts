@@ -66,3 +66,14 @@ test("requested snapshots rest for four times the duration of the last one", asy
   await clock.advance(1);
   assert.equal(requests(), 1);
 });
+
+test("a request that waits is not made after the close", async () => {
+  const { clock, state, requests } = start();
+  state.began();
+  await clock.advance(1_000);
+  state.ended(true);
+  void state.request();
+  state.close();
+  await clock.advance(60_000);
+  assert.equal(requests(), 0);
+});

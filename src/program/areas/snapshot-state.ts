@@ -36,6 +36,7 @@ export class SnapshotState implements SnapshotFacts {
   #requestedAtMs: number | undefined;
   #beganAtMs: number | undefined;
   #endedAtMs = Number.NEGATIVE_INFINITY;
+  #cancelRequest = (): void => {};
   lastSavedAtMs: number;
   writtenCount = 0;
   lastTookMs: number | undefined;
@@ -71,7 +72,7 @@ export class SnapshotState implements SnapshotFacts {
     const earliestMs = this.#endedAtMs + REST_FACTOR * (this.lastTookMs ?? 0);
     const waitMs = earliestMs - this.#nowMs;
     // keeps (2)
-    if (waitMs > 0) clock.real.after(waitMs, request);
+    if (waitMs > 0) this.#cancelRequest = clock.real.after(waitMs, request);
     else request();
     return new Promise((resolve) => {
       this.#answer = resolve;
@@ -101,6 +102,11 @@ export class SnapshotState implements SnapshotFacts {
     this.#requestedAtMs = undefined;
     this.#answer?.(isWritten);
     this.#answer = undefined;
+  }
+
+  /** The area closes: a request that waits is never made. */
+  close(): void {
+    this.#cancelRequest();
   }
 
   get #nowMs(): number {

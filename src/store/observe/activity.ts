@@ -11,7 +11,7 @@ const SAMPLE_EVERY_MS = 100;
 
 /** How much a number grew per second, in the last samples. */
 class Rate {
-  readonly #samples = new Float64Array(SAMPLE_COUNT);
+  readonly #samples: number[] = new Array(SAMPLE_COUNT).fill(0);
   #next = 0;
   #value = 0;
 
