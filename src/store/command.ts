@@ -35,6 +35,7 @@ export const streamKeys: KeyPositions = {
     operandCounts: new Map([
       ["COUNT", 1],
       ["BLOCK", 1],
+      ["CLAIM", 1],
       ["GROUP", 2],
     ]),
   },

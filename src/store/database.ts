@@ -47,6 +47,7 @@ import { expiry } from "./mutations/expiry.ts";
 import { flushLibraries } from "./mutations/functions.ts";
 import { clearKeyspace } from "./mutations/generic.ts";
 import { Activity } from "./observe/activity.ts";
+import { noteUnblocked } from "./observe/blocked-runs.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
 import { eventNotifier } from "./observe/keyspace-events.ts";
@@ -56,7 +57,7 @@ import { Pushes, type Subscriber } from "./observe/pushes.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
-import { errorReply, findError, later, type Reply } from "./reply/reply.ts";
+import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
 import { type Interpreter, Scripts } from "./scripting/scripts.ts";
 import type { Caller } from "./session/caller.ts";
@@ -66,7 +67,7 @@ import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
-import { type BlockedRun, type BlockedTime, Waiters } from "./session/waiters.ts";
+import { Waiters } from "./session/waiters.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -183,7 +184,12 @@ export class Database implements SessionHost {
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
-    this.waiters = new Waiters({ keyspace: this.keyspace, clock, ended: this.#noteUnblocked });
+    this.waiters = new Waiters({
+      keyspace: this.keyspace,
+      clock,
+      runUnit: this.#runUnit,
+      ended: (run, reply, time) => noteUnblocked(this, { run, reply, time }),
+    });
     this.sessions = new Sessions(clock);
     this.tracking = new Tracking({ host: this, pushes: this.#pushes, random, hashSeed });
   }
@@ -753,18 +759,11 @@ export class Database implements SessionHost {
   }
 
   /** Counts the end of a blocked command, and records it if it was slow: without the time that it waited. */
-  readonly #noteUnblocked = (run: BlockedRun, reply: Reply, time: BlockedTime): void => {
-    const { command, caller, words } = run;
-    const counts = this.countsOf(command);
-    counts.extendTime(time.servingMs);
-    const error = findError(reply);
-    if (error !== undefined) {
-      this.errorCounts.add(error.text);
-      counts.failed += 1;
-    }
-    const { slowRuns, keyspace } = this;
-    const tookMs = time.untilBlockedMs + time.servingMs;
-    if (tookMs >= slowRuns.thresholdMs) slowRuns.note(command, { caller, words, atMs: keyspace.nowMs, tookMs });
+  readonly #runUnit = (work: () => void): void => {
+    if (this.journalRefusal !== undefined) return;
+    this.#begin();
+    work();
+    this.#commit();
   };
 
   #answerError(error: CommandError): Reply {

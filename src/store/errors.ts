@@ -168,6 +168,7 @@ export const streamExhausted = new CommandError(
 export const maxLengthAndMinId = new CommandError(
   "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
 );
+export const idempotenceNotAvailable = new CommandError("ERR IDMP and IDMPAUTO of XADD are not available");
 export const trimLengthNegative = new CommandError("ERR The MAXLEN argument must be >= 0.");
 export const trimLimitNegative = new CommandError("ERR The LIMIT argument must be >= 0.");
 export const trimLimitAlone = new CommandError(
@@ -201,6 +202,11 @@ export const groupOnlyXreadgroup = new CommandError(
 export const noackOnlyXreadgroup = new CommandError(
   "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.",
 );
+export const claimOnlyXreadgroup = new CommandError(
+  "ERR The CLAIM option is only supported by XREADGROUP. You called XREAD instead.",
+);
+export const claimTimeNotInteger = new CommandError("ERR min-idle-time is not an integer or out of range");
+export const claimTimeNegative = new CommandError("ERR min-idle-time must be a positive integer");
 export const groupMissing = new CommandError("ERR Missing GROUP option for XREADGROUP");
 export const lastIdInGroup = new CommandError(
   "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set.",

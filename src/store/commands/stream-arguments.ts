@@ -4,6 +4,7 @@ import type { Call } from "../command.ts";
 import {
   idCountMismatch,
   idCountNotPositive,
+  idempotenceNotAvailable,
   maxLengthAndMinId,
   streamEndInvalid,
   streamIdInvalid,
@@ -156,6 +157,7 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
     } else if (wanted !== undefined && references === undefined) {
       references = wanted;
     } else if (isAdding) {
+      if (option === "IDMP" || option === "IDMPAUTO") throw idempotenceNotAvailable;
       id = addedId(arg(i));
       break;
     } else {
@@ -230,7 +232,7 @@ export function readRemoval(call: Call, from: number): { references: References;
       ids = exactIds(call, i + 2, end);
       i = end - 1;
     } else {
-      throw ids === undefined ? syntaxError : idCountMismatch;
+      throw syntaxError;
     }
   }
   if (ids === undefined) throw syntaxError;

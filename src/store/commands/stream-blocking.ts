@@ -2,7 +2,8 @@
  * XREAD and XREADGROUP, which may wait for new entries. As Redis since 7.2, a
  * stream that becomes ready runs the command of a waiting client again, for all its
  * streams: it is served, or gets the error that the command now has, or keeps
- * waiting. `$` remains the last id of the first run.
+ * waiting. `$` remains the last id of the first run. With CLAIM, time alone may
+ * serve a client: when an entry has been pending for long enough.
  *
  * Over HTTP no client waits. Removing a group, or its stream, unblocks the clients
  * that wait for it.
@@ -14,6 +15,7 @@ import { notAvailable, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { nilArray, type Reply } from "../reply/reply.ts";
 import { StreamValue } from "../values/stream.ts";
+import { untilClaimable } from "./stream-claim.ts";
 import { groupNotFound, type ReadRequest, readRequest, serveRead } from "./stream-read.ts";
 
 export function xread(call: Call): Reply {
@@ -38,14 +40,19 @@ function answer(call: Call, request: ReadRequest): Reply {
 function waitFor(call: Call, request: ReadRequest, timeoutMs: number): Reply {
   const { keyspace } = call;
   const { reads, group } = request;
+  const keys = [...new Set(reads.map(({ key }) => key))];
+  const claimMs = group?.claimMs;
   return call.wait({
     type: "stream",
-    keys: [...new Set(reads.map(({ key }) => key))],
+    keys,
     timeoutMs,
     timedOut: nilArray,
     // Clients of one group take entries from each other; all others get the same ones, from their own positions.
-    line: group === undefined ? "stream" : `group ${group.name}`,
+    line: group === undefined ? "stream" : `${claimMs === undefined ? "" : `claim ${claimMs} `}group ${group.name}`,
     isAlone: group === undefined,
+    ...(claimMs !== undefined && {
+      readyInMs: () => untilClaimable(keyspace, { keys, group: group?.name ?? "" }, claimMs),
+    }),
     serve: (key) => serveWaiting(keyspace, request, key),
   });
 }

@@ -9,6 +9,9 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import {
   type CommandError,
+  claimOnlyXreadgroup,
+  claimTimeNegative,
+  claimTimeNotInteger,
   groupMissing,
   groupOnlyXreadgroup,
   lastEntryInGroup,
@@ -40,6 +43,7 @@ import { parseInteger } from "../structures/numbers/number-text.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, idAfter, parseExactId, type StreamId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
+import { claimable, orderPending } from "./stream-claim.ts";
 import { countEntry, entryReply, rangeReply } from "./stream-reply.ts";
 
 /** A read of one stream. */
@@ -60,8 +64,10 @@ export interface ReadRequest {
 interface GroupRequest {
   readonly name: Bytes;
   readonly consumer: Bytes;
-  /** False with NOACK, which acknowledges entries as they are read. */
+  /** False with NOACK, which acknowledges new entries as they are read. */
   readonly isPending: boolean;
+  /** With CLAIM, entries that have been pending for this long are read before new ones. */
+  readonly claimMs: number | undefined;
   /** The limit of pending entries for a consumer; 0 means no limit. */
   readonly pendingMax: number;
 }
@@ -73,6 +79,7 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
   let blockMs: number | undefined;
   let names: { name: Bytes; consumer: Bytes } | undefined;
   let isPending = true;
+  let claimMs: number | undefined;
   let streamsAt = 0;
   for (let i = 1; i < argCount && streamsAt === 0; i += 1) {
     const option = word(i);
@@ -90,6 +97,10 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
       if (!isGroup) throw groupOnlyXreadgroup;
       names = { name: arg(i + 1), consumer: arg(i + 2) };
       i += 2;
+    } else if (option === "CLAIM" && moreCount > 0) {
+      if (!isGroup) throw claimOnlyXreadgroup;
+      i += 1;
+      claimMs = readClaimTime(call, i);
     } else if (option === "NOACK") {
       if (!isGroup) throw noackOnlyXreadgroup;
       isPending = false;
@@ -107,7 +118,7 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
     reads,
     countMax: countMax === 0 ? Number.POSITIVE_INFINITY : countMax,
     blockMs,
-    group: names && { ...names, isPending, pendingMax: call.database.context.pendingEntriesMax },
+    group: names && { ...names, isPending, claimMs, pendingMax: call.database.context.pendingEntriesMax },
   };
 }
 
@@ -116,6 +127,13 @@ function readTimeout(text: Bytes): number {
   if (value === undefined) throw timeoutNotInteger;
   if (value < 0) throw timeoutNegative;
   return Number(value);
+}
+
+function readClaimTime(call: Call, index: number): number {
+  if (parseInteger(call.arg(index)) === undefined) throw claimTimeNotInteger;
+  const value = call.count(index);
+  if (value < 0) throw claimTimeNegative;
+  return value;
 }
 
 function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Bytes | undefined }): StreamRead["after"] {
@@ -147,6 +165,7 @@ export function groupNotFound(key: Bytes, group: Bytes): CommandError {
 /** The key and the entries of each stream that has some; undefined if none has. */
 export function serveRead(keyspace: Keyspace, request: ReadRequest): Reply | undefined {
   const { reads, countMax, group } = request;
+  if (group?.claimMs !== undefined) orderPending(keyspace, { keys: reads.map(({ key }) => key), group: group.name });
   checkPending(keyspace, request);
   if (group !== undefined) checkSize(keyspace, request);
   const budget = new ReplyBudget();
@@ -193,16 +212,32 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   const group = stream.group(name) as StreamGroup;
   const { nowMs } = keyspace;
   if (after === "new") {
-    const count = countNew(stream, group, countMax);
+    const claimed = claimable(stream, group, { claimMs: read.group.claimMs, countMax, nowMs });
+    const count = claimed.length < countMax ? countNew(stream, group, countMax - claimed.length) : 0;
     // As the hosted service: a read that leaves nothing pending does not create its consumer.
     const isNoted = isPending ? count === 0 : group.consumers.has(consumer);
-    if (isNoted) noteConsumer(keyspace, { groupKey, group, consumer });
-    if (count === 0) return undefined;
-    if (!isPending) return passEntries(keyspace, groupKey, count).map(entryReply);
+    if (claimed.length === 0 && isNoted) noteConsumer(keyspace, { groupKey, group, consumer });
+    if (claimed.length + count === 0) return undefined;
+    const reply = claimed.map(({ entry, pending }) => [
+      ...entryReply(entry),
+      Math.max(0, nowMs - pending.deliveredAtMs),
+      pending.deliveryCount,
+    ]);
+    const deliveries = claimed.map(({ pending: { ms, seq, deliveryCount } }) => ({
+      id: { ms, seq },
+      deliveredAtMs: nowMs,
+      deliveryCount: deliveryCount + 1,
+    }));
+    if (deliveries.length > 0) assignTo(keyspace, { groupKey, group, consumer }, deliveries);
+    if (count === 0) return reply;
     const isKnown = group.consumers.has(consumer);
-    const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs });
-    if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], key);
-    return delivered.map(entryReply);
+    const entries = isPending
+      ? deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs })
+      : passEntries(keyspace, groupKey, count);
+    if (isPending && !isKnown) keyspace.notify(events["xgroup-createconsumer"], key);
+    if (read.group.claimMs === undefined) return entries.map(entryReply);
+    // As Redis: with CLAIM new entries have the form of claimed ones.
+    return [...reply, ...entries.map((entry) => [...entryReply(entry), 0, 0])];
   }
   noteConsumer(keyspace, { groupKey, group, consumer });
   // Entries delivered to this consumer before, which are delivered again.
@@ -271,15 +306,18 @@ function countNew(stream: StreamValue, group: StreamGroup, countMax: number): nu
 
 /** Throws `pendingTooMany` before anything is delivered. */
 function checkPending(keyspace: Keyspace, { reads, countMax, group }: ReadRequest): void {
-  if (group === undefined || group.pendingMax === 0 || !group.isPending) return;
+  if (group === undefined || group.pendingMax === 0) return;
+  const { name, consumer, claimMs, pendingMax: limit } = group;
   for (const { key, after } of reads) {
     const stream = after === "new" ? keyspace.peek(key) : undefined;
-    const state = stream instanceof StreamValue ? stream.group(group.name) : undefined;
+    const state = stream instanceof StreamValue ? stream.group(name) : undefined;
     if (!(stream instanceof StreamValue) || state === undefined) continue;
-    const newCount = countNew(stream, state, countMax);
-    const pendingCount = state.consumers.get(group.consumer)?.pending.size ?? 0;
-    if (newCount === 0 || pendingCount + newCount <= group.pendingMax) continue;
-    const { name, consumer, pendingMax: limit } = group;
+    const claimed = claimable(stream, state, { claimMs, countMax, nowMs: keyspace.nowMs });
+    const fromOthers = claimed.filter(({ pending }) => pending.consumer.name !== consumer).length;
+    const left = countMax - claimed.length;
+    const newCount = fromOthers + (group.isPending && left > 0 ? countNew(stream, state, left) : 0);
+    const pendingCount = state.consumers.get(consumer)?.pending.size ?? 0;
+    if (newCount === 0 || pendingCount + newCount <= limit) continue;
     throw pendingTooMany({ limit, pendingCount, newCount, key, group: name, consumer });
   }
 }
@@ -308,12 +346,13 @@ function checkSize(keyspace: Keyspace, { reads, countMax, group }: ReadRequest):
       left -= 1;
       return left > 0;
     };
-    if (after === "new") stream.entries.visit(from, ID_MAX, take);
-    else
-      stream
-        .group(group.name)
-        ?.consumers.get(group.consumer)
-        ?.pending.visit(from, ID_MAX, (id) => take(stream.entries.find(id)));
+    const state = stream.group(group.name);
+    if (after === "new" && state !== undefined)
+      for (const { entry } of claimable(stream, state, { claimMs: group.claimMs, countMax, nowMs: keyspace.nowMs }))
+        take(entry);
+    if (after === "new") {
+      if (left > 0) stream.entries.visit(from, ID_MAX, take);
+    } else state?.consumers.get(group.consumer)?.pending.visit(from, ID_MAX, (id) => take(stream.entries.find(id)));
   }
 }
 

@@ -7,7 +7,7 @@ import { formatId, type StreamId } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 
 /** The id, and an array that alternates names and values. */
-export function entryReply(entry: StreamEntry): Reply {
+export function entryReply(entry: StreamEntry): readonly [id: Reply, pairs: Reply] {
   const { names, values } = entry;
   const pairs: Bytes[] = [];
   for (let i = 0; i < names.length; i += 1) pairs.push(names[i] as Bytes, values[i] as Bytes);

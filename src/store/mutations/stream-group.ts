@@ -95,6 +95,11 @@ export function noteActive(keyspace: Keyspace, groupKey: GroupKey, consumer: { n
   applyActive(keyspace, groupKey, consumer);
 }
 
+/** Lets the group find its pending entries by their idle times. Derived, so there is no record. */
+export function orderDeliveries(keyspace: Keyspace, groupKey: GroupKey): void {
+  changingGroup(keyspace, groupKey).orderDeliveries();
+}
+
 interface Assignment {
   readonly consumer: Bytes;
   readonly seenMs: number;

@@ -54,6 +54,8 @@ export interface Wait {
   readonly line: Bytes;
   /** True if others of the line may be served although the first may not: they wait for different things. */
   readonly isAlone?: boolean;
+  /** In how many ms the keys may be ready by time alone; absent: never. */
+  readonly readyInMs?: () => number;
   /**
    * Tries one key that became ready, and changes the keyspace as the command would have. Undefined if it has nothing
    * for this client, which keeps waiting. Throws CommandError.
@@ -73,6 +75,7 @@ interface Waiter {
   readonly taker: ReplyTaker;
   readonly run: BlockedRun;
   readonly cancelTimeout: () => void;
+  cancelRetry: () => void;
   readonly time: { untilBlockedMs: number; servingMs: number };
 }
 
@@ -82,6 +85,8 @@ export type BlockedTime = Readonly<Waiter["time"]>;
 export interface WaitersOptions {
   readonly keyspace: Keyspace;
   readonly clock: Clock;
+  /** Runs a unit of work that calls this first, unless nothing may be written now. */
+  readonly runUnit: (work: () => void) => void;
   /** Called when a blocked command gets its reply. */
   readonly ended: (run: BlockedRun, reply: Reply, time: BlockedTime) => void;
 }
@@ -92,6 +97,7 @@ type Lines = Map<Bytes, Set<Waiter>>;
 export class Waiters {
   readonly #keyspace: Keyspace;
   readonly #clock: Clock;
+  readonly #runUnit: WaitersOptions["runUnit"];
   readonly #ended: WaitersOptions["ended"];
   readonly #byTaker = new Map<ReplyTaker, Waiter>();
   readonly #byKey = new Map<Bytes, Lines>();
@@ -102,6 +108,7 @@ export class Waiters {
   constructor(options: WaitersOptions) {
     this.#keyspace = options.keyspace;
     this.#clock = options.clock;
+    this.#runUnit = options.runUnit;
     this.#ended = options.ended;
   }
 
@@ -130,7 +137,8 @@ export class Waiters {
     assert(!this.#byTaker.has(taker), "a client waits for one command at a time"); // keeps (5)
     const { timeoutMs, timedOut, keys, line, type } = wait;
     const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
-    const waiter: Waiter = { wait, taker, run, cancelTimeout, time: { untilBlockedMs: 0, servingMs: 0 } };
+    const time = { untilBlockedMs: 0, servingMs: 0 };
+    const waiter: Waiter = { wait, taker, run, cancelTimeout, cancelRetry: () => {}, time };
     this.#byTaker.set(taker, waiter);
     this.#countType(type, 1);
     for (const key of keys) {
@@ -139,6 +147,7 @@ export class Waiters {
       this.#byKey.set(key, lines.set(line, others.add(waiter)));
     }
     this.#keyspace.onReady = this.#note; // keeps (4)
+    this.#retryLater(waiter);
   }
 
   /** Serves clients for which the running unit of work made a key ready, before its frame is closed. keeps (2) */
@@ -185,6 +194,7 @@ export class Waiters {
     this.#byTaker.delete(taker);
     this.#countType(waiter.wait.type, -1);
     waiter.cancelTimeout();
+    waiter.cancelRetry();
     for (const key of waiter.wait.keys) this.#leaveLine(key, waiter);
     if (this.#byTaker.size > 0) return;
     this.#keyspace.onReady = undefined;
@@ -194,6 +204,18 @@ export class Waiters {
   /** Ends all waiting with one reply. */
   endAll(reply: Reply): void {
     for (const taker of [...this.#byTaker.keys()]) this.end(taker, reply);
+  }
+
+  /** When time alone may have made the keys of a client ready, they are served as if a command had. */
+  #retryLater(waiter: Waiter): void {
+    const { wait, taker } = waiter;
+    if (wait.readyInMs === undefined) return;
+    waiter.cancelRetry = this.#clock.after(wait.readyInMs(), () => {
+      this.#runUnit(() => {
+        for (const key of wait.keys) this.#ready.add(key);
+      });
+      if (this.#byTaker.get(taker) === waiter) this.#retryLater(waiter);
+    });
   }
 
   /** Adds a key that may have become ready by its value, or with `undefined` each key that loses a stream. keeps (3) */

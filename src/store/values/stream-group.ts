@@ -8,6 +8,7 @@
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { IdOrder } from "../structures/id-order.ts";
 import type { StreamId, Whole } from "../structures/stream-id.ts";
+import { DeliveryOrder, ORDERED_BYTES } from "./delivery-order.ts";
 
 /** Approximate memory of these, without names. */
 const GROUP_BYTES = 620;
@@ -50,6 +51,8 @@ export class StreamGroup {
   readCount: number | undefined;
   readonly pending = new IdOrder<Pending>();
   readonly consumers = new Map<Bytes, Consumer>();
+  /** Absent until the group is read with CLAIM. */
+  #deliveries: DeliveryOrder | undefined;
   readonly #tally: Tally;
 
   constructor(name: Bytes, tally: Tally, state: { lastId: StreamId; readCount: number | undefined }) {
@@ -64,6 +67,25 @@ export class StreamGroup {
   release(): void {
     for (const name of [...this.consumers.keys()]) this.removeConsumer(name);
     this.#tally.bytes -= GROUP_BYTES + memoryBytesOf(this.name);
+  }
+
+  /** The pending entries, longest idle first. Made by `orderDeliveries`. */
+  get deliveries(): DeliveryOrder | undefined {
+    return this.#deliveries;
+  }
+
+  /** Makes `deliveries`, and keeps it from now on. */
+  orderDeliveries(): void {
+    if (this.#deliveries !== undefined) return;
+    const order = new DeliveryOrder();
+    // Of those of one millisecond, the smallest id first.
+    for (const pending of this.pending.all()) order.put(pending);
+    this.#deliveries = order;
+    this.#tally.bytes += order.size * ORDERED_BYTES;
+  }
+
+  get #pendingBytes(): number {
+    return this.#deliveries === undefined ? PENDING_BYTES : PENDING_BYTES + ORDERED_BYTES;
   }
 
   /** The consumers by name, in byte order. */
@@ -84,8 +106,11 @@ export class StreamGroup {
   /** Removes a consumer, which must exist, with its pending entries. */
   removeConsumer(name: Bytes): void {
     const consumer = this.consumers.get(name) as Consumer;
-    for (const pending of consumer.pending.all()) this.pending.remove(pending);
-    this.#tally.bytes -= consumer.pending.size * PENDING_BYTES + CONSUMER_BYTES + memoryBytesOf(name);
+    for (const pending of consumer.pending.all()) {
+      this.pending.remove(pending);
+      this.#deliveries?.remove(pending);
+    }
+    this.#tally.bytes -= consumer.pending.size * this.#pendingBytes + CONSUMER_BYTES + memoryBytesOf(name);
     this.consumers.delete(name);
   }
 
@@ -97,7 +122,8 @@ export class StreamGroup {
       pending = { ms, seq, consumer, deliveredAtMs, deliveryCount };
       this.pending.insert(pending);
       consumer.pending.insert(pending);
-      this.#tally.bytes += PENDING_BYTES;
+      this.#deliveries?.put(pending);
+      this.#tally.bytes += this.#pendingBytes;
       return;
     }
     if (pending.consumer !== consumer) {
@@ -107,6 +133,7 @@ export class StreamGroup {
     }
     pending.deliveredAtMs = deliveredAtMs;
     pending.deliveryCount = deliveryCount;
+    this.#deliveries?.put(pending);
   }
 
   /** Removes a pending entry. False if it was not pending. */
@@ -114,7 +141,8 @@ export class StreamGroup {
     const pending = this.pending.remove(id);
     if (pending === undefined) return false;
     pending.consumer.pending.remove(id);
-    this.#tally.bytes -= PENDING_BYTES;
+    this.#deliveries?.remove(pending);
+    this.#tally.bytes -= this.#pendingBytes;
     return true;
   }
 

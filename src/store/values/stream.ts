@@ -46,7 +46,7 @@ export class StreamValue {
   /** Work so far. Only grows; complexity tests read it. */
   get work(): number {
     let work = this.#entries.work;
-    for (const { pending } of this.#groups?.values() ?? []) work += pending.work;
+    for (const { pending, deliveries } of this.#groups?.values() ?? []) work += pending.work + (deliveries?.work ?? 0);
     return work;
   }
 

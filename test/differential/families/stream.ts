@@ -393,6 +393,11 @@ export const streamFamily: Family = {
     (draw) => ["XADD", key(draw), draw.pick(REFERENCES), "MAXLEN", "~", draw.count(), addedId(draw), ...pairs(draw)],
     (draw) => ["XTRIM", key(draw), draw.pick(["MAXLEN", "MINID"]), "~", `${draw.below(9)}`, draw.pick(REFERENCES)],
     (draw) => ["XTRIM", key(draw), "MAXLEN", "~", "1", "LIMIT", draw.count()],
+    (draw) => [
+      ...["XREADGROUP", "GROUP", group(draw), consumer(draw), "CLAIM", draw.pick(["0", "0", "5000", "x"])],
+      ...readOptions(draw),
+      ...streams(draw, ">"),
+    ],
     (draw) => ["XDELEX", key(draw), draw.pick(REFERENCES), "IDS", "2", id(draw), id(draw)],
     (draw) => ["XACKDEL", key(draw), group(draw), draw.pick(REFERENCES), "IDS", "2", id(draw), id(draw)],
   ],

@@ -116,6 +116,7 @@ const commandMakers: readonly ((draw: Draws) => CommandRequest)[] = [
   () => ["XGROUP", "CREATE", "stream", "group", "0", "MKSTREAM"],
   ({ field }) => ["XREADGROUP", "GROUP", "group", field(), "COUNT", "3", "STREAMS", "stream", ">"],
   ({ field }) => ["XREADGROUP", "GROUP", "group", field(), "COUNT", "1", "NOACK", "STREAMS", "stream", ">"],
+  ({ field }) => ["XREADGROUP", "GROUP", "group", field(), "COUNT", "2", "CLAIM", "10", "STREAMS", "stream", ">"],
   ({ field }) => ["XAUTOCLAIM", "stream", "group", field(), "0", "-", "COUNT", "2"],
   () => ["XTRIM", "stream", "MAXLEN", "5", "DELREF"],
   ({ key, value }) => ["PFADD", `hyperloglog ${key()}`, value()],
