@@ -40,7 +40,7 @@ import {
 } from "./errors.ts";
 import { Keyspace } from "./keyspace.ts";
 import { Eviction } from "./memory/eviction.ts";
-import { sweepExpired } from "./memory/expiry-sweep.ts";
+import { noSweep, sweepExpired } from "./memory/expiry-sweep.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
 import { reloadDatabase } from "./mutations/database-reload.ts";
 import { expiry } from "./mutations/expiry.ts";
@@ -379,14 +379,14 @@ export class Database implements SessionHost {
     const isSweeping = this.context.compat?.isSweeping !== false;
     const clock = this.context.clock.real;
     const startMs = clock.monotonicMs();
-    const count = isSweeping ? sweepExpired(this.keyspace, clock) : 0;
+    const sweep = isSweeping ? sweepExpired(this.keyspace, clock) : noSweep;
     this.#eviction.makeRoom();
     this.#commit();
     const endMs = clock.monotonicMs();
-    this.activity.sweepMs += endMs - startMs;
+    this.activity.addSweep(sweep, endMs - startMs);
     this.turn.charge(endMs - startMs);
     this.slowRuns.noteSweep({ atMs: this.keyspace.nowMs, tookMs: endMs - startMs });
-    return count;
+    return sweep.removedCount;
   }
 
   /** True while there are more keys to evict than a unit of work had time for. */

@@ -207,6 +207,8 @@ export function statsLines(database: CommandHost): readonly Line[] {
     ...zeros("sync_full", "sync_partial_ok", "sync_partial_err"),
     ["expired_keys", keyspace.expiredCount],
     ["expired_subkeys", keyspace.expiredFieldCount],
+    ["expired_stale_perc", activity.stalePercent.toFixed(2)],
+    ["expired_time_cap_reached_count", activity.cutSweepCount],
     ["expire_cycle_cpu_milliseconds", Math.round(activity.sweepMs)],
     ["evicted_keys", keyspace.evictedCount],
     ["evicted_clients", 0],

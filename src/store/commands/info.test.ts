@@ -496,6 +496,7 @@ const READ_BY_TOOLS: readonly string[] = [
   ...["total_connections_received", "total_commands_processed", "instantaneous_ops_per_sec"],
   ...["total_net_input_bytes", "total_net_output_bytes", "instantaneous_input_kbps", "instantaneous_output_kbps"],
   ...["rejected_connections", "sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys", "evicted_keys"],
+  ...["expired_stale_perc", "expired_time_cap_reached_count"],
   ...["expire_cycle_cpu_milliseconds", "keyspace_hits", "keyspace_misses", "pubsub_channels", "pubsub_patterns"],
   ...["latest_fork_usec", "migrate_cached_sockets", "slave_expires_tracked_keys", "active_defrag_hits"],
   ...["active_defrag_misses", "active_defrag_key_hits", "active_defrag_key_misses", "tracking_total_keys"],

@@ -102,6 +102,8 @@ test("a sweep stops when its time is over, and the next ones continue there", ()
   const first = session.database.sweepExpired();
 
   assert.ok(first >= 400 && first <= 2_400, `${first} keys in the first sweep`);
+  assert.equal(session.database.activity.cutSweepCount, 1);
+  assert.equal(session.database.activity.stalePercent, 5);
   let sweeps = 1;
   for (; session.database.keyspace.size > 0; sweeps += 1) session.database.sweepExpired();
   assert.equal(sweeps, Math.ceil(10_000 / first));

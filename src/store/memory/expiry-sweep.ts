@@ -28,22 +28,40 @@ const FIELDS_PER_ROUND_MAX = 1_000;
 /** Where the next sweep continues, per keyspace. */
 const cursors = new WeakMap<Keyspace, { keys: number; hashes: number }>();
 
-/** Runs one sweep as part of the running unit of work. Returns how many keys and fields were removed. */
-export function sweepExpired(keyspace: Keyspace, clock: Clock): number {
+export interface Sweep {
+  /** Removed keys and fields. */
+  readonly removedCount: number;
+  /** Keys that it looked at, and those of them that it removed. */
+  readonly visitedKeyCount: number;
+  readonly staleKeyCount: number;
+  /** True if it ended because of its time, not because few keys were expired. */
+  readonly isCutShort: boolean;
+}
+
+export const noSweep: Sweep = { removedCount: 0, visitedKeyCount: 0, staleKeyCount: 0, isCutShort: false };
+
+/** Runs one sweep as part of the running unit of work. */
+export function sweepExpired(keyspace: Keyspace, clock: Clock): Sweep {
   const startMs = clock.monotonicMs();
   let cursor = cursors.get(keyspace);
   if (cursor === undefined) {
     cursor = { keys: 0, hashes: 0 };
     cursors.set(keyspace, cursor);
   }
-  let removed = 0;
+  let removedCount = 0;
+  let visitedKeyCount = 0;
+  let staleKeyCount = 0;
   for (;;) {
     const visits = Math.min(KEYS_PER_ROUND, keyspace.expiries.size + keyspace.fieldExpiryKeys.size);
-    const stale = sweepKeys(keyspace, cursor) + sweepFields(keyspace, cursor);
-    removed += stale;
-    if (stale < visits * STALE_SHARE_MIN || stale === 0 || clock.monotonicMs() - startMs >= SWEEP_MS_MAX) break;
+    visitedKeyCount += Math.min(KEYS_PER_ROUND, keyspace.expiries.size);
+    const staleKeys = sweepKeys(keyspace, cursor);
+    const stale = staleKeys + sweepFields(keyspace, cursor);
+    staleKeyCount += staleKeys;
+    removedCount += stale;
+    const isDone = stale < visits * STALE_SHARE_MIN || stale === 0;
+    const isCutShort = !isDone && clock.monotonicMs() - startMs >= SWEEP_MS_MAX;
+    if (isDone || isCutShort) return { removedCount, visitedKeyCount, staleKeyCount, isCutShort };
   }
-  return removed;
 }
 
 function sweepKeys(keyspace: Keyspace, cursor: { keys: number }): number {

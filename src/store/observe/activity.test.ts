@@ -42,3 +42,15 @@ test("a reset counts and measures from zero", () => {
   activity.sample(200);
   assert.deepEqual(ratesOf(activity), [10, 0, 0]);
 });
+
+test("the share of expired keys follows the sweeps slowly, and sweeps that ran out of time are counted", () => {
+  const activity = new Activity();
+  const sweep = { removedCount: 100, visitedKeyCount: 400, staleKeyCount: 100, isCutShort: false };
+  activity.addSweep(sweep, 2);
+  assert.equal(activity.stalePercent.toFixed(4), "1.2500");
+  activity.addSweep({ ...sweep, isCutShort: true }, 3);
+  assert.equal(activity.stalePercent.toFixed(4), "2.4375");
+  assert.deepEqual([activity.sweepMs, activity.cutSweepCount], [5, 1]);
+  activity.addSweep({ removedCount: 0, visitedKeyCount: 0, staleKeyCount: 0, isCutShort: false }, 0);
+  assert.equal(activity.stalePercent.toFixed(4), "2.3156");
+});

@@ -5,9 +5,13 @@
  *     cycle takes a sample of them ten times a second, and a rate is the average
  *     of the last 16 samples, as in Redis.
  */
+import type { Sweep } from "../memory/expiry-sweep.ts";
+
 const SAMPLE_COUNT = 16;
 /** The cycle runs more often while it evicts. */
 const SAMPLE_EVERY_MS = 100;
+/** The weight of the last sweep in the share of expired keys, as in Redis. */
+const SWEEP_WEIGHT = 0.05;
 
 /** How much a number grew per second, in the last samples. */
 class Rate {
@@ -53,8 +57,11 @@ export class Activity {
   changeCount = 0;
   #snapshotChangeCount = 0;
   #savedChangeCount = 0;
-  /** Time of the expiry cycle. */
+  /** Time of the expiry cycle, and how often it ended because of its time. */
   sweepMs = 0;
+  cutSweepCount = 0;
+  /** The share of expired keys among those with an expiry, as the cycle has found it. */
+  #staleShare = 0;
   readonly commands = new Rate();
   readonly input = new Rate();
   readonly output = new Rate();
@@ -90,6 +97,18 @@ export class Activity {
     if (isWritten) this.#savedChangeCount = this.#snapshotChangeCount;
   }
 
+  /** Adds a sweep of the expiry cycle. */
+  addSweep({ visitedKeyCount, staleKeyCount, isCutShort }: Sweep, tookMs: number): void {
+    this.sweepMs += tookMs;
+    if (isCutShort) this.cutSweepCount += 1;
+    const share = visitedKeyCount === 0 ? 0 : staleKeyCount / visitedKeyCount;
+    this.#staleShare += (share - this.#staleShare) * SWEEP_WEIGHT;
+  }
+
+  get stalePercent(): number {
+    return this.#staleShare * 100;
+  }
+
   addInput(bytes: number): void {
     this.inputBytes += bytes;
     this.readCount += 1;
@@ -109,6 +128,8 @@ export class Activity {
     this.readCount = 0;
     this.writeCount = 0;
     this.sweepMs = 0;
+    this.cutSweepCount = 0;
+    this.#staleShare = 0;
     for (const rate of [this.commands, this.input, this.output]) rate.reset();
   }
 }
