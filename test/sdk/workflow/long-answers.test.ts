@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Application } from "./application.ts";
 
 const MB = 1024 * 1024;
-const app = new Application({ maxResponseSize: "2mb", maxRequestSize: "4mb" });
+const app = new Application({ maxResponseSize: "1mb", maxRequestSize: "2mb" });
 
 interface Answered {
   readonly status: number;
@@ -24,28 +24,28 @@ async function called(name: string, bytes: number, character = "x"): Promise<Ans
   return JSON.parse((await app.ended(workflowRunId)).workflowRunResponse ?? "null") as Answered;
 }
 
-test("a call with an answer of 1.5 MiB returns all of it", async () => {
-  assert.deepEqual(await called("whole", 1.5 * MB), { status: 201, length: 1_572_864 });
+test("a call with an answer of 0.75 MiB returns all of it", async () => {
+  assert.deepEqual(await called("whole", 0.75 * MB), { status: 201, length: 786_432 });
 });
 
 test("an answer above the stored maximum is cut, and the run can see that it is partial", async () => {
-  assert.deepEqual(await called("part", 3 * MB), { status: 201, length: 2_097_152, cut: ["2097152"] });
+  assert.deepEqual(await called("part", 1.5 * MB), { status: 201, length: 1_048_576, cut: ["1048576"] });
 });
 
 test("W.call.cut: an answer that grows above the message limit when the client sends it back is cut", async () => {
   // Each quote takes four bytes in the JSON text within a JSON text that is the result of a step.
   // The remaining size depends on the headers of the answer.
-  const { length, ...others } = await called("quotes", MB, '"');
+  const { length, ...others } = await called("quotes", 0.5 * MB, '"');
   assert.deepEqual(others, { status: 201, cut: [String(length)] });
-  assert.equal(length > 1_040_000 && length < MB, true, String(length));
+  assert.equal(length > 515_000 && length < 0.5 * MB, true, String(length));
 });
 
 test("a failure function reads a long error, also one above the stored maximum", async () => {
   // An endpoint sends the message, and again with its stack.
   for (const [name, length, expected] of [
-    ["long", 700_000, 700_000],
-    ["with-a-part-of-its-stack", 1_500_000, 1_500_000],
-    ["too-long", 3_000_000, 2_097_125],
+    ["long", 350_000, 350_000],
+    ["with-a-part-of-its-stack", 750_000, 750_000],
+    ["too-long", 1_500_000, 1_048_549],
   ] as const) {
     const lengths: number[] = [];
     const url = app.workflow(
