@@ -172,6 +172,25 @@ test("clients that go during a sweep are swept too, beside changes of the table"
   assert.equal(keys.itemCount, keys.count);
 });
 
+test("a key with many clients gives them in the order of their reads, and loses those that go", () => {
+  const keys = new TrackedKeys(new Uint8Array(8));
+  const trackers = Array.from({ length: 20 }, newTracker);
+  for (const tracker of [...trackers, ...trackers]) {
+    keys.add("all", tracker);
+    if (trackers.indexOf(tracker) < 8) keys.add("some", tracker);
+  }
+  assert.equal(keys.itemCount, 28);
+  for (const tracker of trackers.slice(3)) tracker.isOpen = false;
+  const before = keys.bytes;
+  keys.leave();
+  assert.equal(keys.sweep(1_000), false);
+  assert.equal(keys.itemCount, 6);
+  assert.ok(keys.bytes < before - 17 * 8);
+  assert.deepEqual(keys.take("all"), trackers.slice(0, 3));
+  assert.deepEqual(keys.take("some"), trackers.slice(0, 3));
+  assert.deepEqual([keys.itemCount, keys.count, keys.bytes], [0, 0, 0]);
+});
+
 test("a read and a change examine as few entries in a large table as in a small one", () => {
   const workOf = (keyCount: number): number => {
     const { connect3, database } = start();

@@ -36,8 +36,8 @@ const PREFIXES_MAX = 10_000;
 const PREFIX_BYTES_MAX = 512;
 /** Keys that are given up after one unit of work: as Redis' effort. */
 const KEYS_PER_UNIT = 100;
-/** Entries that one sweep examines: about a millisecond. */
-const ENTRIES_PER_SWEEP = 10_000;
+/** Pairs of a key and a client that one sweep examines: about a millisecond. */
+const ITEMS_PER_SWEEP = 10_000;
 /** Keys of one push by prefix: a unit of work with more sends several. */
 const PUSH_BYTES = 1024 * 1024;
 
@@ -216,7 +216,7 @@ export class Tracking {
 
   /** Frees some of the memory of clients that are gone; called from time to time. */
   sweep(): void {
-    this.#keys.sweep(ENTRIES_PER_SWEEP);
+    this.#keys.sweep(ITEMS_PER_SWEEP);
     this.#countMemory();
   }
 
