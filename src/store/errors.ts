@@ -111,6 +111,8 @@ export const databaseOutOfRange = new CommandError("ERR DB index is out of range
 export const timeoutNotInteger = new CommandError("ERR timeout is not an integer or out of range");
 export const timeoutNotFloat = new CommandError("ERR timeout is not a float or out of range");
 export const timeoutNegative = new CommandError("ERR timeout is negative");
+/** As Redis since 7.2: the moment of the timeout would not fit 64 bits. */
+export const timeoutOutOfRange = new CommandError("ERR timeout is out of range");
 export const frequencyNotTracked = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );

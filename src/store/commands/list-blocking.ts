@@ -85,7 +85,7 @@ export const listBlockingCommands = family("list", [
 
 function moveOrWait(call: Call, { timeoutAt, ...ends }: Ends & { readonly timeoutAt: number }): Reply {
   const { keyspace, arg } = call;
-  const timeoutMs = readTimeoutMs(arg(timeoutAt));
+  const timeoutMs = readTimeoutMs(arg(timeoutAt), call.nowMs);
   const move = { from: arg(1), to: arg(2), ...ends };
   if (keyspace.readList(move.from) !== undefined) return moveOne(keyspace, move);
   return call.wait({

@@ -44,6 +44,7 @@ test("existing entries are returned at once, and a timeout returns a nil array",
   assert.deepEqual(caller.received, [nilArray]);
   assert.deepEqual(caller.run("XREAD BLOCK x STREAMS s $"), error("ERR timeout is not an integer or out of range"));
   assert.deepEqual(caller.run("XREAD BLOCK -1 STREAMS s $"), error("ERR timeout is negative"));
+  assert.deepEqual(caller.run("XREAD BLOCK 9223372036854775807 STREAMS s $"), error("ERR timeout is out of range"));
   assert.deepEqual(transact(session, ["XREAD BLOCK 0 STREAMS s $"]), [nilArray]);
 });
 

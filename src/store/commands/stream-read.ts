@@ -24,6 +24,7 @@ import {
   syntaxError,
   timeoutNegative,
   timeoutNotInteger,
+  timeoutOutOfRange,
   unbalancedStreams,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -86,7 +87,7 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
     const moreCount = argCount - i - 1;
     if (option === "BLOCK" && moreCount > 0) {
       i += 1;
-      blockMs = readTimeout(arg(i));
+      blockMs = readTimeout(arg(i), call.nowMs);
     } else if (option === "COUNT" && moreCount > 0) {
       i += 1;
       countMax = Math.max(0, call.count(i));
@@ -122,10 +123,12 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
   };
 }
 
-function readTimeout(text: Bytes): number {
+function readTimeout(text: Bytes, nowMs: number): number {
   const value = parseInteger(text);
   if (value === undefined) throw timeoutNotInteger;
   if (value < 0) throw timeoutNegative;
+  // As in Redis, the moment of the timeout fits 64 bits.
+  if (BigInt(value) + BigInt(nowMs) >= 1n << 63n) throw timeoutOutOfRange;
   return Number(value);
 }
 

@@ -2,7 +2,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { KeyPositions } from "../command-facts.ts";
-import { timeoutNegative, timeoutNotFloat } from "../errors.ts";
+import { timeoutNegative, timeoutNotFloat, timeoutOutOfRange } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { nilArray, type Reply } from "../reply/reply.ts";
 import type { Wait } from "../session/waiters.ts";
@@ -14,16 +14,17 @@ export const keysThenTimeout: KeyPositions = { first: 1, last: -2, step: 1 };
 /** BLMPOP: the timeout, the number of keys, and the keys. */
 export const keysAfterTimeout: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
 
-/** Redis counts in 64 bits, and larger values become negative. */
-const TIMEOUT_MS_END = 2 ** 63;
+/** As in Redis, the moment of a timeout fits 64 bits. */
+const MOMENT_MS_END = 2 ** 63;
 
 /** Seconds with a fraction as whole ms, rounded up. Throws Redis' errors. */
-export function readTimeoutMs(seconds: Bytes): number {
+export function readTimeoutMs(seconds: Bytes, nowMs: number): number {
   const value = parseLongDouble(seconds);
   if (value === undefined) throw timeoutNotFloat;
-  if (isInfinite(value)) throw timeoutNegative;
+  if (isInfinite(value)) throw value.mantissa < 0n ? timeoutNegative : timeoutOutOfRange;
   const ms = Math.ceil(Number(value.mantissa) * 2 ** value.exponent * 1_000);
-  if (ms < 0 || ms >= TIMEOUT_MS_END) throw timeoutNegative;
+  if (ms < 0) throw timeoutNegative;
+  if (ms + nowMs >= MOMENT_MS_END) throw timeoutOutOfRange;
   // Too small for our numbers, but not infinite; values above -1 ms mean no timeout, as in Redis.
   return ms === 0 && value.mantissa > 0n ? 1 : ms + 0;
 }
@@ -53,7 +54,7 @@ export function popOrWait<V extends Value>(
   { keys, timeoutAt, pop }: Pop<V>,
 ): Reply {
   const { keyspace } = call;
-  const timeoutMs = readTimeoutMs(call.arg(timeoutAt));
+  const timeoutMs = readTimeoutMs(call.arg(timeoutAt), call.nowMs);
   for (const key of keys) {
     const value = read(keyspace, key);
     if (value !== undefined) return pop(keyspace, key, value);
