@@ -20,6 +20,7 @@ import { isPushed, startSessions } from "../harness/session-harness.ts";
 import { joinLine } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { KEYS } from "./draw.ts";
+import { jsonFamily } from "./families/json.ts";
 import { families } from "./families.ts";
 import { Line } from "./far-sessions.ts";
 import { type Command, drawProgram, type Family } from "./programs.ts";
@@ -33,6 +34,7 @@ const limit = allowanceOf("tracked-changes");
  * but not what is pending in them.
  */
 const CHANGES_GROUPS = /^x(?:readgroup|ack|claim|autoclaim|group)$/i;
+const NOW_MS = Date.UTC(2026, 0, 1);
 /** Reads all keys, so that the connection tracks them. */
 const READ_ALL: Command = ["EXISTS", ...KEYS];
 /** Published after each command, to separate its pushes. */
@@ -74,7 +76,8 @@ function ourChanges(commands: readonly Command[], nowMs: number): readonly Chang
   subscriber.say("SUBSCRIBE", MARK);
   client.say("CLIENT", "TRACKING", "ON", "REDIRECT", `${subscriber.session.id}`);
   const observer = connect();
-  const stateOf = (key: Bytes): string => JSON.stringify([observer.say("DUMP", key), observer.say("PEXPIRETIME", key)]);
+  const stateOf = (key: Bytes): string =>
+    JSON.stringify([["DUMP"], ["JSON.GET"], ["PEXPIRETIME"]].map((words) => observer.say(...words, key)));
   let states = KEYS.map(stateOf);
   return commands.map((command) => {
     client.say(...READ_ALL);
@@ -151,6 +154,21 @@ async function runFamily(redis: RedisProcess, family: Family): Promise<number> {
     if (isDone) return commandCount;
   }
 }
+
+test("JSON documents, and commands that Redis 7.0 does not know: each changed key is pushed", () => {
+  let changeCount = 0;
+  for (const family of [...families, jsonFamily].filter(({ extensions }) => extensions !== undefined)) {
+    const commands = drawProgram(family, { seed, extensions: true }).steps.flat();
+    for (const [index, { pushed, changed }] of ourChanges(commands, NOW_MS).entries()) {
+      const command = commands[index] as Command;
+      if (CHANGES_GROUPS.test(command[0] ?? "")) continue;
+      changeCount += changed.length;
+      for (const key of changed)
+        assert.ok(pushed.includes(key) || pushed.includes("all"), `SEED=${seed}: ${key} changes in ${shown(command)}`);
+    }
+  }
+  assert.ok(changeCount > 100, `${changeCount} changes`);
+});
 
 besideRedis((redis) => {
   for (const family of families) {
