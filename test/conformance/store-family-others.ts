@@ -21,6 +21,7 @@ export const otherFamilies = {
     ["EVALSHA 2bab3b661081db58bd2341920e0ba7cf5dc77b25 1 n", "1"],
     [["SCRIPT", "LOAD", "return redis.call('get', KEYS[1])"], '"4e6d8fc8bb01276962cce5371fa795a7763657ae"'],
     ["EVALSHA_RO 4e6d8fc8bb01276962cce5371fa795a7763657ae 1 n", '"1"'],
+    ["SCRIPT SHOW 4e6d8fc8bb01276962cce5371fa795a7763657ae", `"return redis.call('get', KEYS[1])"`],
     ["SCRIPT DEBUG NO", '"OK"'],
     ["SCRIPT FLUSH", '"OK"'],
     ["SCRIPT EXISTS 2bab3b661081db58bd2341920e0ba7cf5dc77b25", "[0]"],

@@ -190,3 +190,12 @@ test("the journal rebuilds what INCREX has made", () => {
     session.run(line);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
 });
+
+test("INCREX BYFLOAT refuses an infinite number at the key, as INCRBYFLOAT does", () => {
+  startSession().expect([
+    ["SET f -inf", ok],
+    ["INCREX f BYFLOAT 1", error("ERR increment would produce NaN or Infinity")],
+    ["INCREX f BYFLOAT 1 UBOUND 5 SATURATE", error("ERR increment would produce NaN or Infinity")],
+    ["GET f", "-inf"],
+  ]);
+});

@@ -71,7 +71,12 @@ const integers: Arithmetic<number | bigint> = {
 
 const floats: Arithmetic<LongDouble> = {
   read: floatOf,
-  current: ({ keyspace, arg }) => floatIn(keyspace.readString(arg(1))),
+  current: ({ keyspace, arg }) => {
+    const value = floatIn(keyspace.readString(arg(1)));
+    // As INCRBYFLOAT.
+    if (isInfinite(value)) throw notFinite;
+    return value;
+  },
   add: addLongDoubles,
   subtract: (one, other) => addLongDoubles(one, negativeOf(other)),
   isLess: (one, other) => compareLongDoubles(one, other) < 0,
@@ -96,7 +101,6 @@ function withinInteger(value: bigint): number | bigint | undefined {
 export function incrEx(call: Call): Reply {
   const options = readOptions(call);
   if (options.increment?.kind !== "BYFLOAT") return increase(call, options, integers);
-  // As INCRBYFLOAT.
   if (isInfinite(floatOf(options.increment.text))) throw notFinite;
   return increase(call, options, floats);
 }

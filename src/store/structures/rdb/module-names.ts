@@ -24,11 +24,11 @@ export interface MetadataClass {
   readonly isIgnorable: boolean;
 }
 
-export function metadataClass(spec: number): MetadataClass {
+export function metadataClass(word: number): MetadataClass {
   const options = { length: CLASS_NAME_LENGTH, letters: CLASS_LETTERS };
   return {
-    name: nameFrom(BigInt(spec) >> CLASS_VERSION_AND_FLAG_BITS, options),
-    isIgnorable: (spec & IGNORABLE) !== 0,
+    name: nameFrom(BigInt(word) >> CLASS_VERSION_AND_FLAG_BITS, options),
+    isIgnorable: (word & IGNORABLE) !== 0,
   };
 }
 
