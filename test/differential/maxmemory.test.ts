@@ -215,6 +215,8 @@ suite("maxmemory compared with redis-server", { skip: redisMissing }, () => {
 
 /** Programs for each family. */
 const USE_PROGRAMS = 2;
+/** Redis 7.0 reads their key before it checks their arguments. A refused one is a use there, and not in Redis 7.2 or here. */
+const REFUSED_EARLIER: ReadonlySet<string> = new Set(["BITCOUNT", "BITPOS"]);
 /** Each use counts, without decay; with a limit Redis shares neither small integers between keys nor their counters. */
 const COUNT_EACH_USE =
   "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lfu lfu-log-factor 0 lfu-decay-time 0 maxmemory-samples 5";
@@ -232,7 +234,9 @@ async function compareUses(redis: RedisProcess, family: Family, programSeed: num
     const looks = (engine.run(["KEYS", "*"]) as readonly string[]).map((key) => ["OBJECT", "FREQ", key]);
     const [theirReply = null, ...theirs] = await redis.pipeline([command, ...looks]);
     // A command that only one of the two accepts, or that one refuses at another point, is a use on one side only.
-    if ((isError(reply) || isError(theirReply)) && !isSame(reply, theirReply)) break;
+    const isRefused = isError(reply) || isError(theirReply);
+    if (isRefused && !isSame(reply, theirReply)) break;
+    if (isRefused && REFUSED_EARLIER.has(command[0]?.toUpperCase() ?? "")) break;
     for (const [index, look] of looks.entries()) {
       const count = theirs[index];
       // A key may expire there during the test.

@@ -252,12 +252,15 @@ function assign({ random, session, document, path, segments, found, name }: Try)
     assert.ok(isError(reply), where);
     return document;
   }
-  if (parent === undefined || !("name" in last) || !(parent.value instanceof Map) || condition === "XX") {
-    assert.deepEqual(reply, null, where);
-    return document;
+  const hasPlace = parent !== undefined && "name" in last && parent.value instanceof Map;
+  if (hasPlace && condition !== "XX") {
+    assert.deepEqual(reply, ok, where);
+    return withPlace(document, [...parent.at, last.name], made(undefined));
   }
-  assert.deepEqual(reply, ok, where);
-  return withPlace(document, [...parent.at, last.name], made(undefined));
+  // JSON.SET refuses a value without a place.
+  if (name === "JSON.SET" && condition !== "XX") assert.ok(isError(reply), where);
+  else assert.deepEqual(reply, null, where);
+  return document;
 }
 
 /** JSON.DEL. Matches removed with another one are not counted. */

@@ -23,7 +23,8 @@ test("counts commands that do not exist as unknown, over HTTP and RESP, and neve
   );
   assert.deepEqual(counted, {
     "blpop rejected": 1,
-    "eval ok": 1,
+    // As in Redis, because its result is an error.
+    "eval failed": 1,
     "ping ok": 1,
     "unknown rejected": 4,
   });
