@@ -112,6 +112,14 @@ export const budgets: readonly Budget[] = [
     goal: 1_000_000,
   },
   {
+    suite: "undone-units",
+    unit: "transactions and scripts that are stopped and undone",
+    files: ["test/simulation/store/undone-units.test.ts"],
+    testMs: 2_000,
+    proofCount: 20_000,
+    goal: 1_000_000,
+  },
+  {
     suite: "kept-bodies",
     unit: "simulated crashes with bodies on disk",
     files: ["test/simulation/bodies/kept-bodies.test.ts", "test/simulation/workflow/kept-runs.test.ts"],

@@ -107,12 +107,24 @@ export class FrameWriter {
     return this;
   }
 
+  /** Drops everything after the first `byteCount` bytes, which end with a record. */
+  cut(byteCount: number): void {
+    assert(byteCount <= this.#length, "a frame is cut within its length");
+    this.#length = byteCount;
+    if (byteCount === 0) this.#release();
+  }
+
   /** The frame so far, valid until the next record; the writer is empty again. */
   take(): Buffer {
     const frame = this.#view(this.#length);
     this.#length = 0;
-    if (this.#buffer.length > CAPACITY_BYTES_KEPT) this.#replaceBuffer(Buffer.allocUnsafe(CAPACITY_BYTES_MIN));
+    this.#release();
     return frame;
+  }
+
+  /** Gives back a buffer that one large frame needed. */
+  #release(): void {
+    if (this.#buffer.length > CAPACITY_BYTES_KEPT) this.#replaceBuffer(Buffer.allocUnsafe(CAPACITY_BYTES_MIN));
   }
 
   /** The first `length` bytes. */

@@ -9,20 +9,19 @@
  *     promises: it waits for the end of the journal when the reply was made.
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
+ * (4) A script or transaction that a limit stops has changed nothing: what it
+ *     wrote is undone, and its records and pushes are dropped.
  */
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { FrameWriter } from "../kernel/frame.ts";
 import type { MemoryAccount } from "../kernel/memory-guard.ts";
-import type { Random } from "../kernel/random.ts";
-import { type Tenant, TURN_MS, type Turns } from "../kernel/turns.ts";
+import { type Tenant, TURN_MS } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
 import { Call, type Command, countCommands } from "./command.ts";
 import type { CommandFacts, CommandRequest } from "./command-facts.ts";
-import type { CommandsOfScript, ScriptRules, StoreFacts } from "./command-host.ts";
-import { commandOfNumber, commands, findCommand } from "./commands/table.ts";
+import type { CommandsOfScript, ScriptRules } from "./command-host.ts";
+import { commandOfNumber, commands, findCommand, NO_COMMAND, numberOf } from "./commands/table.ts";
 import {
   CommandError,
   databaseDropped,
@@ -33,6 +32,7 @@ import {
   noPermissionAnyMore,
   notAvailable,
   outOfMemory,
+  StoppedUnit,
   TransactionDiscarded,
   transactionScriptsTooLong,
   unknownSubcommand,
@@ -59,7 +59,8 @@ import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
 import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
-import { type Interpreter, Scripts } from "./scripting/scripts.ts";
+import { Scripts } from "./scripting/scripts.ts";
+import { AtomicUnits } from "./session/atomic-units.ts";
 import type { Caller } from "./session/caller.ts";
 import { type DenialPlace, logDenial, logFailedLogin } from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
@@ -68,6 +69,7 @@ import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { Waiters } from "./session/waiters.ts";
+import type { StoreContext } from "./store-context.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -76,8 +78,7 @@ const SLICE_COMMANDS_PER_LOOK = 64;
 /** It also reads the clock after this many bytes of replies. */
 const SLICE_BYTES_PER_LOOK = 64 * 1024;
 
-/** Kinds of unit: no command, and a transaction over HTTP, as EXEC is over TCP. */
-const NO_COMMAND = -1;
+/** The kind of unit of a transaction over HTTP, as of EXEC over TCP. */
 const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
 
 /**
@@ -91,23 +92,6 @@ const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
 /** Prints the reply of a command of a pipeline, and returns the number of printed bytes. */
 export type ReplyPrinter = (reply: Reply) => number;
-
-/** What the databases of a store share. */
-export interface StoreContext extends StoreFacts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly turns: Turns;
-  readonly hashSeed: Uint8Array;
-  readonly dailyRequestsMax: number;
-  /** The account of a new database. */
-  readonly openAccount: (name: string) => MemoryAccount;
-  readonly interpreter: Interpreter;
-  readonly frame: FrameWriter;
-  /** Reports a bug within a unit of work: if the unit had changed state, memory is ahead of the journal. */
-  reportBug(error: unknown): void;
-  /** Throws after such a bug. */
-  assertSound(): void;
-}
 
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
@@ -147,6 +131,7 @@ export class Database implements SessionHost {
   /** Recent slow commands. */
   readonly slowRuns = new SlowRuns();
   readonly #pushes: Pushes;
+  readonly #atomic: AtomicUnits;
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
   /** The Call of the running command; while a script runs, that of the script's commands. */
@@ -181,6 +166,7 @@ export class Database implements SessionHost {
     this.users = new Users({ databaseNumber: number, frame, commands: this.commands });
     this.#quota = new Quota(context.dailyRequestsMax);
     this.#pushes = new Pushes(context.journal);
+    this.#atomic = new AtomicUnits(this, this.#pushes);
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
@@ -217,12 +203,12 @@ export class Database implements SessionHost {
 
   /** Whether a request must wait because its command is expected to take long: with `isHeavy`, for its turn. */
   mustWait(request: CommandRequest): boolean {
-    return this.turn.mustWaitFor(kindOf(request));
+    return this.turn.mustWaitFor(numberOf(request));
   }
 
   /** Whether the command is expected to take long. */
   isHeavy(request: CommandRequest): boolean {
-    return this.turn.hasHeavy && this.turn.isHeavy(kindOf(request));
+    return this.turn.hasHeavy && this.turn.isHeavy(numberOf(request));
   }
 
   /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
@@ -310,11 +296,14 @@ export class Database implements SessionHost {
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
-    // A command may revoke rights that later ones need.
-    const replies = this.runAllQueued(
-      caller,
-      commands.map((command, index) => ({ command, words: requests[index] as CommandRequest })),
-    );
+    const queued = commands.map((command, index) => ({ command, words: requests[index] as CommandRequest }));
+    let replies: readonly Reply[];
+    try {
+      replies = this.runAllQueued(caller, queued);
+    } catch (error) {
+      if (error instanceof StoppedUnit) throw this.#discard(error);
+      throw error;
+    }
     this.#commit();
     this.turn.kind = TRANSACTION;
     return replies;
@@ -347,12 +336,21 @@ export class Database implements SessionHost {
     return this.#quota.take(queued.length, this.keyspace.nowMs);
   }
 
-  /** Runs queued commands as part of the running unit of work, which is that of EXEC. */
+  /**
+   * Runs queued commands as part of the running unit of work, which is that of EXEC.
+   *
+   * @throws {StoppedUnit} if a limit has stopped them; then they have changed nothing.
+   */
   runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[] {
     this.#scriptMsLeft = SCRIPT_LIMITS_PER_TRANSACTION * this.context.interpreter.budgetMs;
     try {
       const batch = new BatchReplies();
-      for (const command of queued) batch.add(this.#runQueued(caller, command));
+      this.#atomic.run(() => {
+        for (const command of queued) {
+          batch.add(this.#runQueued(caller, command));
+          this.#atomic.checkSize();
+        }
+      }, "the transaction was undone");
       return batch.replies;
     } finally {
       this.#scriptMsLeft = Number.POSITIVE_INFINITY;
@@ -423,6 +421,11 @@ export class Database implements SessionHost {
   }
 
   runScript(rules: ScriptRules, script: (commands: CommandsOfScript) => Reply): Reply {
+    const run = (): Reply => this.#runScript(rules, script);
+    return rules.isReadOnly ? run() : this.#atomic.run(run, "its writes were undone"); // keeps (4)
+  }
+
+  #runScript(rules: ScriptRules, script: (commands: CommandsOfScript) => Reply): Reply {
     const { keyspace } = this;
     const { caller } = this.#call;
     if (this.#scriptMsLeft <= 0)
@@ -431,7 +434,11 @@ export class Database implements SessionHost {
       database: this,
       caller,
       rules,
-      run: (as, command, words) => this.#run(as, command, words),
+      run: (as, command, words) => {
+        const reply = this.#run(as, command, words);
+        this.#atomic.checkSize();
+        return reply;
+      },
     });
     const call = this.#call;
     const { mayRemoveExpired } = keyspace;
@@ -734,6 +741,8 @@ export class Database implements SessionHost {
         throw error;
       }
       counts.failed += 1;
+      // The transaction that the script is part of is undone.
+      if (error instanceof StoppedUnit && this.#atomic.isRunning) throw error;
       reply = this.#answerError(error);
     }
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
@@ -781,13 +790,6 @@ export class Database implements SessionHost {
 
 function identity(value: unknown): unknown {
   return value;
-}
-
-/** The command of a request as the kind of a turn; NO_COMMAND if it does not exist. */
-function kindOf([name = "", subcommand]: CommandRequest): number {
-  const command = findCommand(name);
-  if (command?.subcommandByName === undefined || subcommand === undefined) return command?.number ?? NO_COMMAND;
-  return command.subcommandByName.get(upperCase(subcommand))?.number ?? NO_COMMAND;
 }
 
 /** The refusal of a command. A refused EXEC discards its transaction. */

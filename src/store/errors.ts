@@ -26,7 +26,10 @@ export class CommandError {
   }
 }
 
-/** A transaction that ran nothing; `error` is that of the first refused command. */
+/** Why a script or transaction was stopped by a limit, not by its own error: its writes are undone. */
+export class StoppedUnit extends CommandError {}
+
+/** A transaction that has changed nothing; `error` is that of the first refused command, or why it was undone. */
 export class TransactionDiscarded extends Error {
   override name = "TransactionDiscarded";
   readonly error: CommandError;
@@ -680,6 +683,15 @@ export function transactionTooLong(countMax: number): CommandError {
   return new CommandError(`ERR the transaction has more than ${countMax} commands: split it`);
 }
 
-export function transactionScriptsTooLong(timeMs: number): CommandError {
-  return new CommandError(`ERR the scripts of the transaction have run for ${timeMs} ms, which is the limit: split it`);
+export function transactionScriptsTooLong(timeMs: number): StoppedUnit {
+  return new StoppedUnit(`ERR the scripts of the transaction have run for ${timeMs} ms, which is the limit: split it`);
+}
+
+export function undoTooLarge(bytesMax: number): StoppedUnit {
+  return new StoppedUnit(`ERR Script or transaction exceeds --max-undo-size (${bytesMax} bytes) and was stopped`);
+}
+
+/** `what` was undone. */
+export function stoppedAndUndone({ text }: StoppedUnit, what: string): StoppedUnit {
+  return new StoppedUnit(`${text}; ${what}`);
 }

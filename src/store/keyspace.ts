@@ -13,6 +13,7 @@
  * (4) `expiries` and `fieldExpiryKeys` hold only keys of `entries`, as the
  *     same strings.
  * (5) `meter` knows every value of `entries`, and is called before a change.
+ * (6) While `undo` is set, whatever changes (1) pushes its inverse there before.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { FrameWriter } from "../kernel/frame.ts";
@@ -30,6 +31,7 @@ import {
 } from "./memory/key-usage.ts";
 import { MemoryMeter } from "./memory/memory-meter.ts";
 import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory/memory-settings.ts";
+import type { UndoLog } from "./mutations/undo-log.ts";
 import { events, type KeyspaceEvent } from "./observe/keyspace-events.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
@@ -39,6 +41,8 @@ import { SortedSetValue } from "./values/sorted-set.ts";
 import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import { type Value, valueBytesOf } from "./values/table.ts";
+
+export type KeyspaceUndo = UndoLog<Keyspace, Value>;
 
 /** Removes expired keys and fields: the part of `mutations/` that a look-up needs. Each function records its change. */
 export interface Expiry {
@@ -71,6 +75,8 @@ export class Keyspace {
    * the store, and only OBJECT IDLETIME shows it.
    */
   nowMs: number;
+  /** The inverses of the changes of the running unit of work, if it has more than one command: (6). */
+  undo: KeyspaceUndo | undefined;
   /** False if expired keys must be left in place: a full disk, a read-only script. */
   mayRemoveExpired = true;
   /** Expired keys since the start. */

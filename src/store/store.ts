@@ -14,7 +14,7 @@ import type { CommandRequest } from "./command-facts.ts";
 import type { ProcessFigures, ServerSettings, SnapshotFacts } from "./command-host.ts";
 import { answerBeforeLogin } from "./commands/before-login.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
-import { Database, type StoreContext } from "./database.ts";
+import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
@@ -22,6 +22,7 @@ import { applyRecords } from "./mutations/table.ts";
 import type { Reply } from "./reply/reply.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
 import { Session, type SessionOptions } from "./session/session.ts";
+import type { StoreContext } from "./store-context.ts";
 
 export interface StoreOptions {
   /** Absent: nothing is stored. */
@@ -46,6 +47,8 @@ export interface StoreOptions {
   readonly compat?: RedisCompat;
   /** Options of the Lua runtime; absent: scripts are refused. */
   readonly lua?: LuaOptions | undefined;
+  /** Memory that undoing one script or transaction may take; absent: 128 MB. */
+  readonly undoBytesMax?: number;
   /** Version of the program, for INFO. */
   readonly version?: string;
   /** Identifies this run for INFO: 40 hexadecimal digits; absent: zeros. */
@@ -62,6 +65,8 @@ export interface StoreOptions {
 const STORE_ITSELF = 0;
 const CREATE_DATABASE = 1;
 const DROP_DATABASE = 2;
+
+const UNDO_BYTES_MAX = 128 * 1024 * 1024;
 
 /** Period of the cycle while there is more to evict: half of the time is for that, half for commands. */
 const EVICT_EVERY_MS = 10;
@@ -91,6 +96,7 @@ export class Store {
       openAccount: (name) => options.guard?.open(name) ?? new MemoryAccount(name),
       compat: options.compat,
       interpreter: new Interpreter({ lua: options.lua, clock: options.clock.real, random: options.random }),
+      undoBytesMax: options.undoBytesMax ?? UNDO_BYTES_MAX,
       version: options.version ?? "0.0.0",
       runId: options.runId ?? "0".repeat(40),
       process: options.process,

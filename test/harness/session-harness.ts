@@ -146,6 +146,7 @@ export function startSessions(options?: {
   hasScripts?: boolean;
   guard?: MemoryGuard;
   clock?: VirtualClock;
+  undoBytesMax?: number;
 }): TestSessions {
   const clock = options?.clock ?? new VirtualClock();
   const store = new Store({
@@ -158,6 +159,7 @@ export function startSessions(options?: {
     ...(options?.compat === undefined ? {} : { compat: options.compat }),
     snapshots: options?.snapshots,
     ...(options?.process === undefined ? {} : { process: options.process }),
+    ...(options?.undoBytesMax === undefined ? {} : { undoBytesMax: options.undoBytesMax }),
   });
   store.database("main");
   const logIn: SessionLogin["logIn"] = ({ user = "default", password }) => {

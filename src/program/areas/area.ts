@@ -129,6 +129,8 @@ export interface AreaLimits {
   readonly memory: DatabaseMemory;
   /** Values that differ for some of them, by name. */
   readonly memoryByDatabase: ReadonlyMap<string, Partial<DatabaseMemory>>;
+  /** Memory that undoing one script or transaction may take. */
+  readonly undoBytesMax: number;
   readonly requestsPerDayMax: number | undefined;
   readonly pendingEntriesMax: number | undefined;
   readonly requestsPerSecondMax: number | undefined;

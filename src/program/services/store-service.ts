@@ -50,6 +50,7 @@ export class StoreService implements AreaService {
       memoryOf: (name) => limits.memoryByDatabase.get(name),
       ...(limits.redisCompat && { compat: new RedisCompat() }),
       lua: { code: readLuaCode(), limits: limits.scripts },
+      undoBytesMax: limits.undoBytesMax,
       version,
       runId: secretBytes(RUN_ID_BYTES).toString("hex"),
       settings: { fsync: context.plan.fsync, requestBytesMax: limits.requestBytesMax },

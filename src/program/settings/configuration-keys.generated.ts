@@ -210,6 +210,8 @@ export interface ConfigurationKeys {
   readonly scriptTimeLimit?: string;
   /** Most memory that the scripts of one user of a database may use; all users together use at most four times as much. Default: 64mb. */
   readonly scriptMemory?: number | string;
+  /** Most memory for undoing the writes of one script or transaction; one that needs more is stopped and undone. Default: 128mb. */
+  readonly maxUndoSize?: number | string;
   /** Most commands per database and UTC day. Default: off. */
   readonly dailyRequestLimit?: number | string | "off" | false;
   /** Most entries of a stream that XREADGROUP leaves pending for one consumer. Default: off. */

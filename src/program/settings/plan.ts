@@ -73,6 +73,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
         samples: settings.evictionSamples,
       },
       memoryByDatabase: new Map(run.configuration.databases.map(({ name, memory = {} }) => [name, memory])),
+      undoBytesMax: settings.undoBytesMax,
       requestsPerDayMax: settings.requestsPerDayMax,
       pendingEntriesMax: settings.pendingEntriesMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,

@@ -328,6 +328,17 @@ export const settingRows = {
     default: "64mb",
     parse: parseSize(MB, 512 * MB),
   },
+  undoBytesMax: {
+    group: "Limits",
+    flag: "--max-undo-size",
+    environment: ["LARDER_MAX_UNDO_SIZE"],
+    fileKey: "maxUndoSize",
+    argument: "<size>",
+    meaning:
+      "Most memory for undoing the writes of one script or transaction; one that needs more is stopped and undone",
+    default: "128mb",
+    parse: parseSize(MB, 4096 * MB),
+  },
   requestsPerDayMax: {
     group: "Limits",
     flag: "--daily-request-limit",

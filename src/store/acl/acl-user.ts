@@ -58,4 +58,14 @@ export class AclUser implements User {
   delete(): void {
     this.#isDeleted = true;
   }
+
+  /** For `Users` only. Makes the user what it is now. */
+  restorer(): () => void {
+    const rights = this.#rights;
+    const isDeleted = this.#isDeleted;
+    return () => {
+      this.#rights = rights;
+      this.#isDeleted = isDeleted;
+    };
+  }
 }

@@ -25,6 +25,7 @@ import {
   userReserved,
   userRulesTooLong,
 } from "../errors.ts";
+import type { ClosureLog } from "../mutations/undo-log.ts";
 import { AclLog } from "./acl-log.ts";
 import { AclUser } from "./acl-user.ts";
 import { defaultUser, isBuiltIn, readOnlyUser } from "./built-in-users.ts";
@@ -44,6 +45,8 @@ import {
 
 export const USERS_MAX = 10_000;
 export const USER_NAME_BYTES_MAX = 256;
+/** Memory of a user in the undo log. */
+const SAVED_USER_BYTES = 200;
 
 /** Codes of the records. They never change, because data directories contain them. */
 export const SET_USER = 180;
@@ -54,6 +57,8 @@ export class Users {
   readonly log = new AclLog();
   /** Called, after a unit of work, for each user that it created, changed or deleted. Not called by replay. */
   onChange: ((name: Bytes) => void) | undefined;
+  /** The inverses of the changes of the running unit of work, if it has more than one command. */
+  undo: ClosureLog | undefined;
   readonly table: CommandTable;
   readonly #databaseNumber: number;
   readonly #frame: FrameWriter;
@@ -133,6 +138,7 @@ export class Users {
     const rules = rights.describe();
     if (rules.reduce((bytes, rule) => bytes + rule.length, 0) > RULES_BYTES_MAX)
       throw userRulesTooLong(RULES_BYTES_MAX);
+    this.#willChange();
     this.#put(name, rights);
     writeUser(this.#frame.record(this.#databaseNumber, SET_USER), name, rights);
     this.#changed.add(name); // keeps (2)
@@ -142,6 +148,7 @@ export class Users {
   delete(names: readonly Bytes[]): number {
     for (const name of names) if (isBuiltIn(name)) throw builtInUserFixed(name, "removed");
     let count = 0;
+    this.#willChange();
     for (const name of names) {
       if (!this.#remove(name)) continue;
       count += 1;
@@ -195,6 +202,24 @@ export class Users {
     for (const [name, { rights }] of this.#byName) writeUser(record(SET_USER), name, rights);
   }
 
+  /** All users are saved before their first change in a unit of work that can be undone: ACL is rare there. */
+  #willChange(): void {
+    const { undo } = this;
+    if (undo === undefined || undo.owns(this)) return;
+    const secret = this.#secret;
+    const users = [...this.#byName.values()];
+    const restorers = users.map((user) => user.restorer());
+    undo.push(users.length * SAVED_USER_BYTES, () => {
+      this.#secret = secret;
+      // Users that the unit created are deleted: keeps (1).
+      for (const user of this.#byName.values()) user.delete();
+      for (const restore of restorers) restore();
+      this.#byName.clear();
+      for (const user of users) this.#byName.set(user.name, user);
+    });
+    undo.own(this);
+  }
+
   #put(name: Bytes, rights: UserRights): void {
     const known = this.#byName.get(name);
     if (known === undefined) this.#byName.set(name, new AclUser(name, rights));
@@ -222,6 +247,7 @@ export class Users {
   // keeps (4)
   #needSecret(): Buffer {
     if (this.#secret !== undefined) return this.#secret;
+    this.#willChange();
     const secret = secretBytes(SECRET_BYTES);
     this.#secret = secret;
     this.#frame.record(this.#databaseNumber, SET_TOKEN_SECRET).buffer(secret);

@@ -3,7 +3,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { Flag, KeyPositions } from "../command-facts.ts";
 import type { CommandsOfScript } from "../command-host.ts";
-import { type CommandError, diskRefusal, keyCountTooLarge, memoryUsedUp, outOfMemory } from "../errors.ts";
+import { type CommandError, diskRefusal, keyCountTooLarge, memoryUsedUp, outOfMemory, StoppedUnit } from "../errors.ts";
 import { findError, type Reply } from "../reply/reply.ts";
 import { keyCountNegative } from "../scripting/script-errors.ts";
 import type { ScriptFlag } from "../scripting/script-header.ts";
@@ -67,7 +67,7 @@ export function runScript(call: Call, script: FlaggedScript, run: (commands: Com
     const reply = run(commands);
     const error = findError(reply);
     if (error === undefined) return reply;
-    if (!commands.isOfCommand(error)) throw error;
+    if (error instanceof StoppedUnit || !commands.isOfCommand(error)) throw error;
     // The script has failed too.
     database.countsOf(call.command).failed += 1;
     return reply;

@@ -1,6 +1,7 @@
 /** All commands, by family, and how to find one by its name. */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
+import type { CommandRequest } from "../command-facts.ts";
 import { bitmapCommands } from "./bitmap.ts";
 import { clusterCommands } from "./cluster.ts";
 import { connectionCommands } from "./connection.ts";
@@ -97,4 +98,14 @@ function slotOf(name: Bytes): number {
   const end = Math.min(hash, SLOT_LENGTH_MAX);
   for (let i = 0; i < end; i += 1) hash = (Math.imul(hash, 31) + (name.charCodeAt(i) | 0x20)) | 0;
   return (hash ^ (hash >>> 11)) & SLOT_MASK;
+}
+
+/** In place of the number of a command that does not exist. */
+export const NO_COMMAND = -1;
+
+/** The number of the command or subcommand of a request; a turn has it as its kind. */
+export function numberOf([name = "", subcommand]: CommandRequest): number {
+  const command = findCommand(name);
+  if (command?.subcommandByName === undefined || subcommand === undefined) return command?.number ?? NO_COMMAND;
+  return command.subcommandByName.get(upperCase(subcommand))?.number ?? NO_COMMAND;
 }

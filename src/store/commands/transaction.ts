@@ -6,6 +6,7 @@ import {
   execWithoutMulti,
   multiNested,
   refusalOfExec,
+  StoppedUnit,
   transactionAborted,
   watchInMulti,
 } from "../errors.ts";
@@ -90,6 +91,9 @@ function exec(session: Session): Reply {
     if (transaction.isRefused) throw transactionAborted;
     if (transaction.hasChanged) return nilArray;
     return session.executeQueued();
+  } catch (error) {
+    if (error instanceof StoppedUnit) throw refusalOfExec(error);
+    throw error;
   } finally {
     transaction.end();
     session.modeChanged();

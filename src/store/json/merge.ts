@@ -40,6 +40,19 @@ export function mergeInto(object: JsonObject, patch: JsonObject): number {
   return addedBytes + object.tableBytes;
 }
 
+/** What makes an object again what it is now, after `mergeInto` with this patch; the last function runs first. */
+export function mergeRestorers(object: JsonObject, patch: JsonObject): (() => void)[] {
+  const restorers: (() => void)[] = [];
+  const removed: Bytes[] = [];
+  patch.visit((name, member) => {
+    const old = object.get(name);
+    if (old instanceof JsonObject && member instanceof JsonObject) restorers.push(...mergeRestorers(old, member));
+    else if (member !== null) restorers.push(object.memberRestorer(name));
+    else if (old !== undefined) removed.push(name);
+  });
+  return removed.length === 0 ? restorers : [object.removalRestorer(removed), ...restorers];
+}
+
 /** False if an object would exceed the maximum number of members. */
 export function mergeFits(node: JsonNode, patch: JsonNode): boolean {
   if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return true;

@@ -6,6 +6,8 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { JsonNode } from "./node.ts";
 
+/** Up to this many members keep their order if the removal of some is undone; else those come last again. */
+const ORDERED_MEMBERS_MAX = 1_000;
 /** Limit of members in the flat array. */
 const FLAT_MEMBERS_MAX = 16;
 /** Half the limit of a `Map`, so that one more patch always fits. */
@@ -87,6 +89,38 @@ export class JsonObject {
     return names;
   }
 
+  /** Makes a member what it is now, or missing, after `set`. */
+  memberRestorer(name: Bytes): () => void {
+    const node = this.get(name);
+    const wasFlat = this.#map === undefined;
+    return () => {
+      if (node !== undefined) this.set(name, node);
+      else if (this.delete(name) && wasFlat) this.#flatten();
+    };
+  }
+
+  /** Puts back members after `delete`. */
+  removalRestorer(names: readonly Bytes[]): () => void {
+    const map = this.#map;
+    if (map === undefined) {
+      const pairs = this.#pairs.slice();
+      return () => {
+        this.#flat = pairs;
+        this.#map = undefined;
+      };
+    }
+    if (map.size <= ORDERED_MEMBERS_MAX) {
+      const members = [...map];
+      return () => {
+        this.#map = new Map(members);
+      };
+    }
+    const removed = names.map((name) => [name, map.get(name)] as const);
+    return () => {
+      for (const [name, node] of removed) if (node !== undefined) this.set(name, node);
+    };
+  }
+
   get #pairs(): (Bytes | JsonNode)[] {
     return this.#flat as (Bytes | JsonNode)[];
   }
@@ -95,6 +129,13 @@ export class JsonObject {
     const pairs = this.#pairs;
     for (let at = 0; at < pairs.length; at += 2) if (pairs[at] === name) return at;
     return -1;
+  }
+
+  /** Reverses `#enlarge`, if the members are few enough. */
+  #flatten(): void {
+    if (this.#map === undefined || this.#map.size > FLAT_MEMBERS_MAX) return;
+    this.#flat = [...this.#map].flat(1);
+    this.#map = undefined;
   }
 
   #enlarge(): Map<Bytes, JsonNode> {

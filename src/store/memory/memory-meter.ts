@@ -62,6 +62,12 @@ export class MemoryMeter {
     this.#changing = undefined;
   }
 
+  /** Reverses `clear`: the keyspace has the values again whose memory this is. */
+  restore(totalBytes: number): void {
+    this.#totalBytes = totalBytes;
+    this.#changing = undefined;
+  }
+
   #settle(): void {
     if (this.#changing === undefined) return;
     const bytes = valueBytesOf(this.#changing); // keeps (1)

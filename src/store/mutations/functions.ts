@@ -14,6 +14,7 @@ import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { FunctionLibraries, FunctionLibrary, LibraryFunction } from "../scripting/function-libraries.ts";
 import { parseLibraryHeader, type ScriptFlag } from "../scripting/script-header.ts";
 import type { StateMutation } from "./mutation.ts";
+import type { ClosureLog } from "./undo-log.ts";
 
 const PUT_LIBRARY = 170;
 const DELETE_LIBRARY = 171;
@@ -31,26 +32,29 @@ const flagRows = Object.entries(bitOfFlag) as [ScriptFlag, number][];
 
 /** What a change of libraries needs of a database. */
 export interface FunctionHost {
-  readonly keyspace: { record(code: number): FrameWriter };
+  readonly keyspace: { record(code: number): FrameWriter; readonly undo: ClosureLog | undefined };
   readonly scripts: { readonly libraries: FunctionLibraries };
 }
 
 /** Adds a library, or replaces the one of the same name. */
 export function putLibrary({ keyspace, scripts }: FunctionHost, library: FunctionLibrary): void {
   describeLibrary(keyspace.record(PUT_LIBRARY), library);
+  willChange({ keyspace, scripts });
   scripts.libraries.put(library);
 }
 
 /** Removes a library; false if it does not exist. */
 export function deleteLibrary({ keyspace, scripts }: FunctionHost, name: Bytes): boolean {
-  if (!scripts.libraries.delete(name)) return false;
+  if (!scripts.libraries.has(name)) return false;
   keyspace.record(DELETE_LIBRARY).bytes(name);
-  return true;
+  willChange({ keyspace, scripts });
+  return scripts.libraries.delete(name);
 }
 
 export function flushLibraries({ keyspace, scripts }: FunctionHost): void {
   if (scripts.libraries.libraryCount === 0) return;
   keyspace.record(FLUSH_LIBRARIES);
+  willChange({ keyspace, scripts });
   scripts.libraries.flush();
 }
 
@@ -70,6 +74,16 @@ export const functionMutations: readonly StateMutation[] = [
   },
   { code: FLUSH_LIBRARIES, name: "flush-libraries", apply: ({ scripts }) => scripts.libraries.flush() },
 ];
+
+/** Memory of a library or function in the undo log. */
+const NAMED_BYTES = 64;
+
+/** All libraries are saved before their first change in a unit of work that can be undone: there are few. */
+function willChange({ keyspace: { undo }, scripts: { libraries } }: FunctionHost): void {
+  if (undo === undefined || undo.owns(libraries)) return;
+  undo.push((libraries.libraryCount + libraries.functionCount) * NAMED_BYTES, libraries.restorer());
+  undo.own(libraries);
+}
 
 function describeLibrary(record: FrameWriter, { name, code, functions }: FunctionLibrary): void {
   record.bytes(name).bytes(code).number(functions.length);

@@ -5,15 +5,19 @@
  * the keyspace, and a row that replays it. Both change the keyspace through the
  * same `apply…` function, so recovery builds exactly the served state. `apply…`
  * reads no clock and no random numbers: times and choices are in the record.
+ *
+ * Within a unit of work that can be undone, `apply…` pushes the inverse of its
+ * change first (`undo-log.ts`). A value that is replaced or removed is kept as it
+ * is; only changes in place have inverses of their own, in the file of the type.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values/table.ts";
-import { typeOf } from "../values/table.ts";
+import { typeOf, valueBytesOf } from "../values/table.ts";
 import type { Mutation } from "./mutation.ts";
 
 const REMOVE_KEY = 1;
@@ -56,7 +60,7 @@ export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
 /** Removes the expiry of a key. */
 export function clearExpiry(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(CLEAR_EXPIRY, key);
-  keyspace.expiries.delete(key);
+  applyClearExpiry(keyspace, key);
 }
 
 /** Moves value and expiry from one key to another, and overwrites it. `from` must exist and differ from `to`. */
@@ -87,7 +91,7 @@ export const genericMutations: readonly Mutation[] = [
     name: "set-expiry",
     apply: (keyspace, record) => applyExpiry(keyspace, record.bytes(), record.time()),
   },
-  { code: CLEAR_EXPIRY, name: "clear-expiry", apply: (keyspace, record) => keyspace.expiries.delete(record.bytes()) },
+  { code: CLEAR_EXPIRY, name: "clear-expiry", apply: (keyspace, record) => applyClearExpiry(keyspace, record.bytes()) },
   {
     code: RENAME_KEY,
     name: "rename-key",
@@ -117,45 +121,58 @@ export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes
   record(SET_EXPIRY).bytes(key).time(atMs);
 }
 
-/** Puts a whole value at a key, and overwrites it. The caller sets the expiry. */
+/** Puts a new value at a key, and overwrites it. The caller sets the expiry. */
 export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
-  const { entries, meter } = keyspace;
+  const { entries, meter, undo } = keyspace;
   const slot = entries.find(key);
+  if (undo !== undefined) pushPut(keyspace, undo, slot);
   if (slot < 0) {
     keyspace.stampNew(entries.insert(key, value));
     keyspace.notify(events.new, key);
   } else {
-    if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+    if (keyspace.fieldExpiryKeys.size > 0) applyClearFieldExpiryKey(keyspace, key);
     const old = entries.valueAt(slot);
     meter.remove(old);
     entries.setValueAt(slot, value);
     keyspace.stampReplaced(slot);
     if (old instanceof StreamValue) keyspace.onReady?.(key, old);
   }
+  if (undo !== undefined && typeof value === "object") undo.own(value);
   meter.add(value);
   keyspace.onReady?.(key, value);
 }
 
 /** Sets the expiry of a key, which must exist. The table of expiries uses the same string as the table of keys. */
 export function applyExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
-  const { entries, expiries } = keyspace;
+  const { entries, expiries, undo } = keyspace;
   const slot = expiries.find(key);
+  if (undo !== undefined) pushExpiry(keyspace, undo, { key, slot });
   if (slot >= 0) expiries.setValueAt(slot, atMs);
   else expiries.insert(entries.keyAt(entries.find(key)), atMs);
 }
 
+/** Removes the expiry of a key, if it has one. */
+export function applyClearExpiry(keyspace: Keyspace, key: Bytes): void {
+  const { expiries, undo } = keyspace;
+  if (expiries.size === 0) return;
+  const slot = expiries.find(key);
+  if (slot < 0) return;
+  if (undo !== undefined) pushExpiryRemoval(keyspace, undo, slot);
+  expiries.removeAt(slot);
+}
+
 export function applyRemove(keyspace: Keyspace, key: Bytes): void {
-  const { entries, meter } = keyspace;
+  const { entries, meter, undo } = keyspace;
+  applyClearExpiry(keyspace, key);
+  applyClearFieldExpiryKey(keyspace, key);
   const slot = entries.find(key);
-  if (slot >= 0) {
-    const value = entries.valueAt(slot);
-    meter.remove(value);
-    entries.removeAt(slot);
-    // Notifies clients that wait in a group that the group was removed.
-    if (value instanceof StreamValue) keyspace.onReady?.(key, value);
-  }
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
-  if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+  if (slot < 0) return;
+  const value = entries.valueAt(slot);
+  if (undo !== undefined) pushRemoval(keyspace, undo, slot);
+  meter.remove(value);
+  entries.removeAt(slot);
+  // Notifies clients that wait in a group that the group was removed.
+  if (value instanceof StreamValue) keyspace.onReady?.(key, value);
 }
 
 function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
@@ -166,9 +183,19 @@ function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   const stamp = entries.stampAt(slot);
   const atMs = keyspace.expiries.get(from);
   // The new name first, as in Redis: waiters are served in the order in which the keys became ready.
-  applyWhole(keyspace, to, { value, atMs });
+  applyRemove(keyspace, to);
+  putMoved(keyspace, to, value);
+  applyExpiries(keyspace, to, { value, atMs });
   entries.setStampAt(entries.find(to), stamp);
   applyRemove(keyspace, from);
+}
+
+/** Puts the value of another key at a key. It is not new to the unit of work, unless it was before. */
+function putMoved(keyspace: Keyspace, key: Bytes, value: Value): void {
+  const { undo } = keyspace;
+  const isOld = undo !== undefined && typeof value === "object" && !undo.owns(value);
+  applyPut(keyspace, key, value);
+  if (isOld) undo.disown(value);
 }
 
 function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
@@ -177,24 +204,117 @@ function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   applyWhole(keyspace, to, { value: typeOf(value).copy(value), atMs: keyspace.expiries.get(from) });
 }
 
-/** Puts a whole value at a key, with its expiry if it has one. */
-export function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
+interface Whole {
+  readonly value: Value;
+  readonly atMs: number | undefined;
+}
+
+/** Puts a new value at a key, with its expiry if it has one. */
+export function applyWhole(keyspace: Keyspace, key: Bytes, whole: Whole): void {
   applyRemove(keyspace, key);
   applyPut(keyspace, key, whole.value);
-  if (whole.atMs !== undefined) applyExpiry(keyspace, key, whole.atMs);
-  if (whole.value instanceof HashValue && whole.value.hasExpiries) applyFieldExpiryKey(keyspace, key);
+  applyExpiries(keyspace, key, whole);
+}
+
+function applyExpiries(keyspace: Keyspace, key: Bytes, { value, atMs }: Whole): void {
+  if (atMs !== undefined) applyExpiry(keyspace, key, atMs);
+  if (value instanceof HashValue && value.hasExpiries) applyFieldExpiryKey(keyspace, key);
 }
 
 /** Registers that a hash, which must exist, has a field that expires. */
 export function applyFieldExpiryKey(keyspace: Keyspace, key: Bytes): void {
-  const { entries, fieldExpiryKeys } = keyspace;
-  if (!fieldExpiryKeys.has(key)) fieldExpiryKeys.insert(entries.keyAt(entries.find(key)), true);
+  const { entries, fieldExpiryKeys, undo } = keyspace;
+  if (fieldExpiryKeys.has(key)) return;
+  undo?.push(0, () => fieldExpiryKeys.delete(key));
+  fieldExpiryKeys.insert(entries.keyAt(entries.find(key)), true);
+}
+
+/** Registers that a key has no field that expires. */
+export function applyClearFieldExpiryKey(keyspace: Keyspace, key: Bytes): void {
+  const { fieldExpiryKeys, undo } = keyspace;
+  if (fieldExpiryKeys.size === 0) return;
+  const slot = fieldExpiryKeys.find(key);
+  if (slot < 0) return;
+  if (undo !== undefined) pushFieldExpiryKeyRemoval(keyspace, undo, slot);
+  fieldExpiryKeys.removeAt(slot);
 }
 
 function applyClear(keyspace: Keyspace): void {
+  const { entries, expiries, fieldExpiryKeys, meter, undo } = keyspace;
   keyspace.onReady?.(undefined);
-  keyspace.meter.clear();
-  keyspace.entries.clear();
-  keyspace.expiries.clear();
-  keyspace.fieldExpiryKeys.clear();
+  if (undo !== undefined) pushClear(keyspace, undo);
+  meter.clear();
+  entries.clear();
+  expiries.clear();
+  fieldExpiryKeys.clear();
+}
+
+// The inverses. Each is pushed by a function of its own: a closure in `apply…` would cost every call its variables.
+
+function pushPut({ entries }: Keyspace, undo: KeyspaceUndo, slot: number): void {
+  if (slot < 0) {
+    undo.pushShared(removeLast);
+  } else if (!undo.restoresLast(slot)) {
+    const old = entries.valueAt(slot);
+    undo.pushReplacement(putBack, slot, { old, stamp: entries.stampAt(slot), bytes: valueBytesOf(old) });
+  }
+}
+
+/** Slots are those of the time of the change, because later changes are undone before. */
+function removeLast({ entries, meter }: Keyspace): void {
+  const slot = entries.size - 1;
+  meter.remove(entries.valueAt(slot));
+  entries.removeAt(slot);
+}
+
+function putBack({ entries, meter }: Keyspace, slot: number, old: Value, stamp: number): void {
+  meter.remove(entries.valueAt(slot));
+  entries.setValueAt(slot, old);
+  entries.setStampAt(slot, stamp);
+  meter.add(old);
+}
+
+function pushRemoval({ entries, meter }: Keyspace, undo: KeyspaceUndo, slot: number): void {
+  const key = entries.keyAt(slot);
+  const value = entries.valueAt(slot);
+  const stamp = entries.stampAt(slot);
+  undo.push(key.length + valueBytesOf(value), () => {
+    entries.restoreAt(slot, key, value);
+    entries.setStampAt(slot, stamp);
+    meter.add(value);
+  });
+}
+
+function pushExpiry(
+  { expiries }: Keyspace,
+  undo: KeyspaceUndo,
+  { key, slot }: { readonly key: Bytes; readonly slot: number },
+): void {
+  if (slot < 0) {
+    undo.push(0, () => expiries.delete(key));
+    return;
+  }
+  const atMs = expiries.valueAt(slot);
+  undo.push(0, () => expiries.setValueAt(slot, atMs));
+}
+
+function pushExpiryRemoval({ expiries }: Keyspace, undo: KeyspaceUndo, slot: number): void {
+  const key = expiries.keyAt(slot);
+  const atMs = expiries.valueAt(slot);
+  undo.push(0, () => expiries.restoreAt(slot, key, atMs));
+}
+
+function pushFieldExpiryKeyRemoval({ fieldExpiryKeys }: Keyspace, undo: KeyspaceUndo, slot: number): void {
+  const key = fieldExpiryKeys.keyAt(slot);
+  undo.push(0, () => fieldExpiryKeys.restoreAt(slot, key, true));
+}
+
+function pushClear(keyspace: Keyspace, undo: KeyspaceUndo): void {
+  const { entries, expiries, fieldExpiryKeys, meter } = keyspace;
+  const valueBytes = meter.totalBytes;
+  const restorers = [entries, expiries, fieldExpiryKeys].map((table) => table.restorer());
+  undo.push(keyspace.usedBytes, () => {
+    for (const restore of restorers) restore();
+    meter.restore(valueBytes);
+  });
 }

@@ -1,9 +1,9 @@
 /** Mutations of hashes and of the expiry of their fields. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
-import { applyFieldExpiryKey, applyPut, applyRemove } from "./generic.ts";
+import { applyClearFieldExpiryKey, applyFieldExpiryKey, applyPut, applyRemove } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_FIELD = 40;
@@ -22,7 +22,7 @@ export function putField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; v
 /** Sets a field, which keeps its expiry. True if the field is new. */
 export function replaceField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
   keyspace.change(REPLACE_FIELD, key).bytes(pair.field).bytes(pair.value);
-  return hashAt(keyspace, key).set(pair.field, pair.value);
+  return applyReplaceField(keyspace, key, pair);
 }
 
 /** Removes a field for a command, and the key with its last field. The field must exist. */
@@ -72,7 +72,8 @@ export const hashMutations: readonly Mutation[] = [
   {
     code: REPLACE_FIELD,
     name: "replace-field",
-    apply: (keyspace, record) => hashAt(keyspace, record.bytes()).set(record.bytes(), record.bytes()),
+    apply: (keyspace, record) =>
+      applyReplaceField(keyspace, record.bytes(), { field: record.bytes(), value: record.bytes() }),
   },
   {
     code: REMOVE_FIELD,
@@ -108,36 +109,58 @@ export function describeHash({ key, value: hash, record }: Description<HashValue
 }
 
 function applyPutField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
-  const hash = hashAt(keyspace, key);
-  if (hash.clearExpiry(pair.field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
+  const hash = hashAt(keyspace, key, pair.field);
+  if (hash.clearExpiry(pair.field) && !hash.hasExpiries) applyClearFieldExpiryKey(keyspace, key);
   return hash.set(pair.field, pair.value);
 }
 
+function applyReplaceField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
+  return hashAt(keyspace, key, pair.field).set(pair.field, pair.value);
+}
+
 function applyRemoveField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
-  const hash = hashAt(keyspace, key);
+  const hash = hashAt(keyspace, key, field);
   hash.delete(field);
   if (hash.size === 0) applyRemove(keyspace, key);
-  else if (!hash.hasExpiries && keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+  else if (!hash.hasExpiries) applyClearFieldExpiryKey(keyspace, key);
 }
 
 function applySetFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
-  hashAt(keyspace, key).setExpiry(expiry.field, expiry.atMs);
+  hashAt(keyspace, key, expiry.field).setExpiry(expiry.field, expiry.atMs);
   applyFieldExpiryKey(keyspace, key);
 }
 
 function applyClearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
-  const hash = hashAt(keyspace, key);
-  if (hash.clearExpiry(field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
+  const hash = hashAt(keyspace, key, field);
+  if (hash.clearExpiry(field) && !hash.hasExpiries) applyClearFieldExpiryKey(keyspace, key);
 }
 
-/** The hash at a key, about to be changed; created if missing. The caller has checked the type of the key. */
-function hashAt(keyspace: Keyspace, key: Bytes): HashValue {
+/**
+ * The hash at a key, of which a field is about to be changed; created if missing. The caller has checked the type of
+ * the key.
+ */
+function hashAt(keyspace: Keyspace, key: Bytes, field: Bytes): HashValue {
   const value = keyspace.entries.get(key);
   if (value instanceof HashValue) {
     keyspace.meter.change(value);
+    if (keyspace.undo?.owns(value) === false) pushFieldChange(keyspace, keyspace.undo, { hash: value, field });
     return value;
   }
   const hash = new HashValue(keyspace.hashSeed);
   applyPut(keyspace, key, hash);
   return hash;
+}
+
+function pushFieldChange(
+  { meter }: Keyspace,
+  undo: KeyspaceUndo,
+  { hash, field }: { readonly hash: HashValue; readonly field: Bytes },
+): void {
+  const { isCompact } = hash;
+  const restore = isCompact ? hash.restorer() : hash.fieldRestorer(field);
+  undo.push(isCompact ? hash.memoryBytes : field.length + (hash.get(field)?.length ?? 0), () => {
+    meter.change(hash);
+    restore();
+  });
+  if (isCompact) undo.own(hash);
 }

@@ -7,6 +7,7 @@ import { LargeString } from "../structures/large-string.ts";
 import { isString } from "../values/string.ts";
 import { applyPut } from "./generic.ts";
 import type { Mutation } from "./mutation.ts";
+import { willChangePart } from "./string.ts";
 
 const RAISE_REGISTERS = 120;
 
@@ -34,10 +35,18 @@ function readRaises(record: FrameReader): Raise[] {
 
 function applyRaise(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
   const old = keyspace.entries.get(key);
+  if (old instanceof LargeString) willChangeRegisters(keyspace, old);
   const view = old instanceof LargeString ? old.ownView : undefined;
   const sketch = isString(old) ? HyperLogLog.from(view ?? Buffer.from(old as Bytes, "latin1")) : HyperLogLog.empty();
   const isInPlace = view !== undefined && sketch.isDense;
   for (const raise of raises) sketch.raise(raise);
   sketch.markStale();
   if (!isInPlace) applyPut(keyspace, key, LargeString.fromBuffer(sketch.bytes));
+}
+
+/** 12 KB are saved as a whole before their first change in a unit of work: one PFADD raises registers all over them. */
+function willChangeRegisters(keyspace: Keyspace, sketch: LargeString): void {
+  if (keyspace.undo?.owns(sketch) !== false) return;
+  willChangePart(keyspace, sketch, { start: 0, end: sketch.length });
+  keyspace.undo.own(sketch);
 }

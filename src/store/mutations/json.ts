@@ -15,6 +15,7 @@ import type { Keyspace } from "../keyspace.ts";
 import { emptied, JsonValue } from "../values/json.ts";
 import { applyPut } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
+import { INVERSE_BYTES } from "./undo-log.ts";
 
 const PUT_DOCUMENT = 160;
 const SET_NODE = 161;
@@ -43,7 +44,7 @@ export interface Spot {
 /** Replaces the node at a place, or adds a member. False, without change, if the place does not exist. */
 export function setNode(keyspace: Keyspace, spot: Spot, node: JsonNode): boolean {
   writeNode(recordAt(keyspace, SET_NODE, spot), node);
-  return changing(keyspace, spot.key).set(spot.location, node);
+  return applySet(keyspace, spot, node);
 }
 
 /** Inserts elements before an index. Returns the new length, or undefined if the place is not an array. */
@@ -53,7 +54,7 @@ export function insertElements(
   { index, nodes }: { readonly index: number; readonly nodes: readonly JsonNode[] },
 ): number | undefined {
   writeNodes(recordAt(keyspace, INSERT_ELEMENTS, spot).number(index), nodes);
-  return changing(keyspace, spot.key).insert(spot.location, index, nodes);
+  return applyInsert(keyspace, spot, { index, nodes });
 }
 
 /** Removes the elements at distinct ascending indexes, all of which exist. */
@@ -64,13 +65,13 @@ export function removeElements(keyspace: Keyspace, spot: Spot, indexes: readonly
     record.number(index - before);
     before = index;
   }
-  changing(keyspace, spot.key).removeElements(spot.location, indexes);
+  applyRemoveElements(keyspace, spot, indexes);
 }
 
 export function removeMembers(keyspace: Keyspace, spot: Spot, names: readonly Bytes[]): void {
   const record = recordAt(keyspace, REMOVE_MEMBERS, spot).number(names.length);
   for (const name of names) record.bytes(name);
-  changing(keyspace, spot.key).removeMembers(spot.location, names);
+  applyRemoveMembers(keyspace, spot, names);
 }
 
 /** Trims an array to the elements from one index up to, not including, another. */
@@ -80,19 +81,19 @@ export function trimElements(
   range: { readonly from: number; readonly to: number },
 ): void {
   recordAt(keyspace, TRIM_ELEMENTS, spot).number(range.from).number(range.to);
-  changing(keyspace, spot.key).trim(spot.location, range);
+  applyTrim(keyspace, spot, range);
 }
 
 /** Appends to a string. Returns its new length in bytes, or undefined if the place is not a string. */
 export function appendText(keyspace: Keyspace, spot: Spot, suffix: Bytes): number | undefined {
   recordAt(keyspace, APPEND_TEXT, spot).bytes(suffix);
-  return changing(keyspace, spot.key).appendText(spot.location, suffix);
+  return applyAppendText(keyspace, spot, suffix);
 }
 
 /** Merges a patch into the node at a place, as in RFC 7396; copies the parts that it uses. */
 export function mergeNode(keyspace: Keyspace, spot: Spot, patch: JsonNode): boolean {
   writeNode(recordAt(keyspace, MERGE_NODE, spot), patch);
-  return changing(keyspace, spot.key).merge(spot.location, patch);
+  return applyMerge(keyspace, spot, patch);
 }
 
 export const jsonMutations: readonly Mutation[] = [
@@ -104,39 +105,38 @@ export const jsonMutations: readonly Mutation[] = [
   {
     code: SET_NODE,
     name: "set-node",
-    apply: (keyspace, record) => replayed(keyspace, record).set(readLocation(record), readNode(record)),
+    apply: (keyspace, record) => applySet(keyspace, readSpot(record), readNode(record)),
   },
   {
     code: INSERT_ELEMENTS,
     name: "insert-elements",
     apply: (keyspace, record) =>
-      replayed(keyspace, record).insert(readLocation(record), record.number(), readNodes(record)),
+      applyInsert(keyspace, readSpot(record), { index: record.number(), nodes: readNodes(record) }),
   },
   {
     code: REMOVE_ELEMENTS,
     name: "remove-elements",
-    apply: (keyspace, record) => replayed(keyspace, record).removeElements(readLocation(record), readIndexes(record)),
+    apply: (keyspace, record) => applyRemoveElements(keyspace, readSpot(record), readIndexes(record)),
   },
   {
     code: REMOVE_MEMBERS,
     name: "remove-members",
-    apply: (keyspace, record) => replayed(keyspace, record).removeMembers(readLocation(record), readNames(record)),
+    apply: (keyspace, record) => applyRemoveMembers(keyspace, readSpot(record), readNames(record)),
   },
   {
     code: TRIM_ELEMENTS,
     name: "trim-elements",
-    apply: (keyspace, record) =>
-      replayed(keyspace, record).trim(readLocation(record), { from: record.number(), to: record.number() }),
+    apply: (keyspace, record) => applyTrim(keyspace, readSpot(record), { from: record.number(), to: record.number() }),
   },
   {
     code: APPEND_TEXT,
     name: "append-text",
-    apply: (keyspace, record) => replayed(keyspace, record).appendText(readLocation(record), record.bytes()),
+    apply: (keyspace, record) => applyAppendText(keyspace, readSpot(record), record.bytes()),
   },
   {
     code: MERGE_NODE,
     name: "merge-node",
-    apply: (keyspace, record) => replayed(keyspace, record).merge(readLocation(record), readNode(record)),
+    apply: (keyspace, record) => applyMerge(keyspace, readSpot(record), readNode(record)),
   },
 ];
 
@@ -211,8 +211,118 @@ function changing(keyspace: Keyspace, key: Bytes): JsonValue {
   return value;
 }
 
-function replayed(keyspace: Keyspace, record: FrameReader): JsonValue {
-  return changing(keyspace, record.bytes());
+function readSpot(record: FrameReader): Spot {
+  return { key: record.bytes(), location: readLocation(record) };
+}
+
+function applySet(keyspace: Keyspace, { key, location }: Spot, node: JsonNode): boolean {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document))
+    pushInverse(keyspace, document, { bytes: bytesAt(document, location), restore: document.setRestorer(location) });
+  return document.set(location, node);
+}
+
+function applyInsert(
+  keyspace: Keyspace,
+  { key, location }: Spot,
+  { index, nodes }: { readonly index: number; readonly nodes: readonly JsonNode[] },
+): number | undefined {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document))
+    pushInverse(keyspace, document, { bytes: 0, restore: document.insertRestorer(location, index, nodes.length) });
+  return document.insert(location, index, nodes);
+}
+
+function applyRemoveElements(keyspace: Keyspace, { key, location }: Spot, indexes: readonly number[]): boolean {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document)) {
+    const bytes = indexes.reduce((sum, index) => sum + bytesAt(document, [...location, index]), 0);
+    pushInverse(keyspace, document, { bytes, restore: document.removeElementsRestorer(location, indexes) });
+  }
+  return document.removeElements(location, indexes);
+}
+
+function applyRemoveMembers(keyspace: Keyspace, { key, location }: Spot, names: readonly Bytes[]): boolean {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document)) {
+    const bytes = names.reduce((sum, name) => sum + bytesAt(document, [...location, name]), 0);
+    pushInverse(keyspace, document, { bytes, restore: document.removeMembersRestorer(location, names) });
+  }
+  return document.removeMembers(location, names);
+}
+
+function applyTrim(
+  keyspace: Keyspace,
+  { key, location }: Spot,
+  range: { readonly from: number; readonly to: number },
+): boolean {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document))
+    pushInverse(keyspace, document, {
+      bytes: trimmedBytesOf(document.find(location), range),
+      restore: document.trimRestorer(location, range),
+    });
+  return document.trim(location, range);
+}
+
+function applyAppendText(keyspace: Keyspace, { key, location }: Spot, suffix: Bytes): number | undefined {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document))
+    pushInverse(keyspace, document, { bytes: bytesAt(document, location), restore: document.setRestorer(location) });
+  return document.appendText(location, suffix);
+}
+
+function applyMerge(keyspace: Keyspace, { key, location }: Spot, patch: JsonNode): boolean {
+  const document = changing(keyspace, key);
+  if (mustSave(keyspace, document)) {
+    const restore = document.mergeRestorer(location, patch);
+    pushInverse(keyspace, document, { bytes: mergedBytesOf(document.find(location), patch), restore });
+  }
+  return document.merge(location, patch);
+}
+
+// The inverses of changes of a document that existed before the unit of work.
+
+function mustSave({ undo }: Keyspace, document: JsonValue): boolean {
+  return undo !== undefined && !undo.owns(document);
+}
+
+function pushInverse(
+  { meter, undo }: Keyspace,
+  document: JsonValue,
+  { bytes, restore }: { readonly bytes: number; readonly restore: () => void },
+): void {
+  undo?.push(bytes, () => {
+    meter.change(document);
+    restore();
+  });
+}
+
+function bytesAt(document: JsonValue, location: Location): number {
+  const node = document.find(location);
+  return node === undefined ? 0 : nodeBytesOf(node);
+}
+
+function trimmedBytesOf(
+  node: JsonNode | undefined,
+  { from, to }: { readonly from: number; readonly to: number },
+): number {
+  if (!Array.isArray(node)) return 0;
+  let bytes = 0;
+  for (let index = 0; index < from; index += 1) bytes += nodeBytesOf(node[index] as JsonNode);
+  for (let index = Math.max(from, to); index < node.length; index += 1) bytes += nodeBytesOf(node[index] as JsonNode);
+  return bytes;
+}
+
+/** Memory of the nodes that a patch replaces or removes, and of the functions that put them back. */
+function mergedBytesOf(node: JsonNode | undefined, patch: JsonNode): number {
+  if (node === undefined) return 0;
+  if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return nodeBytesOf(node);
+  let bytes = 0;
+  patch.visit((name, member) => {
+    bytes += INVERSE_BYTES + mergedBytesOf(node.get(name), member);
+  });
+  return bytes;
 }
 
 function readIndexes(record: FrameReader): readonly number[] {

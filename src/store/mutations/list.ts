@@ -1,10 +1,10 @@
 /** Mutations of lists. How a mutation is made: see `generic.ts`. */
 import { assert } from "../../kernel/assert.ts";
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { ListValue } from "../values/list.ts";
-import { applyPut, applyRemove } from "./generic.ts";
+import { applyClearExpiry, applyPut, applyRemove } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const PUSH_ELEMENTS = 60;
@@ -47,7 +47,7 @@ export function insertElement(keyspace: Keyspace, key: Bytes, insertion: { index
 /** Replaces the element at an index. The list must have one there. */
 export function setElement(keyspace: Keyspace, key: Bytes, change: { index: number; element: Bytes }): void {
   keyspace.change(SET_ELEMENT, key).number(change.index).bytes(change.element);
-  getList(keyspace, key).set(change.index, change.element);
+  applySet(keyspace, key, change);
 }
 
 interface Removal {
@@ -113,7 +113,8 @@ export const listMutations: readonly Mutation[] = [
   {
     code: SET_ELEMENT,
     name: "set-element",
-    apply: (keyspace, record) => getList(keyspace, record.bytes()).set(record.number(), record.bytes()),
+    apply: (keyspace, record) =>
+      applySet(keyspace, record.bytes(), { index: record.number(), element: record.bytes() }),
   },
   {
     code: REMOVE_ELEMENTS,
@@ -195,6 +196,7 @@ function applyPush(
   { end, elements }: { end: End; elements: readonly Bytes[] },
 ): number {
   const list = listAt(keyspace, key);
+  willPush(keyspace, list, { end, count: elements.length });
   for (const element of elements) push(list, end, element);
   return list.length;
 }
@@ -206,6 +208,7 @@ function applyPop(keyspace: Keyspace, key: Bytes, { end, count }: { end: End; co
   const isLeft = end === "left";
   const range = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
   list.visit({ ...range, backwards: !isLeft }, (element) => elements.push(element) > 0);
+  willPop(keyspace, list, { end, count });
   if (isLeft) list.dropFirst(count);
   else list.dropLast(count);
   if (list.length === 0) applyRemove(keyspace, key);
@@ -214,6 +217,7 @@ function applyPop(keyspace: Keyspace, key: Bytes, { end, count }: { end: End; co
 
 function applyPopOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
   const list = getList(keyspace, key);
+  willPop(keyspace, list, { end, count: 1 });
   const element = pop(list, end);
   if (list.length === 0) applyRemove(keyspace, key);
   return element;
@@ -221,34 +225,51 @@ function applyPopOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
 
 function applyInsert(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
   const list = getList(keyspace, key);
+  if (mustSave(keyspace, list)) pushChange(keyspace, list, { restore: () => list.removeAt(insertion.index) });
   list.insert(insertion.index, insertion.element);
   return list.length;
 }
 
+function applySet(keyspace: Keyspace, key: Bytes, { index, element }: { index: number; element: Bytes }): void {
+  const list = getList(keyspace, key);
+  if (mustSave(keyspace, list)) pushOldElement(keyspace, list, index);
+  list.set(index, element);
+}
+
 function applyRemoveElements(keyspace: Keyspace, key: Bytes, { element, end, countMax }: Removal): number {
   const list = getList(keyspace, key);
+  if (mustSave(keyspace, list)) pushEqual(keyspace, list, { element, end, countMax });
   const count = list.removeEqual(element, { countMax, backwards: end === "right" });
   if (list.length === 0) applyRemove(keyspace, key);
   return count;
 }
 
 function applyTrim(keyspace: Keyspace, key: Bytes, { from, to }: { from: number; to: number }): void {
-  if (from < to) getList(keyspace, key).keep(from, to);
-  else applyRemove(keyspace, key);
+  if (from >= to) {
+    applyRemove(keyspace, key);
+    return;
+  }
+  const list = getList(keyspace, key);
+  willPop(keyspace, list, { end: "left", count: from });
+  willPop(keyspace, list, { end: "right", count: list.length - to });
+  list.keep(from, to);
 }
 
 function applyMove(keyspace: Keyspace, { from, fromEnd, to, toEnd }: Move): Bytes {
   const source = getList(keyspace, from);
+  willPop(keyspace, source, { end: fromEnd, count: 1 });
   const element = pop(source, fromEnd);
   // From a list to itself: a list of one element is empty in between, but stays with its expiry.
-  push(from === to ? source : listAt(keyspace, to), toEnd, element);
+  const target = from === to ? source : listAt(keyspace, to);
+  willPush(keyspace, target, { end: toEnd, count: 1 });
+  push(target, toEnd, element);
   if (source.length === 0) applyRemove(keyspace, from);
   return element;
 }
 
 function applyPutList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
   applyPut(keyspace, key, ListValue.from(elements));
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  applyClearExpiry(keyspace, key);
 }
 
 function push(list: ListValue, end: End, element: Bytes): void {
@@ -278,4 +299,96 @@ function listAt(keyspace: Keyspace, key: Bytes): ListValue {
   const list = new ListValue();
   applyPut(keyspace, key, list);
   return list;
+}
+
+// The inverses of changes of a list that existed before the unit of work.
+
+/** Memory of a removed element in the undo log, beside its bytes. */
+const ELEMENT_BYTES = 32;
+
+/** The elements at one end that are about to be pushed or popped. */
+interface Part {
+  readonly end: End;
+  readonly count: number;
+}
+
+/** Whether a change needs an inverse of its own: a short list is saved as a whole before its first change. */
+function mustSave(keyspace: Keyspace, list: ListValue): boolean {
+  const { undo } = keyspace;
+  if (undo === undefined || undo.owns(list)) return false;
+  if (!list.isCompact) return true;
+  pushWhole(keyspace, undo, list);
+  return false;
+}
+
+function pushWhole(keyspace: Keyspace, undo: KeyspaceUndo, list: ListValue): void {
+  pushChange(keyspace, list, { bytes: list.memoryBytes, restore: list.restorer() });
+  undo.own(list);
+}
+
+function pushChange(
+  { meter, undo }: Keyspace,
+  list: ListValue,
+  { bytes = 0, restore }: { readonly bytes?: number; readonly restore: () => void },
+): void {
+  undo?.push(bytes, () => {
+    meter.change(list);
+    restore();
+  });
+}
+
+function willPush(keyspace: Keyspace, list: ListValue, part: Part): void {
+  if (mustSave(keyspace, list)) pushPush(keyspace, list, part);
+}
+
+function pushPush(keyspace: Keyspace, list: ListValue, { end, count }: Part): void {
+  pushChange(keyspace, list, { restore: () => (end === "left" ? list.dropFirst(count) : list.dropLast(count)) });
+}
+
+function willPop(keyspace: Keyspace, list: ListValue, part: Part): void {
+  if (part.count > 0 && mustSave(keyspace, list)) pushPop(keyspace, list, part);
+}
+
+function pushPop(keyspace: Keyspace, list: ListValue, { end, count }: Part): void {
+  const { length } = list;
+  const elements: Bytes[] = [];
+  let bytes = 0;
+  // The last popped element, which is pushed first, is the innermost one.
+  const range =
+    end === "left" ? { from: 0, to: count, backwards: true } : { from: length - count, to: length, backwards: false };
+  list.visit(range, (element) => {
+    bytes += element.length + ELEMENT_BYTES;
+    return elements.push(element) > 0;
+  });
+  pushChange(keyspace, list, {
+    bytes,
+    restore: () => {
+      for (const element of elements) push(list, end, own(element));
+    },
+  });
+}
+
+function pushOldElement(keyspace: Keyspace, list: ListValue, index: number): void {
+  const old = list.at(index);
+  pushChange(keyspace, list, { bytes: old.length, restore: () => list.set(index, own(old)) });
+}
+
+function pushEqual(keyspace: Keyspace, list: ListValue, { element, end, countMax }: Removal): void {
+  const indexes: number[] = [];
+  list.visit({ from: 0, to: list.length, backwards: end === "right" }, (other, index) => {
+    if (other === element) indexes.push(index);
+    return indexes.length < countMax;
+  });
+  indexes.sort((one, other) => one - other);
+  pushChange(keyspace, list, {
+    bytes: indexes.length * ELEMENT_BYTES,
+    restore: () => {
+      for (const index of indexes) list.insert(index, element);
+    },
+  });
+}
+
+/** The element as a string of its own: a list shows slices of longer strings. */
+function own(element: Bytes): Bytes {
+  return bytesFrom(bufferFrom(element));
 }

@@ -7,9 +7,9 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { SetValue } from "../values/set.ts";
-import { applyPut, applyRemove } from "./generic.ts";
+import { applyClearExpiry, applyPut, applyRemove } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const ADD_MEMBERS = 80;
@@ -29,6 +29,7 @@ export function addMembers(keyspace: Keyspace, key: Bytes, members: readonly Byt
     record ??= keyspace.change(ADD_MEMBERS, key);
     record.number(ONE_MORE).bytes(member);
     set ??= makeSet(keyspace, key);
+    willChange(keyspace, set, member);
     set.insert(member);
     count += 1;
   }
@@ -46,6 +47,7 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
     if (!set.has(member)) continue;
     record ??= keyspace.change(REMOVE_MEMBERS, key);
     record.number(ONE_MORE).bytes(member);
+    willChange(keyspace, set, member);
     set.delete(member);
     count += 1;
   }
@@ -114,7 +116,7 @@ function eachMember(record: FrameReader, visit: (member: Bytes) => void): void {
 
 function applyPutSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
   applyPut(keyspace, key, set);
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  applyClearExpiry(keyspace, key);
 }
 
 /** The set at a key, about to be changed. */
@@ -130,4 +132,23 @@ function makeSet(keyspace: Keyspace, key: Bytes): SetValue {
   const set = new SetValue(keyspace.hashSeed);
   applyPut(keyspace, key, set);
   return set;
+}
+
+/** A member is about to be added to the set or removed from it, in a unit of work. Replay cannot be undone. */
+function willChange(keyspace: Keyspace, set: SetValue, member: Bytes): void {
+  if (keyspace.undo?.owns(set) === false) pushMemberChange(keyspace, keyspace.undo, { set, member });
+}
+
+function pushMemberChange(
+  { meter }: Keyspace,
+  undo: KeyspaceUndo,
+  { set, member }: { readonly set: SetValue; readonly member: Bytes },
+): void {
+  const { isCompact } = set;
+  const restore = isCompact ? set.restorer() : set.memberRestorer(member);
+  undo.push(isCompact ? set.memoryBytes : member.length, () => {
+    meter.change(set);
+    restore();
+  });
+  if (isCompact) undo.own(set);
 }

@@ -1,9 +1,9 @@
 /** Mutations of sorted sets. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { type RankRange, SortedSetValue } from "../values/sorted-set.ts";
-import { applyPut, applyRemove } from "./generic.ts";
+import { applyClearExpiry, applyPut, applyRemove } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_MEMBERS = 100;
@@ -12,6 +12,8 @@ const REMOVE_RANKS = 102;
 const STORE_SORTED_SET = 103;
 const OPEN_LARGE = 104;
 
+/** Memory of a removed pair in the undo log, beside its member. */
+const PAIR_BYTES = 64;
 /** Members of one record of a snapshot. */
 const DESCRIBED_COUNT_MAX = 128;
 
@@ -25,7 +27,10 @@ export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Score
   const record = keyspace.change(PUT_MEMBERS, key).number(pairs.length);
   for (const { member, score } of pairs) record.bytes(member).double(score);
   const sortedSet = sortedSetAt(keyspace, key);
-  for (const { member, score } of pairs) sortedSet.put(member, score);
+  for (const { member, score } of pairs) {
+    willChange(keyspace, sortedSet, member);
+    sortedSet.put(member, score);
+  }
 }
 
 /** Removes members, and the key with the last one. They must exist. */
@@ -109,19 +114,23 @@ function readPairs(record: FrameReader, sortedSet: SortedSetValue): void {
 
 function applyRemoveMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): void {
   const sortedSet = sortedSetAt(keyspace, key);
-  for (const member of members) sortedSet.delete(member);
+  for (const member of members) {
+    willChange(keyspace, sortedSet, member);
+    sortedSet.delete(member);
+  }
   if (sortedSet.size === 0) applyRemove(keyspace, key);
 }
 
 function applyRemoveRanks(keyspace: Keyspace, key: Bytes, range: RankRange): void {
   const sortedSet = sortedSetAt(keyspace, key);
+  if (keyspace.undo?.owns(sortedSet) === false) pushRanksRemoval(keyspace, keyspace.undo, { sortedSet, range });
   sortedSet.deleteRanks(range);
   if (sortedSet.size === 0) applyRemove(keyspace, key);
 }
 
 function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
   applyPut(keyspace, key, sortedSet);
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  applyClearExpiry(keyspace, key);
 }
 
 /** The sorted set at a key, about to be changed; created if missing. The caller has checked the type of the key. */
@@ -134,4 +143,38 @@ function sortedSetAt(keyspace: Keyspace, key: Bytes): SortedSetValue {
   const sortedSet = new SortedSetValue(keyspace.hashSeed);
   applyPut(keyspace, key, sortedSet);
   return sortedSet;
+}
+
+/** The score of a member is about to be set, or the member removed. */
+function willChange(keyspace: Keyspace, sortedSet: SortedSetValue, member: Bytes): void {
+  if (keyspace.undo?.owns(sortedSet) === false) pushMemberChange(keyspace, keyspace.undo, { sortedSet, member });
+}
+
+function pushMemberChange(
+  { meter }: Keyspace,
+  undo: KeyspaceUndo,
+  { sortedSet, member }: { readonly sortedSet: SortedSetValue; readonly member: Bytes },
+): void {
+  const restore = sortedSet.memberRestorer(member);
+  undo.push(member.length, () => {
+    meter.change(sortedSet);
+    restore();
+  });
+}
+
+function pushRanksRemoval(
+  { meter }: Keyspace,
+  undo: KeyspaceUndo,
+  { sortedSet, range }: { readonly sortedSet: SortedSetValue; readonly range: RankRange },
+): void {
+  const pairs: Scored[] = [];
+  let bytes = 0;
+  sortedSet.visit(range, (member, score) => {
+    pairs.push({ member, score });
+    bytes += member.length + PAIR_BYTES;
+  });
+  undo.push(bytes, () => {
+    meter.change(sortedSet);
+    for (const { member, score } of pairs) sortedSet.put(member, score);
+  });
 }

@@ -8,7 +8,7 @@ import { compareIds, ID_MAX, idAfter, readId, type StreamId, writeId } from "../
 import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
 import type { Description, Mutation } from "./mutation.ts";
-import { changingStream, describeEntries, streamAt } from "./stream.ts";
+import { changingStream, describeEntries, mustSave, PENDING_BYTES, pushRestorers, streamAt } from "./stream.ts";
 
 const PUT_GROUP = 134;
 const REMOVE_GROUP = 135;
@@ -97,7 +97,7 @@ export function noteActive(keyspace: Keyspace, groupKey: GroupKey, consumer: { n
 
 /** Lets the group find its pending entries by their idle times. Derived, so there is no record. */
 export function orderDeliveries(keyspace: Keyspace, groupKey: GroupKey): void {
-  changingGroup(keyspace, groupKey).orderDeliveries();
+  changingGroup(keyspace, groupKey).group.orderDeliveries();
 }
 
 interface Assignment {
@@ -265,11 +265,20 @@ function readAssignment(record: FrameReader): Assignment {
 }
 
 function applyPutGroup(keyspace: Keyspace, { key, group }: GroupKey, state: GroupState): void {
-  streamAt(keyspace, key).putGroup(group, state);
+  const stream = streamAt(keyspace, key);
+  if (mustSave(keyspace, stream)) {
+    const restore = stream.group(group)?.positionRestorer() ?? (() => stream.removeGroup(group));
+    pushRestorers(keyspace, stream, { bytes: 0, restorers: [restore] });
+  }
+  stream.putGroup(group, state);
 }
 
 function applyRemoveGroup(keyspace: Keyspace, { key, group }: GroupKey): void {
   const stream = changingStream(keyspace, key);
+  if (mustSave(keyspace, stream)) {
+    const bytes = (stream.group(group)?.pending.size ?? 0) * PENDING_BYTES;
+    pushRestorers(keyspace, stream, { bytes, restorers: [stream.groupRestorer(group)] });
+  }
   stream.removeGroup(group);
   keyspace.onReady?.(key, stream);
 }
@@ -279,15 +288,24 @@ function applyAddConsumer(
   groupKey: GroupKey,
   { name, seenMs }: { name: Bytes; seenMs: number },
 ): void {
-  changingGroup(keyspace, groupKey).consumerAt(name, seenMs);
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  willChange(keyspace, { stream, group }, { consumer: name, ids: [] });
+  group.consumerAt(name, seenMs);
 }
 
 function applySeen(keyspace: Keyspace, groupKey: GroupKey, { name, seenMs }: { name: Bytes; seenMs: number }): void {
-  changingGroup(keyspace, groupKey).consumerAt(name, seenMs).seenMs = seenMs;
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  willChange(keyspace, { stream, group }, { consumer: name, ids: [] });
+  group.consumerAt(name, seenMs).seenMs = seenMs;
 }
 
 function applyRemoveConsumer(keyspace: Keyspace, groupKey: GroupKey, name: Bytes): void {
-  changingGroup(keyspace, groupKey).removeConsumer(name);
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  if (mustSave(keyspace, stream)) {
+    const bytes = (group.consumers.get(name)?.pending.size ?? 0) * PENDING_BYTES;
+    pushRestorers(keyspace, stream, { bytes, restorers: [group.removedConsumerRestorer(name)] });
+  }
+  group.removeConsumer(name);
 }
 
 function applyActive(
@@ -295,7 +313,9 @@ function applyActive(
   groupKey: GroupKey,
   { name, activeMs }: { name: Bytes; activeMs: number },
 ): void {
-  const consumer = changingGroup(keyspace, groupKey).consumers.get(name);
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  willChange(keyspace, { stream, group }, { consumer: name, ids: [] });
+  const consumer = group.consumers.get(name);
   assert(consumer !== undefined, "a consumer of this name exists");
   consumer.activeMs = activeMs;
 }
@@ -305,13 +325,14 @@ function applyDeliverCounted(
   groupKey: GroupKey,
   delivery: DeliveryOfNext & { readonly readCount: number | undefined },
 ): void {
-  const stream = changingStream(keyspace, groupKey.key);
-  const group = groupOf(stream, groupKey);
+  const { stream, group } = changingGroup(keyspace, groupKey);
   const { atMs, count, readCount } = delivery;
+  const entries = nextEntries(stream, group, count);
+  willChange(keyspace, { stream, group }, { consumer: delivery.consumer, ids: entries });
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;
   consumer.activeMs = atMs;
-  for (const { ms, seq } of nextEntries(stream, group, count)) {
+  for (const { ms, seq } of entries) {
     group.lastId = { ms, seq };
     group.assign(consumer, { id: group.lastId, deliveredAtMs: atMs, deliveryCount: 1 });
   }
@@ -323,13 +344,14 @@ function applyDeliver(
   groupKey: GroupKey,
   delivery: DeliveryOfNext & { readonly isPending: boolean },
 ): void {
-  const stream = changingStream(keyspace, groupKey.key);
-  const group = groupOf(stream, groupKey);
+  const { stream, group } = changingGroup(keyspace, groupKey);
   const { atMs, count, isPending } = delivery;
+  const entries = nextEntries(stream, group, count);
+  willChange(keyspace, { stream, group }, { consumer: delivery.consumer, ids: isPending ? entries : [] });
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;
   if (isPending) consumer.activeMs = atMs;
-  for (const entry of nextEntries(stream, group, count)) {
+  for (const entry of entries) {
     const isCounted = group.readCount !== undefined && !stream.formerHasDeletedFrom(entry);
     group.readCount = isCounted ? (group.readCount as number) + 1 : stream.formerCountUpTo(entry);
     group.lastId = { ms: entry.ms, seq: entry.seq };
@@ -368,7 +390,9 @@ function stateAfter(stream: StreamValue, { lastId, readCount }: GroupState, entr
 }
 
 function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs, deliveries }: Assignment): void {
-  const group = changingGroup(keyspace, groupKey);
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  if (mustSave(keyspace, stream))
+    willChange(keyspace, { stream, group }, { consumer, ids: deliveries.map(({ id }) => id) });
   const assignee = group.consumerAt(consumer, seenMs);
   assignee.seenMs = seenMs;
   // Of an earlier build: as Redis reads older files, a consumer with entries was active when it was seen.
@@ -377,12 +401,32 @@ function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs,
 }
 
 function applyAcknowledge(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
-  const group = changingGroup(keyspace, groupKey);
+  const { stream, group } = changingGroup(keyspace, groupKey);
+  willChange(keyspace, { stream, group }, { consumer: undefined, ids });
   for (const id of ids) group.acknowledge(id);
 }
 
-function changingGroup(keyspace: Keyspace, groupKey: GroupKey): StreamGroup {
-  return groupOf(changingStream(keyspace, groupKey.key), groupKey);
+interface GroupOfStream {
+  readonly stream: StreamValue;
+  readonly group: StreamGroup;
+}
+
+/** The position of a group, a consumer, and whether entries are pending, are about to change. */
+function willChange(
+  keyspace: Keyspace,
+  { stream, group }: GroupOfStream,
+  { consumer, ids }: { readonly consumer: Bytes | undefined; readonly ids: readonly StreamId[] },
+): void {
+  if (!mustSave(keyspace, stream)) return;
+  const restorers = [group.positionRestorer()];
+  if (consumer !== undefined) restorers.push(group.consumerRestorer(consumer));
+  for (const id of ids) restorers.push(group.pendingRestorer(id));
+  pushRestorers(keyspace, stream, { bytes: ids.length * PENDING_BYTES, restorers });
+}
+
+function changingGroup(keyspace: Keyspace, groupKey: GroupKey): GroupOfStream {
+  const stream = changingStream(keyspace, groupKey.key);
+  return { stream, group: groupOf(stream, groupKey) };
 }
 
 function groupOf(stream: StreamValue, groupKey: GroupKey): StreamGroup {

@@ -2,8 +2,8 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
-import type { StreamEntry } from "../structures/stream-chunk.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
+import type { StreamChunk, StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, ID_MAX, ID_MIN, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import { applyPut } from "./generic.ts";
@@ -138,15 +138,23 @@ function writeState(record: FrameWriter, { lastId, addedCount, maxDeletedId }: S
 
 function applyAdd(keyspace: Keyspace, key: Bytes, { id, content }: { id: StreamId; content: Content }): void {
   const stream = streamAt(keyspace, key);
+  if (mustSave(keyspace, stream)) {
+    pushState(keyspace, stream);
+    pushAddition(keyspace, stream, id);
+  }
   stream.append(id, content);
   keyspace.onReady?.(key, stream);
 }
 
 function applyTrim(keyspace: Keyspace, key: Bytes, { count, removesReferences }: Trim): void {
   const stream = changingStream(keyspace, key);
+  const { undo } = keyspace;
+  if (undo !== undefined && mustSave(keyspace, stream))
+    for (const chunk of stream.entries.firstChunks(count)) pushChunk(keyspace, undo, { stream, chunk });
   if (removesReferences) {
     let left = count;
     stream.entries.visit(ID_MIN, ID_MAX, (entry) => {
+      if (mustSave(keyspace, stream)) pushReferences(keyspace, stream, entry);
       stream.removeReferences(entry);
       left -= 1;
       return left > 0;
@@ -157,7 +165,14 @@ function applyTrim(keyspace: Keyspace, key: Bytes, { count, removesReferences }:
 
 function applyRemoveEntries(keyspace: Keyspace, key: Bytes, { ids, removesReferences }: Removal): void {
   const stream = changingStream(keyspace, key);
+  const { undo } = keyspace;
+  if (mustSave(keyspace, stream)) pushState(keyspace, stream);
   for (const id of ids) {
+    if (undo !== undefined && mustSave(keyspace, stream)) {
+      if (removesReferences) pushReferences(keyspace, stream, id);
+      const chunk = stream.entries.chunkOf(id);
+      if (chunk !== undefined) pushChunk(keyspace, undo, { stream, chunk });
+    }
     if (removesReferences) stream.removeReferences(id);
     if (stream.entries.remove(id) && compareIds(id, stream.maxDeletedId) > 0) stream.maxDeletedId = id;
   }
@@ -165,6 +180,7 @@ function applyRemoveEntries(keyspace: Keyspace, key: Bytes, { ids, removesRefere
 
 function applyState(keyspace: Keyspace, key: Bytes, { lastId, addedCount, maxDeletedId }: StreamState): void {
   const stream = streamAt(keyspace, key);
+  if (mustSave(keyspace, stream)) pushState(keyspace, stream);
   stream.lastId = { ms: lastId.ms, seq: lastId.seq };
   stream.addedCount = addedCount;
   stream.maxDeletedId = { ms: maxDeletedId.ms, seq: maxDeletedId.seq };
@@ -188,4 +204,55 @@ export function streamAt(keyspace: Keyspace, key: Bytes): StreamValue {
   const stream = new StreamValue();
   applyPut(keyspace, key, stream);
   return stream;
+}
+
+// The inverses of changes of a stream that existed before the unit of work.
+
+/** Memory of a pending entry in the undo log. */
+export const PENDING_BYTES = 200;
+
+export function mustSave({ undo }: Keyspace, stream: StreamValue): boolean {
+  return undo !== undefined && !undo.owns(stream);
+}
+
+/** Pushes functions, of which the last one runs first, as the inverse of a change. */
+export function pushRestorers(
+  { meter, undo }: Keyspace,
+  stream: StreamValue,
+  { bytes, restorers }: { readonly bytes: number; readonly restorers: readonly (() => void)[] },
+): void {
+  undo?.push(bytes, () => {
+    meter.change(stream);
+    for (let i = restorers.length - 1; i >= 0; i -= 1) restorers[i]?.();
+  });
+}
+
+function pushState(keyspace: Keyspace, stream: StreamValue): void {
+  const { lastId, addedCount, maxDeletedId } = stream;
+  const restore = (): void => {
+    stream.lastId = lastId;
+    stream.addedCount = addedCount;
+    stream.maxDeletedId = maxDeletedId;
+  };
+  pushRestorers(keyspace, stream, { bytes: 0, restorers: [restore] });
+}
+
+function pushAddition(keyspace: Keyspace, stream: StreamValue, id: StreamId): void {
+  pushRestorers(keyspace, stream, { bytes: 0, restorers: [() => stream.entries.remove(id)] });
+}
+
+/** A chunk is saved once: later removals from it need no inverse. */
+function pushChunk(
+  keyspace: Keyspace,
+  undo: KeyspaceUndo,
+  { stream, chunk }: { readonly stream: StreamValue; readonly chunk: StreamChunk },
+): void {
+  if (undo.owns(chunk)) return;
+  pushRestorers(keyspace, stream, { bytes: chunk.memoryBytes, restorers: [stream.entries.chunkRestorer(chunk)] });
+  undo.own(chunk);
+}
+
+function pushReferences(keyspace: Keyspace, stream: StreamValue, id: StreamId): void {
+  const restorers = stream.referenceRestorers(id);
+  if (restorers.length > 0) pushRestorers(keyspace, stream, { bytes: restorers.length * PENDING_BYTES, restorers });
 }

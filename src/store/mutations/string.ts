@@ -1,10 +1,10 @@
 /** Mutations of string values. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
-import type { Keyspace } from "../keyspace.ts";
+import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
-import { applyExpiry, applyPut } from "./generic.ts";
+import { applyClearExpiry, applyExpiry, applyPut } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_STRING = 20;
@@ -20,18 +20,21 @@ export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): v
   applyPutString(keyspace, key, value);
 }
 
-/** As `putString` with a copy of the content of a buffer. An existing long string takes it into its own memory. */
+/**
+ * As `putString` with a copy of the content of a buffer. An existing long string takes it into its own memory, unless
+ * the unit of work may be undone.
+ */
 export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
   keyspace.useReplaced(key);
   keyspace.change(PUT_STRING, key).buffer(content);
   const old = keyspace.entries.get(key);
-  if (!(old instanceof LargeString && old.replaceBy(content))) {
+  if (keyspace.undo !== undefined || !(old instanceof LargeString && old.replaceBy(content))) {
     applyPutString(keyspace, key, stringFromBuffer(content));
     return;
   }
   // The capacity does not change, so the meter need not know.
   keyspace.stampReplaced(keyspace.entries.find(key));
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  applyClearExpiry(keyspace, key);
 }
 
 /** As `putString`, with the expiry `atMs`. */
@@ -104,7 +107,7 @@ function writeString(record: FrameWriter, value: StringValue): void {
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   applyPut(keyspace, key, value);
-  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  if (keyspace.expiries.size > 0) applyClearExpiry(keyspace, key);
 }
 
 function applyPutStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
@@ -120,7 +123,7 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
   }
   // A string that grew once will grow again: from now on it is a buffer with spare capacity.
   const grown = typeof old === "string" ? LargeString.from(old) : old;
-  if (grown === old) keyspace.meter.change(grown);
+  if (grown === old) willChangePart(keyspace, grown, { start: grown.length, end: grown.length });
   grown.append(bytes);
   if (grown !== old) applyPut(keyspace, key, grown);
   return grown.length;
@@ -129,10 +132,34 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
 function applySetRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
   const old = findString(keyspace, key);
   const changed = old instanceof LargeString ? old : LargeString.from(old === undefined ? "" : bytesOf(old));
-  if (changed === old) keyspace.meter.change(changed);
+  const { offset, bytes } = range;
+  if (changed === old) willChangePart(keyspace, changed, { start: offset, end: offset + bytes.length });
   changed.setRange(range.offset, range.bytes);
   if (changed !== old) applyPut(keyspace, key, changed);
   return changed.length;
+}
+
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The string at a key, which may also grow, is about to change in place from `start` up to `end`. */
+export function willChangePart(keyspace: Keyspace, string: LargeString, part: Part): void {
+  keyspace.meter.change(string);
+  if (keyspace.undo?.owns(string) === false) pushPart(keyspace, keyspace.undo, { string, part });
+}
+
+function pushPart(
+  { meter }: Keyspace,
+  undo: KeyspaceUndo,
+  { string, part: { start, end } }: { readonly string: LargeString; readonly part: Part },
+): void {
+  const restore = string.restorer(start, end);
+  undo.push(string.restorerBytes(start, end), () => {
+    meter.change(string);
+    restore();
+  });
 }
 
 function findString(keyspace: Keyspace, key: Bytes): StringValue | undefined {

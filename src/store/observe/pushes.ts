@@ -88,6 +88,22 @@ export class Pushes {
     this.#made.push({ push, subscribers, bytes, position: 0 });
   }
 
+  /** The number of pushes that the running unit of work has made. */
+  get madeCount(): number {
+    return this.#made.length;
+  }
+
+  /**
+   * Drops the messages that the running unit has published since that number, because it was undone. Monitors see its
+   * commands, and clients that cache read the keys again.
+   */
+  dropMessages(madeCount: number): void {
+    const made = this.#made.splice(madeCount);
+    for (const delivery of made)
+      if ("payload" in delivery.push) this.#waitingBytes -= delivery.bytes;
+      else this.#made.push(delivery);
+  }
+
   /** The unit of work is over and its frame, if any, is in the journal. keeps (1) */
   commit(): void {
     if (this.#made.length === 0) return;

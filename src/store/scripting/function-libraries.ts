@@ -123,6 +123,17 @@ export class FunctionLibraries {
     this.#libraryOfFunction.clear();
   }
 
+  /** Makes the libraries what they are now. */
+  restorer(): () => void {
+    const libraries = [...this.#libraries];
+    const libraryOfFunction = [...this.#libraryOfFunction];
+    return () => {
+      this.flush();
+      for (const [name, library] of libraries) this.#libraries.set(name, library);
+      for (const [name, library] of libraryOfFunction) this.#libraryOfFunction.set(name, library);
+    };
+  }
+
   /** The library of this function, and the function. */
   find(functionName: Bytes): { readonly library: FunctionLibrary; readonly found: LibraryFunction } | undefined {
     const lowerName = functionName.toLowerCase();

@@ -20,8 +20,6 @@ export interface ScriptHost {
   log?(level: number, text: Bytes): void;
   /** The result of `redis.acl_check_cmd`; undefined if the command does not exist. Absent: everything is allowed. */
   mayCall?(words: Bytes[]): boolean | undefined;
-  /** True once a command of this run has changed something; the error of a stopped script says so. */
-  hasWritten?(): boolean;
 }
 
 /** State of one run of a script; the runtime replaces it for each run. */

@@ -8,7 +8,6 @@
  * allowed, and takes memory only if memory is not short.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Command } from "../command.ts";
 import type { CommandFacts } from "../command-facts.ts";
 import type { CommandRegister, CommandsOfScript, ScriptRules, ScriptRunner } from "../command-host.ts";
@@ -27,7 +26,6 @@ import {
 
 /** The database, as far as the commands of a script need it. */
 export interface ScriptDatabase extends CommandRegister, ScriptRunner {
-  readonly context: { readonly frame: FrameWriter };
   findCommand(name: Bytes): Command | undefined;
   /** Calls of commands and subcommands that do not exist, since the start. */
   unknownCount: number;
@@ -45,10 +43,8 @@ export class ScriptCommands implements CommandsOfScript {
   readonly #scriptCaller: Caller;
   readonly #caller: Caller;
   readonly #rules: ScriptRules;
-  readonly #frame: FrameWriter;
   readonly #runCommand: (caller: Caller, command: Command, words: readonly Bytes[]) => Reply;
   #hasTriedToWrite = false;
-  #hasWritten = false;
   #lastError: Bytes | undefined;
 
   constructor(options: {
@@ -64,7 +60,6 @@ export class ScriptCommands implements CommandsOfScript {
     // Without `waiting`: a blocking command replies at once.
     this.#caller = { user, transport, address: "lua", isScript: true };
     this.#rules = options.rules;
-    this.#frame = options.database.context.frame;
     this.#runCommand = options.run;
   }
 
@@ -76,10 +71,8 @@ export class ScriptCommands implements CommandsOfScript {
     }
     const refusal = this.#refusalOf(command, words);
     if (refusal !== undefined) return this.#refuse(command, refusal);
-    const byteCount = this.#frame.byteCount;
     if (command.isWrite) this.#hasTriedToWrite = true;
     const reply = this.#runCommand(this.#caller, command, words);
-    if (command.isWrite && this.#frame.byteCount > byteCount) this.#hasWritten = true;
     const error = findError(reply);
     if (error !== undefined) this.#lastError = error.text;
     return reply;
@@ -90,10 +83,6 @@ export class ScriptCommands implements CommandsOfScript {
     if (command === undefined) return undefined;
     const { user } = this.#caller;
     return user.isUnrestricted || user.refusalOf(command, words) === undefined;
-  }
-
-  hasWritten(): boolean {
-    return this.#hasWritten;
   }
 
   /** True if one of the commands has replied with this error: then it is counted already. */

@@ -308,6 +308,47 @@ export class Dictionary<V> {
       this.#chunks.pop();
   }
 
+  /** Reverses `removeAt`, if nothing has changed since: every entry is in its slot again. */
+  restoreAt(slot: number, key: Bytes, value: V): void {
+    if (slot === this.#size) {
+      this.insert(key, value);
+      return;
+    }
+    const chunk = this.#chunkOf(slot);
+    const offset = slot & CHUNK_MASK;
+    const moved = chunk.keys[offset] as Bytes;
+    const movedValue = chunk.values[offset] as V;
+    const stamp = this.#stride === 3 ? this.stampAt(slot) : 0;
+    if (this.#bucketCount > 0) this.#unlink(chunk, slot);
+    chunk.keys[offset] = key;
+    if (this.#hasValues) chunk.values[offset] = value;
+    if (this.#bucketCount > 0) this.#link(chunk, slot, this.#hashOf(key));
+    // The insertion counts the moved key again.
+    this.#keyBytes += memoryBytesOf(key) - memoryBytesOf(moved);
+    const last = this.insert(moved, movedValue);
+    if (this.#stride === 3) this.setStampAt(last, stamp);
+  }
+
+  /** Restores the current entries after a `clear`, if nothing has changed since. */
+  restorer(): () => void {
+    const size = this.#size;
+    const keyBytes = this.#keyBytes;
+    const chunks = this.#chunks;
+    const heads = this.#heads;
+    const bucketCount = this.#bucketCount;
+    const entryBytes = this.#entryBytes;
+    const mask = this.#mask;
+    return () => {
+      this.#size = size;
+      this.#keyBytes = keyBytes;
+      this.#chunks = chunks;
+      this.#heads = heads;
+      this.#bucketCount = bucketCount;
+      this.#entryBytes = entryBytes;
+      this.#mask = mask;
+    };
+  }
+
   /** Removes everything and frees the memory. */
   clear(): void {
     this.#size = 0;

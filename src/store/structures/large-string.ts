@@ -127,6 +127,31 @@ export class LargeString {
     return true;
   }
 
+  /** The memory that `restorer` takes for these bytes. */
+  restorerBytes(start: number, end: number): number {
+    return this.#isLent ? 0 : Math.max(0, Math.min(end, this.#length) - start);
+  }
+
+  /**
+   * Restores the current content, if only the bytes from `start` up to, not including, `end` or bytes after the content
+   * have changed since.
+   */
+  restorer(start: number, end: number): () => void {
+    const buffer = this.#buffer;
+    const length = this.#length;
+    const digest = this.#digest;
+    const wasLent = this.#isLent;
+    // Lent bytes do not change: (1).
+    const bytes = wasLent ? undefined : Buffer.from(buffer.subarray(start, Math.min(end, length)));
+    return () => {
+      this.#isLent = wasLent || (this.#isLent && this.#buffer === buffer);
+      this.#buffer = buffer;
+      this.#length = length;
+      this.#digest = digest;
+      if (bytes !== undefined && bytes.length > 0) buffer.set(bytes, start);
+    };
+  }
+
   /** The bytes from `start` up to, not including, `end`; both within 0 .. length. */
   slice(start: number, end: number): Bytes {
     return bytesFrom(this.#buffer, start, Math.min(end, this.#length));

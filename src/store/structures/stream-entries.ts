@@ -141,6 +141,38 @@ export class StreamEntries {
     return true;
   }
 
+  /** The chunk that has the entry with this id, if it exists. */
+  chunkOf(id: StreamId): StreamChunk | undefined {
+    return this.has(id) ? this.#chunks.atOrBefore(id) : undefined;
+  }
+
+  /** The chunks that have the first entries, as many as `count`. */
+  firstChunks(count: number): StreamChunk[] {
+    const found: StreamChunk[] = [];
+    let left = count;
+    this.#chunks.visit(ID_MIN, ID_MAX, (chunk) => {
+      if (left <= 0) return false;
+      left -= chunk.count;
+      return found.push(chunk) > 0;
+    });
+    return found;
+  }
+
+  /** Puts back the entries that a chunk has now, if entries of it have only been removed since. */
+  chunkRestorer(chunk: StreamChunk): () => void {
+    const saved = new StreamChunk(chunk);
+    return () => {
+      const now = this.#chunks.remove(saved);
+      if (now !== undefined) {
+        this.#length -= now.count;
+        this.#chunkBytes -= now.memoryBytes;
+      }
+      this.#chunks.insert(saved);
+      this.#length += saved.count; // keeps (2)
+      this.#chunkBytes += saved.memoryBytes;
+    };
+  }
+
   copy(): StreamEntries {
     const copy = new StreamEntries();
     for (const chunk of this.#chunks.all()) copy.#chunks.insert(new StreamChunk(chunk));

@@ -214,6 +214,50 @@ export class HashValue {
     return copy;
   }
 
+  /** True while it is small enough to be saved as a whole, with `restorer`. */
+  get isCompact(): boolean {
+    return this.#table === undefined;
+  }
+
+  /** Makes it what it is now. It must be compact. */
+  restorer(): () => void {
+    const pairs = this.#compact.slice();
+    const contentBytes = this.#contentBytes;
+    const wasLarge = this.#wasLarge;
+    const expiring = [...this.#expiringFields()];
+    return () => {
+      this.#pairs = pairs;
+      this.#table = undefined;
+      this.#contentBytes = contentBytes;
+      this.#wasLarge = wasLarge;
+      this.#expiries = undefined;
+      this.#due = undefined;
+      for (const [field, atMs] of expiring) this.setExpiry(field, atMs);
+    };
+  }
+
+  /** Makes a field what it is now, if only this field has changed since. It must not be compact. */
+  fieldRestorer(field: Bytes): () => void {
+    const table = this.#table as Dictionary<Bytes>;
+    const slot = table.find(field);
+    const value = slot < 0 ? undefined : table.valueAt(slot);
+    const atMs = this.expiryOf(field);
+    const wasLarge = this.#wasLarge;
+    return () => {
+      if (value === undefined) this.delete(field);
+      else if (table.has(field)) this.set(field, value);
+      else this.#restoreAt(slot, field, value);
+      if (atMs === undefined) this.clearExpiry(field);
+      else if (this.expiryOf(field) !== atMs) this.setExpiry(field, atMs);
+      this.#wasLarge = wasLarge;
+    };
+  }
+
+  #restoreAt(slot: number, field: Bytes, value: Bytes): void {
+    this.#contentBytes += memoryBytesOf(value);
+    this.#table?.restoreAt(slot, field, value);
+  }
+
   get #compact(): Bytes[] {
     return this.#pairs as Bytes[];
   }

@@ -11,7 +11,7 @@
  *     just replaced.
  */
 import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
-import { mergeInto, patched } from "../json/merge.ts";
+import { mergeInto, mergeRestorers, patched } from "../json/merge.ts";
 import { copyOfNode, isContainer, type JsonNode, nodeBytesOf, ownBytesOf, textBytesOf } from "../json/node.ts";
 import { JsonObject } from "../json/object.ts";
 import type { Location } from "../json/walk.ts";
@@ -148,6 +148,74 @@ export class JsonValue {
     this.#bytes += mergeInto(node, patch);
     return true;
   }
+
+  // What makes the document again what it is now, after one change by the function of that name.
+
+  setRestorer(location: Location): () => void {
+    const step = location.at(-1);
+    if (step === undefined) {
+      const root = this.#root;
+      return this.#restorer(() => {
+        this.#root = root;
+      });
+    }
+    const parent = this.find(location.slice(0, -1));
+    if (typeof step === "string") return this.#restorer(asObject(parent)?.memberRestorer(step));
+    const old = asArray(parent)?.[step];
+    return this.#restorer(() => {
+      if (old !== undefined && Array.isArray(parent)) parent[step] = old;
+    });
+  }
+
+  insertRestorer(location: Location, index: number, count: number): () => void {
+    const array = asArray(this.find(location));
+    return this.#restorer(() => array?.splice(index, count));
+  }
+
+  removeElementsRestorer(location: Location, indexes: readonly number[]): () => void {
+    const array = asArray(this.find(location));
+    const nodes = indexes.map((index) => array?.[index] as JsonNode);
+    return this.#restorer(() => array !== undefined && putBack(array, indexes, nodes));
+  }
+
+  trimRestorer(location: Location, { from, to }: { readonly from: number; readonly to: number }): () => void {
+    const array = asArray(this.find(location)) ?? [];
+    const before = array.slice(0, from);
+    const after = array.slice(Math.max(from, to));
+    return this.#restorer(() => {
+      const kept = array.splice(0);
+      for (const part of [before, kept, after]) for (const node of part) array.push(node);
+    });
+  }
+
+  removeMembersRestorer(location: Location, names: readonly Bytes[]): () => void {
+    return this.#restorer(asObject(this.find(location))?.removalRestorer(names));
+  }
+
+  mergeRestorer(location: Location, patch: JsonNode): () => void {
+    const node = this.find(location);
+    if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return this.setRestorer(location);
+    const restorers = mergeRestorers(node, patch);
+    return this.#restorer(() => {
+      for (let i = restorers.length - 1; i >= 0; i -= 1) restorers[i]?.();
+    });
+  }
+
+  #restorer(restore: (() => void) | undefined): () => void {
+    const bytes = this.#bytes;
+    return () => {
+      restore?.();
+      this.#bytes = bytes; // keeps (1)
+    };
+  }
+}
+
+function asObject(node: JsonNode | undefined): JsonObject | undefined {
+  return node instanceof JsonObject ? node : undefined;
+}
+
+function asArray(node: JsonNode | undefined): JsonNode[] | undefined {
+  return Array.isArray(node) ? node : undefined;
 }
 
 /** An empty container of the same kind; any other node unchanged. */
@@ -168,4 +236,15 @@ function removeAt(array: JsonNode[], indexes: readonly number[]): void {
     end += 1;
   }
   array.length = end;
+}
+
+/** Reverses `removeAt`. */
+function putBack(array: JsonNode[], indexes: readonly number[], nodes: readonly JsonNode[]): void {
+  const rest = array.splice(indexes[0] ?? array.length);
+  let next = 0;
+  let kept = 0;
+  while (next < nodes.length || kept < rest.length) {
+    if (array.length === indexes[next]) array.push(nodes[next++] as JsonNode);
+    else array.push(rest[kept++] as JsonNode);
+  }
 }

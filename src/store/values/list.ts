@@ -204,6 +204,12 @@ export class ListValue {
     this.#insert(index, element);
   }
 
+  /** Removes the element at an index, which must exist. */
+  removeAt(index: number): void {
+    this.#releaseEdges();
+    this.#take(index);
+  }
+
   /** Removes a number of elements from the front. */
   dropFirst(count: number): void {
     this.keep(count, this.length);
@@ -253,6 +259,22 @@ export class ListValue {
     const elements: Bytes[] = [];
     this.visit({ from: 0, to: this.length }, (element) => elements.push(element) > 0);
     return elements;
+  }
+
+  /** True while it is small enough to be saved as a whole, with `restorer`. */
+  get isCompact(): boolean {
+    return this.#root instanceof ListBlock;
+  }
+
+  /** Makes it what it is now. It must be compact. */
+  restorer(): () => void {
+    const saved = this.copy().#root as ListBlock;
+    return () => {
+      this.#root = saved;
+      this.#open = undefined;
+      this.#edges = undefined;
+      this.#use(saved); // keeps (3)
+    };
   }
 
   copy(): ListValue {

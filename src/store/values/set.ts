@@ -154,6 +154,38 @@ export class SetValue {
     return copy;
   }
 
+  /** True while it is small enough to be saved as a whole, with `restorer`. */
+  get isCompact(): boolean {
+    return this.#table === undefined;
+  }
+
+  /** Makes it what it is now. It must be compact. */
+  restorer(): () => void {
+    const integers = this.#integers?.slice();
+    const plain = this.#plain?.slice();
+    const plainBytes = this.#plainBytes;
+    const isIntset = this.#isIntset;
+    return () => {
+      this.#integers = integers;
+      this.#plain = plain;
+      this.#table = undefined;
+      this.#plainBytes = plainBytes;
+      this.#isIntset = isIntset;
+    };
+  }
+
+  /** Makes a member missing again, or existing, as it is now, if only this has changed since. Not if compact. */
+  memberRestorer(member: Bytes): () => void {
+    const table = this.#table as Dictionary<undefined>;
+    const slot = table.find(member);
+    const isIntset = this.#isIntset;
+    return () => {
+      if (slot < 0) table.delete(member);
+      else if (!table.has(member)) table.restoreAt(slot, member, undefined);
+      this.#isIntset = isIntset;
+    };
+  }
+
   get #plainMembers(): Bytes[] {
     return this.#plain as Bytes[];
   }

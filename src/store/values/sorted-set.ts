@@ -175,6 +175,17 @@ export class SortedSetValue {
     return 0;
   }
 
+  /** Makes the score of a member, or its absence, what it is now, if only this has changed since. */
+  memberRestorer(member: Bytes): () => void {
+    const score = this.get(member);
+    const isLarge = this.#table !== undefined;
+    return () => {
+      if (score === undefined) this.delete(member);
+      else this.put(member, score);
+      if (!isLarge) this.#shrink();
+    };
+  }
+
   copy(): SortedSetValue {
     return this.#copy({ isLarge: this.#table !== undefined });
   }
@@ -212,5 +223,14 @@ export class SortedSetValue {
     this.#tree.visit(0, this.#tree.size, (member, score) => table.insert(member, score)); // keeps (1)
     this.#table = table;
     this.#memberBytes = 0;
+  }
+
+  /** Reverses `#enlarge`. */
+  #shrink(): void {
+    if (this.#table === undefined) return;
+    this.#table = undefined;
+    this.#tree.visit(0, this.#tree.size, (member) => {
+      this.#memberBytes += memoryBytesOf(member);
+    });
   }
 }

@@ -146,6 +146,53 @@ export class StreamGroup {
     return true;
   }
 
+  /** Makes the position what it is now. */
+  positionRestorer(): () => void {
+    const { lastId, readCount } = this;
+    return () => {
+      this.lastId = lastId;
+      this.readCount = readCount;
+    };
+  }
+
+  /** Makes an entry pending, or not, as it is now. */
+  pendingRestorer({ ms, seq }: StreamId): () => void {
+    const id = { ms, seq };
+    const pending = this.pending.find(id);
+    if (pending === undefined) return () => this.acknowledge(id);
+    const { consumer, deliveredAtMs, deliveryCount } = pending;
+    return () => this.assign(this.consumerAt(consumer.name, consumer.seenMs), { id, deliveredAtMs, deliveryCount });
+  }
+
+  /** Makes a consumer what it is now, or absent, without its pending entries. */
+  consumerRestorer(name: Bytes): () => void {
+    const consumer = this.consumers.get(name);
+    if (consumer === undefined) return () => this.consumers.has(name) && this.removeConsumer(name);
+    const { seenMs, activeMs } = consumer;
+    return () => Object.assign(this.consumerAt(name, seenMs), { seenMs, activeMs });
+  }
+
+  /** Puts back a consumer, which exists, and its pending entries after `removeConsumer`. */
+  removedConsumerRestorer(name: Bytes): () => void {
+    const { seenMs, activeMs, pending } = this.consumers.get(name) as Consumer;
+    const all = pending.all();
+    return () => {
+      const consumer = this.consumerAt(name, seenMs);
+      consumer.activeMs = activeMs;
+      for (const { ms, seq, deliveredAtMs, deliveryCount } of all)
+        this.assign(consumer, { id: { ms, seq }, deliveredAtMs, deliveryCount });
+    };
+  }
+
+  /** Puts back everything after `release`. */
+  restorer(): () => void {
+    const restorers = [...this.consumers.keys()].map((name) => this.removedConsumerRestorer(name));
+    return () => {
+      this.#tally.bytes += GROUP_BYTES + memoryBytesOf(this.name);
+      for (const restore of restorers) restore();
+    };
+  }
+
   copy(tally: Tally): StreamGroup {
     const copy = new StreamGroup(this.name, tally, this);
     for (const { name, seenMs, activeMs } of this.consumers.values()) copy.consumerAt(name, seenMs).activeMs = activeMs;

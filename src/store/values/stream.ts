@@ -75,6 +75,24 @@ export class StreamValue {
     group.readCount = state.readCount;
   }
 
+  /** Puts back a group, which exists, after `removeGroup`. */
+  groupRestorer(name: Bytes): () => void {
+    const group = this.#groups?.get(name);
+    const restore = group?.restorer();
+    return () => {
+      if (group !== undefined) this.#groups?.set(name, group);
+      restore?.();
+    };
+  }
+
+  /** Makes an entry pending again, in each group in which it is, after `removeReferences`. */
+  referenceRestorers(id: StreamId): (() => void)[] {
+    const restorers: (() => void)[] = [];
+    for (const group of this.#groups?.values() ?? [])
+      if (group.pending.find(id) !== undefined) restorers.push(group.pendingRestorer(id));
+    return restorers;
+  }
+
   /** Removes a group, which must exist. */
   removeGroup(name: Bytes): void {
     this.#groups?.get(name)?.release();

@@ -57,7 +57,6 @@ function makeHost(): ScriptHost & { readonly calls: Bytes[][] } {
         ? errorReply(new CommandError("ERR Unknown Redis command called from script"))
         : answer(words);
     },
-    hasWritten: () => strings.size > 0,
   };
 }
 
@@ -297,7 +296,7 @@ test("states and compiled scripts are bounded, and the least recently used is re
 });
 
 test("a script is stopped at its time limit at any point, and the next one runs", () => {
-  const { shown, run } = open({ budgetMs: 50 });
+  const { shown } = open({ budgetMs: 50 });
   const stopped = "-ERR Script ran for more than 50 ms and was stopped";
   const endless: readonly Bytes[] = [
     "while true do end",
@@ -317,8 +316,6 @@ test("a script is stopped at its time limit at any point, and the next one runs"
     assert.equal(shown(script), stopped, script);
     assert.equal(shown("return 1"), 1);
   }
-  run("redis.call('set','a','b')");
-  assert.equal(shown("while true do end"), `${stopped}; its earlier writes remain`);
 });
 
 test("memory, nesting and sizes are bounded, and the next script runs", () => {

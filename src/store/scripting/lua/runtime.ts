@@ -15,7 +15,7 @@ import { assert } from "../../../kernel/assert.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Random } from "../../../kernel/random.ts";
-import { CommandError } from "../../errors.ts";
+import { CommandError, StoppedUnit } from "../../errors.ts";
 import { errorReply, type Reply } from "../../reply/reply.ts";
 import {
   FUNCTIONS_PER_LIBRARY_MAX,
@@ -159,7 +159,7 @@ export class LuaRuntime {
 
   /** Compiles a script without running it. Returns its fault, or the time taken. */
   check(owner: string, name: string, source: Bytes): CommandError | TimeSpent {
-    return this.#guarded<CommandError | TimeSpent>(undefined, (machine) => {
+    return this.#guarded<CommandError | TimeSpent>((machine) => {
       const state = this.#stateOf(machine, owner);
       if (state instanceof CommandError) return state;
       machine.host.begin(state, this.#limits.budgetMs);
@@ -171,7 +171,7 @@ export class LuaRuntime {
   /** Runs a script to its end. The caller's mistakes are replies of kind "error"; only bugs are thrown. */
   run(run: ScriptRun): Reply {
     assert(this.#running === undefined, "no script runs inside another"); // keeps (4)
-    const outcome = this.#guarded(run.host, (machine) => this.#runIn(machine, run));
+    const outcome = this.#guarded((machine) => this.#runIn(machine, run));
     return outcome instanceof CommandError ? errorReply(outcome) : outcome;
   }
 
@@ -181,7 +181,7 @@ export class LuaRuntime {
    */
   loadLibrary(owner: string, library: LibrarySource): readonly Registration[] | CommandError {
     assert(this.#running === undefined, "no library is loaded inside a script"); // keeps (4)
-    const outcome = this.#guarded<LoadedLibrary | CommandError>(undefined, (machine) => {
+    const outcome = this.#guarded<LoadedLibrary | CommandError>((machine) => {
       const state = this.#stateOf(machine, functionsOwner(owner));
       if (state instanceof CommandError) return state;
       machine.host.begin(state, this.#limits.budgetMs);
@@ -193,7 +193,7 @@ export class LuaRuntime {
   /** Calls a function of a library: FCALL. As `run`. */
   runFunction(run: FunctionRun): Reply {
     assert(this.#running === undefined, "no script runs inside another"); // keeps (4)
-    const outcome = this.#guarded<Reply>(run.host, (machine) => this.#runFunctionIn(machine, run));
+    const outcome = this.#guarded<Reply>((machine) => this.#runFunctionIn(machine, run));
     return outcome instanceof CommandError ? errorReply(outcome) : outcome;
   }
 
@@ -220,7 +220,7 @@ export class LuaRuntime {
   }
 
   /** Runs `work` on the machine; an exception through Lua ends the machine. keeps (2) */
-  #guarded<Outcome>(host: ScriptHost | undefined, work: (machine: Machine) => Outcome): Outcome | CommandError {
+  #guarded<Outcome>(work: (machine: Machine) => Outcome): Outcome | CommandError {
     try {
       this.#machine ??= this.#makeMachine();
       return work(this.#machine);
@@ -228,11 +228,10 @@ export class LuaRuntime {
       this.#machine = undefined;
       if (error instanceof CommandError) return error;
       if (error instanceof HostFailure) throw error.cause;
-      const wrote = host?.hasWritten?.() === true ? "; its earlier writes remain" : "";
       if (error instanceof ScriptStopped)
-        return new CommandError(`ERR Script ran for more than ${error.limit} and was stopped${wrote}`);
-      if (error instanceof LuaOutOfMemory) return new CommandError(`${outOfScriptMemory}${wrote}`);
-      if (isTrap(error)) return new CommandError(`ERR Script broke the interpreter and was stopped${wrote}`);
+        return new StoppedUnit(`ERR Script ran for more than ${error.limit} and was stopped`);
+      if (error instanceof LuaOutOfMemory) return new StoppedUnit(outOfScriptMemory);
+      if (isTrap(error)) return new StoppedUnit("ERR Script broke the interpreter and was stopped");
       throw error;
     } finally {
       this.#running = undefined;
@@ -293,7 +292,7 @@ export class LuaRuntime {
     const reply =
       status === 0
         ? readResult(machine.host, lua, this.#running?.version ?? 2)
-        : errorReply(new CommandError(this.#textOfFailure(machine, lua, { status, name: call.name })));
+        : errorReply(this.#failureOf(machine, lua, { status, name: call.name }));
     instance.api.lua_settop(lua, 0);
     this.#tidy(machine, state, call.owner);
     return reply;
@@ -361,13 +360,15 @@ export class LuaRuntime {
     }
   }
 
-  #textOfFailure(machine: Machine, lua: LuaPointer, outcome: { status: number; name: string }): Bytes {
+  #failureOf(machine: Machine, lua: LuaPointer, outcome: { status: number; name: string }): CommandError {
+    const isOutOfMemory = outcome.status === 4;
     // Lua calls no handler when memory is short, or when the handler fails.
     const failure = this.#failure ?? {
-      text: outcome.status === 4 ? outOfScriptMemory : `ERR ${machine.instance.bytesAt(lua, -1)}`,
+      text: isOutOfMemory ? outOfScriptMemory : `ERR ${machine.instance.bytesAt(lua, -1)}`,
     };
     const place = failure.source === undefined ? "" : `, on ${failure.source}:${failure.line}.`;
-    return errorLine(`${failure.text} script: ${outcome.name}${place}`);
+    const text = errorLine(`${failure.text} script: ${outcome.name}${place}`);
+    return isOutOfMemory ? new StoppedUnit(text) : new CommandError(text);
   }
 
   /** Frees memory after the run. A state that still uses too much is closed. */
