@@ -61,14 +61,18 @@ const ODD_COUNT = /^(?:[ +]\d+|\d+ |0\d+|\d+\0|\d+\.\d*|\d+e\d+|0x\d+)$/;
 /** Commands with a count of keys as an argument. */
 const COUNTED = /^(?:z(?:union|inter|diff)(?:store|card)?|sintercard|b?[lz]mpop|eval(?:sha)?(?:_ro)?|fcall(?:_ro)?)$/i;
 
+/** Their fourth word is WITHSCORE since Redis 7.2. */
+const OF_MORE_WORDS = /^z(?:rev)?rank$/i;
+
 /**
  * Commands for which Redis checks other keys than the ones it uses, found here: several STORE, of which the
  * last wins; option values that look like STREAMS or STORE; PFMERGE of one key, and any count of keys
- * that the command will refuse, where Redis checks no key.
+ * that the command will refuse, where Redis checks no key. And commands that newer versions take with more words.
  */
 function isTellingWrong(words: Command): boolean {
   const count = (word: RegExp): number => words.filter((one) => word.test(one)).length;
   if (/^pfmerge$/i.test(words[0] ?? "")) return words.length === 2;
+  if (OF_MORE_WORDS.test(words[0] ?? "") && words.length > 3) return true;
   const command = findCommand(words[0] ?? "");
   if (command !== undefined && findKeys(command, words).isMalformed) return true;
   // The command will refuse such a count, or Redis finds keys differently because of it.
