@@ -1,6 +1,6 @@
 /**
- * The globals of a script: exactly those of Redis 7, and none of them can be
- * changed.
+ * The globals of a script: exactly those of Redis 7, and `server` of Valkey 8.
+ * None of them can be changed.
  *
  * (1) A script sees guards: empty tables whose metatable reads from the real
  *     table and refuses writes. A script can never hold a real table.

@@ -227,6 +227,8 @@ test("globals cannot be changed or created, with Redis' texts", () => {
     ["local f, s = pairs(redis) s.call = 1", readOnly],
     ["loadstring('x=1')()", '-ERR [string "x=1"]:1: Attempt to modify a readonly table script: SHA, on x=1:1.'],
     ["return rawget(redis,'call') == redis.call", 1],
+    ["return server.call('echo','a')", "a"],
+    ["server.call = 1", readOnly],
     ["return _G._G == _G", 1],
     ["return #KEYS + #ARGV", 0],
   ];
@@ -240,7 +242,19 @@ test("scripts cannot reach the machine or leave the sandbox", () => {
     [
       ...["ARGV", "KEYS", "_G", "_VERSION", "assert", "bit", "cjson", "cmsgpack", "collectgarbage", "coroutine"],
       ...["error", "gcinfo", "getmetatable", "ipairs", "load", "loadstring", "math", "next", "os", "pairs", "pcall"],
-      ...["rawequal", "rawget", "rawset", "redis", "select", "setmetatable", "string", "struct", "table", "tonumber"],
+      ...[
+        "rawequal",
+        "rawget",
+        "rawset",
+        "redis",
+        "select",
+        "server",
+        "setmetatable",
+        "string",
+        "struct",
+        "table",
+        "tonumber",
+      ],
       ...["tostring", "type", "unpack", "xpcall"],
     ],
   );

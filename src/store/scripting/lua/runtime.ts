@@ -466,13 +466,16 @@ export class LuaRuntime {
     const host = new LuaHost(instance, clock.real);
     const dice = new LuaDice(() => random.unit());
     const replies = new LuaReplies(instance);
+    const redis = redisLibrary({
+      host,
+      replies,
+      running: () => this.#running,
+      register: (lua) => this.#register({ lua, instance, replies }),
+    });
     const libraries = {
-      redis: redisLibrary({
-        host,
-        replies,
-        running: () => this.#running,
-        register: (lua) => this.#register({ lua, instance, replies }),
-      }),
+      redis,
+      // The name in Valkey since 8.
+      server: redis,
       cjson: jsonLibrary(host),
       cmsgpack: messagePackLibrary(host),
       bit: bitLibrary(host),
