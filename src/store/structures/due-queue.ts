@@ -1,5 +1,6 @@
 /**
- * Due times: a binary heap of (time, name), earliest first.
+ * Due times: a binary heap of (time, name), earliest first, and equal times in
+ * the order of the names, so that the order does not depend on the history.
  *
  * A name whose time changes is pushed again and its old entry stays; the owner
  * knows the current time of each name and skips stale entries. `rebuild` bounds
@@ -31,7 +32,7 @@ export class DueQueue {
     this.#names.push(name);
     while (hole > 0) {
       const parent = (hole - 1) >> 1;
-      if ((this.#moments[parent] as number) <= ms) break;
+      if (!this.#isAfter(parent, ms, name)) break;
       this.#move(parent, hole);
       hole = parent;
     }
@@ -49,8 +50,9 @@ export class DueQueue {
     for (;;) {
       let child = 2 * hole + 1;
       if (child >= count) break;
-      if (child + 1 < count && (this.#moments[child + 1] as number) < (this.#moments[child] as number)) child += 1;
-      if ((this.#moments[child] as number) >= ms) break;
+      const next = child + 1;
+      if (next < count && this.#isAfter(child, this.#moments[next] as number, this.#names[next] as Bytes)) child = next;
+      if (this.#isAfter(child, ms, name)) break;
       this.#move(child, hole);
       hole = child;
     }
@@ -63,6 +65,12 @@ export class DueQueue {
     this.#moments = [];
     this.#names = [];
     for (const [name, ms] of entries) this.push(ms, name);
+  }
+
+  /** Whether the entry at an index comes after this one. */
+  #isAfter(index: number, ms: number, name: Bytes): boolean {
+    const other = this.#moments[index] as number;
+    return other > ms || (other === ms && (this.#names[index] as Bytes) > name);
   }
 
   #move(from: number, to: number): void {
