@@ -42,7 +42,7 @@ import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import { type Value, valueBytesOf } from "./values/table.ts";
 
-export type KeyspaceUndo = UndoLog<Keyspace, Value>;
+export type KeyspaceUndo = UndoLog<Value>;
 
 /** Removes expired keys and fields: the part of `mutations/` that a look-up needs. Each function records its change. */
 export interface Expiry {

@@ -19,6 +19,7 @@ import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values/table.ts";
 import { typeOf, valueBytesOf } from "../values/table.ts";
 import type { Mutation } from "./mutation.ts";
+import type { SharedInverses } from "./undo-log.ts";
 
 const REMOVE_KEY = 1;
 const EXPIRE_KEY = 2;
@@ -125,13 +126,17 @@ export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes
 export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   const { entries, meter, undo } = keyspace;
   const slot = entries.find(key);
-  if (undo !== undefined) pushPut(keyspace, undo, slot);
   if (slot < 0) {
+    undo?.pushInsertion();
     keyspace.stampNew(entries.insert(key, value));
     keyspace.notify(events.new, key);
   } else {
-    if (keyspace.fieldExpiryKeys.size > 0) applyClearFieldExpiryKey(keyspace, key);
     const old = entries.valueAt(slot);
+    if (undo?.restoresLast(slot) === false) {
+      undo.pushReplacement(slot, entries.stampAt(slot), old);
+      undo.count(valueBytesOf(old));
+    }
+    if (keyspace.fieldExpiryKeys.size > 0) applyClearFieldExpiryKey(keyspace, key);
     meter.remove(old);
     entries.setValueAt(slot, value);
     keyspace.stampReplaced(slot);
@@ -251,27 +256,21 @@ function applyClear(keyspace: Keyspace): void {
 
 // The inverses. Each is pushed by a function of its own: a closure in `apply…` would cost every call its variables.
 
-function pushPut({ entries }: Keyspace, undo: KeyspaceUndo, slot: number): void {
-  if (slot < 0) {
-    undo.pushShared(removeLast);
-  } else if (!undo.restoresLast(slot)) {
-    const old = entries.valueAt(slot);
-    undo.pushReplacement(putBack, slot, { old, stamp: entries.stampAt(slot), bytes: valueBytesOf(old) });
-  }
-}
-
-/** Slots are those of the time of the change, because later changes are undone before. */
-function removeLast({ entries, meter }: Keyspace): void {
-  const slot = entries.size - 1;
-  meter.remove(entries.valueAt(slot));
-  entries.removeAt(slot);
-}
-
-function putBack({ entries, meter }: Keyspace, slot: number, old: Value, stamp: number): void {
-  meter.remove(entries.valueAt(slot));
-  entries.setValueAt(slot, old);
-  entries.setStampAt(slot, stamp);
-  meter.add(old);
+/** The inverses of `applyPut`. Slots are those of the time of the change, because later changes are undone before. */
+export function inversesOfPut({ entries, meter }: Keyspace): SharedInverses<Value> {
+  return {
+    removeLast() {
+      const slot = entries.size - 1;
+      meter.remove(entries.valueAt(slot));
+      entries.removeAt(slot);
+    },
+    putBack(slot, old, stamp) {
+      meter.remove(entries.valueAt(slot));
+      entries.setValueAt(slot, old);
+      entries.setStampAt(slot, stamp);
+      meter.add(old);
+    },
+  };
 }
 
 function pushRemoval({ entries, meter }: Keyspace, undo: KeyspaceUndo, slot: number): void {

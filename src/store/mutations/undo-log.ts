@@ -21,25 +21,34 @@ export const INVERSE_BYTES = 160;
 const OWNED_BYTES = 64;
 /** The places of longer logs are given back after the unit. */
 const KEPT_COUNT_MAX = 1_024;
+const FIRST_CAPACITY = 16;
+
+/** In place of a slot: the inverse is a closure, or takes back the last insertion. */
+const CLOSURE = -1;
+const INSERTION = -2;
 const NO_SLOT = -1;
 
-/** An inverse without variables of its own: the log has its arguments. */
-type SharedInverse<Target, Old> = (target: Target, slot: number, old: Old, stamp: number) => void;
+/** The two inverses that are so frequent that they are no closures. */
+export interface SharedInverses<Old> {
+  /** Takes back the last insertion into the table. */
+  removeLast(): void;
+  /** Puts the old value and its stamp back into a slot. */
+  putBack(slot: number, old: Old, stamp: number): void;
+}
 
 /** The log, as far as state beside keys needs it. */
-export type ClosureLog = Pick<UndoLog<never, never>, "push" | "own" | "owns">;
+export type ClosureLog = Pick<UndoLog<never>, "push" | "own" | "owns">;
 
-/** `Target`: what the inverses change. `Old`: what they put back. One log serves one unit after the other. */
-export class UndoLog<Target, Old> {
-  readonly #target: Target;
+/** `Old`: the values that inverses put back. One log serves one unit after the other. */
+export class UndoLog<Old> {
+  readonly #shared: SharedInverses<Old>;
   readonly #usedBytes: () => number;
   #bytesMax = 0;
   #usedAtStart = 0;
-  // Four places for each inverse: a closure for rare changes, a shared function and its arguments for frequent ones.
-  #inverses: (SharedInverse<Target, Old> | (() => void) | undefined)[] = [];
-  #slots: number[] = [];
-  #olds: (Old | undefined)[] = [];
-  #stamps: number[] = [];
+  // Three places for each inverse: the slot and stamp of a replacement, and the old value or the closure.
+  #slots = new Int32Array(FIRST_CAPACITY);
+  #stamps = new Uint32Array(FIRST_CAPACITY);
+  #contents: (Old | (() => void) | undefined)[] = [];
   #count = 0;
   #bytes = 0;
   #owned: Set<object> | undefined;
@@ -49,8 +58,8 @@ export class UndoLog<Target, Old> {
   #lastReplaced = NO_SLOT;
 
   /** `usedBytes`: the memory that the database takes now. */
-  constructor(target: Target, usedBytes: () => number) {
-    this.#target = target;
+  constructor(shared: SharedInverses<Old>, usedBytes: () => number) {
+    this.#shared = shared;
     this.#usedBytes = usedBytes;
   }
 
@@ -63,15 +72,11 @@ export class UndoLog<Target, Old> {
   /** Forgets everything. */
   end(): void {
     if (this.#count > KEPT_COUNT_MAX) {
-      this.#inverses = [];
-      this.#slots = [];
-      this.#olds = [];
-      this.#stamps = [];
+      this.#slots = new Int32Array(FIRST_CAPACITY);
+      this.#stamps = new Uint32Array(FIRST_CAPACITY);
+      this.#contents = [];
     } else {
-      for (let at = 0; at < this.#count; at += 1) {
-        this.#inverses[at] = undefined;
-        this.#olds[at] = undefined;
-      }
+      for (let at = 0; at < this.#count; at += 1) this.#contents[at] = undefined;
     }
     this.#count = 0;
     this.#bytes = 0;
@@ -87,39 +92,48 @@ export class UndoLog<Target, Old> {
 
   /** Adds an inverse. `bytes`: the memory of the old content that it holds. */
   push(bytes: number, inverse: () => void): void {
-    this.#inverses[this.#count] = inverse;
-    this.#slots[this.#count] = NO_SLOT;
-    this.#olds[this.#count] = undefined;
-    this.#stamps[this.#count] = 0;
-    this.#count += 1;
-    this.#bytes += bytes + INVERSE_BYTES;
+    this.#contents[this.#next(CLOSURE)] = inverse;
+    this.#bytes += bytes;
     this.#lastReplaced = NO_SLOT;
   }
 
   /** As `push`, when the value in a slot is replaced. */
-  pushReplacement(
-    inverse: SharedInverse<Target, Old>,
-    slot: number,
-    replaced: { readonly old: Old; readonly stamp: number; readonly bytes: number },
-  ): void {
-    this.#inverses[this.#count] = inverse;
-    this.#slots[this.#count] = slot;
-    this.#olds[this.#count] = replaced.old;
-    this.#stamps[this.#count] = replaced.stamp;
-    this.#count += 1;
-    this.#bytes += replaced.bytes + INVERSE_BYTES;
+  pushReplacement(slot: number, stamp: number, old: Old): void {
+    const at = this.#next(slot);
+    this.#stamps[at] = stamp;
+    this.#contents[at] = old;
     this.#lastReplaced = slot;
   }
 
-  /** As `push`, for an inverse that needs no arguments but the target. */
-  pushShared(inverse: (target: Target) => void): void {
-    this.#inverses[this.#count] = inverse;
-    this.#slots[this.#count] = NO_SLOT;
-    this.#olds[this.#count] = undefined;
-    this.#stamps[this.#count] = 0;
-    this.#count += 1;
-    this.#bytes += INVERSE_BYTES;
+  /** As `push`, when a value is inserted. */
+  pushInsertion(): void {
+    this.#next(INSERTION);
     this.#lastReplaced = NO_SLOT;
+  }
+
+  /** Counts the memory of old content. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Takes the next places. */
+  #next(slot: number): number {
+    const at = this.#count;
+    if (at === this.#slots.length) this.#grow();
+    this.#slots[at] = slot;
+    this.#count = at + 1;
+    this.#bytes += INVERSE_BYTES;
+    return at;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.#slots.length;
+    const slots = new Int32Array(capacity);
+    const stamps = new Uint32Array(capacity);
+    slots.set(this.#slots);
+    stamps.set(this.#stamps);
+    this.#slots = slots;
+    this.#stamps = stamps;
   }
 
   /** True if the last inverse already restores the value in this slot: counters change the same key many times. */
@@ -150,7 +164,12 @@ export class UndoLog<Target, Old> {
 
   /** Undoes all changes. */
   undo(): void {
-    for (let at = this.#count - 1; at >= 0; at -= 1)
-      this.#inverses[at]?.(this.#target, this.#slots[at] as number, this.#olds[at] as Old, this.#stamps[at] as number);
+    for (let at = this.#count - 1; at >= 0; at -= 1) {
+      const slot = this.#slots[at] as number;
+      const content = this.#contents[at];
+      if (slot >= 0) this.#shared.putBack(slot, content as Old, this.#stamps[at] as number);
+      else if (slot === INSERTION) this.#shared.removeLast();
+      else (content as () => void)();
+    }
   }
 }

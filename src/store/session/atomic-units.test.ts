@@ -178,7 +178,7 @@ function stoppedCodes(subject: Subject, commands: readonly CommandRequest[]): Re
   return codes;
 }
 
-test("S-04: every kind of record is undone when its unit is stopped", () => {
+test("A-10: every kind of record is undone when its unit is stopped", () => {
   const rows = [...mutations, ...stateMutations].map(({ code, name }) => ({ code, row: `${code} ${name}` }));
   assert.deepEqual([...Object.keys(units), ...formerRows, WHOLE_ROW].toSorted(), rows.map(({ row }) => row).toSorted());
   const common = open();

@@ -15,6 +15,7 @@ import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Users } from "../acl/users.ts";
 import { StoppedUnit, stoppedAndUndone, undoTooLarge } from "../errors.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
+import { inversesOfPut } from "../mutations/generic.ts";
 import { UndoLog } from "../mutations/undo-log.ts";
 import type { Pushes } from "../observe/pushes.ts";
 
@@ -39,7 +40,7 @@ export class AtomicUnits {
     const { keyspace } = host;
     this.#host = host;
     this.#pushes = pushes;
-    this.#undo = new UndoLog(keyspace, () => keyspace.usedBytes);
+    this.#undo = new UndoLog(inversesOfPut(keyspace), () => keyspace.usedBytes);
   }
 
   /** True while a unit runs. */

@@ -163,6 +163,46 @@ test("A-20: two dictionaries with different seeds do not share the hash of the l
   }
 });
 
+test("removals that are taken back, the last one first, leave every entry in its slot", () => {
+  // Without an index, with one, and with several chunks.
+  for (const count of [5, 500, 9_000]) {
+    const dictionary = new Dictionary<number>(SEED, { stamps: true });
+    for (let i = 0; i < count; i += 1) dictionary.setStampAt(dictionary.insert(`key:${i}`, i), i + 7);
+    const contents = () =>
+      Array.from({ length: dictionary.size }, (_, slot) => [
+        dictionary.keyAt(slot),
+        dictionary.valueAt(slot),
+        dictionary.stampAt(slot),
+      ]);
+    const before = contents();
+    const { keyBytes } = dictionary;
+    const random = seededRandom(count);
+    const removed = Array.from({ length: Math.min(count, 300) }, () => {
+      const slot = random.below(dictionary.size);
+      const entry = [slot, dictionary.keyAt(slot), dictionary.valueAt(slot), dictionary.stampAt(slot)] as const;
+      dictionary.removeAt(slot);
+      return entry;
+    });
+    for (const [slot, key, value, stamp] of removed.toReversed()) {
+      dictionary.restoreAt(slot, key, value);
+      dictionary.setStampAt(slot, stamp);
+    }
+    assert.deepEqual(contents(), before);
+    for (const [slot, [key]] of before.entries()) assert.equal(dictionary.find(key as string), slot);
+    assert.equal(dictionary.keyBytes, keyBytes);
+  }
+});
+
+test("a clear that is taken back leaves the entries as they were", () => {
+  const dictionary = new Dictionary<number>(SEED);
+  for (let i = 0; i < 500; i += 1) dictionary.set(`key:${i}`, i);
+  const restore = dictionary.restorer();
+  dictionary.clear();
+  restore();
+  assert.equal(dictionary.size, 500);
+  for (let i = 0; i < 500; i += 1) assert.equal(dictionary.get(`key:${i}`), i);
+});
+
 test("clear removes everything, and the dictionary is usable", () => {
   const dictionary = new Dictionary<number>(SEED, { stamps: true });
   for (let i = 0; i < 5_000; i += 1) dictionary.set(`key${i}`, i);

@@ -7,6 +7,7 @@
  * the end, is that of the store that never ran them.
  */
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
@@ -166,14 +167,25 @@ export function runUndoneUnits(family: Family, seed: number): UndoneCounts {
     }
     const replies = subject.run(step, index);
     const expected = twin.run(step, index);
-    // The order within a step of a scan is not promised.
-    if (!step.some(([name = ""]) => /scan$/i.test(name)))
-      assert.deepEqual(replies, expected, `step ${index}: ${JSON.stringify(step)}`);
+    if (step.some(isUnpromised)) continue;
+    // Such a step may have changed something else in each store, so nothing after it can be compared.
+    if (step.some(followsOrder) && !isDeepStrictEqual(replies, expected)) return counts;
+    assert.deepEqual(replies, expected, `step ${index}: ${JSON.stringify(step)}`);
   }
   assert.deepEqual(contentOf(subject.store), contentOf(twin.store));
   const { wallMs } = subject.clock;
   assert.deepEqual(contentOf(replayed(subject.journal.frames, new VirtualClock(wallMs))), contentOf(subject.store));
   return counts;
+}
+
+/** Chance picks by places, and CLAIM takes the entries of one moment in the order in which they became pending. */
+function followsOrder(words: Command): boolean {
+  return /^(?:[sz]randmember|hrandfield|spop)$/i.test(words[0] ?? "") || words.some((word) => /^claim$/i.test(word));
+}
+
+/** The order within a step of a scan is not promised, and a command of an undone unit has used its keys. */
+function isUnpromised([name = "", subcommand = ""]: Command): boolean {
+  return /scan$/i.test(name) || (/^object$/i.test(name) && /^(?:idletime|freq)$/i.test(subcommand));
 }
 
 function range(count: number, words: (index: number) => readonly Bytes[]): Bytes[] {
