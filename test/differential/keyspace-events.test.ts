@@ -107,8 +107,8 @@ function comparesCutMoments(command: Command): boolean {
   return command.some((word) => /^(?:gt|lt)$/i.test(word)) && command.some((word) => Number(word) >= CUT_SECONDS);
 }
 
-/** Consumers without pending entries are created by other commands than in Redis 7.0 (skip-list.ts). */
-const NEW_CONSUMER = /^__keyevent@0__:xgroup-createconsumer |^__keyspace@0__:.* xgroup-createconsumer$/s;
+/** Consumers without pending entries are created, and so removed, by other commands than in Redis 7.0 (skip-list.ts). */
+const CONSUMER = /^__keyevent@0__:xgroup-(?:create|del)consumer |^__keyspace@0__:.* xgroup-(?:create|del)consumer$/s;
 
 const MISS = /^__keyevent@0__:keymiss |^__keyspace@0__:.* keymiss$/s;
 
@@ -119,7 +119,7 @@ const MISS = /^__keyevent@0__:keymiss |^__keyspace@0__:.* keymiss$/s;
  */
 function comparable(events: readonly string[], countsMisses: boolean): readonly string[] {
   const misses = countsMisses ? events.filter((event) => MISS.test(event)).toSorted() : [];
-  return [...misses, ...events.filter((event) => !MISS.test(event) && !NEW_CONSUMER.test(event))];
+  return [...misses, ...events.filter((event) => !MISS.test(event) && !CONSUMER.test(event))];
 }
 
 /** The start of a line, enough to recognize it. */
