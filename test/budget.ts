@@ -116,7 +116,7 @@ export const budgets: readonly Budget[] = [
     unit: "transactions and scripts that are stopped and undone",
     files: ["test/simulation/store/undone-units.test.ts"],
     testMs: 2_000,
-    proofCount: 5_000,
+    proofCount: 2_000,
     goal: 1_000_000,
   },
   {
