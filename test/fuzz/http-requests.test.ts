@@ -75,6 +75,15 @@ async function compare({ bytes, cuts }: { readonly bytes: Buffer; readonly cuts:
   return "";
 }
 
+/**
+ * Ends of a head that stopped anywhere: in its last line end, in a value, in a name, or in the request line, with the
+ * Host that the head may need. After a head that Node has refused, none of them makes a request.
+ */
+const restsOfHead = ["\n", "\r\n", ": a\r\n", " HTTP/1.1\r\n", "1.1\r\n", " / HTTP/1.1\r\n"].flatMap((rest) => [
+  `${rest}\r\n`,
+  `${rest}Host: a\r\n\r\n`,
+]);
+
 interface Difference {
   readonly reason: string;
   readonly explains: (ours: Reading, theirs: Reading, bytes: Buffer) => boolean | Promise<boolean>;
@@ -112,11 +121,16 @@ const differences: readonly Difference[] = [
       refusesEarlier(ours, theirs) && /(?:^|\n|x)(?:\n|\r(?!\n))/.test(bytes.latin1Slice()),
   },
   {
-    reason: "Node refuses within a line, and we at its end",
+    reason: "Node refuses within a head, and we at the end of a line or of the head",
     explains: async (ours, theirs, bytes) => {
       if (!sameRequests(ours, theirs) || ours.end !== "open" || theirs.end !== "refused") return false;
-      const { end, requests } = await read("larder", [bytes, Buffer.from("\n")]);
-      return end === "refused" || !METHODS.includes(requests.at(-1)?.method ?? "");
+      for (const rest of restsOfHead) {
+        const { end, requests } = await read("larder", [bytes, Buffer.from(rest)]);
+        const further = requests[ours.requests.length];
+        if (end === "open" && further === undefined) return false;
+        if (further !== undefined && METHODS.includes(further.method)) return false;
+      }
+      return true;
     },
   },
   {
