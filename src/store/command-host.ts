@@ -37,7 +37,7 @@ export interface ProcessFigures {
   readonly operatingSystem: string;
   readMemory(): MemoryFigures;
   readCpu(): CpuFigures;
-  /** Of the RESP port; undefined: there is none. */
+  /** Of the RESP port; undefined if the server has no such port. */
   readResp(): RespFigures | undefined;
 }
 

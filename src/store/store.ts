@@ -57,7 +57,7 @@ export interface StoreOptions {
   readonly process?: ProcessFigures;
   /** For CONFIG GET; absent: it omits them. */
   readonly settings?: ServerSettings;
-  /** Snapshots of the data directory; absent: there are none. */
+  /** Snapshots of the data directory; absent if nothing is stored. */
   readonly snapshots?: SnapshotFacts | undefined;
 }
 

@@ -452,7 +452,7 @@ function xclaim(call: Call): Reply {
   return found;
 }
 
-/** Assigns entries to the consumer in word 3, which is created if missing, as in Redis even if there are none. */
+/** Assigns entries to the consumer in word 3, which is created if missing: as in Redis, also without an entry. */
 function claim({ keyspace, arg }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
   const claimed = { groupKey: { key: arg(1), group: arg(2) }, group, consumer: arg(3) };
   if (deliveries.length === 0) noteConsumer(keyspace, claimed);

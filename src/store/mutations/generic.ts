@@ -133,8 +133,7 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   } else {
     const old = entries.valueAt(slot);
     if (undo?.restoresLast(slot) === false) {
-      undo.pushReplacement(slot, entries.stampAt(slot), old);
-      undo.count(valueBytesOf(old));
+      undo.pushReplacement(valueBytesOf(old), slot, entries.stampAt(slot), old);
     }
     if (keyspace.fieldExpiryKeys.size > 0) applyClearFieldExpiryKey(keyspace, key);
     meter.remove(old);

@@ -98,10 +98,11 @@ export class UndoLog<Old> {
   }
 
   /** As `push`, when the value in a slot is replaced. */
-  pushReplacement(slot: number, stamp: number, old: Old): void {
+  pushReplacement(bytes: number, slot: number, stamp: number, old: Old): void {
     const at = this.#next(slot);
     this.#stamps[at] = stamp;
     this.#contents[at] = old;
+    this.#bytes += bytes;
     this.#lastReplaced = slot;
   }
 
@@ -109,11 +110,6 @@ export class UndoLog<Old> {
   pushInsertion(): void {
     this.#next(INSERTION);
     this.#lastReplaced = NO_SLOT;
-  }
-
-  /** Counts the memory of old content. */
-  count(bytes: number): void {
-    this.#bytes += bytes;
   }
 
   /** Takes the next places. */

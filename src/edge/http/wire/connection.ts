@@ -274,8 +274,8 @@ export class WireConnection {
   }
 
   #wait(response: WireResponse, output: Output): void {
-    // A response that has closed with the connection is not in the list any more.
-    if (!this.#responses.includes(response)) return;
+    // The connection has closed.
+    if (response.isClosed) return;
     response.waiting.push(output);
     response.waitingBytes += output.chunk.length;
     this.#waitingBytes += output.chunk.length;

@@ -28,6 +28,7 @@ export class WireResponse implements TransportResponse {
   /** The connection ends after it. */
   isLast: boolean;
   writableEnded = false;
+  isClosed = false;
   /** Outputs that wait for the responses before this one, and their bytes. */
   readonly waiting: Output[] = [];
   waitingBytes = 0;
@@ -118,6 +119,7 @@ export class WireResponse implements TransportResponse {
 
   /** The system has taken it, or the connection has closed. */
   close(): void {
+    this.isClosed = true;
     const closed = this.#closed;
     this.#closed = [];
     for (const callback of closed) callback();
