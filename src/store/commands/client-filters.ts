@@ -160,8 +160,11 @@ export function readClientFilters(
     if (filter === "ID" || filter === "NOT-ID") {
       const found = readIds(words, at + 1, from);
       at += 1 + found.length;
-      if (filter === "ID") ids = [...(ids ?? []), ...found];
-      else for (const id of found) otherIds.add(id);
+      // Added one by one: a command may have any number of them, each behind an ID of its own.
+      if (filter === "ID") {
+        ids ??= [];
+        for (const id of found) ids.push(id);
+      } else for (const id of found) otherIds.add(id);
       continue;
     }
     at += 2;
