@@ -289,11 +289,16 @@ function xsetid(call: Call): Reply {
     if (compareIds(lastId, last) < 0) throw setIdBelowTop;
     if (addedCount !== undefined && addedCount < stream.length) throw entriesAddedBelowLength;
   }
-  setStreamState(keyspace, key, {
+  const state = {
     lastId,
     addedCount: addedCount ?? stream.addedCount,
     maxDeletedId: isZeroId(maxDeletedId) ? stream.maxDeletedId : maxDeletedId,
-  });
+  };
+  const isChange =
+    compareIds(state.lastId, stream.lastId) !== 0 ||
+    state.addedCount !== stream.addedCount ||
+    compareIds(state.maxDeletedId, stream.maxDeletedId) !== 0;
+  if (isChange) setStreamState(keyspace, key, state);
   keyspace.notify(events.xsetid, key);
   return ok;
 }

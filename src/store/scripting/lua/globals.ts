@@ -229,7 +229,8 @@ export class LuaGlobals {
   /** Lua's own, whose check of the count overflows for a range of 2^31 elements. */
   readonly #unpack: HostFunction = (lua) => {
     const { api } = this.#host.instance;
-    if (api.lua_gettop(lua) > 1) {
+    // Lua's function refuses anything but a table. The length of a number would make it a string.
+    if (api.lua_gettop(lua) > 1 && api.lua_type(lua, 1) === LuaType.table) {
       this.#readIntegers(lua, "unpack");
       const first = Math.trunc(api.lua_tonumber(lua, 2));
       const last = api.lua_type(lua, 3) > LuaType.nil ? api.lua_tonumber(lua, 3) : api.lua_objlen(lua, 1);

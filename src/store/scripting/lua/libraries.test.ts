@@ -152,6 +152,7 @@ test("ranges and positions are read with 64 bits, of which an int takes 32, as i
     ["table.concat({'a','b'}, '-', 1, 2^32+2)", "a-b"],
     ["table.concat({'a','b'}, '-', 1, 1e10)", failed("invalid value (nil) at index 3 in table for 'concat'")],
     ["local t={1,2} table.insert(t, 2^32+1, 'x') return t", ["x", 1, 2]],
+    ["unpack(1, 2)", failed("bad argument #1 to 'unpack' (table expected, got number)")],
     ["table.remove({1,2,3}, 2^32+2)", 2],
     ["string.rep('x', 2^32+2)", "xx"],
     ["string.rep('x', 2^31)", ""],
@@ -159,6 +160,16 @@ test("ranges and positions are read with 64 bits, of which an int takes 32, as i
     ["(string.gsub('hello', 'l', 'L', 2^32+1))", "heLlo"],
     ["math.random(2^40)", failed("bad argument #1 to 'random' (interval is empty)")],
     ["struct.unpack('i', 'xxxx', -1)", failed("bad argument #2 to 'unpack' (data string too short)")],
+  ]);
+});
+
+test("cmsgpack tells a missing argument from nil, as Redis does", () => {
+  check([
+    ["cmsgpack.unpack()", failed("bad argument #1 to 'unpack' (string expected, got no value)")],
+    ["cmsgpack.unpack(nil)", failed("bad argument #1 to 'unpack' (string expected, got nil)")],
+    ["cmsgpack.unpack(table.remove({}, 5))", failed("bad argument #1 to 'unpack' (string expected, got no value)")],
+    ["cmsgpack.unpack_one()", failed("bad argument #1 to 'unpack_one' (string expected, got no value)")],
+    ["cmsgpack.unpack_limit(nil, 1)", failed("bad argument #1 to 'unpack_limit' (string expected, got nil)")],
   ]);
 });
 

@@ -30,6 +30,7 @@ export function messagePackLibrary(host: LuaHost): LuaLibrary {
   }
 
   function unpack(lua: LuaPointer, limit: number, offset: number): number {
+    if (api.lua_gettop(lua) > 1) api.lua_settop(lua, 1);
     const address = instance.addressOfArgument(lua, 1);
     const length = instance.lengthFound;
     if (offset < 0 || limit < 0)
@@ -58,20 +59,11 @@ export function messagePackLibrary(host: LuaHost): LuaLibrary {
   return {
     functions: {
       pack,
-      unpack: (lua) => {
-        api.lua_settop(lua, 1);
-        return unpack(lua, 0, 0);
-      },
-      unpack_one: (lua) => {
-        const offset = wholeOrZero(lua, 2);
-        api.lua_settop(lua, 1);
-        return unpack(lua, 1, offset);
-      },
+      unpack: (lua) => unpack(lua, 0, 0),
+      unpack_one: (lua) => unpack(lua, 1, wholeOrZero(lua, 2)),
       unpack_limit: (lua) => {
         const limit = whole(lua, 2);
-        const offset = wholeOrZero(lua, 3);
-        api.lua_settop(lua, 1);
-        return unpack(lua, limit, offset);
+        return unpack(lua, limit, wholeOrZero(lua, 3));
       },
     },
     values: {
