@@ -63,6 +63,9 @@ const refused: [string, string][] = [
   ["tabs in the request line", `GET\t/ping\tHTTP/1.1\r\n${HEAD}\r\n`],
   ["a method in lower case", `get /ping HTTP/1.1\r\n${HEAD}\r\n`],
   ["a target that is not a path", `GET * HTTP/1.1\r\n${HEAD}\r\n`],
+  ["a URL without a host", `GET http:///ping HTTP/1.1\r\n${HEAD}\r\n`],
+  ["a URL with a fragment for a host", `GET http://#a/ping HTTP/1.1\r\n${HEAD}\r\n`],
+  ["a URL with a user", `GET http://a@b/ping HTTP/1.1\r\n${HEAD}\r\n`],
   ["a compressed body", sized("Content-Encoding: gzip\r\nContent-Length: 8")],
 ];
 

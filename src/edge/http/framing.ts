@@ -100,10 +100,13 @@ export function framingFailure(framing: Framing, httpVersion: string): RequestFa
   return undefined;
 }
 
-/** The target in origin form; undefined for the authority form and the asterisk form. */
+/** A host and a port (RFC 3986 section 3.2), without the user that RFC 9110 section 4.2.4 calls an error. */
+const ABSOLUTE_FORM = /^https?:\/\/[-.~!$&'()*+,;=:%[\]\w]+(?=[/?]|$)/i;
+
+/** The target in origin form; undefined for the authority form, the asterisk form and a URL without a host. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
-  const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
+  const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
   const rest = target.slice(authority.length);
   return rest.startsWith("/") ? rest : `/${rest}`;

@@ -1,0 +1,100 @@
+/**
+ * Random and hostile streams of HTTP/1 requests: several requests one after the
+ * other, of which half have been changed in some bytes, and cut in any places.
+ */
+import type { Random } from "../../../src/kernel/random.ts";
+
+const names = [
+  "Host",
+  "Content-Length",
+  "Transfer-Encoding",
+  "Connection",
+  "Expect",
+  "X",
+  "Upstash-Sync-Token",
+  "content-length",
+  "Accept",
+];
+const values = [
+  "a",
+  "4",
+  "8",
+  "chunked",
+  "Chunked",
+  "gzip, chunked",
+  "close",
+  "keep-alive",
+  "100-continue",
+  "",
+  " b ",
+  "\t",
+  "0",
+  "+4",
+  "4, 4",
+  "\x0bchunked",
+  "caf\xe9",
+  "a\x00b",
+  "a\x7fb",
+];
+const methods = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "M-SEARCH", "NOTHING", "get", "CONNECT", "PRI"];
+const targets = ["/", "/set/k/v", "/a?b=c", "*", "http://a/b", "/a#b", "/a b", "/\xe9", "a:1", ""];
+
+export function drawStream(random: Random): string {
+  const requests = Array.from({ length: 1 + random.below(4) }, () => drawRequest(random));
+  const stream = requests.join("");
+  return random.below(2) === 0 ? stream : mutate(stream, random);
+}
+
+function drawRequest(random: Random): string {
+  const line = `${pick(random, methods, 3)} ${pick(random, targets, 3)} HTTP/1.${random.below(10) === 0 ? 0 : 1}\r\n`;
+  const fields = ["Host: a\r\n"];
+  const body = "x".repeat(random.below(20));
+  const kind = random.below(5);
+  if (kind === 1) fields.push(`Content-Length: ${body.length}\r\n`);
+  if (kind === 2) fields.push("Transfer-Encoding: chunked\r\n");
+  if (kind === 3) fields.push(`${pick(random, names)}: ${pick(random, values)}\r\n`);
+  if (random.below(20) === 0) fields.push(`X: ${"y".repeat(random.below(5) === 0 ? 4_000 : random.below(300))}\r\n`);
+  const end = kind === 1 ? body : kind === 2 ? chunksOf(body, random) : "";
+  return `${line}${fields.join("")}\r\n${end}`;
+}
+
+function chunksOf(body: string, random: Random): string {
+  const at = random.below(body.length + 1);
+  const chunk = (text: string): string =>
+    text === ""
+      ? ""
+      : `${text.length.toString(16)}${pick(random, ["", "", "", ";a=b", ";a", ';a="b;\\""', ";a=b;c=d", "; a", ";"], 4)}\r\n${text}\r\n`;
+  return `${chunk(body.slice(0, at))}${chunk(body.slice(at))}0\r\n${random.below(5) === 0 ? "T: v\r\n" : ""}\r\n`;
+}
+
+const SIGNS = "\r\n :;,\t\x00\x0b\x7f\xff0123456789aAfFGET/?#Content-Length: 4\r\n";
+
+function mutate(stream: string, random: Random): string {
+  let text = stream;
+  for (let i = random.below(3); i >= 0; i -= 1) {
+    const at = random.below(text.length + 1);
+    const sign = SIGNS.charAt(random.below(SIGNS.length));
+    const kind = random.below(3);
+    if (kind === 0) text = text.slice(0, at) + sign + text.slice(at + 1);
+    else if (kind === 1) text = text.slice(0, at) + sign + text.slice(at);
+    else text = text.slice(0, at) + text.slice(at + 1 + random.below(3));
+  }
+  return text;
+}
+
+/** Half of the streams are cut once or twice, and some into single bytes. */
+export function cut(bytes: Buffer, random: Random): Buffer[] {
+  const kind = random.below(8);
+  const lengthMax = kind === 0 ? 1 : kind < 4 ? 1 + random.below(40) : bytes.length;
+  const packets: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = 1 + random.below(lengthMax);
+    packets.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return packets;
+}
+
+function pick<T>(random: Random, rows: readonly T[], favourites = rows.length): T {
+  return rows[random.below(random.below(4) === 0 ? rows.length : favourites)] as T;
+}
