@@ -8,10 +8,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestParser } from "../../src/edge/resp/request-parser.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { allowanceOf } from "../budget.ts";
+import { allowanceOf, spending } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
+import { mutate } from "./mutation.ts";
 
 const seed = seedFrom("LARDER_RESP_SEED");
 
@@ -20,14 +20,11 @@ const REQUEST_BYTES_MAX = 50_000;
 const SIGNS = "*$\r\n0123456789-\"'\\x \x00\xff";
 
 test("A-13: requests in RESP are parsed the same in any chunks, and so are refusals of malformed ones", (context) => {
-  const limit = allowanceOf("resp-requests");
-  const startMs = systemClock.monotonicMs();
+  const isSpent = spending(allowanceOf("resp-requests"));
   const random = seededRandom(seed);
   let count = 0;
   let failureCount = 0;
-  const isOver = (): boolean =>
-    "count" in limit ? count >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
-  while (!isOver()) {
+  while (!isSpent(count)) {
     count += 1;
     const label = `SEED=${seed}, stream ${count}`;
     const requests = Array.from({ length: 1 + random.below(6) }, () => drawRequest(random));
@@ -35,7 +32,7 @@ test("A-13: requests in RESP are parsed the same in any chunks, and so are refus
     assert.deepEqual(readAll([stream]), requests, label);
     assert.deepEqual(readAll(cut(stream, random)), requests, label);
 
-    const broken = mutate(stream, random);
+    const broken = mutate(stream, { signs: SIGNS, changesMax: 4 }, random);
     const whole = readAll([broken]);
     if (typeof whole.at(-1) === "string") failureCount += 1;
     assert.deepEqual(readAll(cut(broken, random)), whole, `${label}, changed`);
@@ -89,17 +86,4 @@ function cut(stream: string, random: Random): string[] {
     at += length;
   }
   return chunks;
-}
-
-function mutate(stream: string, random: Random): string {
-  let text = stream;
-  for (let i = random.below(4); i >= 0; i -= 1) {
-    const at = random.below(text.length + 1);
-    const sign = SIGNS.charAt(random.below(SIGNS.length));
-    const kind = random.below(3);
-    if (kind === 0) text = text.slice(0, at) + sign + text.slice(at + 1);
-    else if (kind === 1) text = text.slice(0, at) + sign + text.slice(at);
-    else text = text.slice(0, at) + text.slice(at + 1 + random.below(3));
-  }
-  return text;
 }

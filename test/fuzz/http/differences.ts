@@ -6,7 +6,8 @@
  *     sees in the stream as it came.
  * (2) Where Node's refuses and ours does not, a row of `refusals` says why. Both have
  *     seen the same requests before.
- * (3) Two reasons are no refusals of ours and are no rows: an expectation, and a tab.
+ * (3) Two differences have code instead of a row: an expectation that both accept and
+ *     understand in different ways, and a tab that Node refuses within a head.
  */
 import { METHODS } from "node:http";
 import { areSameRequests, isSame, type Reading, read } from "./readings.ts";

@@ -3,6 +3,7 @@
  * other, of which half have been changed in some bytes, and cut in any places.
  */
 import type { Random } from "../../../src/kernel/random.ts";
+import { mutate } from "../mutation.ts";
 
 const names = [
   "Host",
@@ -42,7 +43,7 @@ const targets = ["/", "/set/k/v", "/a?b=c", "*", "http://a/b", "/a#b", "/a b", "
 export function drawStream(random: Random): string {
   const requests = Array.from({ length: 1 + random.below(4) }, () => drawRequest(random));
   const stream = requests.join("");
-  return random.below(2) === 0 ? stream : mutate(stream, random);
+  return random.below(2) === 0 ? stream : mutate(stream, { signs: SIGNS, changesMax: 3 }, random);
 }
 
 function drawRequest(random: Random): string {
@@ -68,19 +69,6 @@ function chunksOf(body: string, random: Random): string {
 }
 
 const SIGNS = "\r\n :;,\t\x00\x0b\x7f\xff0123456789aAfFGET/?#Content-Length: 4\r\n";
-
-function mutate(stream: string, random: Random): string {
-  let text = stream;
-  for (let i = random.below(3); i >= 0; i -= 1) {
-    const at = random.below(text.length + 1);
-    const sign = SIGNS.charAt(random.below(SIGNS.length));
-    const kind = random.below(3);
-    if (kind === 0) text = text.slice(0, at) + sign + text.slice(at + 1);
-    else if (kind === 1) text = text.slice(0, at) + sign + text.slice(at);
-    else text = text.slice(0, at) + text.slice(at + 1 + random.below(3));
-  }
-  return text;
-}
 
 /** Half of the streams are cut once or twice, and some into single bytes. */
 export function cut(bytes: Buffer, random: Random): Buffer[] {
