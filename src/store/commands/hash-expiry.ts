@@ -332,7 +332,10 @@ interface FieldsForm {
   /** The index of the first word after those that every call has. */
   readonly from: number;
   readonly notPositive: CommandError;
-  /** Reads the option at an index and returns the number of its words, 0 if it is not an option. Absent if the command has no options. */
+  /**
+   * Reads the option at an index and returns the number of its words, 0 if it is not an option. Absent if the command
+   * has no options.
+   */
   readonly takeOption?: (at: number) => number;
 }
 

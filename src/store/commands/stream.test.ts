@@ -244,6 +244,27 @@ for (const [name, rows] of Object.entries(tables)) {
   });
 }
 
+test("XSETID with the values that a stream has writes no record", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  session.expect([
+    ["XADD s 1-1 a 1", "1-1"],
+    ["XADD s 2-1 a 2", "2-1"],
+    ["XDEL s 1-1", 1],
+  ]);
+  const before = journal.frames.length;
+
+  session.expect([
+    ["XSETID s 2-1", ok],
+    ["XSETID s 2-1 ENTRIESADDED 2", ok],
+    ["XSETID s 2-1 ENTRIESADDED 2 MAXDELETEDID 1-1", ok],
+  ]);
+  assert.equal(journal.frames.length, before);
+
+  session.expect([["XSETID s 2-2", ok]]);
+  assert.equal(journal.frames.length, before + 1);
+});
+
 test("XADD with * uses the current time, and never goes back", () => {
   const session = startSession();
   const nowMs = session.clock.nowMs();
