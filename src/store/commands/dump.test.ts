@@ -28,6 +28,19 @@ test("DUMP returns the bytes of Redis, RESTORE accepts them", () => {
   ]);
 });
 
+test("DUMP writes a number the same after a change in place", () => {
+  startSession().expect([
+    ["SETRANGE k 0 7", 1],
+    ["DUMP k", "\x00\xc0\x07\n\x00t\xcdH\xa2\x83\xab\xce\x92"],
+    ["SETBIT bits 2 1", 0],
+    ["SETBIT bits 3 1", 0],
+    ["SETBIT bits 5 1", 0],
+    ["SETBIT bits 6 1", 0],
+    ["SETBIT bits 7 1", 0],
+    ["DUMP bits", "\x00\xc0\x07\n\x00t\xcdH\xa2\x83\xab\xce\x92"],
+  ]);
+});
+
 test("RESTORE accepts a relative and an absolute time, and one in the past", () => {
   const session = startSession({ clock: new VirtualClock(1_000_000) });
   session.expect([

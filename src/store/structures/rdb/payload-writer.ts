@@ -38,14 +38,14 @@ export class PayloadWriter {
     return this;
   }
 
-  /** A string; an integer of 32 bits takes one to four bytes. */
+  /** A string; an integer of 32 bits takes one to four bytes, however the string is held. */
   string(bytes: Bytes | Uint8Array): this {
-    if (typeof bytes !== "string") return this.length(bytes.length).raw(bytes);
     if (bytes.length <= SHORT_INTEGER_LENGTH_MAX) {
-      const value = parseInteger(bytes);
+      const value = parseInteger(typeof bytes === "string" ? bytes : String.fromCharCode(...bytes));
       if (typeof value === "number" && value === (value | 0)) return this.#integer(value);
     }
     this.length(bytes.length);
+    if (typeof bytes !== "string") return this.raw(bytes);
     const start = this.#reserve(bytes.length);
     this.#buffer.latin1Write(bytes, start, bytes.length);
     return this;

@@ -180,6 +180,22 @@ test("writes short strings as redis-server does", () => {
   }
 });
 
+test("writes a short number the same, held as text or as bytes", () => {
+  for (const [text, hex] of [
+    ["7", "00c007"],
+    ["-123456", "00c2c01dfeff"],
+    ["07", "00023037"],
+    ["", "0000"],
+    ["-2147483648", "00c200000080"],
+    ["2147483648", "000a32313437343833363438"],
+  ] as const) {
+    const body = (bytes: string | Buffer) =>
+      writePayload({ kind: "string", bytes }).toString("hex").slice(0, hex.length);
+    assert.equal(body(text), hex, text);
+    assert.equal(body(Buffer.from(text)), hex, text);
+  }
+});
+
 /** Streams as Redis 5 and 7.2 write them. */
 const OTHER_STREAMS: readonly (readonly [payload: Buffer, value: Dumped])[] = [
   [
