@@ -43,3 +43,32 @@ test("removes from the front in order, over many leaves", () => {
   }
   assert.equal(order.size, 0);
 });
+
+test("a queue that gets an item for each one it loses at the front keeps its items, whatever its length", () => {
+  for (const length of [1, 2, 64, 127, 128, 129, 300]) {
+    const order = new IdOrder<StreamId>();
+    for (let ms = 0; ms < length; ms += 1) order.insert({ ms, seq: 0 });
+    for (let ms = 0; ms < 1_000; ms += 1) {
+      order.insert({ ms: ms + length, seq: 0 });
+      assert.deepEqual(order.remove({ ms, seq: 0 }), { ms, seq: 0 });
+      assert.equal(order.remove({ ms, seq: 0 }), undefined);
+      assert.deepEqual(order.first, { ms: ms + 1, seq: 0 });
+      assert.deepEqual(order.last, { ms: ms + length, seq: 0 });
+    }
+    assert.deepEqual(
+      order.all().map(({ ms }) => ms),
+      Array.from({ length }, (_, i) => 1_000 + i),
+    );
+  }
+});
+
+test("an item can be inserted again before the others after removals at the front", () => {
+  const order = new IdOrder<StreamId>();
+  for (let ms = 0; ms < 100; ms += 1) order.insert({ ms, seq: 0 });
+  for (let ms = 0; ms < 60; ms += 1) order.remove({ ms, seq: 0 });
+  for (let ms = 59; ms >= 0; ms -= 1) order.insert({ ms, seq: 0 });
+  assert.deepEqual(
+    order.all().map(({ ms }) => ms),
+    Array.from({ length: 100 }, (_, i) => i),
+  );
+});

@@ -24,6 +24,8 @@ export const ID_MAX: StreamId = Object.freeze({ ms: WHOLE_MAX, seq: WHOLE_MAX })
 const TEXT_LENGTH_MAX = 127;
 /** Digits that always fit a safe integer. */
 const SAFE_DIGITS = 15;
+/** `-` */
+const DASH = 45;
 
 /** Negative if `one` comes first, zero if they are equal. */
 export function compareIds(one: StreamId, other: StreamId): number {
@@ -75,6 +77,36 @@ export function parseId(text: Bytes, missingSeq: Whole): StreamId | undefined {
 
 /** As `parseId` without `-` and `+`. */
 export function parseExactId(text: Bytes, missingSeq: Whole): StreamId | undefined {
+  const dash = digitCountFrom(text, 0);
+  if (dash > 0 && dash <= SAFE_DIGITS && text.charCodeAt(dash) === DASH) {
+    const seqDigits = digitCountFrom(text, dash + 1);
+    if (seqDigits > 0 && seqDigits <= SAFE_DIGITS && dash + 1 + seqDigits === text.length)
+      return { ms: digitsFrom(text, 0, dash), seq: digitsFrom(text, dash + 1, text.length) };
+  }
+  return parseRareId(text, missingSeq);
+}
+
+/** The number of decimal digits from an index on. */
+function digitCountFrom(text: Bytes, start: number): number {
+  let at = start;
+  // The index is checked first: a char code after the end is NaN, and costs far more.
+  while (at < text.length && isDigit(text.charCodeAt(at))) at += 1;
+  return at - start;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** The value of the digits from `start` up to, not including, `end`: at most `SAFE_DIGITS`. */
+function digitsFrom(text: Bytes, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at += 1) value = value * 10 + text.charCodeAt(at) - 48;
+  return value;
+}
+
+/** Any text but two short numbers. */
+function parseRareId(text: Bytes, missingSeq: Whole): StreamId | undefined {
   const parts = partsOf(text);
   if (parts === undefined) return undefined;
   const ms = parseWhole(parts.ms);
@@ -106,16 +138,7 @@ const C_UNSIGNED = /^[ \t\n\v\f\r]*([+-]?)(\d+)$/;
 function parseWhole(text: Bytes): Whole | undefined {
   const { length } = text;
   if (length === 0) return undefined;
-  if (length <= SAFE_DIGITS) {
-    let value = 0;
-    let at = 0;
-    for (; at < length; at += 1) {
-      const digit = text.charCodeAt(at) - 48;
-      if (digit < 0 || digit > 9) break;
-      value = value * 10 + digit;
-    }
-    if (at === length) return value;
-  }
+  if (length <= SAFE_DIGITS && digitCountFrom(text, 0) === length) return digitsFrom(text, 0, length);
   if (CANONICAL_NEGATIVE.test(text) && BigInt(text) >= -(2n ** 63n)) return undefined;
   const [, sign, digits] = C_UNSIGNED.exec(text) ?? [];
   if (digits === undefined) return undefined;
