@@ -178,8 +178,16 @@ export const budgets: readonly Budget[] = [
     suite: "hostile-destinations",
     unit: "calls of hostile destinations",
     files: ["test/fuzz/hostile-destinations.test.ts"],
-    testMs: 700,
+    testMs: 500,
     proofCount: 25_000,
+  },
+  {
+    suite: "outbound-answers",
+    unit: "answers of destinations, read on the short way and by the HTTP client",
+    files: ["test/fuzz/outbound-answers.test.ts"],
+    testMs: 200,
+    proofCount: 20_000,
+    goal: 1_000_000,
   },
   {
     suite: "vector-filter",

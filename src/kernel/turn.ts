@@ -22,3 +22,19 @@ export function afterPoll(clock: Pick<Clock, "after">, delayMs: number, task: ()
     cancel();
   };
 }
+
+/** Runs tasks together after the next poll of the event loop, so that input that has arrived is read before them. */
+export class AfterPoll {
+  #tasks: (() => void)[] = [];
+
+  add(task: () => void): void {
+    if (this.#tasks.length === 0) setImmediate(() => this.#run());
+    this.#tasks.push(task);
+  }
+
+  #run(): void {
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    for (const task of tasks) task();
+  }
+}

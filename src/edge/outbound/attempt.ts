@@ -16,7 +16,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import { afterPoll } from "../../kernel/turn.ts";
 import { AnswerBody } from "./answer-body.ts";
-import type { OutboundCall, OutboundDone, OutboundResult } from "./call.ts";
+import type { OutboundAnswer, OutboundCall, OutboundDone, OutboundResult } from "./call.ts";
 import type { ResponseBudget, ResponseLease } from "./response-budget.ts";
 import type { Target } from "./target.ts";
 
@@ -71,6 +71,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #done: OutboundDone;
   readonly #cancelDeadline: () => void;
   #isFinished = false;
+  #isStarted = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #headers: readonly string[] = [];
@@ -97,7 +98,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** Its first byte may have been sent, so sending it again would be another attempt. */
   get isStarted(): boolean {
-    return this.#controller !== undefined;
+    return this.#isStarted;
   }
 
   /** Ends the attempt with a failure, in any stage. */
@@ -107,9 +108,24 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#break(status === undefined ? { kind: "failure", text } : { kind: "failure", text, status });
   }
 
+  /** The request is being sent. */
+  sent(): void {
+    this.#isStarted = true;
+    this.stage = "sent";
+  }
+
+  /** The whole answer. */
+  answered({ status, headers, body }: Pick<OutboundAnswer, "status" | "headers" | "body">): void {
+    if (this.#isFinished) return;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#body.add(body)) this.onResponseEnd();
+    else this.#break(this.#answer(true));
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.stage = "sent";
+    this.sent();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {

@@ -16,6 +16,7 @@ import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { AfterPoll } from "../../kernel/turn.ts";
 import { Attempt } from "./attempt.ts";
 import type { OutboundCall, OutboundDone } from "./call.ts";
 import type { ConnectionServices } from "./connection.ts";
@@ -77,6 +78,7 @@ export class OutboundClient {
       clock: options.clock,
       policy: options.policy,
       sockets: this.#sockets,
+      sending: new AfterPoll(),
       // Shared by all connections, because creating one reads all root certificates.
       secureContext: () => {
         this.#secureContext ??= createSecureContext();

@@ -6,21 +6,28 @@
  *     the addresses (C-04, C-05). The connection stays on its address; after
  *     `AGE_MS_MAX` it is closed, so that changes of DNS take effect.
  * (2) The peer address from the system is checked again before a byte is sent.
- * (3) It has its own HTTP client, which never reconnects: the connection ends with
- *     its socket.
+ * (3) Ordinary requests and answers take the short way (`plain/`). With the first
+ *     other one the connection passes its socket to an HTTP client of its own, which
+ *     never reconnects: the connection ends with its socket.
  * (4) A call on an idle connection that closes before a byte was sent goes to
  *     another connection. Any other interrupted call has failed.
+ * (5) Before a call is sent on an idle connection, the socket is polled once more:
+ *     bytes or an end that have arrived meanwhile end the connection, and no call
+ *     gets them.
  */
 import { createRequire } from "node:module";
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type SecureContext, connect as tlsConnect } from "node:tls";
 import type { buildConnector, Client } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
-import { afterPoll } from "../../kernel/turn.ts";
+import { type AfterPoll, afterPoll } from "../../kernel/turn.ts";
 import type { Attempt, Carrier } from "./attempt.ts";
 import type { OutboundCall } from "./call.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import { ConnectTimeout, DestinationRefused, failureText } from "./failure-text.ts";
+import { IDLE_MARGIN_MS, IDLE_MS } from "./plain/answer.ts";
+import { isPlainCall } from "./plain/request.ts";
+import { AGE_MS_MAX, PlainSocket, replayAnswer, socketError } from "./plain/socket.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 import type { Address } from "./resolver.ts";
 import type { Target } from "./target.ts";
@@ -33,6 +40,8 @@ export interface ConnectionServices {
   /** Sockets that are open or opening. */
   readonly sockets: Set<Socket>;
   readonly secureContext: () => SecureContext;
+  /** Calls that wait for the next poll: see (5). */
+  readonly sending: AfterPoll;
 }
 
 export interface ConnectionOwner {
@@ -48,8 +57,6 @@ const CONNECT_MS_MAX = 10_000;
 const ADDRESS_MS_MAX = 1_000;
 /** The most addresses that are tried; a name may have hundreds. */
 const ADDRESSES_MAX = 8;
-/** See (1). */
-const AGE_MS_MAX = 60_000;
 const HEADER_BYTES_MAX = 32 * 1_024;
 
 const CLIENT_OPTIONS = {
@@ -57,7 +64,8 @@ const CLIENT_OPTIONS = {
   // The attempt has one deadline for everything.
   headersTimeout: 0,
   bodyTimeout: 0,
-  keepAliveTimeout: 4_000,
+  keepAliveTimeout: IDLE_MS,
+  keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
   keepAliveMaxTimeout: AGE_MS_MAX,
   maxHeaderSize: HEADER_BYTES_MAX,
   allowH2: false,
@@ -73,6 +81,8 @@ export class Connection implements Carrier {
   readonly #services: ConnectionServices;
   readonly #owner: ConnectionOwner;
   readonly #target: Target;
+  /** The socket until a client takes it over: see (3). */
+  #plain: PlainSocket | undefined;
   #client: Client | undefined;
   #socket: Socket | undefined;
   #attempt: Attempt | undefined;
@@ -100,11 +110,18 @@ export class Connection implements Carrier {
     else this.#resolve(attempt, host);
   }
 
-  /** Sends `attempt` over the idle connection. */
+  /** Sends `attempt` over the idle connection: keeps (5). */
   send(attempt: Attempt): void {
     this.#take(attempt);
     this.#isReused = true;
-    this.#dispatch(attempt);
+    if (this.#client !== undefined) {
+      // It polls too.
+      this.#dispatch(this.#client, attempt);
+      return;
+    }
+    this.#services.sending.add(() => {
+      if (this.#attempt === attempt && this.#plain !== undefined) this.#sendOn(this.#plain, attempt);
+    });
   }
 
   /** Ends the connection, and its call with a failure. */
@@ -180,18 +197,88 @@ export class Connection implements Carrier {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     attempt.stage = "connecting";
-    this.#client = new (loadClient().Client)(this.#target.clientOrigin, {
-      ...CLIENT_OPTIONS,
-      connect: (_options, callback) => this.#connect(addresses, callback),
+    // The client refuses a request that it cannot send before it connects.
+    if (!isPlainCall(attempt.call, this.#target.path)) {
+      this.#dispatch(
+        this.#newClient((callback) => this.#connect(addresses, callback)),
+        attempt,
+      );
+      return;
+    }
+    this.#connect(addresses, (...[error, socket]) => {
+      if (error !== null) this.#fail(error);
+      else if (this.#attempt !== undefined) this.#begin(socket, this.#attempt);
     });
-    this.#client.on("disconnect", () => this.destroy()); // keeps (3)
-    this.#dispatch(attempt);
   }
 
-  #dispatch(attempt: Attempt): void {
+  /** Sends the first call over a socket that is connected. */
+  #begin(socket: Socket, attempt: Attempt): void {
+    const { host } = new URL(this.#target.clientOrigin);
+    this.#plain = new PlainSocket(socket, host, {
+      answered: (answer) => {
+        if (this.#attempt?.isStarted === true) this.#attempt.answered(answer);
+        else this.#end(socketError("bad response")); // keeps (5)
+      },
+      other: (bytes) => this.#readOther(bytes),
+      ended: (error) => this.#end(error),
+      idle: () => {
+        if (this.#attempt === undefined) this.destroy();
+      },
+    });
+    this.#sendOn(this.#plain, attempt);
+  }
+
+  #sendOn(plain: PlainSocket, attempt: Attempt): void {
+    const { call, target } = attempt;
+    if (isPlainCall(call, target.path)) {
+      attempt.sent();
+      plain.write(call, target.path);
+    } else this.#dispatch(this.#clientOn(plain), attempt);
+  }
+
+  /** Passes bytes that are no ordinary answer to a client, for which the call is sent again without its bytes. */
+  #readOther(bytes: Buffer): void {
+    const attempt = this.#attempt;
+    const plain = this.#plain;
+    if (plain === undefined || attempt?.isStarted !== true) {
+      this.#end(socketError("bad response")); // keeps (5)
+      return;
+    }
+    const client = this.#clientOn(plain);
+    replayAnswer(plain.socket, bytes);
+    this.#dispatch(client, attempt);
+  }
+
+  /** The socket has ended, or it must. */
+  #end(error: Error): void {
+    this.#socket?.destroy();
+    this.#fail(error);
+  }
+
+  /** A client that takes over the socket: keeps (3). */
+  #clientOn(plain: PlainSocket): Client {
+    const { socket } = plain;
+    plain.leave();
+    this.#plain = undefined;
+    readInPieces(socket, () => this.#attempt?.stage !== "reading");
+    // The client expects a socket only when it has asked for one.
+    return this.#newClient((callback) => queueMicrotask(() => callback(null, socket)));
+  }
+
+  #newClient(connect: (callback: buildConnector.Callback) => void): Client {
+    const client = new (loadClient().Client)(this.#target.clientOrigin, {
+      ...CLIENT_OPTIONS,
+      connect: (_options, callback) => connect(callback),
+    });
+    client.on("disconnect", () => this.destroy()); // keeps (3)
+    this.#client = client;
+    return client;
+  }
+
+  #dispatch(client: Client, attempt: Attempt): void {
     const { method } = attempt.call;
     const { headers, body } = framed(attempt.call);
-    this.#client?.dispatch(
+    client.dispatch(
       {
         path: attempt.target.path,
         method,
@@ -221,7 +308,7 @@ export class Connection implements Carrier {
         callback(error, null);
         return;
       }
-      readInPieces(connected, () => this.#attempt?.stage !== "reading");
+      if (this.#client !== undefined) readInPieces(connected, () => this.#attempt?.stage !== "reading");
       callback(null, connected);
     };
     socket.once("connect", () => {

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readPlainAnswer } from "./answer.ts";
+
+/** The bytes, and what is read from them. */
+const plain: readonly (readonly [string, Omit<NonNullable<ReturnType<typeof readPlainAnswer>>, "body">, string])[] = [
+  [
+    "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    { status: 200, headers: ["content-length", "0"], idleMs: 4_000 },
+    "",
+  ],
+  [
+    "HTTP/1.1 201 caf\xe9\r\nX-Tab:a\tb\r\nX-Tab: \xff\r\nContent-Length: 3\r\n\r\na\r\n",
+    { status: 201, headers: ["X-Tab", "a\tb", "X-Tab", "\xff", "Content-Length", "3"], idleMs: 4_000 },
+    "a\r\n",
+  ],
+  [
+    "HTTP/1.1 503 \r\nConnection: Keep-Alive\r\nKeep-Alive: max=7, timeout=5\r\nContent-Length: 1\r\n\r\nx",
+    {
+      status: 503,
+      headers: ["Connection", "Keep-Alive", "Keep-Alive", "max=7, timeout=5", "Content-Length", "1"],
+      idleMs: 3_000,
+    },
+    "x",
+  ],
+  ["HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n", { status: 204, headers: ["Date", "x"], idleMs: 4_000 }, ""],
+  ["HTTP/1.1 204 No Content\r\n\r\n", { status: 204, headers: [], idleMs: 4_000 }, ""],
+];
+
+test("reads an ordinary answer", () => {
+  for (const [text, expected, body] of plain) {
+    const answer = readPlainAnswer(Buffer.from(text, "latin1"));
+    assert.deepEqual({ ...answer, body: answer?.body.latin1Slice() }, { ...expected, body }, JSON.stringify(text));
+  }
+});
+
+/** Status lines, fields and bodies of answers with something that only the HTTP client reads. */
+const others: readonly string[] = [
+  // Incomplete, or more than one answer.
+  "",
+  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx",
+  "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxy",
+  "HTTP/1.1 204 No Content\r\n\r\nx",
+  "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\nx",
+  // The length is not known, or not clear.
+  "HTTP/1.1 200 OK\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+  "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx",
+  "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\nx",
+  "HTTP/1.1 200 OK\r\nContent-Length: 0000000001\r\n\r\nx",
+  "HTTP/1.1 304 Not Modified\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n",
+  // The status line.
+  "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 2e2 OK\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 +20 OK\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 600 OK\r\nContent-Length: 0\r\n\r\n",
+  // Fields.
+  "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX: a\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX: a\rContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX : a\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\n: a\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX:\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX:  a\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nX: a \r\nContent-Length: 0\r\n\r\n",
+  `HTTP/1.1 200 OK\r\nX: ${"a".repeat(4_096)}\r\nContent-Length: 0\r\n\r\n`,
+  // The connection.
+  "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nConnection: keep-alive, x\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nPROXY-CONNECTION: close\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nKeep-Alive: timeout=5\r\nContent-Length: 0\r\n\r\n",
+];
+
+test("leaves every other answer to the HTTP client", () => {
+  for (const text of others) {
+    assert.equal(readPlainAnswer(Buffer.from(text, "latin1")), undefined, JSON.stringify(text.slice(0, 100)));
+  }
+});

@@ -1,0 +1,145 @@
+/**
+ * The short way for ordinary answers of HTTP/1.1: an answer that came whole, in one
+ * packet, and that all readers understand in the same way. Returns undefined for
+ * any other one, from which nothing was taken: the HTTP client reads it from its
+ * first byte (`../connection.ts`). So whatever is rare, wrong or hostile has one
+ * reader.
+ *
+ * (1) The status line has HTTP/1.1, a status from 200 to 599 except 304, and a
+ *     reason. Lines end with CR LF and have no controls except tabs.
+ * (2) A field is a name of token characters, a colon directly after it, at most
+ *     one space, and a value that neither is empty nor begins or ends with a blank.
+ * (3) The length of the body is known: one Content-Length of 1 to 9 digits, or
+ *     status 204 without a body. The bytes end with the body.
+ * (4) No field says anything about the transfer or the connection, except
+ *     `Connection: keep-alive` and one Keep-Alive that lets us use the connection
+ *     again.
+ */
+
+export interface PlainAnswer {
+  readonly status: number;
+  /** name, value, name, value … as received, in Latin-1. */
+  readonly headers: readonly string[];
+  /** A part of the packet. */
+  readonly body: Buffer;
+  /** How long the connection may be idle after it. */
+  readonly idleMs: number;
+}
+
+/** How long a connection may be idle, if the destination does not say how long it keeps it open. */
+export const IDLE_MS = 4_000;
+/** Less than the destination says, because the next request takes time to arrive. */
+export const IDLE_MARGIN_MS = 2_000;
+
+/** Longer heads go to the HTTP client, which has the limits. */
+const HEAD_BYTES_MAX = 4_096;
+const HEAD_END = Buffer.from("\r\n\r\n");
+const STATUS_START = "HTTP/1.1 ".length;
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+
+/** keeps (1) */
+const STATUS = /^HTTP\/1\.1 [2-5]\d\d /;
+const LINES = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const LENGTH = /^\d{1,9}$/;
+/** As the HTTP client reads it. */
+const KEEP_ALIVE_TIMEOUT = /(?:^|,)[\t ]*timeout=(\d{1,9})/i;
+
+const SPACE = 32;
+const TAB = 9;
+
+/** What a field is for the transfer. */
+type Meaning = "none" | "length" | "connection" | "keep-alive" | "not plain";
+
+const meanings: Readonly<Record<string, Meaning>> = {
+  "content-length": "length",
+  connection: "connection",
+  "keep-alive": "keep-alive",
+  "transfer-encoding": "not plain",
+  "proxy-connection": "not plain",
+  upgrade: "not plain",
+};
+
+/** By names as received: a destination sends the same ones with every answer. */
+const knownNames = new Map<string, Meaning>();
+const KNOWN_NAMES_MAX = 1_024;
+
+export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd < 0 || headEnd > HEAD_BYTES_MAX) return undefined;
+  const head = bytes.latin1Slice(0, headEnd + 2);
+  const status = statusOf(head);
+  if (status === undefined || !LINES.test(head)) return undefined;
+  const headers: string[] = [];
+  let length: number | undefined;
+  let idleMs: number | undefined;
+  for (let at = head.indexOf("\r\n") + 2; at < head.length; ) {
+    const end = head.indexOf("\r\n", at);
+    const colon = head.indexOf(":", at);
+    if (colon < 0 || colon > end) return undefined;
+    const name = head.slice(at, colon);
+    const value = valueIn(head, colon + 1, end);
+    if (value === undefined) return undefined;
+    switch (meaningOf(name)) {
+      case "none":
+        break;
+      case "length":
+        if (length !== undefined || !LENGTH.test(value)) return undefined;
+        length = Number(value);
+        break;
+      case "connection":
+        if (value.toLowerCase() !== "keep-alive") return undefined;
+        break;
+      case "keep-alive":
+        if (idleMs !== undefined) return undefined;
+        idleMs = idleMsOf(value);
+        if (idleMs <= 0) return undefined;
+        break;
+      default:
+        return undefined;
+    }
+    headers.push(name, value);
+    at = end + 2;
+  }
+  const bodyBytes = status === NO_CONTENT && length === undefined ? 0 : length;
+  const bodyStart = headEnd + HEAD_END.length;
+  if (bodyBytes === undefined || bodyStart + bodyBytes !== bytes.length) return undefined; // keeps (3)
+  if (status === NO_CONTENT && bodyBytes > 0) return undefined;
+  return { status, headers, body: bytes.subarray(bodyStart), idleMs: idleMs ?? IDLE_MS };
+}
+
+/** keeps (1) */
+function statusOf(head: string): number | undefined {
+  if (!STATUS.test(head)) return undefined;
+  const status = Number(head.slice(STATUS_START, STATUS_START + 3));
+  return status === NOT_MODIFIED ? undefined : status;
+}
+
+/** The value in [at, end): keeps (2). */
+function valueIn(head: string, at: number, end: number): string | undefined {
+  const from = head.charCodeAt(at) === SPACE ? at + 1 : at;
+  if (from >= end || isBlank(head.charCodeAt(from)) || isBlank(head.charCodeAt(end - 1))) return undefined;
+  return head.slice(from, end);
+}
+
+function idleMsOf(keepAlive: string): number {
+  const seconds = KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
+  return seconds === undefined ? IDLE_MS : Number(seconds) * 1_000 - IDLE_MARGIN_MS;
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+/** keeps (2) and (4) */
+function meaningOf(name: string): Meaning {
+  let meaning = knownNames.get(name);
+  if (meaning === undefined) {
+    const lower = name.toLowerCase();
+    meaning = !TOKEN.test(name) ? "not plain" : Object.hasOwn(meanings, lower) ? (meanings[lower] ?? "none") : "none";
+    if (knownNames.size >= KNOWN_NAMES_MAX) knownNames.clear();
+    knownNames.set(name, meaning);
+  }
+  return meaning;
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OutboundCall } from "../call.ts";
+import { isPlainCall, plainRequest } from "./request.ts";
+
+const call: OutboundCall = {
+  user: "main",
+  url: "http://a.test/",
+  method: "POST",
+  headers: ["X-Name", "caf\xe9", "x-name", ""],
+  body: Buffer.from([0xff, 0]),
+  timeoutMs: 1_000,
+};
+
+test("writes head and body of an ordinary request, in Latin-1", () => {
+  assert.ok(isPlainCall(call, "/a?b"));
+  assert.equal(
+    plainRequest(call, "/a?b", "a.test:8080"),
+    "POST /a?b HTTP/1.1\r\nhost: a.test:8080\r\nconnection: keep-alive\r\nX-Name: caf\xe9\r\nx-name: \r\ncontent-length: 2\r\n\r\n\xff\0",
+  );
+});
+
+test("leaves a long body to the socket", () => {
+  const long = { ...call, headers: [], body: Buffer.alloc(4_097) };
+  assert.ok(isPlainCall(long, "/"));
+  assert.equal(
+    plainRequest(long, "/", "a.test"),
+    "POST / HTTP/1.1\r\nhost: a.test\r\nconnection: keep-alive\r\ncontent-length: 4097\r\n\r\n",
+  );
+});
+
+/** Changes of the call, or its path. */
+const others: readonly (readonly [Partial<OutboundCall>, string])[] = [
+  [{ method: "GET" }, "/"],
+  [{ method: "HEAD" }, "/"],
+  [{ method: "DELETE" }, "/"],
+  [{ method: "post" }, "/"],
+  [{ body: [Buffer.from("a"), Buffer.from("b")] }, "/"],
+  [{ headers: ["", "a"] }, "/"],
+  [{ headers: ["X Y", "a"] }, "/"],
+  [{ headers: ["X\r\nY", "a"] }, "/"],
+  [{ headers: ["X", "a\r\nY: b"] }, "/"],
+  [{ headers: ["X", "a\0"] }, "/"],
+  [{ headers: ["X", "\u0100"] }, "/"],
+  [{ headers: ["Host", "b.test"] }, "/"],
+  [{ headers: ["Content-Length", "2"] }, "/"],
+  [{ headers: ["TRANSFER-ENCODING", "chunked"] }, "/"],
+  [{ headers: ["Connection", "close"] }, "/"],
+  [{ headers: ["Keep-Alive", "timeout=1"] }, "/"],
+  [{ headers: ["Upgrade", "h2c"] }, "/"],
+  [{ headers: ["Expect", "100-continue"] }, "/"],
+  [{}, ""],
+  [{}, "*"],
+  [{}, "/a b"],
+  [{}, "/a\r\nX: y"],
+];
+
+test("leaves every other request to the HTTP client", () => {
+  for (const [changed, path] of others) {
+    assert.equal(isPlainCall({ ...call, ...changed }, path), false, JSON.stringify([changed, path]));
+  }
+});
