@@ -26,6 +26,11 @@ const rows: [string, string[], number | undefined][] = [
     501,
   ],
   ["a transfer encoding other than chunked is refused", ["Host", "a", "Transfer-Encoding", "gzip, chunked"], 501],
+  [
+    "a byte that only looks like a blank before chunked is refused",
+    ["Host", "a", "Transfer-Encoding", "\xa0chunked"],
+    501,
+  ],
   ["a length beyond 2^53 is refused", ["Host", "a", "Content-Length", "99999999999999999999"], 400],
   ["S-03: a compressed body is refused", ["Host", "a", "Content-Encoding", "gzip"], 415],
   [

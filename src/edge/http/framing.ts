@@ -36,6 +36,7 @@ const framingHeaders = new HeaderSet([
   "transfer-encoding",
 ]);
 
+/** Values come without the spaces and tabs around them. `trim` would remove bytes that no other reader takes for blanks. */
 export function readFraming(rawHeaders: readonly string[]): Framing {
   const framing: Framing = {
     hostCount: 0,
@@ -93,9 +94,9 @@ export function framingFailure(framing: Framing, httpVersion: string): RequestFa
     return malformedHttp;
   if (transferEncoding !== undefined) {
     if (httpVersion === "1.0") return malformedHttp;
-    if (transferEncoding.trim().toLowerCase() !== "chunked") return transferEncodingRefused;
+    if (transferEncoding.toLowerCase() !== "chunked") return transferEncodingRefused;
   }
-  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== "identity")
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity")
     return contentEncodingRefused(contentEncoding);
   return undefined;
 }

@@ -33,6 +33,8 @@ const values = [
   "+4",
   "4, 4",
   "\x0bchunked",
+  "\xa0chunked",
+  "a, \xa0close",
   "caf\xe9",
   "a\x00b",
   "a\x7fb",
@@ -68,7 +70,7 @@ function chunksOf(body: string, random: Random): string {
   return `${chunk(body.slice(0, at))}${chunk(body.slice(at))}0\r\n${random.below(5) === 0 ? "T: v\r\n" : ""}\r\n`;
 }
 
-const SIGNS = "\r\n :;,\t\x00\x0b\x7f\xff0123456789aAfFGET/?#Content-Length: 4\r\n";
+const SIGNS = "\r\n :;,\t\x00\x0b\x7f\xa0\xff0123456789aAfFGET/?#Content-Length: 4\r\n";
 
 /** Half of the streams are cut once or twice, and some into single bytes. */
 export function cut(bytes: Buffer, random: Random): Buffer[] {

@@ -159,7 +159,7 @@ export class WireResponse implements TransportResponse {
 /** Whether the connection may be used after this request (RFC 9112 section 9.3). */
 function keepsConnection(connection: string | undefined, isHttp10: boolean): boolean {
   if (connection === undefined || connection === "keep-alive") return !isHttp10 || connection !== undefined;
-  const options = connection.toLowerCase().split(",");
-  const has = (option: string): boolean => options.some((each) => each.trim() === option);
+  const options = connection.toLowerCase().split(/[ \t]*,[ \t]*/);
+  const has = (option: string): boolean => options.includes(option);
   return !has("close") && (!isHttp10 || has("keep-alive"));
 }
