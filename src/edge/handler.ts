@@ -28,8 +28,12 @@ export interface RequestHead {
    * unread and unsent bytes.
    */
   claim?(owner: Owner): RequestFailure | undefined;
-  /** Counts the bytes of a finished reply that must wait before it may be sent. */
+  /** Counts further bytes of a reply that must be sent, although it has to wait or is large. */
   holdReply?(bytes: number): void;
+  /** Counts further bytes of a reply that need not be sent; false without room for them now. */
+  takeReply?(bytes: number): boolean;
+  /** A longer reply never has room. */
+  readonly replyBytesMax?: number;
 }
 
 export interface HttpRequest extends RequestHead {

@@ -181,6 +181,10 @@ export interface CommandFacts extends RowFacts {
   readonly touchesKeys: boolean;
   /** True if CLIENT PAUSE WRITE delays it and a read-only script may not call it. */
   readonly mayChange: boolean;
+  /** True if its reply may have contents of values, unless its words say otherwise (`keyUsesWith`). */
+  readonly returnsValues: boolean;
+  /** True if it runs a script that may change keys. */
+  readonly runsScript: boolean;
   readonly runsQueue: boolean;
   /** True if a client that runs it may cache its keys. Not of scripts: their commands count. */
   readonly isCached: boolean;

@@ -9,6 +9,7 @@ import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { CommandFacts, Flag, KeyPositions, RowFacts } from "./command-facts.ts";
 import type { CommandHost } from "./command-host.ts";
+import { keyUsesOf } from "./commands/command-keys.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
@@ -97,6 +98,8 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isForListeners: has("while-listening"),
     touchesKeys: has("readonly") || has("write") || has("may-replicate"),
     mayChange: has("write") || has("may-replicate"),
+    returnsValues: keyUsesOf(row).some(({ isRead }) => isRead),
+    runsScript: has("may-replicate") && has("no_mandatory_keys"),
     runsQueue: has("runs-queue"),
     isCached: has("readonly") && !has("noscript"),
     isQuick: row.isQuick ?? has("fast"),

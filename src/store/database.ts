@@ -10,11 +10,12 @@
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
  * (4) A script or transaction that a limit stops has changed nothing: what it
- *     wrote is undone, and its records and pushes are dropped.
+ *     wrote is undone, and its records and pushes are dropped. So has a command
+ *     or a transaction whose reply cannot be sent.
  */
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { MemoryAccount } from "../kernel/memory-guard.ts";
-import { type Tenant, TURN_MS } from "../kernel/turns.ts";
+import type { Tenant } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
@@ -57,6 +58,8 @@ import { Pushes, type Subscriber } from "./observe/pushes.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
+import { areShort, isShort } from "./reply/fit.ts";
+import { asTheyAre, type ReplyPrinter } from "./reply/printer.ts";
 import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
 import { Scripts } from "./scripting/scripts.ts";
@@ -64,19 +67,13 @@ import { AtomicUnits } from "./session/atomic-units.ts";
 import type { Caller } from "./session/caller.ts";
 import { type DenialPlace, logDenial, logFailedLogin } from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
+import { Pipeline, type PipelineUnits } from "./session/pipeline.ts";
 import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { Waiters } from "./session/waiters.ts";
 import type { StoreContext } from "./store-context.ts";
-
-/** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
-const SLICE_COMMANDS_MAX = 1_000;
-/** How often it reads the clock after quick commands: a reading costs a third of a GET. */
-const SLICE_COMMANDS_PER_LOOK = 64;
-/** It also reads the clock after this many bytes of replies. */
-const SLICE_BYTES_PER_LOOK = 64 * 1024;
 
 /** The kind of unit of a transaction over HTTP, as of EXEC over TCP. */
 const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
@@ -89,9 +86,6 @@ const SCRIPT_LIMITS_PER_TRANSACTION = 3;
 
 /** Runs before all other waiting work of its tenant, because it came first. */
 const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
-
-/** Prints the reply of a command of a pipeline, and returns the number of printed bytes. */
-export type ReplyPrinter = (reply: Reply) => number;
 
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
@@ -132,6 +126,11 @@ export class Database implements SessionHost {
   readonly slowRuns = new SlowRuns();
   readonly #pushes: Pushes;
   readonly #atomic: AtomicUnits;
+  readonly #units: PipelineUnits = {
+    begin: () => this.#begin(),
+    beginAtSameTime: () => this.#beginAtSameTime(),
+    printOne: (caller, request, printer) => this.#printOne(caller, request, printer),
+  };
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
   /** The Call of the running command; while a script runs, that of the script's commands. */
@@ -181,15 +180,20 @@ export class Database implements SessionHost {
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
-  command(caller: Caller, request: CommandRequest): Reply | Promise<Reply>;
-  /** With `print`: returns its result for the reply, as part of the same turn of the thread. */
-  command<Printed>(
+  command(caller: Caller, request: CommandRequest): Reply | Promise<Reply> {
+    return this.printCommand(caller, request, asTheyAre);
+  }
+
+  /** As `command`; prints the reply in the turn that made it. */
+  printCommand<Printed>(
     caller: Caller,
     request: CommandRequest,
-    print: (reply: Reply) => Printed,
-  ): Printed | Promise<Printed>;
-  command(caller: Caller, request: CommandRequest, print: (reply: Reply) => unknown = identity): unknown {
-    const run = (): unknown => this.#whenSafe(print(this.execute(caller, request)));
+    printer: ReplyPrinter<Printed>,
+  ): Printed | Promise<Printed> {
+    const run = (): Printed | Promise<Printed> => {
+      this.#begin();
+      return this.#whenSafe(this.#printOne(caller, request, printer));
+    };
     return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
@@ -244,43 +248,46 @@ export class Database implements SessionHost {
       replies.push(reply);
       return 0;
     };
-    const end = this.printPipeline(caller, requests, take);
+    const end = this.printPipeline(caller, requests, { ...asTheyAre, print: take, printDone: take });
     return end === undefined ? replies : end.then(() => replies);
   }
 
-  /** As `pipeline`; prints each reply in the turn that made it. Returns undefined when all is done and safe. */
+  /** As `pipeline`; `printer` returns the bytes of a printed reply. Returns undefined when all is done and safe. */
   printPipeline(
     caller: Caller,
     requests: readonly CommandRequest[],
-    print: ReplyPrinter,
+    printer: ReplyPrinter<number>,
   ): Promise<undefined> | undefined {
-    const done = this.#runSome(caller, requests, { start: 0, print });
-    return done === requests.length ? this.#whenSafe(undefined) : this.#runRest(caller, requests, { done, print });
+    const host = { host: this, units: this.#units };
+    const end = new Pipeline(host, { caller, requests }, printer).run();
+    return end === undefined ? this.#whenSafe(undefined) : end.then(() => this.#whenSafe(undefined));
   }
 
   /**
    * Checks every command, then runs all as one unit: one `now`, one frame. A command that fails while it runs does not
    * stop the rest.
    *
-   * @throws {TransactionDiscarded} at once or later, if a command is refused; then nothing has run.
+   * @throws {TransactionDiscarded} at once or later, if a command is refused or a limit stops it; then nothing has run.
    */
-  transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]>;
-  /** With `print`: returns its result for the replies, as part of the same turn of the thread. */
-  transaction<Printed>(
+  transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
+    return this.printTransaction(caller, requests, (replies) => replies);
+  }
+
+  /** As `transaction`; prints the replies in the turn that made them. If `print` throws a CommandError, all is undone. */
+  printTransaction<Printed>(
     caller: Caller,
     requests: readonly CommandRequest[],
     print: (replies: readonly Reply[]) => Printed,
-  ): Printed | Promise<Printed>;
-  transaction(
-    caller: Caller,
-    requests: readonly CommandRequest[],
-    print: (replies: readonly Reply[]) => unknown = identity,
-  ): unknown {
-    const run = (): unknown => this.#whenSafe(print(this.#runTransaction(caller, requests)));
+  ): Printed | Promise<Printed> {
+    const run = (): Printed | Promise<Printed> => this.#whenSafe(this.#runTransaction(caller, requests, print));
     return this.turn.mustWaitFor(TRANSACTION) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
-  #runTransaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] {
+  #runTransaction<Printed>(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    print: (replies: readonly Reply[]) => Printed,
+  ): Printed {
     this.#begin();
     const sizeRefusal = sizeRefusalOf(requests);
     if (sizeRefusal !== undefined) throw this.#discard(sizeRefusal);
@@ -297,16 +304,16 @@ export class Database implements SessionHost {
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
     const queued = commands.map((command, index) => ({ command, words: requests[index] as CommandRequest }));
-    let replies: readonly Reply[];
+    let printed: Printed;
     try {
-      replies = this.runAllQueued(caller, queued);
+      printed = this.runAllQueued(caller, queued, print);
     } catch (error) {
       if (error instanceof StoppedUnit) throw this.#discard(error);
       throw error;
     }
     this.#commit();
     this.turn.kind = TRANSACTION;
-    return replies;
+    return printed;
   }
 
   /**
@@ -337,21 +344,25 @@ export class Database implements SessionHost {
   }
 
   /**
-   * Runs queued commands as part of the running unit of work, which is that of EXEC.
+   * Runs queued commands as part of the running unit of work, which is that of EXEC, and prints their replies.
    *
    * @throws {StoppedUnit} if a limit has stopped them; then they have changed nothing.
    */
-  runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[] {
+  runAllQueued<Printed>(
+    caller: Caller,
+    queued: readonly QueuedCommand[],
+    print: (replies: readonly Reply[]) => Printed,
+  ): Printed {
     this.#scriptMsLeft = SCRIPT_LIMITS_PER_TRANSACTION * this.context.interpreter.budgetMs;
     try {
       const batch = new BatchReplies();
-      this.#atomic.run(() => {
+      return this.#atomic.run(() => {
         for (const command of queued) {
           batch.add(this.#runQueued(caller, command));
           this.#atomic.checkSize();
         }
+        return this.#atomic.print(() => print(batch.replies));
       }, "the transaction was undone");
-      return batch.replies;
     } finally {
       this.#scriptMsLeft = Number.POSITIVE_INFINITY;
     }
@@ -606,60 +617,45 @@ export class Database implements SessionHost {
     return journal.safe >= position ? reply : journal.whenSafe(position).then(() => reply);
   }
 
-  /** Runs commands until other tenants have their turn; returns how many are done. */
-  #runSome(
-    caller: Caller,
-    requests: readonly CommandRequest[],
-    { start, print }: { readonly start: number; readonly print: ReplyPrinter },
-  ): number {
-    const { turn } = this;
-    const clock = this.context.clock.real;
-    const end = Math.min(requests.length, start + SLICE_COMMANDS_MAX);
-    const startMs = clock.monotonicMs();
-    let beganAtMs = 0;
-    let printedBytes = 0;
-    for (let index = start; index < end; index += 1) {
-      const request = requests[index] as CommandRequest;
-      if (turn.hasHeavy && this.mustWait(request)) return index;
-      if ((index - start) % SLICE_COMMANDS_PER_LOOK > 0) {
-        this.#beginAtSameTime();
-      } else {
-        if (index > start && clock.monotonicMs() - startMs >= TURN_MS) return index;
-        this.#begin();
-        if (index === start) beganAtMs = this.#lookedAtMs;
-      }
-      const reply = this.#runOne(caller, request);
-      this.#commit();
-      printedBytes += print(reply);
-      // It has moved if the clock was read, as after every command that is not quick.
-      if (this.#lookedAtMs - beganAtMs >= TURN_MS) return index + 1;
-      if (printedBytes < SLICE_BYTES_PER_LOOK) continue;
-      printedBytes = 0;
-      if (clock.monotonicMs() - startMs >= TURN_MS) return index + 1;
-    }
-    return end;
-  }
-
-  async #runRest(
-    caller: Caller,
-    requests: readonly CommandRequest[],
-    { done, print }: { readonly done: number; readonly print: ReplyPrinter },
-  ): Promise<undefined> {
-    let start = done;
-    while (start < requests.length) {
-      await this.turn.next({ isHeavy: this.isHeavy(requests[start] as CommandRequest) });
-      start = this.#runSome(caller, requests, { start, print });
-    }
-    return this.#whenSafe(undefined);
-  }
-
   #runOne(caller: Caller, request: CommandRequest): Reply {
+    const command = this.#findRunnable(caller, request);
+    return command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
+  }
+
+  /** Runs one command, ends its unit of work and prints its reply. keeps (4) */
+  #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed {
+    const command = this.#findRunnable(caller, request);
+    const isRefused = command instanceof CommandError;
+    if (!isRefused && command.mayChange && this.#mayNotFit(command, request, printer.bytesMax)) {
+      const run = (): Reply => this.#run(caller, command, request);
+      const printed = this.#atomic.printAlone(run, printer, (error) => this.#answerError(error));
+      this.#commit();
+      return printed;
+    }
+    const reply = isRefused ? this.#answerError(command) : this.#run(caller, command, request);
+    this.#commit();
+    if (isRefused || command.mayChange) return printer.printDone(reply);
+    try {
+      return printer.print(reply);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      return printer.printDone(this.#answerError(error));
+    }
+  }
+
+  #mayNotFit(command: Command, words: CommandRequest, bytesMax: number): boolean {
+    if (bytesMax === Number.POSITIVE_INFINITY || isShort(command, words, bytesMax)) return false;
+    return !areShort(this.keyspace, { command, words }, bytesMax);
+  }
+
+  /** The command, if it may run now. */
+  #findRunnable(caller: Caller, request: CommandRequest): Command | CommandError {
     const command = this.#find(caller, request);
-    if (command instanceof CommandError) return this.#answerError(command);
+    if (command instanceof CommandError) return command;
     const refusal = this.#refusalOf(command) ?? this.#quota.take(1, this.keyspace.nowMs);
-    if (refusal === undefined) return this.#run(caller, command, request);
+    if (refusal === undefined) return command;
     this.countsOf(command).rejected += 1;
-    return this.#answerError(refusal);
+    return refusal;
   }
 
   /** The command that may run, or the error. */
@@ -742,7 +738,7 @@ export class Database implements SessionHost {
       }
       counts.failed += 1;
       // The transaction that the script is part of is undone.
-      if (error instanceof StoppedUnit && this.#atomic.isRunning) throw error;
+      if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
@@ -786,10 +782,6 @@ export class Database implements SessionHost {
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
   }
-}
-
-function identity(value: unknown): unknown {
-  return value;
 }
 
 /** The refusal of a command. A refused EXEC discards its transaction. */

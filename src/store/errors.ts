@@ -26,8 +26,21 @@ export class CommandError {
   }
 }
 
-/** Why a script or transaction was stopped by a limit, not by its own error: its writes are undone. */
-export class StoppedUnit extends CommandError {}
+/** Why a script, transaction or command was stopped by a limit, not by its own error: its writes are undone. */
+export class StoppedUnit extends CommandError {
+  /** The error without a remark on the undoing, if its reply could not be sent. */
+  readonly reason: CommandError | undefined;
+
+  constructor(text: string, reason?: CommandError) {
+    super(text);
+    this.reason = reason;
+  }
+
+  /** The unit is stopped because its reply cannot be sent. */
+  static becauseOf(reason: CommandError): StoppedUnit {
+    return new StoppedUnit(reason.text, reason);
+  }
+}
 
 /** A transaction that has changed nothing; `error` is that of the first refused command, or why it was undone. */
 export class TransactionDiscarded extends Error {
@@ -692,6 +705,6 @@ export function undoTooLarge(bytesMax: number): StoppedUnit {
 }
 
 /** `what` was undone. */
-export function stoppedAndUndone({ text }: StoppedUnit, what: string): StoppedUnit {
-  return new StoppedUnit(`${text}; ${what}`);
+export function stoppedAndUndone({ text, reason }: StoppedUnit, what: string): StoppedUnit {
+  return new StoppedUnit(`${text}; ${what}`, reason);
 }

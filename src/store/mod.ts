@@ -23,7 +23,7 @@ export type {
 export { RedisCompat } from "./commands/redis-compat.ts";
 export { commands, findCommand } from "./commands/table.ts";
 export type { Database } from "./database.ts";
-export { CommandError, TransactionDiscarded } from "./errors.ts";
+export { CommandError, StoppedUnit, TransactionDiscarded } from "./errors.ts";
 export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts";
 export type { Reply } from "./reply/reply.ts";
 export type { LuaLimits } from "./scripting/lua/runtime.ts";

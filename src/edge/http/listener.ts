@@ -49,7 +49,7 @@ import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, Observe 
 import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
 import { byteMs } from "../limits/byte-cost.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
-import { HeldBytes } from "../limits/held-bytes.ts";
+import { BUDGETED_REPLY_BYTES_MIN, HeldBytes } from "../limits/held-bytes.ts";
 import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
 import { failureReport, type OnRefusal, REFUSAL_STATUS_MIN, REFUSED_ROUTE } from "../refusal.ts";
 import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
@@ -75,8 +75,8 @@ import type {
 import { TrustedProxies } from "./trusted-proxies.ts";
 import { wireTransport } from "./wire/transport.ts";
 
-/** Request bodies and unsent bytes of all connections in one thread. */
-export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
+/** Request bodies and unsent bytes of all connections in one thread: room for the largest reply, and the reserve. */
+export const IN_FLIGHT_BYTES_MAX = 320 * 1024 * 1024;
 
 const transports: Record<TransportName, (handlers: TransportHandlers, options: TransportOptions) => Transport> = {
   node: nodeTransport,
@@ -125,8 +125,6 @@ export interface Listener {
 
 /** Bodies above this size, and those of unknown length, are read only if the area accepts the head. */
 const UNCHECKED_BODY_BYTES_MAX = 64 * 1024;
-/** Replies of at least this size need room in the budget, or the caller gets 503. Smaller ones count if they wait. */
-const BUDGETED_REPLY_BYTES_MIN = 64 * 1024;
 /** CPU time of a request outside the measured time, except that of its bytes: reading and parsing its head. */
 const REQUEST_MS = 0.01;
 
@@ -440,6 +438,14 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     if (!this.#isClosed) this.#held.addReply(bytes);
   }
 
+  takeReply(bytes: number): boolean {
+    return this.#isClosed || this.#held.takeReply(bytes);
+  }
+
+  get replyBytesMax(): number {
+    return this.#held.replyBytesMax;
+  }
+
   waitsForTurn(): void {
     this.#connection.hasQueued = true;
   }
@@ -652,9 +658,11 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const { status, body } = reply;
     const response = this.#response;
     const byteCount = bodyBytes(reply);
-    // Bytes that waited for the journal are counted again: those that the system does not take.
-    this.#held.releaseReply();
-    if (byteCount >= BUDGETED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
+    const isLarge = byteCount >= BUDGETED_REPLY_BYTES_MIN;
+    const isHeld = isLarge && this.#held.unsentBytes >= byteCount;
+    // Few bytes that waited for the journal are counted again: those that the system does not take.
+    if (!isHeld) this.#held.releaseReply();
+    if (isLarge && !isHeld && !this.#held.takeReply(byteCount)) {
       const worded = this.#listener.worded(busy, this.target);
       this.#send({ ...worded, ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
       return;

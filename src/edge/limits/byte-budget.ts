@@ -51,6 +51,11 @@ export class ByteBudget {
     this.#max = bytesMax;
   }
 
+  /** What an owner can take at once, while no other one holds anything. */
+  get ownBytesMax(): number {
+    return this.#max * (1 - RESERVE_SHARE);
+  }
+
   get usedBytes(): number {
     return this.#used;
   }

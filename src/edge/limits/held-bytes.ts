@@ -8,6 +8,9 @@
 import { busy, type RequestFailure } from "../errors.ts";
 import { type ByteBudget, NOBODY, type Owner } from "./byte-budget.ts";
 
+/** Replies of at least this size need room in the budget. Smaller ones count if they wait. */
+export const BUDGETED_REPLY_BYTES_MIN = 64 * 1024;
+
 /** The bytes of all requests of a connection. */
 export interface ConnectionBytes {
   /** Bodies and waiting replies. */
@@ -64,6 +67,11 @@ export class HeldBytes {
     this.#count(bytes);
     this.#countUnsent(bytes);
     return true;
+  }
+
+  /** A longer reply never has room. */
+  get replyBytesMax(): number {
+    return this.#budget.ownBytesMax - this.bodyBytes;
   }
 
   /** Counts a reply that exists already. */

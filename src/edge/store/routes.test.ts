@@ -5,6 +5,7 @@ import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { Turns } from "../../kernel/turns.ts";
 import { CommandError } from "../../store/errors.ts";
 import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
+import type { ReplyPrinter } from "../../store/reply/mod.ts";
 import { errorReply, ok } from "../../store/reply/reply.ts";
 import { TokenTable } from "../auth.ts";
 import type { HttpReply, HttpRequest, HttpStream } from "../handler.ts";
@@ -27,13 +28,13 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
     turn: turns.tenant("store", "main"),
     activity: { addInput: () => {}, addOutput: () => {} },
     // The engine prints a reply that is available, or a later one.
-    command: (caller: Caller, words: CommandRequest, print: (reply: Reply) => unknown) =>
-      settle(engine.command?.(caller, words), (reply) => print(reply as Reply)),
-    transaction: (caller: Caller, commands: CommandRequest[], print: (replies: readonly Reply[]) => unknown) =>
-      settle(engine.transaction?.(caller, commands), (replies) => print(replies as readonly Reply[])),
-    printPipeline: (caller: Caller, commands: CommandRequest[], print: (reply: Reply) => number) =>
+    printCommand: (caller: Caller, words: CommandRequest, printer: ReplyPrinter<unknown>) =>
+      settle(engine.command?.(caller, words), (reply) => print(printer, reply as Reply)),
+    printTransaction: (caller: Caller, commands: CommandRequest[], printAll: (replies: readonly Reply[]) => unknown) =>
+      settle(engine.transaction?.(caller, commands), (replies) => printAll(replies as readonly Reply[])),
+    printPipeline: (caller: Caller, commands: CommandRequest[], printer: ReplyPrinter<number>) =>
       settle(engine.pipeline?.(caller, commands), (replies) => {
-        for (const reply of replies as readonly Reply[]) print(reply);
+        for (const reply of replies as readonly Reply[]) print(printer, reply);
         return undefined;
       }),
   };
@@ -48,6 +49,16 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
     clock: new VirtualClock(),
     ...options,
   });
+}
+
+/** As the engine prints the reply of a command that has changed nothing. */
+function print(printer: ReplyPrinter<unknown>, reply: Reply): unknown {
+  try {
+    return printer.print(reply);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return printer.printDone(errorReply(error));
+  }
 }
 
 function settle<Value>(value: Value | Promise<Value>, next: (value: Value) => unknown): unknown {

@@ -10,9 +10,10 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { CommandError, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
-import { errorReply, findError } from "../../store/reply/mod.ts";
+import { errorReply } from "../../store/reply/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import {
+  busy,
   emptyCommand,
   emptyPipeline,
   emptyTransaction,
@@ -30,11 +31,12 @@ import { EventStreams, type StreamLimits } from "../http/event-streams.ts";
 import { lateTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
 import { hasRespBody, parseRespBatch } from "../resp/body-commands.ts";
-import { COMMAND_FAILED_STATUS, failureReply } from "../respond.ts";
+import { failureReply } from "../respond.ts";
 import { type Route, routeName } from "../route.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
 import { type BatchCommand, InvalidCommand } from "./json-reader.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
+import { type Answer, BatchPrinter, CommandPrinter, isBusy } from "./reply-printers.ts";
 import {
   chooseFormat,
   HttpCaller,
@@ -80,12 +82,6 @@ interface StoreCall {
   readonly database: Database;
   readonly format: ReplyFormat;
   readonly replyBytesMax: number;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: Bytes;
 }
 
 export type StoreRoute<Id extends string = string> = Route<StoreCall, Answer | OpenStream | Promise<Answer>> & {
@@ -248,6 +244,7 @@ export class StoreArea implements HttpService {
     const route = words.length === 0 ? bodyRoute : (routeBySegment.get(words[0]) ?? commandRoute);
     const name = nameByRoute.get(route) ?? REFUSED;
     database.activity.addInput(request.body.length);
+    const { replyBytesMax } = this.#options;
     const answer = route.run({
       request,
       target,
@@ -255,7 +252,7 @@ export class StoreArea implements HttpService {
       caller: new HttpCaller(user, request),
       database,
       format,
-      replyBytesMax: this.#options.replyBytesMax,
+      replyBytesMax: Math.min(replyBytesMax, request.replyBytesMax ?? replyBytesMax),
     });
     if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
     const { activity } = database;
@@ -280,10 +277,11 @@ export class StoreArea implements HttpService {
   }
 
   #reply(
-    { status, contentType, body }: Answer,
+    { status, contentType, body, failure }: Answer,
     head: StoreHead,
     { route, activity }: { readonly route: string; readonly activity: Database["activity"] },
   ): HttpReply {
+    if (failure !== undefined) return this.#refusal(failure, head);
     activity.addOutput(body.length);
     const headers = ["Content-Type", contentType, ...this.#headers(head)];
     return { status, headers, body, bodyIsBytes: true, route };
@@ -296,8 +294,7 @@ export class StoreArea implements HttpService {
 
   /** A failure of the request as a reply. Rethrows anything else, which is a bug of larder. */
   #refusal(thrown: unknown, head: StoreHead): HttpReply {
-    const failure =
-      thrown instanceof TransactionDiscarded ? new RequestFailure("bad request", thrown.error.text) : thrown;
+    const failure = thrown instanceof TransactionDiscarded ? failureOfTransaction(thrown) : thrown;
     if (!(failure instanceof RequestFailure)) throw failure;
     return { ...failureReply(failure, this.#headers(head)), route: REFUSED };
   }
@@ -307,6 +304,10 @@ export class StoreArea implements HttpService {
     if (head.hasOrigin && this.#options.cors) headers.push(...corsHeaders);
     return headers;
   }
+}
+
+function failureOfTransaction({ error }: TransactionDiscarded): RequestFailure {
+  return isBusy(error) ? busy : new RequestFailure("bad request", error.text);
 }
 
 /** A1 and A7: path, then body, then query (A1.path, A1.body, A1.query). */
@@ -325,46 +326,8 @@ function runBodyCommand(call: StoreCall): Answer | Promise<Answer> {
 }
 
 function runCommand(call: StoreCall, words: readonly Bytes[]): Answer | Promise<Answer> {
-  return holding(call, (print) => call.database.command(call.caller, words, print), commandAnswer);
-}
-
-/** Runs something and prints its answer. A printed answer that waits for the journal is counted while it waits. */
-function holding<Made>(
-  call: StoreCall,
-  run: (print: (made: Made) => Answer) => Answer | Promise<Answer>,
-  print: (call: StoreCall, made: Made) => Answer,
-): Answer | Promise<Answer> {
-  let isLate = false;
-  let bytes = 0;
-  const answer = run((made) => {
-    const printed = print(call, made);
-    bytes = printed.body.length;
-    if (isLate) call.request.holdReply?.(bytes);
-    return printed;
-  });
-  if (answer instanceof Promise) {
-    isLate = true;
-    call.request.holdReply?.(bytes);
-  }
-  return answer;
-}
-
-function commandAnswer({ format, replyBytesMax }: StoreCall, reply: Reply): Answer {
-  const { contentType } = format;
-  let error = findError(reply);
-  if (error === undefined) {
-    try {
-      return { status: 200, contentType, body: format.finish(format.result(reply, replyBytesMax), replyBytesMax) };
-    } catch (thrown) {
-      if (!(thrown instanceof CommandError)) throw thrown;
-      error = thrown;
-    }
-  }
-  return {
-    status: COMMAND_FAILED_STATUS,
-    contentType,
-    body: format.finish(format.error(error), Number.POSITIVE_INFINITY),
-  };
+  const printer = new CommandPrinter(call);
+  return printer.answer(call.database.printCommand(call.caller, words, printer));
 }
 
 const emptyPipelineCommand = errorReply(new CommandError("ERR empty pipeline command"));
@@ -373,26 +336,28 @@ const emptyTransactionCommand = new RequestFailure("bad request", "ERR empty tra
 /** A3 */
 function runPipeline(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedPipeline, empty: emptyPipeline });
-  const { request } = call;
-  const printer = new BatchPrinter(call.format, call.replyBytesMax, (bytes) => request.holdReply?.(bytes));
-  printer.onFailure = request.commandFailed;
-  if (commands.every(isRunnable)) {
-    const end = call.database.printPipeline(call.caller, commands, (reply) => printer.add(reply));
-    return printer.answerAfter(end);
-  }
+  const printer = new BatchPrinter(call);
+  if (commands.every(isRunnable))
+    return printer.answerAfter(call.database.printPipeline(call.caller, commands, printer));
   let next = 0;
   const addRefused = (): void => {
     for (let command = commands[next]; command !== undefined && !isRunnable(command); command = commands[next]) {
-      printer.add(pipelineRefusalOf(command));
+      printer.printDone(pipelineRefusalOf(command));
       next += 1;
     }
   };
-  addRefused();
-  const end = call.database.printPipeline(call.caller, commands.filter(isRunnable), (reply) => {
-    const bytes = printer.add(reply);
+  const printed = (bytes: number): number => {
     next += 1;
     addRefused();
     return bytes;
+  };
+  addRefused();
+  const end = call.database.printPipeline(call.caller, commands.filter(isRunnable), {
+    get bytesMax() {
+      return printer.bytesMax;
+    },
+    print: (reply) => printed(printer.print(reply)),
+    printDone: (reply) => printed(printer.printDone(reply)),
   });
   return printer.answerAfter(end);
 }
@@ -412,13 +377,13 @@ function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
   if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
   const format = call.format === resp2Format ? jsonFormat : call.format;
-  const print = ({ replyBytesMax }: StoreCall, replies: readonly Reply[]): Answer => {
-    const printer = new BatchPrinter(format, replyBytesMax);
-    printer.onFailure = call.request.commandFailed;
-    for (const reply of replies) printer.add(reply);
+  const printer = new BatchPrinter({ ...call, format });
+  const answer = call.database.printTransaction(call.caller, commands, (replies) => {
+    for (const reply of replies) printer.print(reply);
     return printer.answer();
-  };
-  return holding(call, (printed) => call.database.transaction(call.caller, commands, printed), print);
+  });
+  if (answer instanceof Promise) printer.late();
+  return answer;
 }
 
 /** The refusal of a transaction with commands that cannot run: that of the first such command. */
@@ -438,85 +403,6 @@ function readBatch(
   const commands = hasRespBody(request) ? parseRespBatch(body, malformed) : parseBatch(body, malformed);
   if (commands.length === 0) throw empty;
   return commands;
-}
-
-/** Text is finished in parts of this size, so that the end of a large answer is not one long unit of work. */
-const FINISHED_BYTES = 64 * 1024;
-
-/** Prints replies in order. A reply that exceeds the rest of the budget becomes an error (threats A-15). */
-class BatchPrinter {
-  /** Gets the text of each failed command. */
-  onFailure: ((text: string) => void) | undefined;
-  readonly #format: ReplyFormat;
-  readonly #bytesMax: number;
-  #finished: Bytes = "";
-  #text: Bytes;
-  #count = 0;
-  readonly #hold: (bytes: number) => void;
-  /** The bytes that were printed before the answer had to wait. */
-  #printedBytes = 0;
-  #isLate = false;
-
-  /** `hold` gets the number of bytes that wait for the journal or for turns of other requests. */
-  constructor(format: ReplyFormat, bytesMax: number, hold: (bytes: number) => void = () => {}) {
-    this.#hold = hold;
-    this.#format = format;
-    this.#bytesMax = bytesMax;
-    this.#text = format.open;
-  }
-
-  /** Returns the number of printed bytes. */
-  add(reply: Reply): number {
-    const format = this.#format;
-    const before = this.#bytes;
-    const failure = this.onFailure === undefined ? undefined : findError(reply);
-    if (failure !== undefined) this.onFailure?.(failure.text);
-    if (this.#count > 0) this.#text += format.separator;
-    this.#count += 1;
-    try {
-      const text = format.result(reply, this.#bytesMax - this.#bytes);
-      if (text.length < FINISHED_BYTES) this.#text += text;
-      else this.#addLong(text);
-    } catch (thrown) {
-      if (!(thrown instanceof CommandError)) throw thrown;
-      this.#text += format.error(thrown);
-    }
-    const bytes = this.#bytes - before;
-    if (this.#isLate) this.#hold(bytes);
-    else this.#printedBytes += bytes;
-    if (this.#text.length >= FINISHED_BYTES) this.#finish();
-    return bytes;
-  }
-
-  /** The answer after `end`. */
-  answerAfter(end: Promise<undefined> | undefined): Answer | Promise<Answer> {
-    if (end === undefined) return this.answer();
-    this.#isLate = true;
-    this.#hold(this.#printedBytes);
-    return end.then(() => this.answer());
-  }
-
-  answer(): Answer {
-    this.#text += this.#format.close;
-    this.#finish();
-    return { status: 200, contentType: this.#format.contentType, body: this.#finished };
-  }
-
-  get #bytes(): number {
-    return this.#finished.length + this.#text.length;
-  }
-
-  /** A finished long reply must fit the budget. Short replies are finished together and may exceed it slightly. */
-  #addLong(text: Bytes): void {
-    this.#finish();
-    this.#finished += this.#format.finish(text, this.#bytesMax - this.#bytes);
-  }
-
-  /** The text between replies is ASCII, so it may be split there. */
-  #finish(): void {
-    this.#finished += this.#format.finish(this.#text, Number.POSITIVE_INFINITY);
-    this.#text = "";
-  }
 }
 
 /** PUT is the same as POST; a body of GET or HEAD is ignored (A.methods, A1.body). */

@@ -61,8 +61,8 @@ test("no area gets less than 64 MB, and a warning says if there is too little", 
 const underWayCases: readonly (readonly [what: string, areaMb: number, requestMb: number, expectedMb: number])[] = [
   ["a quarter of the memory of the area", 128, 10, 32],
   ["room for two of the largest requests and an eighth", 64, 10, 22.5],
-  ["never more than 256 MB", 4_096, 10, 256],
-  ["never more than 256 MB, whatever a request may have", 64, 500, 256],
+  ["never more than 320 MB", 4_096, 10, 320],
+  ["never more than 320 MB, whatever a request may have", 64, 500, 320],
 ];
 
 for (const [what, areaMb, requestMb, expectedMb] of underWayCases) {

@@ -33,8 +33,11 @@ interface SetOptions {
   readonly expiry: TimeOption | "keep" | undefined;
 }
 
+const OVERWRITTEN: readonly KeyUse[] = [overwritten];
+
 /** GET returns the value, and a comparison allows guessing it. */
 export function setUses(words: readonly Bytes[]): readonly KeyUse[] {
+  if (words.length <= 3) return OVERWRITTEN;
   const isRead = words.slice(3).some((word) => upperCase(word) === "GET" || conditionWords.has(upperCase(word)));
   return [isRead ? readAndUpdated : overwritten];
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { replyTooLarge } from "../errors.ts";
-import { ReplyBudget } from "./budget.ts";
+import { replyTooLarge, StoppedUnit } from "../errors.ts";
+import { BatchReplies, ReplyBudget } from "./budget.ts";
+import { double } from "./reply.ts";
 
 test("A-15: a budget accepts elements until their bytes, plus 16 for each, are used up", () => {
   const budget = new ReplyBudget(100);
@@ -20,4 +21,21 @@ test("A-15: a number of elements that can never fit is refused before they are b
     () => budget.expect(7),
     (error) => error === replyTooLarge,
   );
+});
+
+test("A-15: the replies of a transaction are at most as long as their limit in RESP", () => {
+  const rows: [Parameters<BatchReplies["add"]>[0], number][] = [
+    ["x".repeat(50), 66],
+    [12, 32],
+    [double(-1.5e-300), 32],
+    [null, 16],
+    [["a", "b"], 50],
+  ];
+  for (const [reply, bytes] of rows) {
+    new BatchReplies(16 + bytes).add(reply);
+    assert.throws(
+      () => new BatchReplies(15 + bytes).add(reply),
+      (error) => error instanceof StoppedUnit && error.reason === replyTooLarge,
+    );
+  }
 });

@@ -295,3 +295,31 @@ test("a value that a unit creates needs one inverse, however often it changes", 
   const script = "for i = 1, 10 do redis.call('RPUSH', 'new', i) end return redis.call('LLEN', 'new')";
   assert.deepEqual(subject.run([["EVAL", script, "0"]]), [10]);
 });
+
+test("EXEC whose replies are too large together is undone", () => {
+  const { connect } = startSessions();
+  const one = connect();
+  const { database } = one.session;
+  database.execute(testCaller, ["SETRANGE", "long", String(100 * 2 ** 20), "x"]);
+  const text = "EXECABORT Transaction discarded because of: reply exceeds the maximum allowed size";
+  one.expect([
+    ["SET kept 1", ok],
+    ["MULTI", ok],
+    ["GETDEL kept", simple("QUEUED")],
+    ["GET long", simple("QUEUED")],
+    ["GET long", simple("QUEUED")],
+    ["GET long", simple("QUEUED")],
+    ["EXEC", error(`${text}; the transaction was undone`)],
+    ["GET kept", "1"],
+  ]);
+});
+
+test("a script whose reply is too large is undone", () => {
+  const subject = open();
+  const state = subject.state();
+  const script =
+    "redis.call('DEL', 's') local x = string.rep('x', 8e6) local all = {} for i = 1, 20 do all[i] = x end return all";
+  const [reply] = subject.run([["EVAL", script, "0"]]);
+  assert.equal(findError(reply as Reply)?.text, "ERR reply exceeds the maximum allowed size; its writes were undone");
+  assert.deepEqual(subject.state(), state);
+});

@@ -1,5 +1,6 @@
 /**
- * Scripts and transactions are atomic: a limit that stops one undoes it.
+ * Scripts and transactions are atomic: a limit that stops one undoes it. So are
+ * commands whose reply may be too long to be sent.
  *
  * (1) Undone are the changes of keys, libraries of functions and users, the
  *     records in the frame of the unit, and its pushes: messages and events leave
@@ -10,14 +11,18 @@
  *     are correct, if unnecessary, after a unit that changed nothing.
  * (4) A unit within a unit is part of it: a script that is stopped undoes its
  *     transaction.
+ * (5) A unit is printed before it ends. If its reply cannot be sent, the caller
+ *     would lose what the unit took, so it is undone.
  */
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Users } from "../acl/users.ts";
-import { StoppedUnit, stoppedAndUndone, undoTooLarge } from "../errors.ts";
+import { CommandError, StoppedUnit, stoppedAndUndone, undoTooLarge } from "../errors.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { inversesOfPut } from "../mutations/generic.ts";
 import { UndoLog } from "../mutations/undo-log.ts";
 import type { Pushes } from "../observe/pushes.ts";
+import type { ReplyPrinter } from "../reply/printer.ts";
+import { errorReply, findError, type Reply } from "../reply/reply.ts";
 
 /** The database, as far as its units need it. */
 export interface UnitHost {
@@ -27,6 +32,8 @@ export interface UnitHost {
     readonly frame: FrameWriter;
     /** The memory that undoing one unit may take. */
     readonly undoBytesMax: number;
+    /** Reports a bug within a unit of work. */
+    reportBug(error: unknown): void;
   };
   countMemory(): void;
 }
@@ -35,6 +42,7 @@ export class AtomicUnits {
   readonly #host: UnitHost;
   readonly #pushes: Pushes;
   readonly #undo: KeyspaceUndo;
+  #isAlone = false;
 
   constructor(host: UnitHost, pushes: Pushes) {
     const { keyspace } = host;
@@ -83,6 +91,50 @@ export class AtomicUnits {
       keyspace.undo = undefined;
       users.undo = undefined;
       undo.end();
+    }
+  }
+
+  /** True while a unit runs that is one command. */
+  get isAlone(): boolean {
+    return this.#isAlone;
+  }
+
+  /**
+   * Runs one command as a unit and prints its reply. If the reply cannot be sent, the command is undone, and the reply is
+   * the error. `answerError` counts the error.
+   */
+  printAlone<Printed>(
+    run: () => Reply,
+    printer: ReplyPrinter<Printed>,
+    answerError: (error: CommandError) => Reply,
+  ): Printed {
+    this.#isAlone = true;
+    let isCounted = false;
+    try {
+      return this.run(() => {
+        const reply = run();
+        const error = findError(reply);
+        isCounted = error !== undefined;
+        if (error instanceof StoppedUnit) throw error;
+        return this.print(() => printer.print(reply));
+      }, "its writes were undone");
+    } catch (error) {
+      if (!(error instanceof StoppedUnit)) throw error;
+      return printer.printDone(isCounted ? errorReply(error) : answerError(error));
+    } finally {
+      this.#isAlone = false;
+    }
+  }
+
+  /** Prints replies within the running unit. @throws {StoppedUnit} if they cannot be sent. */
+  print<Printed>(print: () => Printed): Printed {
+    try {
+      return print();
+    } catch (error) {
+      if (error instanceof CommandError) throw StoppedUnit.becauseOf(error);
+      // The state has changed, and the journal does not know it.
+      this.#host.context.reportBug(error);
+      throw error;
     }
   }
 

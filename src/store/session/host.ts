@@ -33,7 +33,11 @@ export interface SessionHost extends CommandHost {
   /** Why none of these commands may run now, as part of the running unit of work, which is that of EXEC. */
   refusalOfQueued(queued: readonly QueuedCommand[]): CommandError | undefined;
   /** Runs queued commands as part of the running unit of work, which is that of EXEC. */
-  runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[];
+  runAllQueued<Printed>(
+    caller: Caller,
+    queued: readonly QueuedCommand[],
+    print: (replies: readonly Reply[]) => Printed,
+  ): Printed;
   /** Removes all subscriptions of a subscriber. */
   closeSubscriber(subscriber: Subscriber): void;
 }

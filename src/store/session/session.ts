@@ -310,7 +310,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
     this.transaction.end();
     this.#isExecuting = true;
     try {
-      return database.runAllQueued(this, queued);
+      return database.runAllQueued(this, queued, (replies) => replies);
     } finally {
       this.#isExecuting = false;
     }

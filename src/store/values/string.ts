@@ -30,8 +30,8 @@ export function bytesOf(value: StringValue): Bytes {
   return typeof value === "string" ? value : value.toBytes();
 }
 
-/** Longer strings cannot be in a reply: no encoder could print them (threats A-15). */
-const BULK_BYTES_MAX = 256 * 1024 * 1024;
+/** Longer strings cannot be in a reply of 256 MB, where a length and two line breaks stand beside them (threats A-15). */
+const BULK_BYTES_MAX = 256 * 1024 * 1024 - 32;
 
 /**
  * The whole value as a reply that later changes do not touch, since a reply may have to wait. Throws `replyTooLarge`,

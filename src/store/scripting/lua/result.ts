@@ -7,7 +7,7 @@
  * (3) The same table may occur many times, and in itself, so each value is charged and counted against a budget.
  */
 import { type Bytes, onOneLine, withoutLastBreaks } from "../../../kernel/bytes.ts";
-import { CommandError } from "../../errors.ts";
+import { CommandError, replyTooLarge, StoppedUnit } from "../../errors.ts";
 import { ReplyBudget } from "../../reply/budget.ts";
 import { errorReply, type Reply } from "../../reply/reply.ts";
 import type { LuaHost } from "./host.ts";
@@ -26,9 +26,13 @@ type Level =
   | { readonly kind: "map"; readonly pairs: (readonly [Reply, Reply])[]; key: Reply | undefined }
   | { readonly kind: "set"; readonly members: Reply[] };
 
-/** Reads the value on top of the stack, and pops it. Throws CommandError if the reply is too large. */
+/** Reads the value on top of the stack, and pops it. Throws StoppedUnit if the reply is too large. */
 export function readResult(host: LuaHost, lua: LuaPointer, version: RespVersion): Reply {
-  return new ResultReader(host, lua, version).read();
+  try {
+    return new ResultReader(host, lua, version).read();
+  } catch (error) {
+    throw error === replyTooLarge ? StoppedUnit.becauseOf(replyTooLarge) : error;
+  }
 }
 
 class ResultReader {

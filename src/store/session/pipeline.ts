@@ -1,0 +1,99 @@
+/**
+ * A pipeline: commands in order, each a unit of its own. A long one yields to
+ * other tenants now and then.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import { type Tenant, TURN_MS } from "../../kernel/turns.ts";
+import type { CommandRequest } from "../command-facts.ts";
+import type { ReplyPrinter } from "../reply/printer.ts";
+import type { Caller } from "./caller.ts";
+
+/** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
+const SLICE_COMMANDS_MAX = 1_000;
+/** How often it reads the clock after quick commands: a reading costs a third of a GET. */
+const SLICE_COMMANDS_PER_LOOK = 64;
+/** It also reads the clock after this many bytes of replies. */
+const SLICE_BYTES_PER_LOOK = 64 * 1024;
+
+/** The database, as far as its pipelines need it. */
+export interface PipelineHost {
+  readonly turn: Tenant;
+  readonly context: { readonly clock: Clock };
+  /** When the clock was last read. */
+  readonly lookedAtMs: number;
+  mustWait(request: CommandRequest): boolean;
+  isHeavy(request: CommandRequest): boolean;
+}
+
+/** What runs the commands. */
+export interface PipelineUnits {
+  begin(): void;
+  /** Begins a unit of work without reading the clock. */
+  beginAtSameTime(): void;
+  /** Runs a command as the begun unit. Returns the number of printed bytes. */
+  printOne(caller: Caller, request: CommandRequest, printer: ReplyPrinter<number>): number;
+}
+
+export class Pipeline {
+  readonly #host: PipelineHost;
+  readonly #units: PipelineUnits;
+  readonly #caller: Caller;
+  readonly #requests: readonly CommandRequest[];
+  readonly #printer: ReplyPrinter<number>;
+  #doneCount = 0;
+
+  constructor(
+    { host, units }: { readonly host: PipelineHost; readonly units: PipelineUnits },
+    { caller, requests }: { readonly caller: Caller; readonly requests: readonly CommandRequest[] },
+    printer: ReplyPrinter<number>,
+  ) {
+    this.#host = host;
+    this.#units = units;
+    this.#caller = caller;
+    this.#requests = requests;
+    this.#printer = printer;
+  }
+
+  /** Runs all commands. Returns undefined if none had to wait for another turn. */
+  run(): Promise<void> | undefined {
+    this.#runSome();
+    return this.#doneCount === this.#requests.length ? undefined : this.#runRest();
+  }
+
+  /** Runs commands until other tenants have their turn. */
+  #runSome(): void {
+    const { turn, context } = this.#host;
+    const clock = context.clock.real;
+    const start = this.#doneCount;
+    const end = Math.min(this.#requests.length, start + SLICE_COMMANDS_MAX);
+    const startMs = clock.monotonicMs();
+    let beganAtMs = 0;
+    let printedBytes = 0;
+    while (this.#doneCount < end) {
+      const index = this.#doneCount;
+      const request = this.#requests[index] as CommandRequest;
+      if (turn.hasHeavy && this.#host.mustWait(request)) return;
+      if ((index - start) % SLICE_COMMANDS_PER_LOOK > 0) {
+        this.#units.beginAtSameTime();
+      } else {
+        if (index > start && clock.monotonicMs() - startMs >= TURN_MS) return;
+        this.#units.begin();
+        if (index === start) beganAtMs = this.#host.lookedAtMs;
+      }
+      printedBytes += this.#units.printOne(this.#caller, request, this.#printer);
+      this.#doneCount = index + 1;
+      // It has moved if the clock was read, as after every command that is not quick.
+      if (this.#host.lookedAtMs - beganAtMs >= TURN_MS) return;
+      if (printedBytes < SLICE_BYTES_PER_LOOK) continue;
+      printedBytes = 0;
+      if (clock.monotonicMs() - startMs >= TURN_MS) return;
+    }
+  }
+
+  async #runRest(): Promise<void> {
+    while (this.#doneCount < this.#requests.length) {
+      await this.#host.turn.next({ isHeavy: this.#host.isHeavy(this.#requests[this.#doneCount] as CommandRequest) });
+      this.#runSome();
+    }
+  }
+}
