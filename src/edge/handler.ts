@@ -7,6 +7,14 @@ import type { Tenant } from "../kernel/turns.ts";
 import type { RequestFailure } from "./errors.ts";
 import type { Owner } from "./limits/byte-budget.ts";
 
+/**
+ * What an area has learnt from a head, for the same head of later requests. Only the values of Content-Length and of the
+ * sync token differ between them.
+ */
+export interface HeadMemo {
+  learnt: unknown;
+}
+
 /** A request before its body has been read. */
 export interface RequestHead {
   readonly method: string;
@@ -16,6 +24,8 @@ export interface RequestHead {
   header(name: string): string | undefined;
   /** All headers in order: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
+  /** Set if the head repeats an earlier one of its connection. */
+  readonly memo?: HeadMemo | undefined;
   /** The address of the peer, without its port. */
   readonly remoteAddress: string;
   readonly remotePort: number;

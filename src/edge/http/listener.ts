@@ -45,7 +45,7 @@ import {
   requestTooLarge,
   tunnelRefused,
 } from "../errors.ts";
-import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, Observe } from "../handler.ts";
+import type { Handler, HeadMemo, HttpReply, HttpRequest, HttpService, HttpStream, Observe } from "../handler.ts";
 import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
 import { byteMs } from "../limits/byte-cost.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
@@ -378,6 +378,10 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
 
   get rawHeaders(): readonly string[] {
     return this.#request.rawHeaders;
+  }
+
+  get memo(): HeadMemo | undefined {
+    return this.#request.memo;
   }
 
   get remoteAddress(): string {

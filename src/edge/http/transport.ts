@@ -4,6 +4,7 @@
  */
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
+import type { HeadMemo } from "../handler.ts";
 import type { Framing } from "./framing.ts";
 
 /** By the module of Node, and by our own reader. */
@@ -19,6 +20,8 @@ export interface TransportRequest {
   readonly httpVersion: string;
   /** In order: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
+  /** Set if the head repeats an earlier one of its connection. */
+  readonly memo?: HeadMemo | undefined;
   readonly framing: Framing;
   readonly socket: Socket;
   /** Its body is not read for the moment, because replies before it wait for the peer. */

@@ -82,6 +82,24 @@ export function readStoreHead(rawHeaders: readonly string[]): StoreHead {
   return { authorization, encoding, responseFormat, syncTokenHeader, hasOrigin };
 }
 
+/** What the area has learnt from a head. */
+class LearntHead {
+  readonly head: StoreHead;
+
+  constructor(head: StoreHead) {
+    this.head = head;
+  }
+}
+
+/** As `readStoreHead`; the headers of a head that repeats are read once. */
+export function storeHeadOf({ memo, rawHeaders }: Pick<RequestHead, "memo" | "rawHeaders">): StoreHead {
+  if (memo === undefined) return readStoreHead(rawHeaders);
+  if (memo.learnt instanceof LearntHead) return memo.learnt.head;
+  const head = readStoreHead(rawHeaders);
+  memo.learnt = new LearntHead(head);
+  return head;
+}
+
 /** The format that the headers ask for (A.encoding, A.response-format). Throws a RequestFailure. */
 export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyFormat {
   // Only `base64` has a meaning; other encodings are ignored.

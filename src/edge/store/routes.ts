@@ -42,9 +42,9 @@ import {
   HttpCaller,
   jsonFormat,
   type ReplyFormat,
-  readStoreHead,
   resp2Format,
   type StoreHead,
+  storeHeadOf,
   userOf,
 } from "./request.ts";
 import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./streams.ts";
@@ -188,7 +188,7 @@ export class StoreArea implements HttpService {
   }
 
   refuseEarly(request: RequestHead): HttpReply | undefined {
-    const head = readStoreHead(request.rawHeaders);
+    const head = storeHeadOf(request);
     try {
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
       const grant = this.#authenticate(head, splitTarget(request.target));
@@ -201,7 +201,7 @@ export class StoreArea implements HttpService {
   }
 
   readonly handle = (request: HttpRequest): HttpReply | HttpStream | Promise<HttpReply | HttpStream> => {
-    const head = readStoreHead(request.rawHeaders);
+    const head = storeHeadOf(request);
     try {
       if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request);
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method);

@@ -11,6 +11,7 @@
  *     What is kept here of an incomplete head is a copy.
  */
 import type { Socket } from "node:net";
+import type { HeadMemo } from "../../handler.ts";
 import type { BodyReceiver, Expectation, TransportHandlers, TransportLimits, TransportRequest } from "../transport.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 import { type Head, HeadReader } from "./head.ts";
@@ -47,15 +48,17 @@ class WireRequest implements TransportRequest {
   readonly httpVersion: string;
   readonly rawHeaders: readonly string[];
   readonly framing: Head["framing"];
+  readonly memo: HeadMemo | undefined;
   readonly socket: Socket;
   receiver: BodyReceiver | undefined = undefined;
 
-  constructor({ method, target, httpVersion, rawHeaders, framing }: Head, socket: Socket) {
+  constructor({ method, target, httpVersion, rawHeaders, framing, memo }: Head, socket: Socket) {
     this.method = method;
     this.target = target;
     this.httpVersion = httpVersion;
     this.rawHeaders = rawHeaders;
     this.framing = framing;
+    this.memo = memo;
     this.socket = socket;
   }
 

@@ -19,7 +19,9 @@
  * Whether there is exactly one Host, and what else we cannot read, `framing.ts`
  * says for every transport.
  */
+import type { HeadMemo } from "../../handler.ts";
 import { type Framing, readFraming } from "../framing.ts";
+import { RepeatedHead } from "./repeated-head.ts";
 
 export const FIELDS_MAX = 1_000;
 
@@ -29,6 +31,8 @@ export interface Head {
   readonly httpVersion: "1.0" | "1.1";
   readonly rawHeaders: string[];
   readonly framing: Framing;
+  /** Set if it repeats an earlier head (`repeated-head.ts`). */
+  readonly memo?: HeadMemo;
 }
 
 export type HeadFault = "malformed" | "head too large";
@@ -53,6 +57,9 @@ const methodBytes = bytesWhere((byte) => /[A-Z-]/.test(String.fromCharCode(byte)
 const targetBytes = bytesWhere((byte) => byte > SPACE && byte < 127);
 const valueBytes = bytesWhere((byte) => (byte >= SPACE && byte !== 127) || byte === TAB);
 
+/** After so many heads that were remembered and not repeated, none is remembered. */
+const MISSES_MAX = 4;
+
 const VERSION_BYTES = "HTTP/1.1".length;
 
 /**
@@ -67,6 +74,10 @@ export class HeadReader {
   #rawHeaders: string[] = [];
   /** Bytes of the head in the lines that have been read. */
   #readBytes = 0;
+  /** The last head, if it may be repeated, and its target. */
+  #repeated: RepeatedHead | undefined;
+  #lastTarget: string | undefined;
+  #missCount = 0;
 
   constructor(headerBytesMax: number) {
     this.#headerBytesMax = headerBytesMax;
@@ -82,6 +93,14 @@ export class HeadReader {
    * head is not complete.
    */
   read(bytes: Buffer, from: number): Head | HeadFault | undefined {
+    const isWhole = this.#readBytes === 0;
+    if (isWhole && this.#repeated !== undefined) {
+      const head = this.#repeated.read(bytes, from, this.#headerBytesMax);
+      if (head !== undefined) {
+        this.end = this.#repeated.end;
+        return head;
+      }
+    }
     let at = from + this.#readBytes;
     for (;;) {
       const end = bytes.indexOf(LF, at);
@@ -97,10 +116,20 @@ export class HeadReader {
         if (this.#rawHeaders.length > 2 * FIELDS_MAX) return "head too large";
       } else if (this.#requestLine !== undefined) {
         this.end = end + 1;
-        return this.#take();
+        const head = this.#take();
+        if (isWhole && typeof head !== "string") this.#remember(head, bytes.subarray(from, this.end));
+        return head;
       }
       at = end + 1;
     }
+  }
+
+  /** Remembers a head whose target is that of the head before it, unless such heads have differed before. */
+  #remember(head: Head, bytes: Buffer): void {
+    if (this.#repeated !== undefined) this.#missCount += 1;
+    const isSame = head.target === this.#lastTarget && this.#missCount < MISSES_MAX;
+    this.#repeated = isSame ? RepeatedHead.of(head, bytes) : undefined;
+    this.#lastTarget = head.target;
   }
 
   /** The head is complete. */
