@@ -75,7 +75,13 @@ test("A.limits.daily: a quota that is reached refuses the next request of a conn
   await using _ = server;
   await askFourTimes(server);
   const { status, text } = await ask(server);
-  assert.deepEqual([status, text], [400, '{"error":"ERR max daily request limit exceeded. Limit: 4, Usage: 5. The operator sets it with --daily-request-limit"}']);
+  assert.deepEqual(
+    [status, text],
+    [
+      400,
+      '{"error":"ERR max daily request limit exceeded. Limit: 4, Usage: 5. The operator sets it with --daily-request-limit"}',
+    ],
+  );
   assert.equal(repeats.at(-1), true);
 });
 
