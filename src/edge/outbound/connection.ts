@@ -26,7 +26,7 @@ import type { OutboundCall } from "./call.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import { ConnectTimeout, DestinationRefused, failureText } from "./failure-text.ts";
 import { IDLE_MARGIN_MS, IDLE_MS } from "./plain/answer.ts";
-import { isPlainCall } from "./plain/request.ts";
+import { isInPieces, isPlainCall, JOINED_BYTES_MAX, lengthOf } from "./plain/request.ts";
 import { AGE_MS_MAX, PlainSocket, replayAnswer, socketError } from "./plain/socket.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 import type { Address } from "./resolver.ts";
@@ -365,18 +365,15 @@ export class Connection implements Carrier {
   }
 }
 
-/** Shorter bodies in pieces are joined: that is cheaper than passing the pieces. */
-const JOINED_BYTES_MAX = 128 * 1_024;
-
 /** The client accepts a list of pieces, although its type does not allow it, but does not count their bytes. */
 function framed({
   headers,
   body,
 }: OutboundCall): Pick<OutboundCall, "headers"> & { body: OutboundCall["body"] | null } {
   if (body.length === 0) return { headers, body: null };
-  if (!Array.isArray(body)) return { headers, body };
-  let bytes = 0;
-  for (const piece of body) bytes += piece.length;
+  if (!isInPieces(body)) return { headers, body };
+  const bytes = lengthOf(body);
+  // That is cheaper than passing the pieces.
   if (bytes <= JOINED_BYTES_MAX) return { headers, body: Buffer.concat(body, bytes) };
   return { headers: [...headers, "Content-Length", String(bytes)], body };
 }

@@ -25,6 +25,16 @@ const plain: readonly (readonly [string, Omit<NonNullable<ReturnType<typeof read
   ],
   ["HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n", { status: 204, headers: ["Date", "x"], idleMs: 4_000 }, ""],
   ["HTTP/1.1 204 No Content\r\n\r\n", { status: 204, headers: [], idleMs: 4_000 }, ""],
+  [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    { status: 200, headers: ["Transfer-Encoding", "chunked"], idleMs: 4_000 },
+    "",
+  ],
+  [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n00000B\r\n0123456789\n\r\n1\r\n\r\r\n00\r\n\r\n",
+    { status: 200, headers: ["Transfer-Encoding", "chunked"], idleMs: 4_000 },
+    "0123456789\n\r",
+  ],
 ];
 
 test("reads an ordinary answer", () => {
@@ -45,13 +55,31 @@ const others: readonly string[] = [
   "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\nx",
   // The length is not known, or not clear.
   "HTTP/1.1 200 OK\r\n\r\n",
-  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+  "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
   "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
   "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx",
   "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\nx",
   "HTTP/1.1 200 OK\r\nContent-Length: 0000000001\r\n\r\nx",
   "HTTP/1.1 304 Not Modified\r\nContent-Length: 0\r\n\r\n",
   "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n",
+  // Chunks.
+  ...[
+    "",
+    "0\r\n",
+    "0\r\n\r\nx",
+    "1\r\nx\r\n",
+    "1\r\nxy\r\n0\r\n\r\n",
+    "2\r\nx\r\n0\r\n\r\n",
+    "x\r\n\r\n",
+    "\r\n\r\n",
+  ].map(chunked),
+  ...["0000000\r\n\r\n", "0;a=b\r\n\r\n", "0 \r\n\r\n", "0\n\n", "0\r\nX: y\r\n\r\n", "-1\r\nx\r\n0\r\n\r\n"].map(
+    chunked,
+  ),
   // The status line.
   "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
   "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
@@ -80,6 +108,10 @@ const others: readonly string[] = [
   "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n",
   "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nKeep-Alive: timeout=5\r\nContent-Length: 0\r\n\r\n",
 ];
+
+function chunked(body: string): string {
+  return `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+}
 
 test("leaves every other answer to the HTTP client", () => {
   for (const text of others) {

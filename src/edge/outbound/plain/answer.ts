@@ -10,8 +10,11 @@
  * (2) A field is a name of token characters, a colon directly after it, at most
  *     one space, and a value that neither is empty nor begins or ends with a blank.
  * (3) The length of the body is known: one Content-Length of 1 to 9 digits, or
- *     status 204 without a body. The bytes end with the body.
- * (4) No field says anything about the transfer or the connection, except
+ *     status 204 without a body, or one `Transfer-Encoding: chunked`. The bytes end
+ *     with the body.
+ * (4) Chunks have a size of 1 to 6 hexadecimal digits, no extensions, and no
+ *     trailers after the last one.
+ * (5) No other field says anything about the transfer or the connection, except
  *     `Connection: keep-alive` and one Keep-Alive that lets us use the connection
  *     again.
  */
@@ -20,7 +23,6 @@ export interface PlainAnswer {
   readonly status: number;
   /** name, value, name, value … as received, in Latin-1. */
   readonly headers: readonly string[];
-  /** A part of the packet. */
   readonly body: Buffer;
   /** How long the connection may be idle after it. */
   readonly idleMs: number;
@@ -48,15 +50,21 @@ const KEEP_ALIVE_TIMEOUT = /(?:^|,)[\t ]*timeout=(\d{1,9})/i;
 
 const SPACE = 32;
 const TAB = 9;
+const CR = 13;
+const LF = 10;
+
+/** More chunks go to the HTTP client. */
+const CHUNKS_MAX = 64;
+const SIZE_DIGITS_MAX = 6;
 
 /** What a field is for the transfer. */
-type Meaning = "none" | "length" | "connection" | "keep-alive" | "not plain";
+type Meaning = "none" | "length" | "coding" | "connection" | "keep-alive" | "not plain";
 
 const meanings: Readonly<Record<string, Meaning>> = {
   "content-length": "length",
   connection: "connection",
   "keep-alive": "keep-alive",
-  "transfer-encoding": "not plain",
+  "transfer-encoding": "coding",
   "proxy-connection": "not plain",
   upgrade: "not plain",
 };
@@ -73,6 +81,7 @@ export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
   if (status === undefined || !LINES.test(head)) return undefined;
   const headers: string[] = [];
   let length: number | undefined;
+  let isChunked = false;
   let idleMs: number | undefined;
   for (let at = head.indexOf("\r\n") + 2; at < head.length; ) {
     const end = head.indexOf("\r\n", at);
@@ -88,6 +97,10 @@ export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
         if (length !== undefined || !LENGTH.test(value)) return undefined;
         length = Number(value);
         break;
+      case "coding":
+        if (isChunked || value !== "chunked") return undefined;
+        isChunked = true;
+        break;
       case "connection":
         if (value.toLowerCase() !== "keep-alive") return undefined;
         break;
@@ -102,11 +115,62 @@ export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
     headers.push(name, value);
     at = end + 2;
   }
-  const bodyBytes = status === NO_CONTENT && length === undefined ? 0 : length;
   const bodyStart = headEnd + HEAD_END.length;
-  if (bodyBytes === undefined || bodyStart + bodyBytes !== bytes.length) return undefined; // keeps (3)
-  if (status === NO_CONTENT && bodyBytes > 0) return undefined;
-  return { status, headers, body: bytes.subarray(bodyStart), idleMs: idleMs ?? IDLE_MS };
+  const body = isChunked
+    ? readChunks(bytes, bodyStart, { status, length })
+    : readBody(bytes, bodyStart, { status, length });
+  return body === undefined ? undefined : { status, headers, body, idleMs: idleMs ?? IDLE_MS };
+}
+
+interface Framing {
+  readonly status: number;
+  /** The Content-Length. */
+  readonly length: number | undefined;
+}
+
+/** The body from `from` on, if it ends with the bytes: keeps (3). */
+function readBody(bytes: Buffer, from: number, { status, length }: Framing): Buffer | undefined {
+  const bodyBytes = length ?? (status === NO_CONTENT ? 0 : undefined);
+  if (bodyBytes === undefined || from + bodyBytes !== bytes.length) return undefined;
+  return status === NO_CONTENT && bodyBytes > 0 ? undefined : bytes.subarray(from);
+}
+
+/** The body in chunks from `from` on, if it ends with the bytes: keeps (3) and (4). */
+function readChunks(bytes: Buffer, from: number, { status, length }: Framing): Buffer | undefined {
+  if (status === NO_CONTENT || length !== undefined) return undefined;
+  const pieces: Buffer[] = [];
+  for (let at = from; pieces.length < CHUNKS_MAX; ) {
+    let size = 0;
+    let digitsEnd = at;
+    for (let digit = digitOf(bytes[at]); digit >= 0; digit = digitOf(bytes[digitsEnd])) {
+      size = size * 16 + digit;
+      digitsEnd += 1;
+    }
+    if (digitsEnd === at || digitsEnd > at + SIZE_DIGITS_MAX || !isLineEnd(bytes, digitsEnd)) return undefined;
+    const start = digitsEnd + 2;
+    const end = start + size;
+    if (!isLineEnd(bytes, end)) return undefined;
+    at = end + 2;
+    if (size === 0) {
+      if (at !== bytes.length) return undefined;
+      const [first] = pieces;
+      return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
+    }
+    pieces.push(bytes.subarray(start, end));
+  }
+  return undefined;
+}
+
+function isLineEnd(bytes: Buffer, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF;
+}
+
+/** The value of a hexadecimal digit, or -1. */
+function digitOf(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
 /** keeps (1) */
@@ -132,7 +196,7 @@ function isBlank(code: number): boolean {
   return code === SPACE || code === TAB;
 }
 
-/** keeps (2) and (4) */
+/** keeps (2) and (5) */
 function meaningOf(name: string): Meaning {
   let meaning = knownNames.get(name);
   if (meaning === undefined) {

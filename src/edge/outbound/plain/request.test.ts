@@ -14,19 +14,23 @@ const call: OutboundCall = {
 
 test("writes head and body of an ordinary request, in Latin-1", () => {
   assert.ok(isPlainCall(call, "/a?b"));
+  const { text, body } = plainRequest(call, "/a?b", "a.test:8080");
+  assert.equal(body, undefined);
   assert.equal(
-    plainRequest(call, "/a?b", "a.test:8080"),
+    text,
     "POST /a?b HTTP/1.1\r\nhost: a.test:8080\r\nconnection: keep-alive\r\nX-Name: caf\xe9\r\nx-name: \r\ncontent-length: 2\r\n\r\n\xff\0",
   );
 });
 
-test("leaves a long body to the socket", () => {
-  const long = { ...call, headers: [], body: Buffer.alloc(4_097) };
-  assert.ok(isPlainCall(long, "/"));
-  assert.equal(
-    plainRequest(long, "/", "a.test"),
-    "POST / HTTP/1.1\r\nhost: a.test\r\nconnection: keep-alive\r\ncontent-length: 4097\r\n\r\n",
-  );
+test("joins a body in pieces, and leaves a long body to the socket", () => {
+  const head = "POST / HTTP/1.1\r\nhost: a.test\r\nconnection: keep-alive\r\ncontent-length:";
+  const pieces = { ...call, headers: [], body: [Buffer.from([0xff]), Buffer.from("b"), Buffer.from("c")] };
+  assert.ok(isPlainCall(pieces, "/"));
+  assert.deepEqual(plainRequest(pieces, "/", "a.test"), { text: `${head} 3\r\n\r\n\xffbc`, body: undefined });
+  const long = Buffer.alloc(12_289, "l");
+  for (const body of [long, [long.subarray(1), long.subarray(0, 1)]]) {
+    assert.deepEqual(plainRequest({ ...pieces, body }, "/", "a.test"), { text: `${head} 12289\r\n\r\n`, body: long });
+  }
 });
 
 /** Changes of the call, or its path. */
@@ -35,7 +39,7 @@ const others: readonly (readonly [Partial<OutboundCall>, string])[] = [
   [{ method: "HEAD" }, "/"],
   [{ method: "DELETE" }, "/"],
   [{ method: "post" }, "/"],
-  [{ body: [Buffer.from("a"), Buffer.from("b")] }, "/"],
+  [{ body: [Buffer.alloc(131_072), Buffer.from("b")] }, "/"],
   [{ headers: ["", "a"] }, "/"],
   [{ headers: ["X Y", "a"] }, "/"],
   [{ headers: ["X\r\nY", "a"] }, "/"],

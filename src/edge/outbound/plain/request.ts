@@ -27,32 +27,46 @@ const PATH = /^\/[\x21-\xff]*$/;
 const plainNames = new Set<string>();
 const PLAIN_NAMES_MAX = 1_024;
 
-/** Longer bodies are passed to the socket as they are. */
-const JOINED_BYTES_MAX = 4_096;
-
-export type PlainCall = OutboundCall & { readonly body: Buffer };
+/** With their heads, texts up to this length fit in the buffer on the stack from which Node writes them. */
+const TEXT_BYTES_MAX = 12 * 1_024;
+/** Longer bodies in pieces are sent in pieces. */
+export const JOINED_BYTES_MAX = 128 * 1_024;
 
 /** True if the call may take the short way. */
-export function isPlainCall(call: OutboundCall, path: string): call is PlainCall {
-  const { method, headers, body } = call;
-  if (Array.isArray(body) || !methods.has(method) || !PATH.test(path)) return false;
+export function isPlainCall({ method, headers, body }: OutboundCall, path: string): boolean {
+  if (!methods.has(method) || !PATH.test(path)) return false;
+  if (isInPieces(body) && lengthOf(body) > JOINED_BYTES_MAX) return false;
   for (let i = 0; i < headers.length; i += 2) {
     if (!isPlainName(headers[i] as string) || NOT_IN_VALUE.test(headers[i + 1] as string)) return false;
   }
   return true;
 }
 
-/** The text of the request: its head, and its body if that is short. */
-export function plainRequest({ method, headers, body }: PlainCall, path: string, host: string): string {
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  text += `content-length: ${body.length}\r\n\r\n`;
-  return isJoined(body) ? text + body.latin1Slice() : text;
+export interface PlainRequest {
+  /** The head, and the body if it is short: in Latin-1. */
+  readonly text: string;
+  /** The body if it is long. */
+  readonly body: Buffer | undefined;
 }
 
-/** Whether the text of the request has the body. */
-export function isJoined(body: Buffer): boolean {
-  return body.length <= JOINED_BYTES_MAX;
+export function plainRequest({ method, headers, body }: OutboundCall, path: string, host: string): PlainRequest {
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  const length = lengthOf(body);
+  text += `content-length: ${length}\r\n\r\n`;
+  if (length > TEXT_BYTES_MAX) return { text, body: isInPieces(body) ? Buffer.concat(body, length) : body };
+  if (!isInPieces(body)) return { text: text + body.latin1Slice(), body: undefined };
+  for (const piece of body) text += piece.latin1Slice();
+  return { text, body: undefined };
+}
+
+/** In bytes. */
+export function lengthOf(body: OutboundCall["body"]): number {
+  return isInPieces(body) ? body.reduce((sum, { length }) => sum + length, 0) : body.length;
+}
+
+export function isInPieces(body: OutboundCall["body"]): body is readonly Buffer[] {
+  return Array.isArray(body);
 }
 
 function isPlainName(name: string): boolean {

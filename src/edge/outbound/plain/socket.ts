@@ -7,8 +7,9 @@
  * (2) After `leave`, nothing reads the socket, and no byte of it is lost.
  */
 import type { Socket } from "node:net";
+import type { OutboundCall } from "../call.ts";
 import { IDLE_MS, type PlainAnswer, readPlainAnswer } from "./answer.ts";
-import { isJoined, type PlainCall, plainRequest } from "./request.ts";
+import { plainRequest } from "./request.ts";
 
 /** A connection is not used for longer. */
 export const AGE_MS_MAX = 60_000;
@@ -43,16 +44,16 @@ export class PlainSocket {
     socket.unref();
   }
 
-  write(call: PlainCall, path: string): void {
+  write(call: OutboundCall, path: string): void {
     const { socket } = this;
-    const text = plainRequest(call, path, this.#host);
-    if (isJoined(call.body)) {
+    const { text, body } = plainRequest(call, path, this.#host);
+    if (body === undefined) {
       socket.write(text, "latin1");
       return;
     }
     socket.cork();
     socket.write(text, "latin1");
-    socket.write(call.body);
+    socket.write(body);
     socket.uncork();
   }
 
