@@ -23,6 +23,7 @@ import { TokenTable } from "../src/edge/auth.ts";
 import { malformedPipeline } from "../src/edge/errors.ts";
 import type { HttpRequest } from "../src/edge/handler.ts";
 import { readFraming } from "../src/edge/http/framing.ts";
+import { HeadReader } from "../src/edge/http/wire/head.ts";
 import { parseBatch } from "../src/edge/store/json-commands.ts";
 import { readBatchExactly } from "../src/edge/store/json-reader.ts";
 import { base64Result } from "../src/edge/store/reply-base64.ts";
@@ -31,7 +32,9 @@ import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../src/edge/store
 import { SyncTokens } from "../src/edge/store/sync-token.ts";
 import { textFromBytes } from "../src/kernel/bytes.ts";
 import { systemClock } from "../src/kernel/clock.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import type { Database, Reply } from "../src/store/mod.ts";
+import type { ReplyPrinter } from "../src/store/reply/mod.ts";
 import { ok } from "../src/store/reply/reply.ts";
 import { median } from "./harness/statistics.ts";
 
@@ -144,6 +147,38 @@ const tokens = new TokenTable(Buffer.alloc(32, 1));
 tokens.add(token, { tenant: "main", access: "standard" });
 for (let i = 0; i < 100; i += 1) tokens.add(`other-${i}`, { tenant: `other-${i}`, access: "standard" });
 
+/** The head on the wire, with these values of the sync token and of the length. */
+function headBytes(syncToken: string, length: number, target = "/"): Buffer {
+  let text = `POST ${target} HTTP/1.1\r\n`;
+  for (let i = 0; i < officialHeaders.length; i += 2) {
+    const name = officialHeaders[i] as string;
+    const given = officialHeaders[i + 1] as string;
+    const value = name === "upstash-sync-token" ? syncToken : name === "content-length" ? String(length) : given;
+    text += `${name}: ${value}\r\n`;
+  }
+  return Buffer.from(`${text}\r\n`, "latin1");
+}
+
+const HEADS_MAX = 64;
+const repeatedHeads = Array.from({ length: HEADS_MAX }, (_, i) => headBytes(`m3fz9q:${1_234_567 + i * 37}`, 30 + i));
+const changingHeads = repeatedHeads.map((_, i) => headBytes("m3fz9q:1234567", 36, `/get/key:${i}`));
+
+function readNext(reader: HeadReader, heads: readonly Buffer[]): () => unknown {
+  let next = 0;
+  return () => {
+    next = (next + 1) % HEADS_MAX;
+    return reader.read(heads[next] as Buffer, 0);
+  };
+}
+
+const wireHeadGroup: Group = {
+  name: "the bytes of one head, with the official headers",
+  variants: {
+    "a head that repeats (ours)": readNext(new HeadReader(16_384), repeatedHeads),
+    "another target each time (ours)": readNext(new HeadReader(16_384), changingHeads),
+  },
+};
+
 const headGroup: Group = {
   name: "the head of one request with the official headers",
   variants: {
@@ -173,9 +208,13 @@ const tokenGroup: Group = {
 
 /** An engine that costs nothing. */
 const instant = {
-  command: () => ok,
-  pipeline: () => okReplies,
-  transaction: () => okReplies,
+  turn: new Turns({ clock: systemClock }).tenant("store", "main"),
+  activity: { addInput: () => {}, addOutput: () => {} },
+  printCommand: (_caller: unknown, _words: unknown, printer: ReplyPrinter<unknown>) => printer.printDone(ok),
+  printPipeline: (_caller: unknown, commands: readonly unknown[], printer: ReplyPrinter<unknown>) => {
+    for (let i = 0; i < commands.length; i += 1) printer.printDone(ok);
+    return undefined;
+  },
 } as unknown as Database;
 
 const area = new StoreArea({
@@ -249,7 +288,15 @@ function microseconds(variants: readonly (() => unknown)[]): number[] {
   return taken.map(median);
 }
 
-for (const { name, variants } of [...parseGroups, ...printGroups, ...quoteGroups, headGroup, tokenGroup, wholeGroup]) {
+for (const { name, variants } of [
+  ...parseGroups,
+  ...printGroups,
+  ...quoteGroups,
+  wireHeadGroup,
+  headGroup,
+  tokenGroup,
+  wholeGroup,
+]) {
   console.log(`\n${name}`);
   const taken = microseconds(Object.values(variants));
   for (const [index, variant] of Object.keys(variants).entries())

@@ -10,7 +10,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Reply } from "../../store/mod.ts";
 import { replyTooLarge } from "../../store/reply/mod.ts";
-import { isExact, jsonError, jsonScalar, printJson, textOf } from "./reply-json.ts";
+import { isExact, jsonError, jsonScalar, printJson, textOf, utf8Of } from "./reply-json.ts";
 
 const OK_RESULT = '{"result":"OK"}';
 
@@ -21,7 +21,7 @@ export function base64Result(reply: Reply, bytesMax: number): Bytes {
     if (Buffer.isBuffer(reply)) {
       if (reply.length === 2 && reply.latin1Slice() === "OK") return OK_RESULT;
     } else if ("kind" in reply) {
-      if (reply.kind === "error") return jsonError(reply.error);
+      if (reply.kind === "error") return utf8Of(jsonError(reply.error));
       if (reply.kind === "simple" && reply.text === "OK") return OK_RESULT;
     }
   }

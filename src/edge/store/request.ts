@@ -34,7 +34,13 @@ const list = {
   finish: utf8Of,
 };
 export const jsonFormat: ReplyFormat = { ...list, result: jsonResult };
-export const base64Format: ReplyFormat = { ...list, result: base64Result };
+/** Replies are ASCII already, except the texts of errors: so a long one is not read once more. */
+export const base64Format: ReplyFormat = {
+  ...list,
+  result: base64Result,
+  error: (error) => utf8Of(jsonError(error)),
+  finish: (body) => body,
+};
 /** Several replies follow each other as over TCP. */
 export const resp2Format: ReplyFormat = {
   contentType: "application/octet-stream",
