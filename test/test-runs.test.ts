@@ -16,14 +16,25 @@ const ALL = "{src,test}/**/*.test.ts";
 const RUN = new URL("../tools/tests/run.ts", import.meta.url).href;
 const SEED = new URL("harness/seed.ts", import.meta.url).href;
 
-test("every test file runs exactly once", () => {
-  const files = processesOf([ALL, "src/**/*.test.ts"]).flatMap((one) => one.files);
-  assert.deepEqual(files.sort(), globSync(ALL).sort());
-});
+for (const isProof of [false, true]) {
+  const size = isProof ? "in a proof" : "in the other sizes";
 
-test("each file that needs its own process exists and has it", () => {
-  const alone = new Set(processesOf([ALL]).flatMap(({ files }) => (files.length === 1 ? files : [])));
-  for (const file of Object.keys(ownProcess)) assert.ok(existsSync(file) && alone.has(file), file);
+  test(`every test file runs exactly once ${size}`, () => {
+    const files = processesOf([ALL, "src/**/*.test.ts"], { isProof }).flatMap((one) => one.files);
+    assert.deepEqual(files.sort(), globSync(ALL).sort());
+  });
+
+  test(`each file that needs its own process exists and has it ${size}`, () => {
+    const alone = new Set(processesOf([ALL], { isProof }).flatMap(({ files }) => (files.length === 1 ? files : [])));
+    for (const file of Object.keys(ownProcess)) assert.ok(existsSync(file) && alone.has(file), file);
+  });
+}
+
+test("each random suite of a folder has its own process only in a proof", () => {
+  const pattern = ["test/fuzz/*.test.ts"];
+  const files = globSync(pattern);
+  assert.equal(processesOf(pattern, { isProof: true }).length, files.length);
+  assert.ok(processesOf(pattern, { isProof: false }).length < files.length / 3);
 });
 
 test("every room has tests, and each of its patterns matches a file", () => {

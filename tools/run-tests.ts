@@ -74,7 +74,10 @@ const startMs = performance.now();
 if (plan.hasStatics && !(await runStatics())) process.exit(1);
 if (plan.startsProgram) await buildProgramUnderTest();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
-const result = await runTests(processesOf(tests), { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
+const result = await runTests(processesOf(tests, { isProof: size === "proof" }), {
+  concurrency: CONCURRENCY,
+  testMsMax: plan.testMsMax,
+});
 const ms = performance.now() - startMs;
 process.stdout.write(fileTimes(result));
 if (size === "proof") process.stdout.write(proofTime(ms));

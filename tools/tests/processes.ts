@@ -20,6 +20,13 @@ interface Group {
   readonly files: string;
   /** How many files share a process, and so roughly how long it takes. */
   readonly filesMax: number;
+  /** The same in a proof, where a random suite takes minutes. Absent: as in the other sizes. */
+  readonly proofFilesMax?: number;
+}
+
+/** The processes of a proof differ from those of the other sizes. */
+export interface ProcessOptions {
+  readonly isProof: boolean;
 }
 
 /** In the order in which their processes start. */
@@ -31,17 +38,20 @@ const groups: readonly Group[] = [
   {
     name: "longest",
     files: "test/{differential/{collections,byte-strings},fuzz/vector-metadata,simulation/soak/soak}.test.ts",
-    filesMax: 1,
+    filesMax: 2,
+    proofFilesMax: 1,
   },
-  // Random suites and kills take the time of their budget, and much memory.
-  { name: "simulation", files: "test/simulation/**", filesMax: 1 },
+  // Random suites and kills take the time of their budget, in a proof for minutes and with much memory.
+  { name: "kills", files: "test/simulation/kill/**", filesMax: 3, proofFilesMax: 1 },
+  { name: "planted", files: "test/simulation/planted/**", filesMax: 1 },
+  { name: "simulation", files: "test/simulation/**", filesMax: 6, proofFilesMax: 1 },
   {
     name: "protocol",
     files: "test/differential/{differential,double-text,redis-process,resp-protocol,resp3-replies,run}.test.ts",
     filesMax: 12,
   },
-  { name: "differential", files: "test/differential/**", filesMax: 1 },
-  { name: "fuzz", files: "test/fuzz/**", filesMax: 1 },
+  { name: "differential", files: "test/differential/**", filesMax: 6, proofFilesMax: 1 },
+  { name: "fuzz", files: "test/fuzz/**", filesMax: 8, proofFilesMax: 1 },
   { name: "sdk", files: "test/sdk/**", filesMax: 24 },
   { name: "conformance", files: "test/conformance/**", filesMax: 20 },
   { name: "house", files: "test/**", filesMax: 24 },
@@ -64,16 +74,18 @@ export interface TestProcess {
 }
 
 /** The processes for the test files that one of `patterns` matches, in the order of their start. */
-export function processesOf(patterns: readonly string[]): TestProcess[] {
+export function processesOf(patterns: readonly string[], { isProof }: ProcessOptions): TestProcess[] {
   const files = [...new Set(globSync([...patterns]))].sort();
   const ofGroup = Map.groupBy(files, groupOf);
   const alone: TestProcess[] = [];
   const shards: TestProcess[] = [];
   // Keeps (2).
   for (const group of groups) {
-    const [own = [], shared = []] = split(ofGroup.get(group) ?? [], (file) => hasOwnProcess(file, group));
+    const filesMax = isProof ? (group.proofFilesMax ?? group.filesMax) : group.filesMax;
+    const hasOwnProcess = (file: string): boolean => filesMax === 1 || Object.hasOwn(ownProcess, file);
+    const [own = [], shared = []] = split(ofGroup.get(group) ?? [], hasOwnProcess);
     alone.push(...own.map((file) => ({ name: file, files: [file] })));
-    shards.push(...shardsOf(group, shared));
+    shards.push(...shardsOf({ name: group.name, filesMax }, shared));
   }
   return [...alone, ...shards];
 }
@@ -84,20 +96,16 @@ function groupOf(file: string): Group {
   return group;
 }
 
-function hasOwnProcess(file: string, group: Group): boolean {
-  return group.filesMax === 1 || Object.hasOwn(ownProcess, file);
-}
-
 function split(files: readonly string[], isFirst: (file: string) => boolean): [string[], string[]] {
   return [files.filter(isFirst), files.filter((file) => !isFirst(file))];
 }
 
 /** Neighbours share a process, because they import the same sources. The shards of a group are of one size. */
-function shardsOf(group: Group, files: readonly string[]): TestProcess[] {
-  const count = Math.ceil(files.length / group.filesMax);
+function shardsOf({ name, filesMax }: Pick<Group, "name" | "filesMax">, files: readonly string[]): TestProcess[] {
+  const count = Math.ceil(files.length / filesMax);
   const size = Math.ceil(files.length / count);
   return Array.from({ length: count }, (_, index) => ({
-    name: `${group.name}-${index + 1}`,
+    name: `${name}-${index + 1}`,
     files: files.slice(index * size, (index + 1) * size),
   }));
 }
