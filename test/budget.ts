@@ -334,6 +334,13 @@ export const budgets: readonly Budget[] = [
     proofCount: 400,
   },
   {
+    suite: "memory-figures",
+    unit: "kinds of content whose memory is measured",
+    files: ["src/store/memory/memory-accuracy.test.ts"],
+    testMs: 1_500,
+    proofCount: 25,
+  },
+  {
     suite: "command-keys",
     unit: "programs of each family whose keys are watched",
     files: ["src/store/commands/command-keys.test.ts"],

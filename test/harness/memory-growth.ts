@@ -1,16 +1,19 @@
 /**
  * A program for `memory-accuracy.test.ts`, run with --expose-gc: fills a store
  * with one kind of content after the other and prints, as one line of JSON for
- * each, the growth of the process and the memory that the store reports.
+ * each, the growth of the process and the memory that the store reports. The
+ * seed draws the order of the kinds. A proof measures all of them, other sizes
+ * as many as their time allows.
  *
- * Run: node --expose-gc test/harness/memory-growth.ts
+ * Run: node --expose-gc test/harness/memory-growth.ts <seed>
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
-import { seededRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import { type Database, Store } from "../../src/store/mod.ts";
+import { allowanceOf, spending } from "../budget.ts";
 import { testCaller } from "./store-harness.ts";
 
 /** The memory of one kind of content. */
@@ -129,9 +132,22 @@ const contents: readonly Content[] = [
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 
-// The first one includes one-time allocations, so it is measured again.
+const kinds = drawnOrder(seededRandom(Number(process.argv[2])));
+// The first measurement includes one-time allocations, so it does not count.
 for (const content of contents.slice(0, 1)) await measure(content);
-for (const content of contents) console.log(JSON.stringify(await measure(content)));
+const isSpent = spending(allowanceOf("memory-figures"));
+for (const [count, content] of kinds.entries()) {
+  if (isSpent(count)) break;
+  console.log(JSON.stringify(await measure(content)));
+}
+
+/** All kinds of content, in an order that `random` draws. */
+function drawnOrder(random: Random): readonly Content[] {
+  return contents
+    .map((content) => ({ content, place: random.below(2 ** 32) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ content }) => content);
+}
 
 async function measure(content: Content): Promise<Growth> {
   const database = newDatabase();
