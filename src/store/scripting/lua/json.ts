@@ -111,9 +111,10 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
     }
   }
 
-  /** A function that may change the settings, by its arguments, and pushes what they are now. */
-  function setting(run: (lua: LuaPointer, now: JsonSettings) => number): HostFunction {
+  /** A function that may change the settings, by at most `most` arguments, and pushes what they are now. */
+  function setting(most: number, run: (lua: LuaPointer, now: JsonSettings) => number): HostFunction {
     return (lua) => {
+      if (api.lua_gettop(lua) > most) instance.raiseArgument(lua, most + 1, "found too many arguments");
       const now = settings(lua);
       const count = run(lua, now);
       if (api.lua_type(lua, upvalue(1)) === LuaType.table) storeSettings(lua, upvalue(1), now);
@@ -167,12 +168,26 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
 
   /** Sets an integer between bounds if one is given, and returns the current value. */
   function whole(name: "encodeDepthMax" | "decodeDepthMax" | "precision", most: number) {
-    return setting((lua, now) => {
+    return setting(1, (lua, now) => {
       if (api.lua_type(lua, 1) > LuaType.nil) now[name] = wholeArgument(lua, 1, { least: 1, most });
       api.lua_pushnumber(lua, now[name]);
       return 1;
     });
   }
+
+  /** The first argument: one of the options, or a boolean for "on" and "off"; `now` if it is absent. */
+  function optionArgument<T extends string>(lua: LuaPointer, options: readonly T[], now: T): T {
+    const type = api.lua_type(lua, 1);
+    if (type <= LuaType.nil) return now;
+    const text =
+      type !== LuaType.boolean ? instance.bytesOfArgument(lua, 1) : api.lua_toboolean(lua, 1) === 0 ? "off" : "on";
+    const option = options.find((option) => option === text);
+    if (option === undefined) instance.raiseArgument(lua, 1, `invalid option '${text}'`);
+    return option as T;
+  }
+
+  const switchArgument = (lua: LuaPointer, now: boolean): boolean =>
+    optionArgument(lua, ["off", "on"], now ? "on" : "off") === "on";
 
   function wholeArgument(lua: LuaPointer, position: number, bounds: { least: number; most: number }): number {
     const value = asInt(api.luaL_checknumber(lua, position));
@@ -182,15 +197,9 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
   }
 
   function invalidNumbers(name: "encodeInvalid" | "decodeInvalid") {
-    return setting((lua, now) => {
-      const type = api.lua_type(lua, 1);
-      if (type === LuaType.boolean) now[name] = api.lua_toboolean(lua, 1) === 0 ? "off" : "on";
-      else if (type > LuaType.nil) {
-        const option = instance.bytesOfArgument(lua, 1);
-        if (option !== "off" && option !== "on" && (option !== "null" || name === "decodeInvalid"))
-          instance.raiseArgument(lua, 1, "invalid option");
-        else now[name] = option;
-      }
+    const options: readonly InvalidNumbers[] = name === "encodeInvalid" ? invalidNumberOptions : ["off", "on"];
+    return setting(1, (lua, now) => {
+      now[name] = optionArgument(lua, options, now[name]);
       if (now[name] === "null") instance.pushText(lua, "null");
       else api.lua_pushboolean(lua, now[name] === "on" ? 1 : 0);
       return 1;
@@ -206,13 +215,13 @@ export function jsonLibrary(host: LuaHost): LuaLibrary {
     encode_number_precision: whole("precision", PRECISION_MAX),
     encode_invalid_numbers: invalidNumbers("encodeInvalid"),
     decode_invalid_numbers: invalidNumbers("decodeInvalid"),
-    encode_keep_buffer: setting((lua, now) => {
-      if (api.lua_type(lua, 1) > LuaType.nil) now.keepsBuffer = api.lua_toboolean(lua, 1) !== 0;
+    encode_keep_buffer: setting(1, (lua, now) => {
+      now.keepsBuffer = switchArgument(lua, now.keepsBuffer);
       api.lua_pushboolean(lua, now.keepsBuffer ? 1 : 0);
       return 1;
     }),
-    encode_sparse_array: setting((lua, now) => {
-      if (api.lua_type(lua, 1) > LuaType.nil) now.sparseConverts = api.lua_toboolean(lua, 1) !== 0;
+    encode_sparse_array: setting(3, (lua, now) => {
+      now.sparseConverts = switchArgument(lua, now.sparseConverts);
       if (api.lua_type(lua, 2) > LuaType.nil) now.sparseRatio = wholeArgument(lua, 2, { least: 0, most: INT_MAX });
       if (api.lua_type(lua, 3) > LuaType.nil) now.sparseSafe = wholeArgument(lua, 3, { least: 0, most: INT_MAX });
       api.lua_pushboolean(lua, now.sparseConverts ? 1 : 0);

@@ -55,6 +55,25 @@ test("cjson.encode writes what Redis writes", () => {
   ]);
 });
 
+test("the settings of cjson refuse what Redis refuses", () => {
+  check([
+    ["{cjson.encode_sparse_array('on', 3)}", [1, 3, 10]],
+    ["{cjson.encode_sparse_array(false, 2)}", [null, 2, 10]],
+    ["cjson.encode_sparse_array('x')", failed("bad argument #1 to 'encode_sparse_array' (invalid option 'x')")],
+    ["cjson.encode_sparse_array({})", failed("bad argument #1 to 'encode_sparse_array' (string expected, got table)")],
+    ["cjson.encode_keep_buffer(1)", failed("bad argument #1 to 'encode_keep_buffer' (invalid option '1')")],
+    [
+      "cjson.decode_invalid_numbers('null')",
+      failed("bad argument #1 to 'decode_invalid_numbers' (invalid option 'null')"),
+    ],
+    ["cjson.encode_max_depth(1, nil)", failed("bad argument #2 to 'encode_max_depth' (found too many arguments)")],
+    [
+      "cjson.encode_sparse_array(nil, nil, nil, nil)",
+      failed("bad argument #4 to 'encode_sparse_array' (found too many arguments)"),
+    ],
+  ]);
+});
+
 test("cjson.new returns an open module with settings of its own, as in Redis", () => {
   check([
     ["cjson.new().encode({1,cjson.null})", "[1,null]"],
