@@ -12,7 +12,6 @@ import { putContent } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { type Reply, zero } from "../reply/reply.ts";
 import { and, andNot, type Combine, invert, or, xor } from "../structures/bits.ts";
-import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { type StringValue, viewOf } from "../values/string.ts";
 
 type Sources = readonly (StringValue | undefined)[];
@@ -21,7 +20,7 @@ interface Operation {
   readonly name: string;
   readonly keyCountMin: number;
   readonly keyCountMax: number;
-  /** Fills `result`, which has the length of the longest source and is zeroed. */
+  /** Overwrites all of `result`, which has the length of the longest source. */
   readonly run: (result: Buffer, sources: Sources) => void;
 }
 
@@ -52,7 +51,7 @@ const operations: readonly Operation[] = [
     keyCountMax: MANY,
     run: (result, [first, ...others]) => {
       fold(result, [first], or);
-      for (const other of differentOnes(others)) if (other !== undefined) andNot(result, viewOf(other));
+      for (const other of differentOnes(others)) if (other !== undefined) andNot(result, result, viewOf(other));
     },
   },
   {
@@ -62,7 +61,7 @@ const operations: readonly Operation[] = [
     keyCountMax: MANY,
     run: (result, [first, ...others]) => {
       fold(result, differentOnes(others), or);
-      if (first !== undefined) andNot(result, viewOf(first));
+      if (first !== undefined) andNot(result, result, viewOf(first));
     },
   },
   {
@@ -73,7 +72,7 @@ const operations: readonly Operation[] = [
     run: (result, [first, ...others]) => {
       fold(result, differentOnes(others), or);
       if (first === undefined) result.fill(0);
-      else and(result, viewOf(first));
+      else and(result, result, viewOf(first));
     },
   },
   {
@@ -83,15 +82,16 @@ const operations: readonly Operation[] = [
     keyCountMax: MANY,
     run: (result, sources) => {
       const several = Buffer.alloc(result.length);
+      result.fill(0);
       for (const source of atMostTwice(sources)) {
         if (source === undefined) continue;
         const view = viewOf(source);
         const both = Buffer.from(view);
-        and(both, result.subarray(0, view.length));
-        or(several, both);
-        or(result, view);
+        and(both, both, result.subarray(0, view.length));
+        or(several, several, both);
+        or(result, result, view);
       }
-      andNot(result, several);
+      andNot(result, result, several);
     },
   },
 ];
@@ -114,31 +114,26 @@ export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
     }
     return zero;
   }
-  const result = length <= SCRATCH_BYTES_MAX ? scratchOf(length) : Buffer.alloc(length);
-  operation.run(result, sources);
-  putContent(keyspace, target, result);
+  putContent(keyspace, target, { length, write: (result) => operation.run(result, sources), sources });
   keyspace.notify(events.set, target);
   return length;
 }
 
-/**
- * Results up to this size are made in a reused buffer: allocating memory costs more than combining two strings there
- * and copying the result.
- */
-const SCRATCH_BYTES_MAX = 1024 * 1024;
-let scratch = Buffer.alloc(LARGE_BYTES_MIN);
-
-/** A zeroed buffer, valid until the next call. */
-function scratchOf(length: number): Buffer {
-  if (scratch.length < length) scratch = Buffer.alloc(Math.min(SCRATCH_BYTES_MAX, length * 2));
-  return scratch.subarray(0, length).fill(0);
+/** Combines the first two sources, and each other one with the result. A missing source is all zeros. */
+function fold(result: Buffer, sources: Sources, combine: Combine): void {
+  const [first, second, ...others] = sources;
+  if (sources.length < 2) copy(result, viewOrEmpty(first));
+  else combine(result, viewOrEmpty(first), viewOrEmpty(second));
+  for (const other of others) combine(result, result, viewOrEmpty(other));
 }
 
-/** Combines each other source with the first. A missing source is all zeros. */
-function fold(result: Buffer, sources: Sources, combine: Combine): void {
-  const [first, ...others] = sources;
-  if (first !== undefined) result.set(viewOf(first));
-  for (const other of others) combine(result, other === undefined ? NO_BYTES : viewOf(other));
+function copy(result: Buffer, content: Buffer): void {
+  result.set(content);
+  result.fill(0, content.length);
+}
+
+function viewOrEmpty(source: StringValue | undefined): Buffer {
+  return source === undefined ? NO_BYTES : viewOf(source);
 }
 
 const NO_BYTES = Buffer.alloc(0);

@@ -2,7 +2,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
-import { LargeString } from "../structures/large-string.ts";
+import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
 import { applyClearExpiry, applyExpiry, applyPut } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
@@ -20,21 +20,44 @@ export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): v
   applyPutString(keyspace, key, value);
 }
 
+interface Content {
+  readonly length: number;
+  /** Writes all bytes of the content. */
+  readonly write: (result: Buffer) => void;
+  /** The values that `write` reads. */
+  readonly sources: readonly unknown[];
+}
+
 /**
- * As `putString` with a copy of the content of a buffer. An existing long string takes it into its own memory, unless
- * the unit of work may be undone.
+ * As `putString` with a computed content. It is computed in the memory of an existing long string, unless it is computed
+ * from that string or the unit of work may be undone.
  */
-export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
+export function putContent(keyspace: Keyspace, key: Bytes, { length, write, sources }: Content): void {
   keyspace.useReplaced(key);
-  keyspace.change(PUT_STRING, key).buffer(content);
   const old = keyspace.entries.get(key);
-  if (keyspace.undo !== undefined || !(old instanceof LargeString && old.replaceBy(content))) {
+  const isFree = keyspace.undo === undefined && old instanceof LargeString && !sources.includes(old);
+  const replaced = isFree ? old.replaceable(length) : undefined;
+  const content = replaced ?? scratchOf(length);
+  write(content);
+  keyspace.change(PUT_STRING, key).buffer(content);
+  if (replaced === undefined) {
     applyPutString(keyspace, key, stringFromBuffer(content));
     return;
   }
   // The capacity does not change, so the meter need not know.
   keyspace.stampReplaced(keyspace.entries.find(key));
   applyClearExpiry(keyspace, key);
+}
+
+/** Contents up to this size are made in a reused buffer: allocating memory costs more than copying. */
+const SCRATCH_BYTES_MAX = 1024 * 1024;
+let scratch = Buffer.alloc(LARGE_BYTES_MIN);
+
+/** A buffer with any content, valid until the next call. */
+function scratchOf(length: number): Buffer {
+  if (length > SCRATCH_BYTES_MAX) return Buffer.allocUnsafeSlow(length);
+  if (scratch.length < length) scratch = Buffer.alloc(Math.min(SCRATCH_BYTES_MAX, length * 2));
+  return scratch.subarray(0, length);
 }
 
 /** As `putString`, with the expiry `atMs`. */

@@ -83,10 +83,14 @@ test("combines two byte ranges bit by bit, for all lengths and alignments", () =
     for (const [combine, plain] of combinations) {
       const lengthMax = random.below(4) === 0 ? 300 : 50;
       const target = drawBytes(random, lengthMax);
-      const source = drawBytes(random, lengthMax).subarray(0, random.below(target.length + 1));
-      const expected = Array.from(target, (byte, i) => plain(byte, source[i] ?? 0));
-      combine(target, source);
-      assert.deepEqual([...target], expected, `round ${round}`);
+      const one = drawBytes(random, lengthMax).subarray(0, random.below(target.length + 1));
+      const other = drawBytes(random, lengthMax).subarray(0, random.below(target.length + 1));
+      const expectedOfBoth = Array.from(target, (_, i) => plain(one[i] ?? 0, other[i] ?? 0));
+      const expectedInPlace = expectedOfBoth.map((byte, i) => plain(byte, other[i] ?? 0));
+      combine(target, one, other);
+      assert.deepEqual([...target], expectedOfBoth, `round ${round}`);
+      combine(target, target, other);
+      assert.deepEqual([...target], expectedInPlace, `round ${round}: in place`);
     }
     const target = drawBytes(random, 50);
     const expected = Array.from(target, (byte) => byte ^ 255);

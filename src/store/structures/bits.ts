@@ -101,73 +101,119 @@ function wordsWithin(
 
 const NO_WORDS = new Int32Array(0);
 
-/** `target` and `source` bit by bit; after the end of the source it counts as zeros. It is never longer. */
-export type Combine = (target: Uint8Array, source: Uint8Array) => void;
+/**
+ * Makes `target` what `one` and `other` are bit by bit. After their ends they count as zeros; neither is longer than
+ * the target. `target` may be the same as `one`.
+ */
+export type Combine = (target: Uint8Array, one: Uint8Array, other: Uint8Array) => void;
 
-// Four words at a time: one by one takes five times as long.
+// Words of 64 bits, four at a time. With `asIntN` V8 computes in machine words and allocates no bigints, once a loop is
+// optimized: a loop over words of 32 bits takes 1.6 times as long, one without it allocates (and so does `~`).
 
-export const and: Combine = (target, source) => {
-  const { targetWords, sourceWords, next } = pairedWords(target, source);
-  for (let i = 0; i < targetWords.length; i += 4) {
-    targetWords[i] = (targetWords[i] as number) & (sourceWords[i] as number);
-    targetWords[i + 1] = (targetWords[i + 1] as number) & (sourceWords[i + 1] as number);
-    targetWords[i + 2] = (targetWords[i + 2] as number) & (sourceWords[i + 2] as number);
-    targetWords[i + 3] = (targetWords[i + 3] as number) & (sourceWords[i + 3] as number);
+export const and: Combine = (target, one, other) => {
+  const { words, next, end } = commonWords(target, one, other);
+  if (words !== undefined) {
+    const { targets, ones, others } = words;
+    for (let i = 0; i < targets.length; i += 4) {
+      targets[i] = BigInt.asIntN(64, (ones[i] as bigint) & (others[i] as bigint));
+      targets[i + 1] = BigInt.asIntN(64, (ones[i + 1] as bigint) & (others[i + 1] as bigint));
+      targets[i + 2] = BigInt.asIntN(64, (ones[i + 2] as bigint) & (others[i + 2] as bigint));
+      targets[i + 3] = BigInt.asIntN(64, (ones[i + 3] as bigint) & (others[i + 3] as bigint));
+    }
   }
-  for (let i = next; i < source.length; i += 1) target[i] = (target[i] as number) & (source[i] as number);
-  target.fill(0, source.length);
+  for (let i = next; i < end; i += 1) target[i] = (one[i] as number) & (other[i] as number);
+  target.fill(0, end);
 };
 
-export const or: Combine = (target, source) => {
-  const { targetWords, sourceWords, next } = pairedWords(target, source);
-  for (let i = 0; i < targetWords.length; i += 4) {
-    targetWords[i] = (targetWords[i] as number) | (sourceWords[i] as number);
-    targetWords[i + 1] = (targetWords[i + 1] as number) | (sourceWords[i + 1] as number);
-    targetWords[i + 2] = (targetWords[i + 2] as number) | (sourceWords[i + 2] as number);
-    targetWords[i + 3] = (targetWords[i + 3] as number) | (sourceWords[i + 3] as number);
+export const or: Combine = (target, one, other) => {
+  const { words, next, end } = commonWords(target, one, other);
+  if (words !== undefined) {
+    const { targets, ones, others } = words;
+    for (let i = 0; i < targets.length; i += 4) {
+      targets[i] = BigInt.asIntN(64, (ones[i] as bigint) | (others[i] as bigint));
+      targets[i + 1] = BigInt.asIntN(64, (ones[i + 1] as bigint) | (others[i + 1] as bigint));
+      targets[i + 2] = BigInt.asIntN(64, (ones[i + 2] as bigint) | (others[i + 2] as bigint));
+      targets[i + 3] = BigInt.asIntN(64, (ones[i + 3] as bigint) | (others[i + 3] as bigint));
+    }
   }
-  for (let i = next; i < source.length; i += 1) target[i] = (target[i] as number) | (source[i] as number);
+  for (let i = next; i < end; i += 1) target[i] = (one[i] as number) | (other[i] as number);
+  copyRest(target, one.length > end ? one : other, end);
 };
 
-export const xor: Combine = (target, source) => {
-  const { targetWords, sourceWords, next } = pairedWords(target, source);
-  for (let i = 0; i < targetWords.length; i += 4) {
-    targetWords[i] = (targetWords[i] as number) ^ (sourceWords[i] as number);
-    targetWords[i + 1] = (targetWords[i + 1] as number) ^ (sourceWords[i + 1] as number);
-    targetWords[i + 2] = (targetWords[i + 2] as number) ^ (sourceWords[i + 2] as number);
-    targetWords[i + 3] = (targetWords[i + 3] as number) ^ (sourceWords[i + 3] as number);
+export const xor: Combine = (target, one, other) => {
+  const { words, next, end } = commonWords(target, one, other);
+  if (words !== undefined) {
+    const { targets, ones, others } = words;
+    for (let i = 0; i < targets.length; i += 4) {
+      targets[i] = BigInt.asIntN(64, (ones[i] as bigint) ^ (others[i] as bigint));
+      targets[i + 1] = BigInt.asIntN(64, (ones[i + 1] as bigint) ^ (others[i + 1] as bigint));
+      targets[i + 2] = BigInt.asIntN(64, (ones[i + 2] as bigint) ^ (others[i + 2] as bigint));
+      targets[i + 3] = BigInt.asIntN(64, (ones[i + 3] as bigint) ^ (others[i + 3] as bigint));
+    }
   }
-  for (let i = next; i < source.length; i += 1) target[i] = (target[i] as number) ^ (source[i] as number);
+  for (let i = next; i < end; i += 1) target[i] = (one[i] as number) ^ (other[i] as number);
+  copyRest(target, one.length > end ? one : other, end);
 };
 
-export const andNot: Combine = (target, source) => {
-  const { targetWords, sourceWords, next } = pairedWords(target, source);
-  for (let i = 0; i < targetWords.length; i += 4) {
-    targetWords[i] = (targetWords[i] as number) & ~(sourceWords[i] as number);
-    targetWords[i + 1] = (targetWords[i + 1] as number) & ~(sourceWords[i + 1] as number);
-    targetWords[i + 2] = (targetWords[i + 2] as number) & ~(sourceWords[i + 2] as number);
-    targetWords[i + 3] = (targetWords[i + 3] as number) & ~(sourceWords[i + 3] as number);
+export const andNot: Combine = (target, one, other) => {
+  const { words, next, end } = commonWords(target, one, other);
+  if (words !== undefined) {
+    const { targets, ones, others } = words;
+    for (let i = 0; i < targets.length; i += 4) {
+      targets[i] = BigInt.asIntN(64, (ones[i] as bigint) ^ ((ones[i] as bigint) & (others[i] as bigint)));
+      targets[i + 1] = BigInt.asIntN(
+        64,
+        (ones[i + 1] as bigint) ^ ((ones[i + 1] as bigint) & (others[i + 1] as bigint)),
+      );
+      targets[i + 2] = BigInt.asIntN(
+        64,
+        (ones[i + 2] as bigint) ^ ((ones[i + 2] as bigint) & (others[i + 2] as bigint)),
+      );
+      targets[i + 3] = BigInt.asIntN(
+        64,
+        (ones[i + 3] as bigint) ^ ((ones[i + 3] as bigint) & (others[i + 3] as bigint)),
+      );
+    }
   }
-  for (let i = next; i < source.length; i += 1) target[i] = (target[i] as number) & ~(source[i] as number);
+  for (let i = next; i < end; i += 1) target[i] = (one[i] as number) & ~(other[i] as number);
+  copyRest(target, one, end);
 };
+
+/** Copies the bytes from `start` on, and zeros after the end of the source. */
+function copyRest(target: Uint8Array, source: Uint8Array, start: number): void {
+  if (target !== source && source.length > start) target.set(source.subarray(start), start);
+  if (target.length > source.length) target.fill(0, Math.max(start, source.length));
+}
+
+/** The aligned words that all have from their starts on, a multiple of four; the start of the rest, and the common end. */
+function commonWords(
+  target: Uint8Array,
+  one: Uint8Array,
+  other: Uint8Array,
+): {
+  words: { targets: BigInt64Array; ones: BigInt64Array; others: BigInt64Array } | undefined;
+  next: number;
+  end: number;
+} {
+  const end = Math.min(one.length, other.length);
+  const count = isAligned(target) && isAligned(one) && isAligned(other) ? (end >>> 5) * 4 : 0;
+  if (count === 0) return { words: undefined, next: 0, end };
+  const words = { targets: bigWords(target, count), ones: bigWords(one, count), others: bigWords(other, count) };
+  return { words, next: 8 * count, end };
+}
+
+function isAligned({ byteOffset }: Uint8Array): boolean {
+  return byteOffset % 8 === 0;
+}
+
+function bigWords({ buffer, byteOffset }: Uint8Array, count: number): BigInt64Array {
+  return new BigInt64Array(buffer, byteOffset, count);
+}
 
 /** Inverts every bit. */
 export function invert(target: Uint8Array): void {
-  const { targetWords, next } = pairedWords(target, target);
-  for (let i = 0; i < targetWords.length; i += 1) targetWords[i] = ~(targetWords[i] as number);
+  const { first, words, next } = wordsWithin(target, 0, target.length);
+  for (let i = 0; i < first; i += 1) target[i] = ~(target[i] as number);
+  for (let i = 0; i < words.length; i += 1) words[i] = ~(words[i] as number);
   for (let i = next; i < target.length; i += 1) target[i] = ~(target[i] as number);
-}
-
-/** The aligned words that both have from their starts on, a multiple of four, and the start of the rest. */
-function pairedWords(
-  target: Uint8Array,
-  source: Uint8Array,
-): { targetWords: Int32Array; sourceWords: Int32Array; next: number } {
-  const isAligned = target.byteOffset % 4 === 0 && source.byteOffset % 4 === 0;
-  const count = isAligned ? (source.length >>> 4) * 4 : 0;
-  return {
-    targetWords: new Int32Array(target.buffer, isAligned ? target.byteOffset : 0, count),
-    sourceWords: new Int32Array(source.buffer, isAligned ? source.byteOffset : 0, count),
-    next: 4 * count,
-  };
 }

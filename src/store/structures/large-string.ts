@@ -117,14 +117,16 @@ export class LargeString {
     return this.#length;
   }
 
-  /** Makes these bytes the content. False, without change, unless they fit and fill most of it, and nothing is lent. */
-  replaceBy(bytes: Uint8Array): boolean {
+  /**
+   * Makes the content this long, with any bytes, and returns it to be overwritten at once. Undefined, without change,
+   * unless the length fits and fills most of the capacity, and nothing is lent.
+   */
+  replaceable(length: number): Buffer | undefined {
     const capacity = this.#buffer.length;
-    if (this.#isLent || bytes.length > capacity || bytes.length < capacity / 2) return false;
+    if (this.#isLent || length > capacity || length < capacity / 2) return undefined;
     this.#digest = undefined;
-    this.#buffer.set(bytes);
-    this.#length = bytes.length;
-    return true;
+    this.#length = length;
+    return this.view;
   }
 
   /** The memory that `restorer` takes for these bytes. */
