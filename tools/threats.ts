@@ -28,7 +28,7 @@ function namedTests(): readonly NamedTest[] {
       .sort()
       .flatMap((path) => {
         const text = readFileSync(`${root}${folder}/${path}`, "utf8");
-        const names = text.matchAll(/\btest(?:Each)?\(\s*(["`])((?:[A-Z]-\d\d\b|\$\{|[^\n])*?)\1/g);
+        const names = text.matchAll(/\btest(?:Each|Http[12])?\(\s*(["`])((?:[A-Z]-\d\d\b|\$\{|[^\n])*?)\1/g);
         return Array.from(names, ([, , name = ""]) => ({ path: `${folder}/${path}`, name }));
       }),
   );

@@ -89,6 +89,7 @@ function serverFor({ run, version }: TargetOptions): Server {
     port: undefined,
     tlsCertificatePath: undefined,
     tlsKeyPath: undefined,
+    http2: false,
     storePort: 0,
     vectorPort: 0,
     messagingPort: 0,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import type { Handler, HttpReply, HttpService, Observation } from "../../src/edge/handler.ts";
-import { type Listener, listen } from "../../src/edge/http/listener.ts";
+import { type Listener, type ListenerOptions, listen } from "../../src/edge/http/listener.ts";
 import { type TransportName, transportNames } from "../../src/edge/http/transport.ts";
 import type { TrustedProxies } from "../../src/edge/http/trusted-proxies.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
@@ -11,16 +11,18 @@ import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
 import type { Tracer } from "../../src/edge/tracing.ts";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
+import { Http2Peer, type TextPeer } from "./http2-peer.ts";
+import { localCertificates } from "./local-certificates.ts";
 
 export const BODY_BYTES_MAX = 1_000;
 
-export interface Bench {
+export interface Bench<Client extends TextPeer = TextPeer> {
   listener: Listener;
   budget: ByteBudget;
   observations: Observation[];
   logLines: string[];
   /** Opens a connection. */
-  open(): Peer;
+  open(): Client;
 }
 
 export interface Options {
@@ -37,15 +39,58 @@ export interface Case {
   after(task: () => unknown): void;
 }
 
-/** A test with each implementation of HTTP/1. */
-export function testEach(name: string, run: (context: Case) => unknown): void {
-  for (const transport of transportNames)
-    test(`${name} (${transport})`, async (context) => {
-      await run({ transport, after: (task) => context.after(async () => void (await task())) });
-    });
+export interface EachCase extends Case {
+  readonly isHttp2: boolean;
 }
 
-export async function start(context: Case, handle: Handler, options: Options = {}): Promise<Bench> {
+/** A test with each implementation of HTTP/1, and with HTTP/2. */
+export function testEach(name: string, run: (context: EachCase) => unknown): void {
+  for (const transport of transportNames) testWith(`${name} (${transport})`, { transport, isHttp2: false }, run);
+  testWith(`${name} (http2)`, { transport: "node", isHttp2: true }, run);
+}
+
+/** A test with each implementation of HTTP/1: of bytes that HTTP/2 does not have, or of their order. */
+export function testHttp1(name: string, run: (context: Case) => unknown): void {
+  for (const transport of transportNames) testWith(`${name} (${transport})`, { transport, isHttp2: false }, run);
+}
+
+/** A test with HTTP/2. */
+export function testHttp2(name: string, run: (context: EachCase) => unknown): void {
+  testWith(name, { transport: "node", isHttp2: true }, run);
+}
+
+function testWith(name: string, over: Omit<EachCase, "after">, run: (context: EachCase) => unknown): void {
+  test(name, async (context) => {
+    await run({ ...over, after: (task) => context.after(async () => void (await task())) });
+  });
+}
+
+/** A listener whose peers speak HTTP/1 byte for byte. */
+export async function start(context: Case, handle: Handler, options: Options = {}): Promise<Bench<Peer>> {
+  const bench = await startListener(context, handle, options);
+  return { ...bench, open: () => new Peer(bench.listener.port) };
+}
+
+/** A listener whose peers speak the protocol of the case. */
+export async function startEach(context: EachCase, handle: Handler, options: Options = {}): Promise<Bench> {
+  if (!context.isHttp2) return start(context, handle, options);
+  const bench = await startListener(context, handle, options, { tls: localCertificates[0], http2: true });
+  return {
+    ...bench,
+    open() {
+      const peer = new Http2Peer(bench.listener.port);
+      context.after(() => peer.destroy());
+      return peer;
+    },
+  };
+}
+
+async function startListener(
+  context: Case,
+  handle: Handler,
+  options: Options,
+  encryption: Pick<ListenerOptions, "tls" | "http2"> = {},
+): Promise<Omit<Bench, "open">> {
   const budget = new ByteBudget(options.budgetBytes ?? 1_000_000);
   const observations: Observation[] = [];
   const logLines: string[] = [];
@@ -62,14 +107,16 @@ export async function start(context: Case, handle: Handler, options: Options = {
     observe: (observation) => observations.push(observation),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     tracer: options.tracer,
+    ...encryption,
   });
   context.after(() => listener.close(0));
-  return { listener, budget, observations, logLines, open: () => new Peer(listener.port) };
+  return { listener, budget, observations, logLines };
 }
 
 /** A client that sends exactly the given bytes. */
-export class Peer {
+export class Peer implements TextPeer {
   readonly socket: Socket;
+  readonly opened: Promise<unknown>;
   received = "";
   readonly closed: Promise<void>;
   #wake = (): void => {};
@@ -83,6 +130,7 @@ export class Peer {
     });
     // A reset also closes.
     this.socket.on("error", () => {});
+    this.opened = new Promise((resolve) => this.socket.once("connect", resolve));
     this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
   }
 
@@ -106,6 +154,18 @@ export class Peer {
   async untilClosed(): Promise<string> {
     await this.closed;
     return this.received;
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  discard(): void {
+    this.socket.removeAllListeners("data").resume();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
   }
 }
 

@@ -39,7 +39,7 @@ test("H.tls: official clients that trust the certificate use every area over HTT
 }, async (context) => {
   const { certificate, key } = certificateFiles(context);
   await using program = await startProgram("dev", {
-    args: ["--tls-cert", certificate, "--tls-key", key, "--threads", "per-area"],
+    args: ["--tls-cert", certificate, "--tls-key", key, "--threads", "per-area", "--http2", "on"],
   });
   const { environment } = program;
   for (const name of ["UPSTASH_REDIS_REST_URL", "UPSTASH_VECTOR_REST_URL", "QSTASH_URL"]) {

@@ -77,7 +77,9 @@ export function readFraming(rawHeaders: readonly string[]): Framing {
   return framing;
 }
 
-/** Whether a body follows the head. */
+const VERSIONS = ["1.1", "1.0", "2"];
+
+/** Whether a body follows the head of a request of HTTP/1. */
 export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
   return (contentLength !== undefined && contentLength > 0) || transferEncoding !== undefined;
 }
@@ -85,7 +87,7 @@ export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
 /** Why a request with this framing is refused, or undefined. */
 export function framingFailure(framing: Framing, httpVersion: string): RequestFailure | undefined {
   const { hostCount, authorizationCount, contentLength, transferEncoding, contentEncoding } = framing;
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformedHttp;
+  if (!VERSIONS.includes(httpVersion)) return malformedHttp;
   // RFC 9110 section 11.6.2: one Authorization. A proxy in between may read the other one.
   if (authorizationCount > 1) return authorizationRepeated;
   // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may omit.

@@ -1,5 +1,6 @@
 /**
- * An HTTP listener over an implementation of HTTP/1 (`transport.ts`).
+ * An HTTP listener over implementations of HTTP (`transport.ts`). A connection is
+ * one of HTTP/1 below, or one stream of HTTP/2.
  *
  * (1) A refused body is never stored: its announced length and then its received
  *     bytes are checked against the limit of its route and the budget of all
@@ -57,33 +58,26 @@ import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
 import { STATUS_CODES } from "./builtin-module.ts";
+import { chooseTransport, type TransportChoice } from "./choose-transport.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
-import { framingFailure, hasBody, originForm } from "./framing.ts";
-import { nodeTransport } from "./node-transport.ts";
+import { framingFailure, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
 import type {
   CertificatePair,
+  Channel,
   ConnectionFault,
   Expectation,
+  StreamFault,
   Transport,
-  TransportHandlers,
-  TransportName,
-  TransportOptions,
   TransportRequest,
   TransportResponse,
 } from "./transport.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
-import { wireTransport } from "./wire/transport.ts";
 
 /** Request bodies and unsent bytes of all connections in one thread: room for the largest reply, and the reserve. */
 export const IN_FLIGHT_BYTES_MAX = 320 * 1024 * 1024;
 
-const transports: Record<TransportName, (handlers: TransportHandlers, options: TransportOptions) => Transport> = {
-  node: nodeTransport,
-  larder: wireTransport,
-};
-
-export interface ListenerOptions {
+export interface ListenerOptions extends TransportChoice {
   readonly area: HttpService;
   readonly host: string;
   /** 0: any free port. */
@@ -96,8 +90,6 @@ export interface ListenerOptions {
   readonly idPrefix: string;
   /** Absent: connections are not encrypted. */
   readonly tls?: CertificatePair | undefined;
-  /** Absent: `node`. */
-  readonly transport?: TransportName | undefined;
   readonly observe?: Observe;
   readonly onRefusal?: OnRefusal | undefined;
   /** Absent: refused connections are only logged. */
@@ -142,13 +134,13 @@ type Connection = ConnectionState<Exchange>;
 class HttpListener implements Listener {
   readonly options: ListenerOptions;
   readonly limits: ListenerLimits;
-  readonly connections = new WeakMap<Socket, Connection>();
+  readonly connections = new WeakMap<Channel, Connection>();
   /** Functions that end the open streams. */
   readonly streamEnders = new Set<() => void>();
   isDraining = false;
   openRequestCount = 0;
   readonly #transport: Transport;
-  readonly #open = new OpenConnections<Exchange>((socket) => this.connections.get(socket));
+  readonly #open = new OpenConnections<Exchange>((channel) => this.connections.get(channel));
   readonly proxies: TrustedProxies;
   readonly #gate: ConnectionGate;
   #stopPacing: () => void = () => {};
@@ -172,26 +164,45 @@ class HttpListener implements Listener {
     const handlers = {
       request: (request: TransportRequest, response: TransportResponse, expectation: Expectation) =>
         this.#begin(request, response, expectation),
+      refused: (request: TransportRequest, response: TransportResponse, fault: StreamFault) =>
+        this.#refuse(request, response, fault),
+      lateBody: (channel: Channel) => this.#requestIsLate(channel, () => this.#refuseHalf(channel)),
       tunnel: (socket: Socket) => this.#answerRaw(socket, tunnelRefused),
-      silent: (socket: Socket) => this.#socketIsLate(socket),
+      silent: (channel: Channel) => this.#channelIsLate(channel),
       fault: (socket: Socket, fault: ConnectionFault) => this.#fault(socket, fault),
     };
-    this.#transport = transports[options.transport ?? "node"](handlers, { limits, tls, clock: clock.real });
+    this.#transport = chooseTransport(options, handlers, { limits, tls, clock: clock.real });
     const { server } = this.#transport;
     server.maxConnections = limits.connectionsMax;
     this.#open.follow(server, {
       isEncrypted: tls !== undefined,
+      channelOf: (socket) => this.#transport.channelOf?.(socket) ?? socket,
       admits: (socket) => this.#gate.refusalOf(socket) === undefined,
     });
     server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
   }
 
   #begin(request: TransportRequest, response: TransportResponse, expectation: Expectation): void {
-    this.#requestCount += 1;
-    const isAsking = expectation !== "nothing";
-    const exchange = new Exchange({ listener: this, request, response, number: this.#requestCount, isAsking });
+    const exchange = this.#exchange(request, response, expectation !== "nothing");
     if (expectation === "unknown") exchange.refuse(this.worded(expectationFailed, exchange.target));
     else exchange.begin();
+  }
+
+  #exchange(request: TransportRequest, response: TransportResponse, isAsking: boolean): Exchange {
+    this.#requestCount += 1;
+    if (request.mayEndEarly) this.#open.add(request.channel);
+    return new Exchange({ listener: this, request, response, number: this.#requestCount, isAsking });
+  }
+
+  #refuse(request: TransportRequest, response: TransportResponse, fault: StreamFault): void {
+    const failure = this.#failureOf(fault);
+    const exchange = this.#exchange(request, response, false);
+    exchange.refuse(this.worded(failure, exchange.target));
+  }
+
+  #failureOf(fault: StreamFault): RequestFailure {
+    if (fault === "tunnel") return tunnelRefused;
+    return fault === "malformed" ? malformedHttp : headersTooLarge(this.limits.headerBytesMax);
   }
 
   get host(): string {
@@ -249,11 +260,11 @@ class HttpListener implements Listener {
     });
   }
 
-  connectionOf(socket: Socket): Connection {
-    let connection = this.connections.get(socket);
+  connectionOf(channel: Channel): Connection {
+    let connection = this.connections.get(channel);
     if (connection === undefined) {
       connection = newConnectionState<Exchange>();
-      this.connections.set(socket, connection);
+      this.connections.set(channel, connection);
     }
     return connection;
   }
@@ -266,41 +277,49 @@ class HttpListener implements Listener {
   #fault(socket: Socket, fault: ConnectionFault): void {
     const connection = this.connectionOf(socket);
     if (connection.isBroken) return;
-    if (fault === "late") this.#requestIsLate(socket);
-    // keeps (3)
-    else if (fault === "reset" || !socket.writable || connection.unansweredCount > 0) socket.destroy();
-    else this.#answerRaw(socket, fault === "malformed" ? malformedHttp : headersTooLarge(this.limits.headerBytesMax));
+    const answer = (failure: RequestFailure): void => {
+      // keeps (3)
+      if (!socket.writable || connection.unansweredCount > 0) socket.destroy();
+      else this.#answerRaw(socket, failure);
+    };
+    if (fault === "late") this.#requestIsLate(socket, () => answer(headersTimedOut));
+    else if (fault === "reset") socket.destroy();
+    else answer(this.#failureOf(fault));
+  }
+
+  /** Refuses the late request of a stream. */
+  #refuseHalf(channel: Channel): void {
+    const half = this.connectionOf(channel).waiting.at(-1);
+    if (half !== undefined && !half.isWhole) half.refuse(this.worded(headersTimedOut, half.target));
   }
 
   /**
    * A request was not complete in time, as far as we have read. Timers run before the poll, so bytes that came while
    * the thread was busy may be unread: they are read first. If more bytes came, the rest gets the same time again.
    */
-  #requestIsLate(socket: Socket): void {
-    const connection = this.connectionOf(socket);
-    const { bytesRead } = socket;
+  #requestIsLate(channel: Channel, answer: () => void): void {
+    const connection = this.connectionOf(channel);
+    const { bytesRead } = channel;
     const { wholeCount } = connection;
     const end = (): void => {
-      if (connection.isBroken || connection.wholeCount !== wholeCount) return;
-      if (!socket.writable || connection.unansweredCount > 0) socket.destroy();
-      else this.#answerRaw(socket, headersTimedOut);
+      if (!connection.isBroken && connection.wholeCount === wholeCount) answer();
     };
     void nextTurn().then(() => {
-      if (socket.bytesRead === bytesRead) {
+      if (channel.bytesRead === bytesRead) {
         end();
         return;
       }
       const cancel = this.options.clock.after(this.limits.headersTimeoutMs, end);
-      socket.once("close", cancel);
+      channel.once("close", cancel);
     });
   }
 
   /** A connection was idle for too long, or its peer does not read. Reads unread bytes first, as above. */
-  #socketIsLate(socket: Socket): void {
-    const { bytesRead, writableLength } = socket;
+  #channelIsLate(channel: Channel): void {
+    const { bytesRead, writableLength } = channel;
     void nextTurn().then(() => {
       // Otherwise its timeout has started again.
-      if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) socket.destroy();
+      if (channel.bytesRead === bytesRead && channel.writableLength === writableLength) channel.destroy();
     });
   }
 
@@ -368,7 +387,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     this.#response = response;
     this.#number = number;
     this.#isAsking = isAsking;
-    this.#connection = listener.connectionOf(request.socket);
+    this.#connection = listener.connectionOf(request.channel);
     this.#held = new HeldBytes(listener.options.budget, this.#connection);
     this.method = request.method;
     this.target = originForm(request.target) ?? "";
@@ -390,11 +409,11 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
 
   /** 0 for a caller behind a proxy. */
   get remotePort(): number {
-    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#request.socket.remotePort ?? 0);
+    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#request.channel.remotePort ?? 0);
   }
 
   get #peerAddress(): string {
-    return this.#request.socket.remoteAddress ?? "";
+    return this.#request.channel.remoteAddress ?? "";
   }
 
   /** Received completely. */
@@ -464,7 +483,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const { framing, httpVersion } = this.#request;
     const failure = this.target === "" ? malformedHttp : (framingFailure(framing, httpVersion) ?? this.#overload());
     if (failure !== undefined) this.refuse(this.#listener.worded(failure, this.target));
-    else if (hasBody(framing)) this.#readBody(framing.contentLength);
+    else if (this.#request.hasBody) this.#readBody(framing.contentLength);
     else this.#ready();
   }
 
@@ -476,23 +495,24 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     // Requests before it are still handled; it is the last one.
     if (waiting.at(-1) === this) waiting.pop();
     this.#held.release();
+    const { hasBody, mayEndEarly } = this.#request;
     // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
-    if (this.#isAsking || this.#isBodyRead || !hasBody(this.#request.framing)) {
+    if (this.#isAsking || this.#isBodyRead || !hasBody || mayEndEarly) {
       this.#send(reply, true);
       return;
     }
     const { clock } = this.#listener.options;
     const { refusedMs, refusedBytesMax } = this.#listener.limits;
-    const { socket } = this.#request;
+    const { channel } = this.#request;
     let droppedBytes = 0;
     this.#request.receive({
       data: (chunk) => {
         droppedBytes += chunk.length;
-        if (droppedBytes > refusedBytesMax) socket.destroy();
+        if (droppedBytes > refusedBytesMax) channel.destroy();
       },
       end: () => response.end(),
     });
-    const cancel = clock.after(refusedMs, () => socket.destroy());
+    const cancel = clock.after(refusedMs, () => channel.destroy());
     response.onClose(cancel);
     const headers = [...reply.headers, "Content-Length", String(bodyBytes(reply)), "Connection", "close"];
     response.writeHead(reply.status, headers);
@@ -570,7 +590,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       return;
     }
     // A request with a body is in `waiting` already.
-    if (!hasBody(this.#request.framing)) waiting.push(this);
+    if (!this.#request.hasBody) waiting.push(this);
     this.#handleWaiting();
   }
 
@@ -682,7 +702,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       this.#answered();
     } else {
       // The peer, or a reply before this one, delays it, but not permanently. keeps (6)
-      this.#request.socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      this.#request.channel.setTimeout(this.#listener.limits.stalledTimeoutMs);
       if (this.#held.unsentBytes === 0) this.#held.addReply(waitingBytes);
     }
     this.#observe(reply);
@@ -710,7 +730,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
         return response.writableLength;
       },
       end: () => (this.#endStream === undefined ? response.end() : this.#endStream()),
-      abort: () => this.#request.socket.destroy(),
+      abort: () => this.#request.channel.destroy(),
     });
     const end = (): void => {
       if (this.#endStream === undefined) return;
@@ -719,8 +739,8 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       closed();
       response.end();
       // A peer that stops reading must not hold the queued bytes permanently.
-      const { socket } = this.#request;
-      if (response.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      const { channel } = this.#request;
+      if (response.writableLength > 0) channel.setTimeout(this.#listener.limits.stalledTimeoutMs);
       this.#observe({ status, headers, body: "", ...(route === undefined ? {} : { route }) });
     };
     this.#endStream = end;
@@ -770,6 +790,6 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     if (this.#isBodyRead) this.#connection.owedCount -= 1;
     if (this.#connection.waiting.length > 0) this.#handleWaiting();
     // Its head may have been sent before the drain began, without `Connection: close`.
-    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#request.socket.destroySoon();
+    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#request.channel.destroySoon();
   }
 }

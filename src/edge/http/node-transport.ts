@@ -2,7 +2,7 @@
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { createServer, IncomingMessage, ServerResponse } from "./builtin-module.ts";
-import { type Framing, readFraming } from "./framing.ts";
+import { type Framing, hasBody, readFraming } from "./framing.ts";
 import {
   type BodyReceiver,
   type CertificatePair,
@@ -26,6 +26,7 @@ import {
  */
 class NodeRequest extends IncomingMessage implements TransportRequest {
   declare method: string;
+  readonly mayEndEarly = false;
   #framing: Framing | undefined;
   #receiver: BodyReceiver | undefined;
 
@@ -36,6 +37,14 @@ class NodeRequest extends IncomingMessage implements TransportRequest {
   get framing(): Framing {
     this.#framing ??= readFraming(this.rawHeaders);
     return this.#framing;
+  }
+
+  get hasBody(): boolean {
+    return hasBody(this.framing);
+  }
+
+  get channel(): Socket {
+    return this.socket;
   }
 
   get isBodyPaused(): boolean {

@@ -1,6 +1,7 @@
 /**
- * What the listener needs of an implementation of HTTP/1. There are two:
- * `node-transport.ts` over `node:http`, and `wire/` over sockets.
+ * What the listener needs of an implementation of HTTP. There are two of HTTP/1:
+ * `node-transport.ts` over `node:http`, and `wire/` over sockets. `http2/` adds
+ * HTTP/2 to either of them, on the same port.
  */
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
@@ -11,19 +12,39 @@ import type { Framing } from "./framing.ts";
 export const transportNames = ["node", "larder"] as const;
 export type TransportName = (typeof transportNames)[number];
 
+/**
+ * What carries the requests of a peer, one after the other: a connection of HTTP/1, which is a socket, or one stream of
+ * HTTP/2, which has one request. Limits of a connection are limits of a channel.
+ */
+export interface Channel {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly bytesRead: number;
+  readonly writableLength: number;
+  readonly setTimeout: (ms: number) => unknown;
+  once(event: "close", closed: () => void): unknown;
+  destroy(): unknown;
+  /** Destroys it when its bytes have been sent. */
+  destroySoon(): void;
+}
+
 /** A request whose head has been read. */
 export interface TransportRequest {
   readonly method: string;
   /** As written on the request line: any form of RFC 9112 section 3.2. */
   readonly target: string;
-  /** `1.1` or `1.0`; any other version is refused with a request line or a head that has no meaning. */
+  /** `2`, `1.1` or `1.0`; any other version is refused with a request line or a head that has no meaning. */
   readonly httpVersion: string;
   /** In order: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   /** Set if the head repeats an earlier one of its connection. */
   readonly memo?: HeadMemo | undefined;
   readonly framing: Framing;
-  readonly socket: Socket;
+  /** A body follows the head. */
+  readonly hasBody: boolean;
+  readonly channel: Channel;
+  /** HTTP/2: the reply may end before the body; then the peer is told to send no more, and the body is not received. */
+  readonly mayEndEarly: boolean;
   /** Its body is not read for the moment, because replies before it wait for the peer. */
   readonly isBodyPaused: boolean;
   /** Begins to read the body, or gives the rest of it to another receiver. Never called for a request without a body. */
@@ -66,12 +87,19 @@ export type ConnectionFault =
   /** The system reported that the peer has gone. */
   | "reset";
 
+/** Why one request of HTTP/2 is refused. */
+export type StreamFault = "malformed" | "head too large" | "tunnel";
+
 export interface TransportHandlers {
   request(request: TransportRequest, response: TransportResponse, expectation: Expectation): void;
+  /** HTTP/2: a request that must be refused. Other streams of the connection continue. */
+  refused(request: TransportRequest, response: TransportResponse, fault: StreamFault): void;
+  /** HTTP/2: the body of a request was not complete in time. */
+  lateBody(channel: Channel): void;
   /** A CONNECT request. The socket is the handler's from here on. */
   tunnel(socket: Socket): void;
   /** Nothing was received or sent for as long as `setTimeout` of the socket says, or between two requests. */
-  silent(socket: Socket): void;
+  silent(channel: Channel): void;
   /** The rest of the connection cannot be read. The socket is the handler's from here on, unless it is "late". */
   fault(socket: Socket, fault: ConnectionFault): void;
 }
@@ -81,6 +109,7 @@ export interface TransportLimits {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  readonly stalledTimeoutMs: number;
 }
 
 export interface TransportOptions {
@@ -93,6 +122,8 @@ export interface TransportOptions {
 export interface Transport {
   /** Not listening yet. A TLS server reports `secureConnection` as well. */
   readonly server: Server;
+  /** HTTP/2: the channel of a whole connection, whose `destroy` lets open streams finish. Undefined for HTTP/1. */
+  channelOf?(socket: Socket): Channel | undefined;
   /** New connections use this certificate. Throws if the pair is not valid. Without TLS it does nothing. */
   renewCertificate(pair: CertificatePair): void;
 }

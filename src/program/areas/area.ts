@@ -105,6 +105,8 @@ export interface ListenPlan {
   readonly hostPlace: string;
   /** Absent for RESP. */
   readonly transport?: TransportName;
+  /** HTTP/2 beside HTTP/1; absent for RESP and the admin port. */
+  readonly http2?: boolean;
   /** Undefined: connections are in the clear. */
   readonly tls?: TlsPlan | undefined;
 }

@@ -70,6 +70,7 @@ export async function openListener(
       onRefusal: environment.events && refusalWatcher(environment.events, name),
       tls: pair,
       transport: plan.transport,
+      http2: plan.http2,
       ...environment,
     });
   } catch (fault) {

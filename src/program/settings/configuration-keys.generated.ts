@@ -178,6 +178,8 @@ export interface ConfigurationKeys {
   readonly tlsCert?: string;
   /** Private key of that certificate, in PEM. Default: none. */
   readonly tlsKey?: string;
+  /** Offer HTTP/2 on the HTTPS ports of the areas, for proxies that need it; clients that choose HTTP/1.1 use the same ports. Default: off. */
+  readonly http2?: true | false | "on" | "off";
   /** Port on which the store speaks RESP over TCP, the protocol of Redis clients. Default: off. */
   readonly respPort?: number | string | "off" | false;
   /** Certificate in PEM, with its intermediate certificates: the RESP port then speaks only TLS. Default: none. */

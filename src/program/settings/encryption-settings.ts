@@ -1,6 +1,6 @@
 /** Settings of encrypted ports, one row each; part of the table in settings.ts. */
 import type { Setting } from "./setting.ts";
-import { parsePath } from "./values.ts";
+import { parsePath, parseSwitch } from "./values.ts";
 
 /** The HTTP ports. */
 export const tlsSettingRows = {
@@ -24,6 +24,17 @@ export const tlsSettingRows = {
     meaning: "Private key of that certificate, in PEM",
     default: undefined,
     parse: parsePath,
+  },
+  http2: {
+    group: "Addresses",
+    flag: "--http2",
+    environment: ["LARDER_HTTP2"],
+    fileKey: "http2",
+    argument: "on|off",
+    meaning:
+      "Offer HTTP/2 on the HTTPS ports of the areas, for proxies that need it; clients that choose HTTP/1.1 use the same ports",
+    default: "off",
+    parse: parseSwitch,
   },
 } as const satisfies Record<string, Setting<unknown>>;
 

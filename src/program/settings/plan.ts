@@ -191,7 +191,7 @@ export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
     port: run.settings[port] ?? 0,
     portPlace: run.origins[port].place,
     hostPlace: run.origins.host.place,
-    ...(port === "respPort" ? {} : { transport: run.settings.transport, tls: tlsPlan(run) }),
+    ...(port === "respPort" ? {} : { transport: run.settings.transport, http2: run.settings.http2, tls: tlsPlan(run) }),
   };
 }
 

@@ -61,6 +61,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     snapshots: true,
     threads: "per-area",
     transport: "node",
+    http2: false,
     host: "127.0.0.1",
     storePort: 8079,
     messagingPort: 8080,
@@ -440,6 +441,13 @@ test("reports mistakes in flags, variables, the file and combinations together",
       "--redis-compat has no effect without the RESP port",
     ],
   );
+});
+
+test("HTTP/2 needs a certificate", () => {
+  assert.deepEqual(problems({ words: "serve --http2 on" }), [
+    "--http2 needs TLS: set --tls-cert and --tls-key as well, or leave it out",
+  ]);
+  assert.equal(run({ words: "serve --http2 on --tls-cert c --tls-key k" }).settings.http2, true);
 });
 
 test("does not check combinations with a setting that is malformed, has no value or is in an unreadable file", () => {

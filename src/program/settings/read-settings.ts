@@ -397,6 +397,15 @@ const combinations: readonly Combination[] = [
   pairOf("tlsCertificatePath", "tlsKeyPath"),
   pairOf("respCertificatePath", "respKeyPath"),
   {
+    reads: ["http2", "tlsCertificatePath", "tlsKeyPath"],
+    problemsOf({ settings, origins }) {
+      if (!settings.http2 || settings.tlsCertificatePath !== undefined || settings.tlsKeyPath !== undefined) return [];
+      return [
+        `${origins.http2.place} needs TLS: set ${origins.tlsCertificatePath.place} and ${origins.tlsKeyPath.place} as well, or leave it out`,
+      ];
+    },
+  },
+  {
     reads: ["redisCompat", "host"],
     problemsOf({ settings, origins }) {
       if (!settings.redisCompat || isLoopback(settings.host)) return [];

@@ -4,7 +4,7 @@
  * socket, and many streams are read in one turn of the event loop.
  */
 import { Duplex } from "node:stream";
-import { framingFailure, hasBody, originForm } from "../../../src/edge/http/framing.ts";
+import { framingFailure, originForm } from "../../../src/edge/http/framing.ts";
 import { nodeTransport } from "../../../src/edge/http/node-transport.ts";
 import type {
   TransportHandlers,
@@ -16,7 +16,13 @@ import { wireTransport } from "../../../src/edge/http/wire/transport.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 
-const LIMITS = { headerBytesMax: 2_000, headersTimeoutMs: 1e6, requestTimeoutMs: 1e6, keepAliveTimeoutMs: 1e6 };
+const LIMITS = {
+  headerBytesMax: 2_000,
+  headersTimeoutMs: 1e6,
+  requestTimeoutMs: 1e6,
+  keepAliveTimeoutMs: 1e6,
+  stalledTimeoutMs: 1e6,
+};
 
 export interface SeenRequest {
   readonly method: string;
@@ -93,12 +99,12 @@ interface ReadSocket {
 
 const handlers: TransportHandlers = {
   request(request, response, expectation) {
-    const socket = socketOf(request.socket);
+    const socket = socketOf(request.channel);
     const { reading } = socket;
     if (reading.end === "refused") return;
     const isReadable = framingFailure(request.framing, request.httpVersion) === undefined;
     if (!isReadable || originForm(request.target) === undefined) {
-      refuse(request.socket);
+      refuse(request.channel);
       return;
     }
     const seen = seenRequest(request, expectation);
@@ -111,9 +117,11 @@ const handlers: TransportHandlers = {
     const data = (chunk: Buffer): void => {
       seen.body += chunk.latin1Slice();
     };
-    if (hasBody(request.framing)) request.receive({ data, end });
+    if (request.hasBody) request.receive({ data, end });
     else end();
   },
+  refused() {},
+  lateBody() {},
   tunnel: refuse,
   silent() {},
   fault: refuse,

@@ -12,6 +12,7 @@
  */
 import type { Socket } from "node:net";
 import type { HeadMemo } from "../../handler.ts";
+import { hasBody } from "../framing.ts";
 import type { BodyReceiver, Expectation, TransportHandlers, TransportLimits, TransportRequest } from "../transport.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 import { type Head, HeadReader } from "./head.ts";
@@ -49,7 +50,9 @@ class WireRequest implements TransportRequest {
   readonly rawHeaders: readonly string[];
   readonly framing: Head["framing"];
   readonly memo: HeadMemo | undefined;
-  readonly socket: Socket;
+  readonly hasBody: boolean;
+  readonly channel: Socket;
+  readonly mayEndEarly = false;
   receiver: BodyReceiver | undefined = undefined;
 
   constructor({ method, target, httpVersion, rawHeaders, framing, memo }: Head, socket: Socket) {
@@ -59,11 +62,12 @@ class WireRequest implements TransportRequest {
     this.rawHeaders = rawHeaders;
     this.framing = framing;
     this.memo = memo;
-    this.socket = socket;
+    this.hasBody = hasBody(framing);
+    this.channel = socket;
   }
 
   get isBodyPaused(): boolean {
-    return this.socket.isPaused();
+    return this.channel.isPaused();
   }
 
   receive(receiver: BodyReceiver): void {
