@@ -163,8 +163,16 @@ export const budgets: readonly Budget[] = [
     suite: "http-requests",
     unit: "streams of HTTP requests, read by Node and by us",
     files: ["test/fuzz/http-requests.test.ts"],
-    testMs: 1_000,
+    testMs: 500,
     proofCount: 500_000,
+    goal: 10_000_000,
+  },
+  {
+    suite: "http-through-nginx",
+    unit: "streams of HTTP requests through nginx to us",
+    files: ["test/fuzz/http-through-nginx.test.ts"],
+    testMs: 500,
+    proofCount: 40_000,
     goal: 10_000_000,
   },
   {

@@ -8,7 +8,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const requirable = ["redis-server", "redis-cli", "bash", "zsh", "fish", "curl"] as const;
+const requirable = ["redis-server", "redis-cli", "nginx", "curl", "bash", "zsh", "fish"] as const;
 
 export type RequirableProgram = (typeof requirable)[number];
 

@@ -131,6 +131,15 @@ const refusals: readonly Refusal[] = [
     explains: (ours, theirs) => haveSameRequests(ours, theirs) && ours.end === "closed" && theirs.end === "refused",
   },
   {
+    reason: "Node ends a connection after Proxy-Connection: close, and we do not know that field",
+    explains: (ours, theirs) => {
+      const count = theirs.requests.length;
+      const last = theirs.requests[count - 1]?.rawHeaders ?? [];
+      const isEnd = last.some((name, i) => /^proxy-connection$/i.test(name) && /\bclose\b/i.test(last[i + 1] ?? ""));
+      return isEnd && theirs.end !== "open" && areSameRequests(ours.requests.slice(0, count), theirs.requests);
+    },
+  },
+  {
     reason: "Node refuses a method that it does not know, and we leave that to the route",
     explains: (ours, theirs) => {
       const count = theirs.requests.length;
