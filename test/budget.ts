@@ -164,7 +164,7 @@ export const budgets: readonly Budget[] = [
     unit: "streams of HTTP requests, read by Node and by us",
     files: ["test/fuzz/http-requests.test.ts"],
     testMs: 500,
-    proofCount: 500_000,
+    proofCount: 1_000_000,
     goal: 10_000_000,
   },
   {
