@@ -39,7 +39,7 @@ export interface RunningSubject {
 export const subjects: readonly Subject[] = [
   larder("larder, one thread", ["--threads", "one"]),
   larder("larder, thread per area", ["--threads", "per-area"]),
-  larder("larder, one thread, --http larder", ["--threads", "one", "--http", "larder"]),
+  larder("larder, one thread, --http node", ["--threads", "one", "--http", "node"]),
   {
     name: "bare reader",
     missing: undefined,

@@ -46,7 +46,7 @@ export interface EachCase extends Case {
 /** A test with each implementation of HTTP/1, and with HTTP/2. */
 export function testEach(name: string, run: (context: EachCase) => unknown): void {
   for (const transport of transportNames) testWith(`${name} (${transport})`, { transport, isHttp2: false }, run);
-  testWith(`${name} (http2)`, { transport: "node", isHttp2: true }, run);
+  testWith(`${name} (http2)`, { transport: "larder", isHttp2: true }, run);
 }
 
 /** A test with each implementation of HTTP/1: of bytes that HTTP/2 does not have, or of their order. */
@@ -56,7 +56,7 @@ export function testHttp1(name: string, run: (context: Case) => unknown): void {
 
 /** A test with HTTP/2. */
 export function testHttp2(name: string, run: (context: EachCase) => unknown): void {
-  testWith(name, { transport: "node", isHttp2: true }, run);
+  testWith(name, { transport: "larder", isHttp2: true }, run);
 }
 
 function testWith(name: string, over: Omit<EachCase, "after">, run: (context: EachCase) => unknown): void {

@@ -10,14 +10,14 @@ const readers: Record<TransportName, (handlers: TransportHandlers, options: Tran
 };
 
 export interface TransportChoice {
-  /** The reader of HTTP/1. Absent: `node`. */
+  /** The reader of HTTP/1. Absent: `larder`. */
   readonly transport?: TransportName | undefined;
   /** Offers HTTP/2 as well; needs TLS. */
   readonly http2?: boolean | undefined;
 }
 
 export function chooseTransport(
-  { transport = "node", http2 = false }: TransportChoice,
+  { transport = "larder", http2 = false }: TransportChoice,
   handlers: TransportHandlers,
   options: TransportOptions,
 ): Transport {

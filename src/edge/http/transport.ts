@@ -9,7 +9,7 @@ import type { HeadMemo } from "../handler.ts";
 import type { Framing } from "./framing.ts";
 
 /** By the module of Node, and by our own reader. */
-export const transportNames = ["node", "larder"] as const;
+export const transportNames = ["larder", "node"] as const;
 export type TransportName = (typeof transportNames)[number];
 
 /**

@@ -60,7 +60,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     fsync: "everysec",
     snapshots: true,
     threads: "per-area",
-    transport: "node",
+    transport: "larder",
     http2: false,
     host: "127.0.0.1",
     storePort: 8079,

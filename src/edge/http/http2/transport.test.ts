@@ -237,7 +237,7 @@ test("curl speaks HTTP/2 with the listener, and HTTP/1.1 on the same port", {
   skip: missingProgram("curl"),
 }, async (context) => {
   const after = (task: () => unknown): void => context.after(async () => void (await task()));
-  const { listener } = await startEach({ transport: "node", isHttp2: true, after }, ({ method, body }) =>
+  const { listener } = await startEach({ transport: "larder", isHttp2: true, after }, ({ method, body }) =>
     reply(`${method} ${body}`),
   );
   const url = `https://localhost:${listener.port}/`;
