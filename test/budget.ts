@@ -172,7 +172,7 @@ export const budgets: readonly Budget[] = [
     unit: "streams of HTTP requests through nginx to us",
     files: ["test/fuzz/http-through-nginx.test.ts"],
     testMs: 500,
-    proofCount: 40_000,
+    proofCount: 300_000,
     goal: 10_000_000,
   },
   {
@@ -381,9 +381,9 @@ export interface ProofCeiling {
 /** Minutes of `npm run proof` on two quiet cores, by subject: existing suites, and reserves for planned ones. */
 export const proofCeilings: readonly ProofCeiling[] = [
   { subject: "store, vector index, messaging and workflows on one machine", minutesMax: 22, isThere: true },
-  { subject: "names, packages and the command line", minutesMax: 1 },
-  { subject: "the newest commands of the store", minutesMax: 2 },
-  { subject: "the HTTP listener", minutesMax: 2 },
+  { subject: "names, packages and the command line", minutesMax: 1, isThere: true },
+  { subject: "the newest commands of the store", minutesMax: 2, isThere: true },
+  { subject: "the HTTP listener", minutesMax: 2, isThere: true },
   { subject: "recall of the vector graph", minutesMax: 3 },
   { subject: "a journal in PostgreSQL", minutesMax: 4 },
   { subject: "the cluster", minutesMax: 9 },
