@@ -2,17 +2,24 @@
 /*
  * Loaded into the program with `--require` by tests that need faults which no
  * request can cause. A request for one of these paths causes the fault in the
- * thread that received it, before any handler of larder runs.
+ * thread that received it, whichever reader of HTTP it has.
  */
 const { subscribe } = require("node:diagnostics_channel");
 const { writeSync } = require("node:fs");
 
-subscribe("http.server.request.start", ({ request }) => {
-  if (request.url === "/planted-crash") {
+const REQUEST_LINE = /^[A-Z]+ (\/planted-[a-z]+) HTTP/;
+
+/** @param {string} path */
+function plant(path) {
+  if (path === "/planted-crash") {
     process.nextTick(() => {
       throw new Error("planted crash");
     });
   }
-  if (request.url === "/planted-look") writeSync(2, `has __proto__: ${"__proto__" in {}}\n`);
-  if (request.url === "/planted-rejection") void Promise.reject(new Error("planted rejection"));
+  if (path === "/planted-look") writeSync(2, `has __proto__: ${"__proto__" in {}}\n`);
+  if (path === "/planted-rejection") void Promise.reject(new Error("planted rejection"));
+}
+
+subscribe("net.server.socket", ({ socket }) => {
+  socket.on("data", (bytes) => plant(REQUEST_LINE.exec(bytes.latin1Slice(0, 100))?.[1] ?? ""));
 });
