@@ -11,7 +11,8 @@
 import { TokenTable } from "../../src/edge/auth.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
-import { type Rate, RateLimiter } from "../../src/edge/limits/rate-limit.ts";
+import { RateLimiter } from "../../src/edge/limits/rate-limit.ts";
+import type { Rate } from "../../src/edge/limits/token-bucket.ts";
 import { MessagingArea } from "../../src/edge/messaging/area.ts";
 import { parseDestinations } from "../../src/edge/outbound/destination-policy.ts";
 import { systemClock } from "../../src/kernel/clock.ts";

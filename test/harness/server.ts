@@ -16,7 +16,8 @@ import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/
 import type { TransportName } from "../../src/edge/http/transport.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
-import { type Rate, RateLimiter } from "../../src/edge/limits/rate-limit.ts";
+import { RateLimiter } from "../../src/edge/limits/rate-limit.ts";
+import type { Rate } from "../../src/edge/limits/token-bucket.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../../src/edge/store/routes.ts";
 import { SyncTokens } from "../../src/edge/store/sync-token.ts";
 import { followUsers } from "../../src/edge/store/user-tokens.ts";

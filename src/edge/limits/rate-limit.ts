@@ -1,28 +1,17 @@
 /**
- * A limit on requests per second for each token: a bucket that holds `burst`
- * requests and fills at `perSecond`. It is off unless configured; the original
- * delays instead of refusing.
+ * A limit on requests per second for each token, which has a bucket of its own.
+ * It is off unless configured; the original delays instead of refusing.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Grant } from "../auth.ts";
 import { type RequestFailure, tooManyRequests } from "../errors.ts";
-
-export interface Rate {
-  readonly perSecond: number;
-  /** Requests that may come at once after a pause. */
-  readonly burst: number;
-}
-
-interface Bucket {
-  tokens: number;
-  filledAtMs: number;
-}
+import { type Rate, TokenBucket } from "./token-bucket.ts";
 
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #rate: Rate;
   /** A bucket ends with its token. */
-  readonly #buckets = new WeakMap<Grant, Bucket>();
+  readonly #buckets = new WeakMap<Grant, TokenBucket>();
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
@@ -41,17 +30,12 @@ export class RateLimiter {
 
   /** Counts one request of this token and returns 0, or returns the time until one more is allowed. */
   count(grant: Grant): number {
-    const { perSecond, burst } = this.#rate;
     const nowMs = this.#clock.monotonicMs();
     let bucket = this.#buckets.get(grant);
     if (bucket === undefined) {
-      bucket = { tokens: burst, filledAtMs: nowMs };
+      bucket = new TokenBucket(this.#rate, nowMs);
       this.#buckets.set(grant, bucket);
     }
-    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.filledAtMs) * perSecond) / 1_000);
-    bucket.filledAtMs = nowMs;
-    if (bucket.tokens < 1) return ((1 - bucket.tokens) * 1_000) / perSecond;
-    bucket.tokens -= 1;
-    return 0;
+    return bucket.take(nowMs);
   }
 }

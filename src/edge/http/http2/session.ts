@@ -18,6 +18,7 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { nextTurn } from "../../../kernel/turn.ts";
+import { TokenBucket } from "../../limits/token-bucket.ts";
 import type { Channel, TransportHandlers, TransportLimits } from "../transport.ts";
 import { FIELDS_MAX, readStreamHead } from "./head.ts";
 import { NO_ERROR, StreamRequest, StreamResponse } from "./stream.ts";
@@ -33,7 +34,6 @@ const PING_AFTER_MS = 15_000;
 /** RFC 9113 section 7. */
 const ENHANCE_YOUR_CALM = 11;
 const END_STREAM = 1;
-const MS_PER_SECOND = 1_000;
 
 /** What the connections of a server share. */
 export interface Shared {
@@ -78,8 +78,8 @@ export class Http2Connection {
   /** Requests whose stream is open. */
   readonly #requests = new Set<StreamRequest>();
   readonly #reported = new WeakSet<StreamRequest>();
-  readonly #resets: Bucket;
-  readonly #controls: Bucket;
+  readonly #resets: TokenBucket;
+  readonly #controls: TokenBucket;
   readonly #openedMs: number;
   #isAcknowledged = false;
   /** When it opened, or its last stream closed. */
@@ -98,8 +98,8 @@ export class Http2Connection {
     this.#openedMs = nowMs;
     this.#idleSinceMs = nowMs;
     this.#heardMs = nowMs;
-    this.#resets = new Bucket(RESET_RATE, nowMs);
-    this.#controls = new Bucket(CONTROL_RATE, nowMs);
+    this.#resets = new TokenBucket(RESET_RATE, nowMs);
+    this.#controls = new TokenBucket(CONTROL_RATE, nowMs);
     this.channel = this.#channel();
     // The session destroys itself, and its streams.
     session.on("error", () => {});
@@ -201,36 +201,8 @@ export class Http2Connection {
   }
 
   /** keeps (2) */
-  #count(bucket: Bucket): void {
-    if (bucket.take(this.#shared.nowMs()) || this.#session.destroyed) return;
+  #count(bucket: TokenBucket): void {
+    if (bucket.take(this.#shared.nowMs()) === 0 || this.#session.destroyed) return;
     this.#session.destroy(new Error("Too many frames of a peer"), ENHANCE_YOUR_CALM);
-  }
-}
-
-interface Rate {
-  readonly perSecond: number;
-  /** At once, after a pause. */
-  readonly burst: number;
-}
-
-class Bucket {
-  readonly #rate: Rate;
-  #left: number;
-  #filledMs: number;
-
-  constructor(rate: Rate, nowMs: number) {
-    this.#rate = rate;
-    this.#left = rate.burst;
-    this.#filledMs = nowMs;
-  }
-
-  /** False above the rate. */
-  take(nowMs: number): boolean {
-    const { perSecond, burst } = this.#rate;
-    this.#left = Math.min(burst, this.#left + ((nowMs - this.#filledMs) * perSecond) / MS_PER_SECOND);
-    this.#filledMs = nowMs;
-    if (this.#left < 1) return false;
-    this.#left -= 1;
-    return true;
   }
 }
