@@ -1,15 +1,7 @@
 /** HTTP/2 over TLS beside HTTP/1 on one port: the client chooses in the handshake (ALPN). */
-import type { Server, Socket } from "node:net";
-import type { TLSSocket, Server as TlsServer } from "node:tls";
-import {
-  type CertificatePair,
-  HANDSHAKE_MS_MAX,
-  TIMEOUT_CHECK_MS,
-  TLS_MIN,
-  type Transport,
-  type TransportHandlers,
-  type TransportOptions,
-} from "../transport.ts";
+import type { TLSSocket } from "node:tls";
+import { CheckedConnections, createTlsServer } from "../socket-server.ts";
+import type { Transport, TransportHandlers, TransportOptions } from "../transport.ts";
 import { Http2Connection, nativeLimits } from "./session.ts";
 
 const HTTP2 = "h2";
@@ -25,49 +17,16 @@ export function http2Transport(
   const { performServerHandshake } = process.getBuiltinModule("node:http2");
   const options = nativeLimits(limits);
   const shared = { handlers, limits, nowMs: () => clock.monotonicMs() };
-  const connections = new Map<Socket, Http2Connection>();
+  const connections = new CheckedConnections<Http2Connection>(clock);
   const plain = http1(handlers, { limits, tls: undefined, clock });
-  const server = createTlsServer(tls);
-  let cancelCheck: (() => void) | undefined;
-  const check = (): void => {
-    cancelCheck = connections.size === 0 ? undefined : clock.after(TIMEOUT_CHECK_MS, check);
-    for (const connection of connections.values()) connection.check();
-  };
+  const { server, renewCertificate } = createTlsServer(tls, [HTTP2, "http/1.1"]);
   server.on("secureConnection", (socket: TLSSocket) => {
-    if (socket.alpnProtocol !== HTTP2) {
-      plain.server.emit("connection", socket);
-      return;
-    }
-    cancelCheck ??= clock.after(TIMEOUT_CHECK_MS, check);
-    connections.set(socket, new Http2Connection(performServerHandshake(socket, options), socket, shared));
-    socket.once("close", () => {
-      connections.delete(socket);
-      if (connections.size > 0) return;
-      cancelCheck?.();
-      cancelCheck = undefined;
-    });
+    if (socket.alpnProtocol === HTTP2)
+      connections.add(socket, () => new Http2Connection(performServerHandshake(socket, options), socket, shared));
+    else plain.server.emit("connection", socket);
   });
   // The server of HTTP/1 has no socket of its own, but it looks for late requests while it "listens".
   server.once("listening", () => plain.server.emit("listening"));
   server.once("close", () => plain.server.close());
-  return {
-    server: server as Server,
-    channelOf: (socket) => connections.get(socket)?.channel,
-    renewCertificate({ certificate: cert, key }) {
-      server.setSecureContext({ cert, key, minVersion: TLS_MIN });
-    },
-  };
-}
-
-function createTlsServer({ certificate: cert, key }: CertificatePair): TlsServer {
-  const server = process.getBuiltinModule("node:tls").createServer({
-    cert,
-    key,
-    minVersion: TLS_MIN,
-    handshakeTimeout: HANDSHAKE_MS_MAX,
-    ALPNProtocols: [HTTP2, "http/1.1"],
-    noDelay: true,
-  });
-  server.on("tlsClientError", (_fault, socket) => socket.destroy());
-  return server;
+  return { server, channelOf: (socket) => connections.find(socket)?.channel, renewCertificate };
 }
