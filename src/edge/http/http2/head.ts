@@ -48,16 +48,13 @@ export function readStreamHead(fields: readonly string[], headerBytesMax: number
   const method = pseudo.get(":method") ?? "";
   const target = pseudo.get(":path") ?? "";
   const framing = readFraming(rawHeaders);
-  const faultOf = (): StreamFault | undefined => {
-    // keeps (3)
-    if (bytes > headerBytesMax || fields.length > 2 * FIELDS_MAX) return "head too large";
-    // keeps (1)
-    if (method === "CONNECT" || pseudo.has(":protocol")) return "tunnel";
-    if (!METHOD.test(method) || !TARGET.test(target)) return "malformed";
-    const isSame = host === undefined || authority === undefined || host.toLowerCase() === authority.toLowerCase();
-    return isSame ? undefined : "malformed"; // keeps (2)
-  };
-  return { method, target, rawHeaders, framing, fault: faultOf() };
+  const isSameHost = host === undefined || authority === undefined || host.toLowerCase() === authority.toLowerCase();
+  let fault: StreamFault | undefined;
+  // keeps (3), (1), (1) and (2)
+  if (bytes > headerBytesMax || fields.length > 2 * FIELDS_MAX) fault = "head too large";
+  else if (method === "CONNECT" || pseudo.has(":protocol")) fault = "tunnel";
+  else if (!METHOD.test(method) || !TARGET.test(target) || !isSameHost) fault = "malformed";
+  return { method, target, rawHeaders, framing, fault };
 }
 
 /** The first value of a field. Whether it is repeated, `framing.ts` says. */
