@@ -273,9 +273,13 @@ export const skipList: readonly Skipped[] = [
     reason: "a large sorted set that was small while it was restored keeps 0 instead; the two compare equal",
   },
   {
-    what: "bytes of DUMP, and damaged payloads of RESTORE with a valid checksum",
+    what: "bytes of DUMP, except those of strings that Redis does not compress, and of tables",
     reason:
-      "each server chooses the encoding, so dumps are compared as values; Redis trusts a valid checksum and may crash, we are fuzzed beside the format",
+      "Redis writes lists, streams, and small hashes and sorted sets as they are in its memory, in listpacks and intsets, and compresses strings of more than 20 bytes; we write elements one after the other, uncompressed. Such dumps are compared as values. A hash, set or sorted set that Redis writes as a table has the same bytes in another order",
+  },
+  {
+    what: "damaged payloads of RESTORE with a valid checksum",
+    reason: "Redis trusts a valid checksum and may crash; we are fuzzed beside the format",
   },
   {
     what: "LPOS with RANK -9223372036854775808",
