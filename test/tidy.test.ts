@@ -247,6 +247,18 @@ test("user text becomes neither code nor a regular expression", () => {
   }
 });
 
+/** Files outside of kernel/json/ that call JSON.parse, each with the reason why its names cannot matter. */
+const nativeParses: ReadonlyMap<string, string> = new Map([
+  ["src/edge/store/json-commands.ts", "of its values only lists of scalars are used; objects go to json-reader.ts"],
+]);
+
+test("only kernel/json/ calls JSON.parse, because V8 reads some names wrongly", () => {
+  const calls = products
+    .filter(({ path, text }) => !path.startsWith("src/kernel/json/") && /\bJSON\s*\.\s*parse\b/.test(codeOf(text)))
+    .map(({ path }) => path);
+  assert.deepEqual(calls, [...nativeParses.keys()], "take parseJsonText, parseJson or parseJsonString of kernel/json/");
+});
+
 test("files are named for their content", () => {
   for (const { path } of everything) {
     const name = basename(path).replace(/\..*$/, "");

@@ -7,6 +7,7 @@
  */
 import { textFromBytes } from "../kernel/bytes.ts";
 import { FrameReader } from "../kernel/frame.ts";
+import { parseJsonText } from "../kernel/json/parse.ts";
 import type { LogEntry, LoggedMessage } from "./api.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
 import { AREA } from "./records/area-records.ts";
@@ -73,7 +74,7 @@ class FrameEvents implements EventList {
 export function loggedMessage(detail: Uint8Array): LoggedMessage {
   const { facts, envelope, body } = messageRecords.messageAccepted.read(new FrameReader(Buffer.from(detail)));
   const { sequence, nonce, createdAtMs, notBeforeMs } = facts;
-  const fields = JSON.parse(envelope.text) as EnvelopeFields;
+  const fields = parseJsonText(envelope.text) as EnvelopeFields;
   return { id: messageId(sequence, nonce), envelope: fields, body: body.bytes ?? NO_BYTES, createdAtMs, notBeforeMs };
 }
 

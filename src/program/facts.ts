@@ -1,5 +1,6 @@
 /** Facts about the program and the machine that several parts of the start need. */
 import { readFileSync } from "node:fs";
+import { parseJsonText } from "../kernel/json/parse.ts";
 import { FORMAT } from "../persistence/journal/file-format.ts";
 import { packageRoot } from "./package-files.ts";
 import { TOKENS_FORMAT } from "./tenants/stored-tokens.ts";
@@ -14,7 +15,7 @@ export const PACKAGE_NAME = "larderd";
 /** The version in package.json. */
 export function readVersion(): string {
   const text = readFileSync(new URL("package.json", packageRoot), "utf8");
-  return (JSON.parse(text) as PackageFile).version;
+  return (parseJsonText(text) as PackageFile).version;
 }
 
 /** The newest format of each kind of file that this version writes. */

@@ -13,6 +13,7 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { type Bytes, bufferFrom, bytesFromText, textFromBytes } from "../kernel/bytes.ts";
+import { parseJsonText } from "../kernel/json/parse.ts";
 import { type SourceEntry, sourceRefusal } from "./store/source.ts";
 
 /** The name of the second file. */
@@ -54,7 +55,7 @@ function parseDocument(text: string, { path, line }: { path: string; line: numbe
   };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch {
     wrong("is not valid JSON");
   }

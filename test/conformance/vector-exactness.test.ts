@@ -81,6 +81,31 @@ test("a patch keeps the spelling of untouched fields, and filters compare the nu
   }
 });
 
+test("A-21, B.exact: names in metadata do not depend on names that others wrote at the same place", async () => {
+  await using server = await startVectorServer();
+  // V8 expects the name of an earlier object that began in the same way, and would read the other as this one.
+  const pairs = [
+    ["\\\\", '\\"'],
+    ["\\\\", "\\n"],
+    ["\\\\u", "\\u001f!"],
+    ["a\\\\", 'a\\"'],
+    ['x\\"\\\\', 'x\\"\\"'],
+  ];
+  for (const [at, [earlier, name]] of pairs.entries()) {
+    const other = `{"id":"b","vector":[1,0],"metadata":{"at ${at}":1,"${earlier}":2}}`;
+    await server.post("/upsert/other", `[${other},${other},${other}]`);
+    const metadata = `{"at ${at}":1,"${name}":2}`;
+    await server.post("/upsert", `{"id":"a","vector":[1,0],"metadata":${metadata}}`);
+    const fetched = { ids: ["a"], includeMetadata: true };
+    assert.equal(await textOf(server, "/fetch", fetched), `{"result":[{"id":"a","metadata":${metadata}}]}`);
+    // A merge parses the record and the patch, with the spelling of numbers.
+    await server.post("/update/other", `{"id":"b","metadata":{"c":1.0},"metadataUpdateMode":"PATCH"}`);
+    await server.post("/update", `{"id":"a","metadata":{"c":1.0},"metadataUpdateMode":"PATCH"}`);
+    const merged = `{"at ${at}":1,"${name}":2,"c":1.0}`;
+    assert.equal(await textOf(server, "/fetch", fetched), `{"result":[{"id":"a","metadata":${merged}}]}`);
+  }
+});
+
 test("the journal and the snapshot have stored values to the last digit", async () => {
   await using server = await startVectorServer({ type: "HYBRID", dimension: 2 });
   const metadata = '{"a":9007199254740993,"b":1.0,"c":-0}';

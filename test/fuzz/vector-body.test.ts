@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { RequestFailure } from "../../src/edge/errors.ts";
 import { readDelete, readQueries, readRange, readUpsert } from "../../src/edge/vector/body.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { parseJsonText } from "../../src/kernel/json/parse.ts";
 import { parseSpelled } from "../../src/kernel/json/spelling.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { defaultVectorLimits as limits } from "../../src/vector/limits.ts";
@@ -92,7 +93,7 @@ function must(condition: boolean): asserts condition {
 
 function parsed(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJsonText(text) };
   } catch {
     return undefined;
   }

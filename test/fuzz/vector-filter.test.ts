@@ -11,6 +11,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { FilterFailure } from "../../src/vector/filter/failure.ts";
 import { compileFilter, type Filter } from "../../src/vector/filter/filter.ts";
+import { parseMetadata } from "../../src/vector/filter/json.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 
@@ -43,7 +44,7 @@ test("B2.filter: a compiled filter decides as a plain evaluation does", (context
     const filter = compile(text);
     for (let i = 0; i < 4; i += 1) {
       const value = drawObject(random, 3);
-      const metadata = JSON.parse(jsonOf(value));
+      const metadata = parseMetadata(jsonOf(value));
       const where = `SEED=${seed} ${text} on ${jsonOf(value)}`;
       assert.equal(filter.matches(metadata), holds(node, value), where);
       if (filter.matches(metadata)) passed += 1;
@@ -56,7 +57,7 @@ test("B2.filter: a compiled filter decides as a plain evaluation does", (context
 test("B-04: every text compiles or is refused, and none takes long", (context) => {
   const random = seededRandom(seed);
   let compiled = 0;
-  const metadata = JSON.parse(jsonOf(drawObject(random, 3)));
+  const metadata = parseMetadata(jsonOf(drawObject(random, 3)));
   const count = repeat(() => {
     const text = drawJunk(random);
     const startMs = systemClock.monotonicMs();

@@ -2,6 +2,7 @@
  * Calls of the admin port from the command line. The address and the token come
  * from the data directory, which both use.
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { request } from "../http/builtin-module.ts";
 import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
 
@@ -187,7 +188,7 @@ function send(
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
     return {};

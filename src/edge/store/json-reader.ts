@@ -14,6 +14,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText, copyOf } from "../../kernel/bytes.ts";
+import { parseJsonString } from "../../kernel/json/parse.ts";
 import { type RequestFailure, tooManyWords, wordOfWrongType } from "../errors.ts";
 
 /** Words of one request, as in one command of Redis; a body of `[""],[""],…` would cost 20 times its size. */
@@ -205,8 +206,8 @@ class JsonReader {
     const literal = this.#text.slice(start, end);
     try {
       // `\u00e9` is a character, not a byte, so this literal is read as text.
-      if (!literal.includes("\\u")) return JSON.parse(literal) as Bytes;
-      return bytesFromText(JSON.parse(this.#body.utf8Slice(start, end)) as string);
+      if (!literal.includes("\\u")) return parseJsonString(literal) as Bytes;
+      return bytesFromText(parseJsonString(this.#body.utf8Slice(start, end)));
     } catch (error) {
       if (error instanceof SyntaxError) throw this.#malformed;
       throw error;

@@ -5,6 +5,7 @@
  * Everything here throws a RequestFailure that names the field.
  */
 import { isUtf8 } from "node:buffer";
+import { parseJsonString, parseJsonText } from "../../kernel/json/parse.ts";
 import { parseSpelled } from "../../kernel/json/spelling.ts";
 import { METADATA_DEPTH_MAX, type SparseVector, type VectorLimits } from "../../vector/mod.ts";
 import { type ScannedObject, type ScannedText, type ScannedValue, scanBody } from "./body-scanner.ts";
@@ -260,9 +261,9 @@ function readMetadata(found: ScannedValue, name: string, { body, limits }: Sourc
   const spelledBytes = end - start - facts.spaceBytes;
   if (spelledBytes > METADATA_SPELLING_MAX * bytesMax) throw tooManyBytes(name, spelledBytes, bytesMax);
   const text = body.utf8Slice(start, end);
-  const value: unknown = facts.hasOddNumber ? parseSpelled(text) : JSON.parse(text);
+  const value: unknown = facts.hasOddNumber ? parseSpelled(text) : parseJsonText(text);
   // Clients would read it as infinity, and no filter would match it.
-  if (facts.hasLargeNumber && hasInfinity(JSON.parse(text)))
+  if (facts.hasLargeNumber && hasInfinity(parseJsonText(text)))
     throw wrongType(name, "made of numbers within the range of float64");
   if (facts.hasEscape && SURROGATE_ESCAPE.test(text) && hasLoneSurrogate(value)) throw loneSurrogate(name);
   return within(JSON.stringify(value), name, bytesMax);
@@ -288,7 +289,7 @@ function hasLoneSurrogate(value: unknown): boolean {
 function scalarOf({ start, end, facts }: ScannedText, body: Buffer): Scalar {
   switch (body[start]) {
     case QUOTE:
-      return facts.hasEscape ? JSON.parse(body.utf8Slice(start, end)) : body.utf8Slice(start + 1, end - 1);
+      return facts.hasEscape ? parseJsonString(body.utf8Slice(start, end)) : body.utf8Slice(start + 1, end - 1);
     case SMALL_T:
       return true;
     case SMALL_F:

@@ -11,6 +11,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { JsonDocument, LIST_VALUES_MAX, type ListFault, type ValueFacts } from "../../kernel/float32/document.ts";
+import { parseJsonString } from "../../kernel/json/parse.ts";
 import { bodyNotUtf8, emptyBody, malformedJson, nestedTooDeep } from "./failures.ts";
 
 /** Levels of objects and lists in a body (threats A-14). */
@@ -237,7 +238,7 @@ class BodyScanner {
     }
     this.#check(DEPTH_MAX);
     if (this.#at - start > NAME_BYTES_MAX || !this.#document.facts.hasEscape) return "";
-    return JSON.parse(body.utf8Slice(start - 1, this.#at));
+    return parseJsonString(body.utf8Slice(start - 1, this.#at));
   }
 
   /** After an element: true if another follows, false at the closing `end`. */

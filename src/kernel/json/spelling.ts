@@ -3,14 +3,12 @@
  * are printed unchanged. JavaScript's numbers cannot do that.
  */
 
+import { parseWithNumbers } from "./parse.ts";
+
 /** The result of `JSON.rawJSON` (ECMA-262, "JSON.rawJSON"), which TypeScript does not know yet. */
 interface SpelledJson {
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
-  parse(
-    text: string,
-    reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
-  ): unknown;
 }
 
 const json: SpelledJson = JSON as unknown as SpelledJson;
@@ -20,7 +18,7 @@ const json: SpelledJson = JSON as unknown as SpelledJson;
  * `JSON.stringify` prints unchanged. Throws a SyntaxError.
  */
 export function parseSpelled(text: string): unknown {
-  return json.parse(text, spelled);
+  return parseWithNumbers(text, spelled);
 }
 
 /**
@@ -28,10 +26,8 @@ export function parseSpelled(text: string): unknown {
  * integer. Throws a SyntaxError.
  */
 export function parseWithLarge(text: string, numberOf: (spelling: string) => unknown): unknown {
-  return json.parse(text, (_name, value, { source }) =>
-    typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) && source !== undefined
-      ? numberOf(source)
-      : value,
+  return parseWithNumbers(text, (value, spelling) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) ? numberOf(spelling) : value,
   );
 }
 
@@ -45,7 +41,6 @@ export function isSpelledNumber(value: unknown): boolean {
   return json.isRawJSON(value);
 }
 
-function spelled(_name: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || source === undefined || String(value) === source) return value;
-  return json.rawJSON(source);
+function spelled(value: number, spelling: string): unknown {
+  return String(value) === spelling ? value : json.rawJSON(spelling);
 }

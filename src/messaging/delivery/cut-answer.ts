@@ -3,6 +3,7 @@
  * is stored. A header says so in callbacks, in results of workflow calls, in
  * logs and in dead letters.
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 
 /** How many bytes are stored. In both spellings, like the headers of deliveries. */
 const CUT_NAMES = ["Service-Body-Cut", "Upstash-Body-Cut"];
@@ -99,7 +100,7 @@ function closed(text: string): string {
 
 function parsed(text: string): object | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

@@ -6,6 +6,7 @@
  * are shared: `Envelopes` has one object for each text while a message uses it.
  */
 
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { CallType } from "./workflow-options.ts";
@@ -160,7 +161,7 @@ export class Envelopes {
   #share(text: string, fields: EnvelopeFields | undefined): Envelope {
     let envelope = this.#byText.get(text);
     if (envelope === undefined) {
-      envelope = new Envelope(fields ?? JSON.parse(text), text);
+      envelope = new Envelope(fields ?? (parseJsonText(text) as EnvelopeFields), text);
       this.#byText.set(text, envelope);
     }
     envelope.useCount += 1;

@@ -9,6 +9,7 @@
 import { assert } from "../../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { Body } from "../bodies/body.ts";
 import { Envelope, type Envelopes } from "../options/envelope.ts";
 import type { DeadLetterId, ResponseFacts } from "../state/dead-letters.ts";
@@ -28,7 +29,7 @@ export function writeJson(frame: FrameWriter, value: unknown): void {
 
 /** Reads JSON that `writeJson` wrote. */
 export function readJson<Value>(reader: FrameReader): Value {
-  return JSON.parse(readText(reader)) as Value;
+  return parseJsonText(readText(reader)) as Value;
 }
 
 export function writeMessageFacts(frame: FrameWriter, facts: MessageFacts): void {

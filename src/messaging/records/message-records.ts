@@ -1,5 +1,6 @@
 /** Records of messages, from their acceptance to their end. */
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { attributesOf } from "../matching.ts";
 import type { EnvelopeFields } from "../options/envelope.ts";
 import type { ResponseFacts } from "../state/dead-letters.ts";
@@ -209,7 +210,7 @@ export function addAccepted(
   { facts, envelope }: Pick<NewMessageFields, "facts" | "envelope">,
 ): void {
   const { sequence: message, nonce, createdAtMs: timeMs } = facts;
-  const attributes = attributesOf(JSON.parse(envelope.text) as EnvelopeFields);
+  const attributes = attributesOf(parseJsonText(envelope.text) as EnvelopeFields);
   const id = messageId(message, nonce);
   events.messages.push({ message, user: events.user, id, attributes, detail: events.detail() });
   events.entries.push({ message, timeMs, state: messageState.created, detail: undefined });

@@ -8,6 +8,7 @@
  * of a header, or because it must be zero.
  */
 import { createHash } from "node:crypto";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { isEntryName } from "./tar.ts";
 
 /** The newest format of a backup file. */
@@ -64,7 +65,7 @@ export function printManifestSum(manifest: string | Buffer): string {
 
 /** Parses a manifest whose checksum is correct. Throws `UnknownManifest`. */
 export function parseManifest(text: string): Manifest {
-  const fields = objectOf(JSON.parse(text), "it");
+  const fields = objectOf(parseJsonText(text), "it");
   const format = countOf(fields.get("format"), "format");
   if (format > BACKUP_FORMAT) throw new UnknownManifest(`its format is ${format}`, format);
   const manifest: Manifest = {

@@ -1,5 +1,6 @@
 /** The records of the history. They do not depend on messaging: states are numbers, details are bytes. */
 import { assert } from "../../kernel/assert.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 
 /** One per message, when it is accepted. */
 export interface HistoryMessage {
@@ -36,7 +37,7 @@ export interface HistoryBatch {
 
 /** Attributes as `JSON.stringify` wrote them. */
 export function parseAttributes(text: string): HistoryMessage["attributes"] {
-  const pairs: unknown = JSON.parse(text);
+  const pairs: unknown = parseJsonText(text);
   assert(Array.isArray(pairs) && pairs.every(isPair), "attributes are pairs of name and value");
   return pairs;
 }

@@ -6,6 +6,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { Log } from "../../kernel/log.ts";
 import { noSpaceText } from "../../persistence/disk/disk.ts";
 import type { AreaName } from "../areas/area.ts";
@@ -198,7 +199,7 @@ export function readServing(path: string): Serving | undefined {
   const text = readIfThere(join(path, ADDRESSES_FILE));
   // A text without its line end is still being written.
   if (text?.endsWith("\n") !== true) return undefined;
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseJsonText(text);
   const fields = new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
   const [store, vector, messaging, admin] = ["store", "vector", "messaging", "admin"].map((name) => fields.get(name));
   if (typeof store !== "string" || typeof vector !== "string") return undefined;

@@ -8,6 +8,7 @@
 import { type OnRefusal, REFUSAL_STATUS_MIN, type Refusal } from "../../edge/refusal.ts";
 import { type Bytes, textFromBytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { MessagingWatcher } from "../../messaging/mod.ts";
 import type { EventReporter } from "./reporter.ts";
 
@@ -72,7 +73,7 @@ function reasonOf({ body, bodyIsBytes }: Refusal["reply"]): string {
 
 function errorIn(text: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     if (typeof value !== "object" || value === null || !("error" in value)) return undefined;
     return typeof value.error === "string" ? value.error : JSON.stringify(value.error);
   } catch {

@@ -11,6 +11,7 @@ import type { Schema } from "../../edge/openapi/schema.ts";
 import { parseAllowedDestinations } from "../../edge/outbound/destination-policy.ts";
 import { type OutboundMap, parseOutboundMap as parseMap } from "../../edge/outbound/host-map.ts";
 import { isHostName } from "../../edge/outbound/host-table.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { parseMemorySize } from "../../store/memory/mod.ts";
 
 export class BadValue extends Error {
@@ -218,7 +219,7 @@ export const parseMessagingToken: Parser<string> = parser(parseToken.schema, (te
   parseToken(text);
   let fields: unknown;
   try {
-    fields = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+    fields = parseJsonText(Buffer.from(text, "base64").toString("utf8"));
   } catch {
     fields = undefined;
   }

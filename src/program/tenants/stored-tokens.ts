@@ -14,6 +14,7 @@
  * `definition` has the form of the admin API, and is parsed where the models are
  * known (`tokens.ts`).
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { TENANT_NAME } from "../settings/config.ts";
 
 export const TOKENS_FILE = "tokens.json";
@@ -56,7 +57,7 @@ export class DamagedTokens extends Error {
 export function parseStoredTokens(text: string): StoredTokens {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch {
     throw new DamagedTokens("it is not JSON");
   }

@@ -16,6 +16,7 @@
  *     reach the port (threats A-01).
  */
 
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { secretText } from "../../kernel/random.ts";
 import { newSigningKey } from "../../messaging/settings.ts";
 import { hasSecrets, type ListedTenant, type ListedUser, placeIn } from "../settings/config.ts";
@@ -139,7 +140,7 @@ function passwordOf(token: string): string | undefined {
 /** A field of a messaging token; undefined if it has another form. */
 function fieldOf(token: string, name: string): string | undefined {
   try {
-    const fields: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
+    const fields: unknown = parseJsonText(Buffer.from(token, "base64").toString("utf8"));
     if (typeof fields === "object" && fields !== null)
       return Object.entries(fields)
         .find(([key]) => key === name)

@@ -7,6 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bufferFrom, textFromBytes } from "../../kernel/bytes.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { AreaAnswer, AreaClient } from "../area-client.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";
 import { sourceRefusal } from "../store/source.ts";
@@ -76,7 +77,7 @@ export class HostedCalls {
 
 function parse({ body }: AreaAnswer): unknown {
   try {
-    return JSON.parse(body.utf8Slice());
+    return parseJsonText(body.utf8Slice());
   } catch {
     return undefined;
   }

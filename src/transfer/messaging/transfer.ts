@@ -9,6 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import type { AreaAnswer, AreaClient } from "../area-client.ts";
 import { RecordFields } from "./fields.ts";
@@ -60,7 +61,7 @@ export function printFile({ setups }: MessagingSource): string {
 
 function parse(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     throw new StartRefusal(`${what} is not valid JSON`);
   }
@@ -156,7 +157,7 @@ async function make(client: AreaClient, requests: ReturnType<Setup["requests"]>)
 
 function refusalOf({ status, body }: AreaAnswer): string {
   try {
-    const { error }: { error?: unknown } = JSON.parse(body.toString("utf8"));
+    const { error } = parseJsonText(body.toString("utf8")) as { error?: unknown };
     if (typeof error === "string") return `${error} (${status})`;
   } catch {
     // A proxy may send any response.

@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Bytes } from "../../kernel/bytes.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { codeOf } from "../../program/refusal.ts";
 import { documentsPath, readDocuments } from "../documents-file.ts";
 import {
@@ -93,7 +94,7 @@ export class RdbSource implements StoreSource {
 
   async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
     // larder wrote this text itself, beside the identity of the source.
-    const position = from === undefined ? undefined : (JSON.parse(from) as Position);
+    const position = from === undefined ? undefined : (parseJsonText(from) as Position);
     if (position === undefined || "offset" in position) yield* this.#keys(position);
     if (this.#hasDocuments)
       yield* this.#documentBatches(position !== undefined && "documents" in position ? position.documents : 0);

@@ -3,6 +3,7 @@
  * are RESP, so that keys and values may be any bytes.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import type { AreaClient } from "../area-client.ts";
 import { printCommands, ReplyError, ReplyReader, type RespReply, WrongReply } from "../redis/replies.ts";
@@ -65,7 +66,7 @@ function errorOf(value: unknown): string | undefined {
 
 function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.utf8Slice());
+    return parseJsonText(body.utf8Slice());
   } catch {
     return undefined;
   }

@@ -12,6 +12,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { CommandError, writeLibraries } from "../../store/structures/rdb/mod.ts";
 import { printedBytes, ReplyError, type RespReply } from "../redis/replies.ts";
@@ -299,7 +300,7 @@ function isTrue(statement: () => boolean): boolean {
 function plainText(text: Bytes): string {
   const decoded = Buffer.from(text, "latin1").utf8Slice();
   try {
-    return JSON.stringify(JSON.parse(decoded));
+    return JSON.stringify(parseJsonText(decoded));
   } catch {
     return decoded;
   }

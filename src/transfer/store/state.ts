@@ -11,6 +11,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { type Outcome, outcomes } from "./sink.ts";
@@ -70,7 +71,7 @@ export class StoreStateFile {
 }
 
 function parseState(text: string): StoreState {
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseJsonText(text);
   const fields = mapOf(value);
   const [source, database, position] = ["source", "database", "position"].map((name) => fields.get(name));
   if (typeof source !== "string" || typeof database !== "string" || typeof position !== "string")

@@ -10,6 +10,7 @@
  * A file without the last line is incomplete and is not imported. Only records
  * have an `id`.
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { readLastLine, readLines } from "../ndjson-file.ts";
 import type { IndexFacts } from "./index-client.ts";
@@ -123,7 +124,7 @@ function tallyOf(fields: ReadonlyMap<string, unknown>): TallyState | undefined {
 
 function fieldsOf(text: string): ReadonlyMap<string, unknown> {
   try {
-    return fieldsIn(JSON.parse(text));
+    return fieldsIn(parseJsonText(text));
   } catch {
     return new Map();
   }

@@ -7,6 +7,7 @@
  *     records, and a refused upsert is sent in halves, because the limits of
  *     servers differ.
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import type { AreaAnswer, AreaClient } from "../area-client.ts";
 import { elementTexts, memberTexts } from "./slices.ts";
@@ -64,7 +65,7 @@ export class IndexClient {
   }
 
   async info(): Promise<IndexInfo> {
-    const result = fieldsOf(JSON.parse(await this.#done("/info", "{}")));
+    const result = fieldsOf(parseJsonText(await this.#done("/info", "{}")));
     const dense = fieldsOf(result.get("denseIndex"));
     const sparse = fieldsOf(result.get("sparseIndex"));
     const facts = {
@@ -86,7 +87,7 @@ export class IndexClient {
 
   /** Ordered by code units, always the same order. */
   async namespaces(): Promise<readonly string[]> {
-    const names: unknown = JSON.parse(await this.#done("/list-namespaces", "{}"));
+    const names: unknown = parseJsonText(await this.#done("/list-namespaces", "{}"));
     if (!Array.isArray(names) || !names.every((name) => typeof name === "string"))
       throw this.#odd("/list-namespaces", "it is not an array of strings");
     return [...new Set(["", ...names])].sort();
@@ -139,7 +140,7 @@ export class IndexClient {
     const result = this.#resultOf(path, answer);
     try {
       const members = memberTexts(result);
-      const next: unknown = JSON.parse(members.get("nextCursor") ?? '""');
+      const next: unknown = parseJsonText(members.get("nextCursor") ?? '""');
       const records = elementTexts(members.get("vectors") ?? "");
       const isLast = next === "" || next === null;
       return { records, next: isLast ? undefined : String(next) };
@@ -167,7 +168,7 @@ export class IndexClient {
     }
     const result = members.get("result");
     if (status === 200 && result !== undefined) return result;
-    const error = JSON.parse(members.get("error") ?? "null");
+    const error = parseJsonText(members.get("error") ?? "null");
     const reason = typeof error === "string" ? error : "no reason";
     throw new StartRefusal(`${this.#name} refuses ${path}${what}: ${reason} (${status})`);
   }

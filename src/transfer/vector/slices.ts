@@ -6,6 +6,7 @@
  * A slice only finds the end of a value. The later parser checks that the value is
  * valid JSON.
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 
 /** The values of an object's members by name, as written; the last of equal names. Throws a SyntaxError. */
 export function memberTexts(text: string): ReadonlyMap<string, string> {
@@ -15,7 +16,7 @@ export function memberTexts(text: string): ReadonlyMap<string, string> {
   if (text[at] === "}") return members;
   for (;;) {
     const nameEnd = endOfValue(text, at);
-    const name: unknown = JSON.parse(text.slice(at, nameEnd));
+    const name: unknown = parseJsonText(text.slice(at, nameEnd));
     if (typeof name !== "string") throw malformed(at);
     const start = skipSpace(text, expect(text, skipSpace(text, nameEnd), ":"));
     const end = endOfValue(text, start);

@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { emptyTally, type TallyState } from "./tally.ts";
@@ -84,7 +85,7 @@ export class StateFile {
 }
 
 function parseState(text: string): TransferState {
-  const fields: Partial<Record<keyof TransferState, unknown>> = JSON.parse(text);
+  const fields = parseJsonText(text) as Partial<Record<keyof TransferState, unknown>>;
   const { subject, namespace, cursor, bytes, namespaceCount } = fields;
   if (typeof subject !== "string" || typeof namespace !== "string") throw new SyntaxError("it is not a state file");
   return {

@@ -9,6 +9,7 @@
  *     modulo 2^128. The name of the namespace is part of each record.
  */
 import { createHash, type Hash } from "node:crypto";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 
 /** A record as an index prints it; missing fields are undefined or null. */
 export interface RecordFields {
@@ -60,7 +61,7 @@ export function isSameTally(one: TallyState, other: TallyState): boolean {
 
 /** Parses the text of a record. Throws a SyntaxError that describes the problem. */
 export function parseRecord(text: string): RecordFields {
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseJsonText(text);
   if (typeof value !== "object" || value === null) throw new SyntaxError("a record must be an object");
   const { id, vector, sparseVector, metadata, data }: Partial<Record<keyof RecordFields, unknown>> = value;
   if (typeof id !== "string") throw new SyntaxError("the id of a record is a string");

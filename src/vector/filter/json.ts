@@ -5,6 +5,7 @@
  * have a prototype or not; all access is through `ownMember`, so a filter finds
  * only names in the record's own JSON (threats B-08).
  */
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import { parseWithLarge } from "../../kernel/json/spelling.ts";
 
 export type Scalar = string | number | bigint | boolean;
@@ -17,7 +18,7 @@ const WHOLE = /^[+-]?\d+$/;
 /** Parses the compact JSON of metadata. */
 export function parseMetadata(text: string): Json {
   // Most metadata has no such number, and is parsed in a fifth of the time.
-  return MAY_BE_LARGE.test(text) ? (parseWithLarge(text, numberOf) as Json) : JSON.parse(text);
+  return MAY_BE_LARGE.test(text) ? (parseWithLarge(text, numberOf) as Json) : (parseJsonText(text) as Json);
 }
 
 /** The number of a spelling, within the range of float64. Spellings with a point or an exponent give a float64. */

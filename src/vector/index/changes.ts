@@ -24,6 +24,7 @@
  * and int32 lists are little-endian bytes.
  */
 import { FrameReader, type FrameWriter } from "../../kernel/frame.ts";
+import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { IndexDefinition } from "./definition.ts";
 import type { SparseVector } from "./record.ts";
 
@@ -203,7 +204,7 @@ function readPut(reader: FrameReader): Put {
 
 /** Reads the JSON of `create index`, from a frame with a correct checksum. JSON omits undefined fields. */
 function readDefinition(json: string): IndexDefinition {
-  const { type, dimension, similarity, denseModel, sparseModel } = JSON.parse(json) as IndexDefinition;
+  const { type, dimension, similarity, denseModel, sparseModel } = parseJsonText(json) as IndexDefinition;
   return { type, dimension, similarity, denseModel, sparseModel };
 }
 

@@ -5,6 +5,7 @@
  */
 import { resolve } from "node:path";
 import { systemClock } from "../../../kernel/clock.ts";
+import { parseJsonText } from "../../../kernel/json/parse.ts";
 import { AreaClient, type AreaRequest } from "../../../transfer/area-client.ts";
 import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -108,7 +109,7 @@ function fieldCell(item: unknown, field: string): string {
 
 function parseJson(text: string): unknown {
   try {
-    return text === "" ? undefined : JSON.parse(text);
+    return text === "" ? undefined : parseJsonText(text);
   } catch {
     return undefined;
   }
