@@ -24,6 +24,11 @@ export function parseJsonText(text: string): unknown {
   return hasEscapedName(text) ? readText(text) : JSON.parse(text);
 }
 
+/** Like `parseJsonText`, for a text that is known to have no name with an escape. */
+export function parsePlainText(text: string): unknown {
+  return JSON.parse(text);
+}
+
 /** Like `parseJsonText`, with the result of `numberOf` in place of each number. */
 export function parseWithNumbers(text: string, numberOf: NumberOf): unknown {
   if (hasEscapedName(text)) return readText(text, numberOf);
@@ -46,7 +51,7 @@ const BACKSLASH = 0x5c;
 const RUN_LENGTH_MAX = 32;
 
 /** Whether a name in the text has an escape. For texts that are not JSON, any answer is right. */
-function hasEscapedName(text: string): boolean {
+export function hasEscapedName(text: string): boolean {
   // Outside of strings JSON has no backslash, so the next one is in the next string with an escape.
   for (let at = text.indexOf("\\"); at >= 0; at = text.indexOf("\\", at)) {
     at = skipSpace(text, stringEnd(text, at) + 1);

@@ -5,7 +5,7 @@
  * have a prototype or not; all access is through `ownMember`, so a filter finds
  * only names in the record's own JSON (threats B-08).
  */
-import { parseJsonText } from "../../kernel/json/parse.ts";
+import { parseJsonText, parsePlainText } from "../../kernel/json/parse.ts";
 import { parseWithLarge } from "../../kernel/json/spelling.ts";
 
 export type Scalar = string | number | bigint | boolean;
@@ -17,8 +17,17 @@ const WHOLE = /^[+-]?\d+$/;
 
 /** Parses the compact JSON of metadata. */
 export function parseMetadata(text: string): Json {
+  return parsed(text, parseJsonText);
+}
+
+/** Like `parseMetadata`, for a text that is known to have no name with an escape. */
+export function parsePlainMetadata(text: string): Json {
+  return parsed(text, parsePlainText);
+}
+
+function parsed(text: string, parse: (text: string) => unknown): Json {
   // Most metadata has no such number, and is parsed in a fifth of the time.
-  return MAY_BE_LARGE.test(text) ? (parseWithLarge(text, numberOf) as Json) : (parseJsonText(text) as Json);
+  return (MAY_BE_LARGE.test(text) ? parseWithLarge(text, numberOf) : parse(text)) as Json;
 }
 
 /** The number of a spelling, within the range of float64. Spellings with a point or an exponent give a float64. */

@@ -65,3 +65,25 @@ test("setting the same metadata again is not a change", () => {
   store.set(1, "{}");
   assert.equal(store.log.end, end + 1);
 });
+
+test("A-21: names are parsed as they were set, whatever other stores hold", () => {
+  const [store, other] = [new MetadataStore(), new MetadataStore()];
+  const rows: [earlier: string, text: string, names: string[]][] = [
+    ['{"store 1":1,"\\\\":2}', '{"store 1":1,"\\"":2}', ["store 1", '"']],
+    ['{"store 2":1,"a\\\\":2}', '{"store 2":1,"a\\n":"\\n"}', ["store 2", "a\n"]],
+    ['{"store 3":1,"\\\\":2}', '{"store 3":1,"x":"\\""}', ["store 3", "x"]],
+  ];
+  for (const [record, [earlier, text, names]] of rows.entries()) {
+    other.set(record, earlier);
+    for (let time = 0; time < 3; time += 1) other.parsed(record);
+    store.set(record, text);
+    assert.deepEqual(Object.keys(store.parsed(record) ?? {}), names, text);
+    other.clear();
+    store.clear();
+    // As in a store that never had another text.
+    store.set(0, '{"a":"\\n"}');
+    assert.deepEqual(store.parsed(0), { a: "\n" });
+    store.set(record, text);
+    assert.deepEqual(Object.keys(store.parsed(record) ?? {}), names, text);
+  }
+});
