@@ -44,11 +44,8 @@ export function parseJsonString(literal: string): string {
   return value;
 }
 
-const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-/** After so many code units without an escape, a native search for the end of a string is faster. */
-const RUN_LENGTH_MAX = 32;
 
 /** Whether a name in the text has an escape. For texts that are not JSON, any answer is right. */
 export function hasEscapedName(text: string): boolean {
@@ -60,25 +57,15 @@ export function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/** The closing quote of a string, from a place in it that is not in the middle of an escape; or the end of the text. */
+/** The closing quote of a string, from the start of an escape in it; or the end of the text. */
 function stringEnd(text: string, start: number): number {
-  let at = start;
-  let runEnd = at + RUN_LENGTH_MAX;
-  for (;;) {
-    const unit = text.charCodeAt(at);
-    if (unit === QUOTE) return at;
-    if (unit === BACKSLASH) {
-      at += 2;
-      runEnd = at + RUN_LENGTH_MAX;
-    } else if (at < runEnd) at += 1;
-    else {
-      const end = text.indexOf('"', at);
-      if (end < 0) return text.length;
-      let backslashCount = 0;
-      while (end - backslashCount > at && text.charCodeAt(end - backslashCount - 1) === BACKSLASH) backslashCount += 1;
-      if (backslashCount % 2 === 0) return end;
-      at = end + 1;
-      runEnd = at + RUN_LENGTH_MAX;
-    }
+  for (let at = start; ; ) {
+    // Native searches take half the time of a loop over the code units, or less, unless quotes are dense.
+    const end = text.indexOf('"', at);
+    if (end < 0) return text.length;
+    let backslashCount = 0;
+    while (end - backslashCount > at && text.charCodeAt(end - backslashCount - 1) === BACKSLASH) backslashCount += 1;
+    if (backslashCount % 2 === 0) return end;
+    at = end + 1;
   }
 }
