@@ -15,11 +15,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { entries } from "../src/program/package-files.ts";
+import { builtinsByName, startFileGroups, treeshake } from "./start-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** By measurement: with fewer, threads load what they never need. */
-const SHARE_COUNT_MIN = 6;
 
 /** Bundles the program into `folder`. What is imported on demand stays in files that are loaded on demand. */
 export async function buildProgram(folder: string): Promise<void> {
@@ -32,6 +30,8 @@ export async function buildProgram(folder: string): Promise<void> {
     external: /^[^./]/,
     // Modules that some entry needs at once are in files that others load on demand.
     checks: { ineffectiveDynamicImport: false },
+    treeshake,
+    plugins: [builtinsByName],
   });
   await bundle.write({
     dir: folder,
@@ -40,8 +40,7 @@ export async function buildProgram(folder: string): Promise<void> {
     chunkFileNames: "[name]-[hash].js",
     // The sources and the types have them.
     comments: { jsdoc: false },
-    // One file for what nearly every entry and every module loaded on demand needs; each file costs time at the start.
-    codeSplitting: { groups: [{ name: "shared", test: /src/, minShareCount: SHARE_COUNT_MIN }] },
+    codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
   });
   await bundle.close();
 }
