@@ -13,13 +13,13 @@
  *     ignores proxies and environment variables.
  */
 import type { Socket } from "node:net";
-import { createSecureContext, type SecureContext } from "node:tls";
+import type { SecureContext } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { AfterPoll } from "../../kernel/turn.ts";
 import { Attempt } from "./attempt.ts";
 import type { OutboundCall, OutboundDone } from "./call.ts";
-import type { ConnectionServices } from "./connection.ts";
+import { type ConnectionServices, loadTls } from "./connection.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import type { OutboundMap } from "./host-map.ts";
 import { Origin } from "./origin.ts";
@@ -81,7 +81,7 @@ export class OutboundClient {
       sending: new AfterPoll(),
       // Shared by all connections, because creating one reads all root certificates.
       secureContext: () => {
-        this.#secureContext ??= createSecureContext();
+        this.#secureContext ??= loadTls().createSecureContext();
         return this.#secureContext;
       },
     };

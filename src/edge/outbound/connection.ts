@@ -17,7 +17,7 @@
  */
 import { createRequire } from "node:module";
 import { isIP, connect as netConnect, type Socket } from "node:net";
-import { type SecureContext, connect as tlsConnect } from "node:tls";
+import type { SecureContext } from "node:tls";
 import type { buildConnector, Client } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import { type AfterPoll, afterPoll } from "../../kernel/turn.ts";
@@ -76,6 +76,9 @@ const CLOSED = new Error("The connection is closed");
 /** The package of the client, loaded with the first connection: it takes longer than all of our modules. */
 const require = createRequire(import.meta.url);
 const loadClient = (): typeof import("undici") => require("undici");
+
+/** Loaded with the first connection that needs it, because Node then begins to read all root certificates. */
+export const loadTls = (): typeof import("node:tls") => process.getBuiltinModule("node:tls");
 
 export class Connection implements Carrier {
   readonly #services: ConnectionServices;
@@ -341,7 +344,7 @@ export class Connection implements Carrier {
   /** Begins TLS after the check of the address: keeps (2). */
   #secure(socket: Socket, report: (error: Error | null, connected: Socket) => void): void {
     const { host, isLiteral } = this.#target;
-    const secured = tlsConnect({
+    const secured = loadTls().connect({
       socket,
       // The certificate is checked against the host, a name or an address.
       host,

@@ -4,13 +4,12 @@ import { gzipSync } from "node:zlib";
 import { emptyDisk } from "../../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { seededRandom } from "../../kernel/random.ts";
 import { SpaceReserve } from "./space-reserve.ts";
 
 const PATH = "/store/reserve";
 
 function reserveOn(disk: SimulatedDisk, bytes = 100_000): SpaceReserve {
-  return new SpaceReserve({ disk, path: PATH, bytes, random: seededRandom(1), log: silentLog });
+  return new SpaceReserve({ disk, path: PATH, bytes, log: silentLog });
 }
 
 test("takes its space once, in bytes that do not compress, and releases it once", async () => {

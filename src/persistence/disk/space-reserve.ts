@@ -12,7 +12,7 @@
  * would reserve no space.
  */
 import { faultFields, type Log } from "../../kernel/log.ts";
-import type { Random } from "../../kernel/random.ts";
+import { secretBytes } from "../../kernel/random.ts";
 import { codeOf, type Disk, type DiskFile, noSpaceText, writeFully } from "./disk.ts";
 
 /** The queue is rarely longer than the requests of a few turns of the event loop. */
@@ -23,7 +23,6 @@ export interface SpaceReserveOptions {
   readonly path: string;
   /** 0: no reserve. */
   readonly bytes: number;
-  readonly random: Random;
   readonly log: Log;
 }
 
@@ -66,12 +65,12 @@ export class SpaceReserve {
   }
 
   async #fill(): Promise<void> {
-    const { bytes, random } = this.#options;
+    const { bytes } = this.#options;
     this.#file ??= await this.#open();
     const file = this.#file;
     const size = await file.size();
     try {
-      if (size < bytes) await writeFully(file, noise(bytes - size, random), size);
+      if (size < bytes) await writeFully(file, secretBytes(bytes - size), size);
       await file.fdatasync();
       this.#isFull = true;
     } catch (error) {
@@ -103,17 +102,4 @@ export class SpaceReserve {
       return false;
     }
   }
-}
-
-/** Bytes that do not compress: xorshift32. */
-function noise(count: number, random: Random): Uint8Array {
-  const words = new Uint32Array(Math.ceil(count / 4));
-  let word = random.below(2 ** 32) | 1;
-  for (let i = 0; i < words.length; i += 1) {
-    word ^= word << 13;
-    word ^= word >>> 17;
-    word ^= word << 5;
-    words[i] = word;
-  }
-  return new Uint8Array(words.buffer, 0, count);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -86,6 +86,30 @@ test("reports the position once it would survive a power cut", async (t) => {
 
   assert.equal(await reported, 1);
   assert.equal(opened.history.position, 1);
+});
+
+test("a new history takes no time of the first requests: its file is made later, or by the first listing", async (t) => {
+  const opened = await open(t);
+  const path = join(opened.directory, "history.sqlite");
+  const position = append(opened, { message: 1, moves: [[1, 1, 0]] });
+  assert.equal(existsSync(path), false);
+
+  assert.deepEqual(await listed(opened, position), ["1/0"]);
+
+  assert.equal(existsSync(path), true);
+});
+
+test("a new history that is closed before its file is made loses nothing", async (t) => {
+  const opened = await open(t);
+  const position = append(opened, { message: 1, moves: [[1, 1, 0]] });
+  await opened.area.journal.whenSafe(position);
+  await opened.history.close();
+  assert.equal(existsSync(join(opened.directory, "history.sqlite")), false);
+
+  opened.history = await openIn(opened.directory, opened.events);
+  opened.history.durableTo(opened.area.journal.syncedLocation);
+
+  assert.deepEqual(await listed(opened, position), ["1/0"]);
 });
 
 test("rejects a malformed cursor", async (t) => {

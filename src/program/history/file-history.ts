@@ -2,6 +2,7 @@
  * A history in a file, on the side of its engine: two threads (`worker.ts`), and
  * listings that wait until the history has everything that they must show.
  */
+import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type HistoryPage, type HistoryQuery, rangeOf } from "../../persistence/history/query.ts";
@@ -24,6 +25,8 @@ const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb
 
 /** The journal is synced some thousand times a second; the history's thread is notified less often. */
 const REPORT_PERIOD_MS = 20;
+/** When a new history starts its thread, unless a listing needs it before: the first requests have the processor alone. */
+const NEW_HISTORY_DELAY_MS = 300;
 /** How often to check whether time has jumped, and the least jump. */
 const JUMPS_EVERY_MS = 60_000;
 
@@ -31,7 +34,7 @@ export class FileHistory implements HistoryStore {
   onPosition: (position: number) => void = () => {};
   readonly #options: FileHistoryOptions;
   readonly #clock: Clock;
-  readonly #writer: Worker;
+  #writer: Worker | undefined;
   #reader: Worker | undefined;
   readonly #ready = Promise.withResolvers<void>();
   readonly #closed = { writer: Promise.withResolvers<void>(), reader: Promise.withResolvers<void>() };
@@ -46,12 +49,15 @@ export class FileHistory implements HistoryStore {
   #untold: SyncedLocation | undefined;
   #cancelReport: (() => void) | undefined;
   #cancelJumps: () => void = () => {};
+  #cancelStart: () => void = () => {};
   #isOpen = false;
   #isClosing = false;
 
+  /** A new history is open at once, and has its file later. Rejects if the file of an earlier start cannot be opened. */
   static async open(options: FileHistoryOptions): Promise<FileHistory> {
     const history = new FileHistory(options);
-    await history.#ready.promise;
+    if (existsSync(history.#path)) await history.#started();
+    else history.#startLater();
     history.#isOpen = true;
     return history;
   }
@@ -59,8 +65,8 @@ export class FileHistory implements HistoryStore {
   private constructor(options: FileHistoryOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
-    if (this.#clock.real !== this.#clock) this.#followJumps(0);
+    // A failure after the start goes to onFatal.
+    this.#ready.promise.catch(() => {});
   }
 
   get position(): number {
@@ -69,6 +75,7 @@ export class FileHistory implements HistoryStore {
 
   durableTo(place: SyncedLocation): void {
     this.#untold = place;
+    if (this.#writer === undefined) return;
     if (this.#waiting.size > 0) this.#hurry();
     else this.#cancelReport ??= this.#clock.real.after(REPORT_PERIOD_MS, () => this.#reportPlace());
   }
@@ -77,6 +84,7 @@ export class FileHistory implements HistoryStore {
 
   async list(query: HistoryQuery, position: number): Promise<HistoryPage> {
     rangeOf(query);
+    if (!this.#isClosing) await this.#started();
     if (this.#written < position) await this.#whenWritten(position);
     if (this.#isClosing) throw new Error("The history is closed");
     this.#askedCount += 1;
@@ -89,6 +97,7 @@ export class FileHistory implements HistoryStore {
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
+    this.#cancelStart();
     this.#cancelReport?.();
     this.#cancelJumps();
     for (const { goOn } of this.#waiting) goOn();
@@ -97,17 +106,38 @@ export class FileHistory implements HistoryStore {
       this.#askReader({ kind: "close" });
       await this.#closed.reader.promise;
     }
-    this.#askWriter({ kind: "close" });
-    await this.#closed.writer.promise;
-    await Promise.all([this.#writer.terminate(), this.#reader?.terminate()]);
+    if (this.#writer !== undefined) {
+      this.#askWriter({ kind: "close" });
+      await this.#closed.writer.promise;
+    }
+    await Promise.all([this.#writer?.terminate(), this.#reader?.terminate()]);
     for (const { reject } of this.#asked.values()) reject(new Error("The history is closed"));
+  }
+
+  get #path(): string {
+    return `${this.#options.directory}/${HISTORY_FILE}`;
+  }
+
+  #startLater(): void {
+    this.#cancelStart = this.#clock.real.after(NEW_HISTORY_DELAY_MS, () => void this.#started().catch(() => {}));
+  }
+
+  /** Starts the writer if it has not started, and resolves when its file is open. */
+  #started(): Promise<void> {
+    if (this.#writer === undefined) {
+      this.#cancelStart();
+      this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
+      this.#reportPlace();
+      if (this.#clock.real !== this.#clock) this.#followJumps(0);
+    }
+    return this.#ready.promise;
   }
 
   #start(role: HistoryPlan["role"], onMessage: (message: never) => void): Worker {
     const { directory, area, retentionMs } = this.#options;
     const plan: HistoryPlan = {
       role,
-      path: `${directory}/${HISTORY_FILE}`,
+      path: this.#path,
       directory,
       area,
       retentionMs,
@@ -214,7 +244,7 @@ export class FileHistory implements HistoryStore {
   }
 
   #askWriter(message: ToWriter): void {
-    this.#writer.postMessage(message);
+    this.#writer?.postMessage(message);
   }
 
   /** A reader that was not started has no open file. */
@@ -235,7 +265,7 @@ export class FileHistory implements HistoryStore {
     this.#isClosing = true;
     for (const { reject } of this.#asked.values()) reject(new Error("The history has ended"));
     for (const { goOn } of this.#waiting) goOn();
-    void this.#writer.terminate();
+    void this.#writer?.terminate();
     void this.#reader?.terminate();
     const { onFatal } = this.#options;
     // The caller of open already knows.

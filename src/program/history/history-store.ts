@@ -41,7 +41,7 @@ export const LIST_WAIT_MS = 2_000;
 /** In the area's directory. */
 export const HISTORY_FILE = "history.sqlite";
 
-/** Opens the history. Rejects with SQLite's error if its file cannot be opened or created. */
+/** Opens the history. Rejects with SQLite's error if its file exists and cannot be opened. */
 export async function openHistory(options: HistoryOptions): Promise<HistoryStore> {
   const { directory, area } = options;
   if (directory === undefined || area === undefined) {
