@@ -13,6 +13,7 @@ import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 const starts = {
   program: ["program/cli/command-line.ts", "program/run-server.ts"],
   area: ["program/workers/area-worker.ts"],
+  storage: ["persistence/area-storage.ts"],
   store: ["program/services/store-service.ts"],
   messaging: ["program/services/messaging-service.ts"],
   vector: ["program/services/vector-service.ts"],

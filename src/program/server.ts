@@ -29,6 +29,7 @@ import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
+import { freeBytesNow } from "../persistence/disk/disk-usage.ts";
 import {
   type AreaApi,
   type AreaData,
@@ -500,7 +501,6 @@ export class Server implements SlotEvents {
   async #measureDisk(): Promise<void> {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return;
-    const { freeBytesNow } = await import("../persistence/disk/disk-usage.ts");
     const path = resolve(dataDirectory);
     measureDisk(this.#metrics, () => freeBytesNow(path));
   }

@@ -7,7 +7,12 @@
  *     the IPv4 address, because packets go there.
  * (3) `0.0.0.0` and `::` are loopback: the system connects to itself.
  */
-import ipaddr from "ipaddr.js";
+import { createRequire } from "node:module";
+import type ipaddr from "ipaddr.js";
+
+/** The package, loaded with the first address: its tables take several milliseconds of a start. */
+const require = createRequire(import.meta.url);
+export const loadAddresses = lazily((): typeof ipaddr => require("ipaddr.js"));
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -40,20 +45,29 @@ const METADATA: readonly { readonly network: string; readonly prefixMin: number 
   { network: "192.0.0.192/32", prefixMin: 24 },
 ];
 
-const metadata = METADATA.map(({ network, prefixMin }) => ({ cidr: ipaddr.parseCIDR(network), prefixMin }));
-
 /** All allocated public IPv6 addresses (RFC 4291, 2.4). */
-const publicIpv6 = ipaddr.parseCIDR("2000::/3");
+const PUBLIC_IPV6 = "2000::/3";
 /** The well-known NAT64 prefix; the other one of RFC 8215 is for private networks. */
-const nat64 = ipaddr.parseCIDR("64:ff9b::/96");
+const NAT64 = "64:ff9b::/96";
+
+/** The networks, parsed with the first address. */
+const networks = lazily(() => {
+  const { parseCIDR } = loadAddresses();
+  return {
+    metadata: METADATA.map(({ network, prefixMin }) => ({ cidr: parseCIDR(network), prefixMin })),
+    publicIpv6: parseCIDR(PUBLIC_IPV6),
+    nat64: parseCIDR(NAT64),
+  };
+});
 
 /** The class of an IP address in any spelling of a URL or a look-up; undefined for other texts. */
 export function classAddress(text: string): ClassedAddress | undefined {
   const bare = text.split("%", 1)[0] ?? "";
+  const ipaddr = loadAddresses();
   if (!ipaddr.isValid(bare)) return undefined;
   const written = ipaddr.parse(bare);
   const address = unwrap(written);
-  const found = metadata.find(({ cidr }) => isInside(address, cidr));
+  const found = networks().metadata.find(({ cidr }) => isInside(address, cidr));
   if (found !== undefined) return { class: "metadata", address, written, prefixMin: found.prefixMin };
   return { class: classOf(address), address, written, prefixMin: 0 };
 }
@@ -67,7 +81,7 @@ export function isInside(address: IpAddress, cidr: readonly [IpAddress, number])
 function classOf(address: IpAddress): AddressClass {
   switch (address.range()) {
     case "unicast":
-      return address.kind() === "ipv4" || isInside(address, publicIpv6) ? "public" : "reserved";
+      return address.kind() === "ipv4" || isInside(address, networks().publicIpv6) ? "public" : "reserved";
     case "private":
     case "uniqueLocal":
       return "private";
@@ -83,12 +97,22 @@ function classOf(address: IpAddress): AddressClass {
 /** keeps (2) */
 function unwrap(address: IpAddress): IpAddress {
   if (!("parts" in address)) return address;
+  const { IPv4 } = loadAddresses();
   const bytes = address.toByteArray();
-  if (address.isIPv4MappedAddress() || isInside(address, nat64)) return new ipaddr.IPv4(bytes.slice(12));
-  if (address.range() === "6to4") return new ipaddr.IPv4(bytes.slice(2, 6));
+  if (address.isIPv4MappedAddress() || isInside(address, networks().nat64)) return new IPv4(bytes.slice(12));
+  if (address.range() === "6to4") return new IPv4(bytes.slice(2, 6));
   return address;
 }
 
 function isAllZero(address: IpAddress): boolean {
   return address.toByteArray().every((byte) => byte === 0);
+}
+
+/** A function that makes its value with the first call. */
+function lazily<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

@@ -13,8 +13,14 @@
  * (3) A refusal names the settings that allow the destination.
  */
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
-import { type AddressClass, type ClassedAddress, classAddress, type IpAddress, isInside } from "./address-class.ts";
+import {
+  type AddressClass,
+  type ClassedAddress,
+  classAddress,
+  type IpAddress,
+  isInside,
+  loadAddresses,
+} from "./address-class.ts";
 import { HostTable, isHostPattern, plainHost } from "./host-table.ts";
 
 export const destinationProfiles = ["public", "private", "any"] as const;
@@ -88,7 +94,10 @@ export class DestinationPolicy {
     this.#profile = profile;
     this.#networks = allowed
       .filter((item) => isIP(item) !== 0 || isNetwork(item))
-      .map((item) => (item.includes("/") ? ipaddr.parseCIDR(item) : wholeAddress(ipaddr.parse(item))));
+      .map((item) => {
+        const { parse, parseCIDR } = loadAddresses();
+        return item.includes("/") ? parseCIDR(item) : wholeAddress(parse(item));
+      });
     this.#hosts = new HostTable(allowed.filter((item) => !isNetwork(item)).map((host) => [host, true]));
   }
 

@@ -3,12 +3,16 @@
  * data directory, from the recovery at the start to the close. An area without a
  * directory stores nothing, and its journal discards the frames.
  */
+
 import { assert } from "../../kernel/assert.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import type { AreaStorage, AreaStorageOptions } from "../../persistence/area-storage.ts";
+import { directoryBytes, readFreeBytes } from "../../persistence/disk/disk-usage.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { measureJournal } from "../../persistence/journal/journal-metrics.ts";
 import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
@@ -118,9 +122,6 @@ async function recover(
 ): Promise<AreaStorage> {
   // Loaded here, because an area that stores nothing does not need it.
   const { openAreaStorage } = await import("../../persistence/area-storage.ts");
-  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
-  const { measureJournal } = await import("../../persistence/journal/journal-metrics.ts");
-  const { directoryBytes, readFreeBytes } = await import("../../persistence/disk/disk-usage.ts");
   const { freeDiskBytesMin } = plan;
   const space =
     freeDiskBytesMin === undefined

@@ -10,6 +10,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { areaDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { newestSnapshotBytes } from "../../persistence/snapshot-file.ts";
 import { programFile } from "../package-files.ts";
 import type { AreaName, AreaSnapshots } from "./area.ts";
 
@@ -118,9 +121,5 @@ export class Snapshots {
 
 /** Size of the newest snapshot of an area; undefined if it has none. */
 export async function snapshotBytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
-  // Loaded here, because a server that stores nothing does not need it.
-  const { areaDirectory } = await import("../../persistence/data-directory.ts");
-  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
-  const { newestSnapshotBytes } = await import("../../persistence/snapshot-file.ts");
   return newestSnapshotBytes(fileDisk, areaDirectory(dataDirectory, area));
 }

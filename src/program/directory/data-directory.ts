@@ -8,8 +8,12 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { Log } from "../../kernel/log.ts";
+import { assertNotForeign, prepareDataDirectory } from "../../persistence/data-directory.ts";
 import { noSpaceText } from "../../persistence/disk/disk.ts";
+import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import type { AreaName } from "../areas/area.ts";
+import { removeOldStages } from "../areas/backup-stage.ts";
 import type { Addresses } from "../cli/env-block.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
@@ -75,10 +79,8 @@ export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"
 export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
-  // Loaded here, because a development server without a data directory does not need it.
+  // Loaded here with SQLite, because a development server without a data directory does not need it.
   const { lockDirectory } = await import("./directory-lock.ts");
-  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
-  const { assertNotForeign, prepareDataDirectory } = await import("../../persistence/data-directory.ts");
   let lock: DirectoryLock | undefined;
   try {
     makeDirectory(path, DIRECTORY_MODE);
@@ -116,7 +118,6 @@ async function endInterrupted(path: string): Promise<void> {
   for (const name of readdirSync(path).filter((each) => each.startsWith(RESTORING_PREFIX))) {
     rmSync(join(path, name), { recursive: true, force: true });
   }
-  const { removeOldStages } = await import("../areas/backup-stage.ts");
   await removeOldStages(path);
 }
 
@@ -159,7 +160,6 @@ class DiskDirectory implements DataDirectory {
   }
 
   async storeTokens(tokens: StoredTokens): Promise<void> {
-    const { writeFileDurably } = await import("../../persistence/disk/durable-file.ts");
     await writeFileDurably(this.tokensPath, printStoredTokens(tokens), { mode: TOKENS_MODE });
     this.#stored = tokens;
   }

@@ -7,8 +7,13 @@
  * (2) A problem never quotes the text, which may be a token.
  * (3) A key such as `__proto__` is a key like any other.
  */
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { createRequire } from "node:module";
+import type { Node, ParseError } from "jsonc-parser";
 import { at } from "./field-reader.ts";
+
+/** The package of the parser, loaded with the first file: most starts read none. */
+const require = createRequire(import.meta.url);
+const loadParser = (): typeof import("jsonc-parser") => require("jsonc-parser");
 
 /** Counted from 1, as editors do. */
 export interface Position {
@@ -46,6 +51,7 @@ export function readConfigText(text: string): ConfigText {
   });
   const deep = findDeepNesting(body);
   if (deep !== undefined) return refused(deep, `more than ${DEPTH_MAX} levels of nesting`);
+  const { parseTree, printParseErrorCode } = loadParser();
   const faults: ParseError[] = [];
   const root = parseTree(body, faults, { allowTrailingComma: true });
   // The faults after the first are its consequences.
@@ -81,7 +87,7 @@ const faultTexts: Readonly<Record<string, string>> = {
 
 /** Where the nesting exceeds the limit. The parser is recursive, so this comes first. */
 function findDeepNesting(text: string): number | undefined {
-  const scanner = createScanner(text, true);
+  const scanner = loadParser().createScanner(text, true);
   let depth = 0;
   while (scanner.getPosition() < text.length) {
     scanner.scan();
