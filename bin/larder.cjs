@@ -14,8 +14,6 @@ var url = require("url");
 var NODE_MAJOR_MIN = 24;
 /* All areas share one pool; blocked name look-ups must not keep syncs waiting (threats.md S-16). */
 var THREAD_POOL_SIZE = "16";
-var OWNER_ONLY = parseInt("700", 8);
-var WRITABLE_BY_OTHERS = parseInt("022", 8);
 /* Set for a process that must end together with its parent. */
 var TIED = "NODE_LARDER_TIED";
 
@@ -49,33 +47,16 @@ function run() {
   });
 }
 
-/*
- * For this thread, and by the environment for the threads that it starts, which do not inherit it. The cache is code:
- * it is only used in a directory that no other user can write. Without one the start takes longer.
- */
+/* For this thread, and by the environment for the threads that it starts, which do not inherit it. */
 function enableCompileCache() {
+  if (process.env.NODE_DISABLE_COMPILE_CACHE) return;
   if (!process.env.NODE_COMPILE_CACHE) {
-    var directory = ownCacheDirectory();
+    var cache = require("./compile-cache.cjs");
+    var directory = cache.findCompileCache({ build: cache.buildName(root, isCheckout ? source : compiled) });
     if (directory === undefined) return;
     process.env.NODE_COMPILE_CACHE = directory;
   }
   require("module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
-}
-
-function ownCacheDirectory() {
-  try {
-    var base = process.env.XDG_CACHE_HOME || path.join(require("os").homedir(), ".cache");
-    if (!path.isAbsolute(base)) return undefined;
-    var directory = path.join(base, "larder");
-    fs.mkdirSync(directory, { recursive: true, mode: OWNER_ONLY });
-    if (process.getuid === undefined) return directory;
-    var stats = fs.lstatSync(directory);
-    var isOwn = stats.isDirectory() && stats.uid === process.getuid() && (stats.mode & WRITABLE_BY_OTHERS) === 0;
-    return isOwn ? directory : undefined;
-  } catch (error) {
-    /* No home directory, or one that is read-only. */
-    return undefined;
-  }
 }
 
 /* If the other end of the channel is closed, the process that would forward a stop signal is gone: stop. */

@@ -7,6 +7,7 @@
  * uncaught error is logged, acknowledged writes are written, and the exit code
  * is 1: the next start recovers the state.
  */
+import { getCompileCacheDir } from "node:module";
 import { constants } from "node:os";
 import { systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
@@ -76,6 +77,7 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
   try {
     const addresses = await server.open();
     const block = blockOf(server, { run, version, addresses });
+    log.debug("compiled code is cached", { directory: getCompileCacheDir() ?? "nowhere" });
     log.info("serving", { version, pid: process.pid });
     if (command === undefined) process.stdout.write(block);
     else await runCommand(running, { command, block, environment: environmentOf(addresses, server.tenants), log });

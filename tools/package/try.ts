@@ -73,7 +73,7 @@ function pack(): string {
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
-      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.wasm)|dist\/.*\.(?:js|d\.ts))$/.test(
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/(?:larder|compile-cache)\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.wasm)|dist\/.*\.(?:js|d\.ts))$/.test(
         path,
       ) || /\.test\./.test(path),
   );
