@@ -3,7 +3,7 @@
  * from the data directory, which both use.
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
-import { request } from "../http/builtin-module.ts";
+import { loadHttp } from "../http/builtin-module.ts";
 import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
 
 export type AdminAnswer<Value> =
@@ -170,16 +170,20 @@ function send(
       // the machine's public name.
       ...(isEncrypted && { rejectUnauthorized: false }),
     };
-    const sent = (isEncrypted ? process.getBuiltinModule("node:https").request : request)(url, options, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > charactersMax) response.destroy(new Error("its response is too long"));
-      });
-      response.on("error", reject);
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
-    });
+    const sent = (isEncrypted ? process.getBuiltinModule("node:https") : loadHttp()).request(
+      url,
+      options,
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          text += chunk;
+          if (text.length > charactersMax) response.destroy(new Error("its response is too long"));
+        });
+        response.on("error", reject);
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      },
+    );
     sent.setTimeout(silenceMsMax, () => sent.destroy(new Error(`it is silent for ${silenceMsMax / 1_000} s`)));
     sent.on("error", reject);
     sent.end(body);

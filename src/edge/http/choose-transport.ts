@@ -1,12 +1,15 @@
 /** The implementation of HTTP that the settings choose. */
 import { http2Transport } from "./http2/transport.ts";
-import { nodeTransport } from "./node-transport.ts";
 import type { Transport, TransportHandlers, TransportName, TransportOptions } from "./transport.ts";
 import { wireTransport } from "./wire/transport.ts";
 
-const readers: Record<TransportName, (handlers: TransportHandlers, options: TransportOptions) => Transport> = {
-  node: nodeTransport,
-  larder: wireTransport,
+/** Makes the transport of a listener. */
+export type NewTransport = (handlers: TransportHandlers, options: TransportOptions) => Transport;
+
+const readers: Readonly<Record<TransportName, () => NewTransport | Promise<NewTransport>>> = {
+  larder: () => wireTransport,
+  // Loaded only where it is used, with all of node:http.
+  node: async () => (await import("./node-transport.ts")).nodeTransport,
 };
 
 export interface TransportChoice {
@@ -16,11 +19,7 @@ export interface TransportChoice {
   readonly http2?: boolean | undefined;
 }
 
-export function chooseTransport(
-  { transport = "larder", http2 = false }: TransportChoice,
-  handlers: TransportHandlers,
-  options: TransportOptions,
-): Transport {
-  const http1 = readers[transport];
-  return http2 ? http2Transport(http1, handlers, options) : http1(handlers, options);
+export async function chooseTransport({ transport = "larder", http2 = false }: TransportChoice): Promise<NewTransport> {
+  const http1 = await readers[transport]();
+  return http2 ? (handlers, options) => http2Transport(http1, handlers, options) : http1;
 }

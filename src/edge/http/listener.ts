@@ -57,11 +57,11 @@ import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
-import { STATUS_CODES } from "./builtin-module.ts";
-import { chooseTransport, type TransportChoice } from "./choose-transport.ts";
+import { chooseTransport, type NewTransport, type TransportChoice } from "./choose-transport.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import { framingFailure, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
+import { statusTexts } from "./status-texts.ts";
 import type {
   CertificatePair,
   Channel,
@@ -124,7 +124,7 @@ const FORWARDED_FOR = "x-forwarded-for";
 
 /** Starts to listen. Rejects with the system's error if the address cannot be used. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const listener = new HttpListener(options);
+  const listener = new HttpListener(options, await chooseTransport(options));
   await listener.start();
   return listener;
 }
@@ -147,7 +147,7 @@ class HttpListener implements Listener {
   #port = 0;
   #requestCount = 0;
 
-  constructor(options: ListenerOptions) {
+  constructor(options: ListenerOptions, newTransport: NewTransport) {
     this.options = options;
     this.limits = { ...defaultLimits, ...options.limits };
     const { limits } = this;
@@ -171,7 +171,7 @@ class HttpListener implements Listener {
       silent: (channel: Channel) => this.#channelIsLate(channel),
       fault: (socket: Socket, fault: ConnectionFault) => this.#fault(socket, fault),
     };
-    this.#transport = chooseTransport(options, handlers, { limits, tls, clock: clock.real });
+    this.#transport = newTransport(handlers, { limits, tls, clock: clock.real });
     const { server } = this.#transport;
     server.maxConnections = limits.connectionsMax;
     this.#open.follow(server, {
@@ -329,7 +329,7 @@ class HttpListener implements Listener {
     connection.isBroken = true;
     // The target is unknown.
     const { status, headers, body } = this.worded(failure, "");
-    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`];
+    const lines = [`HTTP/1.1 ${status} ${statusTexts[status]}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     lines.push(`Content-Length: ${body.length}`, "Connection: close", "", "");
     socket.on("error", () => socket.destroy());

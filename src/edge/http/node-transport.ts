@@ -1,7 +1,7 @@
 /** HTTP/1 by `node:http` and `node:https`. No other file sees an object of those modules. */
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
-import { createServer, IncomingMessage, ServerResponse } from "./builtin-module.ts";
+import { loadHttp } from "./builtin-module.ts";
 import { type Framing, hasBody, readFraming } from "./framing.ts";
 import {
   type BodyReceiver,
@@ -17,6 +17,8 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "./transport.ts";
+
+const { createServer, IncomingMessage, ServerResponse } = loadHttp();
 
 /**
  * A request of `node:http` with its framing, read once.

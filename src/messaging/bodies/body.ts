@@ -9,8 +9,9 @@
  *     with such bodies must not be removed.
  * (3) Bytes that are read back are checked before they are used.
  */
-import { crc32 } from "node:zlib";
+
 import { assert } from "../../kernel/assert.ts";
+import { crc32 } from "../../kernel/crc32.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 
 const FREED = -1;

@@ -5,7 +5,7 @@
  * work: 16 bytes take 65 ns there and 24 ns here, 100 bytes 158 ns and 90 ns
  * (bench/journal.bench.ts). Above SHORT_BYTES_MAX zlib's vector code wins.
  */
-import { crc32 as zlibCrc32 } from "node:zlib";
+import { crc32 as nativeCrc32 } from "../../kernel/crc32.ts";
 
 const SHORT_BYTES_MAX = 192;
 
@@ -14,7 +14,7 @@ const TABLES = makeTables();
 
 /** The CRC-32 of `bytes` from `start` to `end`, continued from `seed`. An unsigned 32-bit number. */
 export function crc32(bytes: Uint8Array, start: number, end: number, seed: number): number {
-  if (end - start > SHORT_BYTES_MAX) return zlibCrc32(bytes.subarray(start, end), seed);
+  if (end - start > SHORT_BYTES_MAX) return nativeCrc32(bytes.subarray(start, end), seed);
   let crc = ~seed;
   let i = start;
   for (; i + 8 <= end; i += 8) {

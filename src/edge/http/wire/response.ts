@@ -6,7 +6,7 @@
  * (2) A response without Content-Length is chunked; for HTTP/1.0 it ends with the
  *     connection. A response to HEAD has no body, nor has one with status 204 or 304.
  */
-import { STATUS_CODES } from "../builtin-module.ts";
+import { statusTexts } from "../status-texts.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { WireConnection } from "./connection.ts";
 import type { Head } from "./head.ts";
@@ -55,7 +55,7 @@ export class WireResponse implements TransportResponse {
   }
 
   writeHead(status: number, headers: string[]): void {
-    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Unknown"}\r\n`;
+    let lines = `HTTP/1.1 ${status} ${statusTexts[status] ?? "Unknown"}\r\n`;
     let hasLength = false;
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as string;

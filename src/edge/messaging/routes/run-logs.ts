@@ -14,7 +14,7 @@ import {
   runLogOf,
   runStateNames,
 } from "../../../messaging/mod.ts";
-import { STATUS_CODES } from "../../http/builtin-module.ts";
+import { statusTexts } from "../../http/status-texts.ts";
 import { readCount, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { readRunLogFilter } from "../filters/run-logs.ts";
@@ -63,7 +63,7 @@ export const runLogRoutes = (
 );
 
 function phraseOf(status: number): string {
-  return STATUS_CODES[status] ?? "";
+  return statusTexts[status] ?? "";
 }
 
 function list(call: MessagingCall): Promise<MessagingAnswer> {
