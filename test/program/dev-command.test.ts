@@ -5,6 +5,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { anyPorts, cleanEnvironment, programFile, spawnProgram } from "./program-process.ts";
 
@@ -33,6 +36,23 @@ test("larder dev runs a command with its environment and ends with it", { timeou
   assert.equal(program.output, 'set {"result":"OK"} a,--help\nstopping {"result":"value"}\n');
   assert.match(program.log, /^# larderd \S+ running at http:/m);
   assert.match(program.log, /"event":"stopped"/);
+});
+
+test("a command does not share the cache of compiled code, but has the one that the user names", {
+  timeout,
+}, async (context) => {
+  const place = mkdtempSync(join(tmpdir(), "larder-dev-command-"));
+  context.after(() => rmSync(place, { recursive: true, force: true }));
+  const words = ["dev", "--", process.execPath, "-p", '"cache " + process.env.NODE_COMPILE_CACHE'];
+  for (const [given, expected] of [
+    ["", "cache undefined\n"],
+    [place, `cache ${place}\n`],
+  ] as const) {
+    const program = spawnProgram(words, { env: { ...anyPorts, XDG_CACHE_HOME: place, NODE_COMPILE_CACHE: given } });
+    assert.deepEqual(await program.ended, { code: 0, signal: null });
+    assert.equal(program.output, expected);
+  }
+  assert.equal(existsSync(join(place, "larder", "compiled")), true);
 });
 
 test("a server that npm runs stops when a signal ends the shell of npm", { timeout }, async () => {

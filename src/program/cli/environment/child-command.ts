@@ -18,6 +18,9 @@ const STDIN = 0;
 const NOT_EXECUTABLE_CODE = 126;
 const NOT_FOUND_CODE = 127;
 
+/** The end of the path of our own cache of compiled code, which our threads find by the environment (bin/compile-cache.cjs). */
+const OWN_CACHE = /[\\/]larder[\\/]compiled[\\/][^\\/]+$/;
+
 export interface ChildCommand {
   /** Resolves with its exit code, by the rules of shells: 128 and the signal if one ended it. */
   readonly ended: Promise<number>;
@@ -37,7 +40,7 @@ export function startChild(
   [file = "", ...words]: readonly string[],
   { environment, print, isInForeground = hasTerminal() }: ChildOptions,
 ): ChildCommand {
-  const child = spawn(file, words, { stdio: "inherit", env: { ...process.env, ...environment } });
+  const child = spawn(file, words, { stdio: "inherit", env: { ...inherited(), ...environment } });
   let isTold = false;
   return {
     ended: endOf(child, (fault) => {
@@ -50,6 +53,12 @@ export function startChild(
       isTold = true;
     },
   };
+}
+
+/** Our environment without our cache: a command in Node would fill it with code of its own. */
+function inherited(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE: cache = "", ...others } = process.env;
+  return OWN_CACHE.test(cache) ? others : process.env;
 }
 
 function endOf(child: ChildProcess, onFault: (fault: Error) => number): Promise<number> {
