@@ -106,10 +106,10 @@ export class FileHistory implements HistoryStore {
       this.#askReader({ kind: "close" });
       await this.#closed.reader.promise;
     }
-    if (this.#writer !== undefined) {
-      this.#askWriter({ kind: "close" });
-      await this.#closed.writer.promise;
-    }
+    // A clean stop leaves a history. A thread that has failed needs no second report.
+    await this.#started().catch(() => {});
+    this.#askWriter({ kind: "close" });
+    await this.#closed.writer.promise;
     await Promise.all([this.#writer?.terminate(), this.#reader?.terminate()]);
     for (const { reject } of this.#asked.values()) reject(new Error("The history is closed"));
   }
@@ -128,7 +128,7 @@ export class FileHistory implements HistoryStore {
       this.#cancelStart();
       this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
       this.#reportPlace();
-      if (this.#clock.real !== this.#clock) this.#followJumps(0);
+      if (this.#clock.real !== this.#clock && !this.#isClosing) this.#followJumps(0);
     }
     return this.#ready.promise;
   }
