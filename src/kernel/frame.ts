@@ -25,6 +25,8 @@ const LOOP_LENGTH_MAX = 24;
 const VIEW_BYTES_MAX = 512;
 /** Longest varint: 53 bits at 7 a byte. */
 const VARINT_BYTES_MAX = 8;
+/** Up to here the bits of a number can be shifted. */
+const INTEGER_31_MAX = 2 ** 31 - 1;
 
 export class FrameWriter {
   #buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
@@ -144,12 +146,20 @@ export class FrameWriter {
   }
 
   #writeNumber(value: number): void {
+    const buffer = this.#buffer;
+    let at = this.#length;
     let rest = value;
-    while (rest > 0x7f) {
-      this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
+    while (rest > INTEGER_31_MAX) {
+      buffer[at++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.#buffer[this.#length++] = rest;
+    // Shifts take a fraction of divisions.
+    while (rest > 0x7f) {
+      buffer[at++] = (rest & 0x7f) | 0x80;
+      rest >>= 7;
+    }
+    buffer[at] = rest;
+    this.#length = at + 1;
   }
 
   #reserve(count: number): void {

@@ -1,17 +1,29 @@
 /**
  * Steps of BITFIELD on fields of up to 32 bits, computed in doubles. The bytes
  * that contain such a field have 40 bits at most, and a sum stays below 2^53, so
- * everything is exact, and ten times as fast as with bigints.
+ * everything is exact, and ten times as fast as with bigints. Fields within three
+ * bytes, the usual ones, are computed with shifts, again several times as fast.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { byteAt, type StringValue } from "../values/string.ts";
 
 const NARROW_BITS_MAX = 32;
 const OPERAND_END = 2 ** 52;
+/** The bits of so many bytes can be shifted. */
+const SHIFTED_BYTES_MAX = 3;
 
 export interface FieldType {
   readonly isSigned: boolean;
   readonly bits: number;
+  /** The values of the field, exact up to 53 bits. */
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The type of signed or unsigned fields of so many bits. */
+export function fieldType({ isSigned, bits }: { readonly isSigned: boolean; readonly bits: number }): FieldType {
+  const size = 2 ** bits;
+  return { isSigned, bits, least: isSigned ? -size / 2 : 0, most: (isSigned ? size / 2 : size) - 1 };
 }
 
 /** Whether the field is narrow, and its operand, if any, can be set or added exactly in doubles. */
@@ -22,22 +34,23 @@ export function isNarrow({ bits, isSigned }: FieldType, operand: number, isSet: 
 }
 
 export function readNarrow(value: StringValue | undefined, type: FieldType, offset: number): number {
-  const { bits, isSigned } = type;
+  const { bits } = type;
   const firstByte = Math.floor(offset / 8);
   const byteCount = byteCountOf(offset, bits);
   const shift = byteCount * 8 - (offset % 8) - bits;
-  const field = Math.floor(bytesAround(value, firstByte, byteCount) / powerOf2(shift)) % powerOf2(bits);
-  return isSigned && field >= powerOf2(bits - 1) ? field - powerOf2(bits) : field;
+  const whole = bytesAround(value, firstByte, byteCount);
+  const field =
+    byteCount <= SHIFTED_BYTES_MAX
+      ? (whole >> shift) & ((1 << bits) - 1)
+      : Math.floor(whole / powerOf2(shift)) % powerOf2(bits);
+  return field > type.most ? field - powerOf2(bits) : field;
 }
 
-/** The sum wrapped to the field, and the bound that it exceeds, if any. */
-export function sumNarrow({ bits, isSigned }: FieldType, sum: number): { wrapped: number; bound: number | undefined } {
+/** A sum beyond the values of the field, wrapped to it. */
+export function wrapNarrow({ bits, most }: FieldType, sum: number): number {
   const size = powerOf2(bits);
-  const most = isSigned ? size / 2 - 1 : size - 1;
-  const least = isSigned ? -size / 2 : 0;
-  if (sum >= least && sum <= most) return { wrapped: sum, bound: undefined };
   const rest = ((sum % size) + size) % size;
-  return { wrapped: rest > most ? rest - size : rest, bound: sum > most ? most : least };
+  return rest > most ? rest - size : rest;
 }
 
 /** The bytes that contain the field, with a new value in it. */
@@ -48,8 +61,13 @@ export function writtenNarrow(
   const { bits } = type;
   const firstByte = Math.floor(offset / 8);
   const byteCount = byteCountOf(offset, bits);
-  const unit = powerOf2(byteCount * 8 - (offset % 8) - bits);
+  const shift = byteCount * 8 - (offset % 8) - bits;
   const whole = bytesAround(value, firstByte, byteCount);
+  if (byteCount <= SHIFTED_BYTES_MAX) {
+    const mask = ((1 << bits) - 1) << shift;
+    return bytesOfShort((whole & ~mask) | ((field << shift) & mask), byteCount);
+  }
+  const unit = powerOf2(shift);
   const above = whole - (whole % (unit * powerOf2(bits)));
   let written = above + (field < 0 ? field + powerOf2(bits) : field) * unit + (whole % unit);
   let bytes = "";
@@ -58,6 +76,13 @@ export function writtenNarrow(
     written = Math.floor(written / 256);
   }
   return bytes;
+}
+
+/** One to three bytes. V8 has the strings of one character ready. */
+function bytesOfShort(whole: number, byteCount: number): Bytes {
+  if (byteCount === 1) return String.fromCharCode(whole);
+  if (byteCount === 2) return String.fromCharCode(whole >> 8, whole & 0xff);
+  return String.fromCharCode(whole >> 16, (whole >> 8) & 0xff, whole & 0xff);
 }
 
 /** The number of bytes that contain the field. */

@@ -13,40 +13,37 @@ import type { Keyspace } from "../keyspace.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { nil, type Reply } from "../reply/reply.ts";
-import { parseInteger } from "../structures/numbers/number-text.ts";
-import { byteAt, isString, type StringValue } from "../values/string.ts";
-import { readBitOffset } from "./bit-offset.ts";
-import { type FieldType, isNarrow, readNarrow, sumNarrow, writtenNarrow } from "./bitfield-narrow.ts";
+import { byteAt, type StringValue } from "../values/string.ts";
+import { isFarOffset, readBitOffset } from "./bit-offset.ts";
+import { type FieldType, fieldType, isNarrow, readNarrow, wrapNarrow, writtenNarrow } from "./bitfield-narrow.ts";
 import { read, readAndUpdated } from "./command-keys.ts";
 
 type Overflow = "WRAP" | "SAT" | "FAIL";
 
-type Step =
-  | { readonly kind: "get"; readonly type: FieldType; readonly offset: number }
-  | {
-      readonly kind: "set" | "add";
-      readonly type: FieldType;
-      readonly offset: number;
-      readonly operand: number | bigint;
-      readonly overflow: Overflow;
-    };
+interface Step {
+  readonly kind: "get" | "set" | "add";
+  readonly type: FieldType;
+  readonly offset: number;
+  /** 0 for a read. */
+  readonly operand: number | bigint;
+  readonly overflow: Overflow;
+}
 
 export function bitfield(call: Call): Reply {
   const steps = readSteps(call);
   const { keyspace, arg } = call;
   const key = arg(1);
   // Refuses other types.
-  const value = keyspace.readString(key);
+  const string = keyspace.readString(key);
   // As Redis: this command looks the key up for writing, unless it only reads.
-  if (value === undefined && steps.every(({ kind }) => kind === "get")) keyspace.notify(events.keymiss, key);
+  if (string === undefined && steps.every(({ kind }) => kind === "get")) keyspace.notify(events.keymiss, key);
   // As Redis: the string grows to the farthest bit that may be written, even if nothing is written there.
-  let length = 0;
-  for (const { kind, offset, type } of steps)
-    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
-  const isGrown = length > (value?.length ?? 0);
-  if (isGrown) setStringRange(keyspace, key, { offset: length - 1, bytes: "\x00" });
-  const target: Target = { keyspace, key, isGrown, isChanged: false };
-  const replies = steps.map((step) => runStep(target, step));
+  const length = writtenLength(steps);
+  const isGrown = length > (string?.length ?? 0);
+  const target: Target = { keyspace, key, string, isGrown, isChanged: false };
+  if (isGrown) overwrite(target, length - 1, "\x00");
+  const replies: Reply[] = [];
+  for (const step of steps) replies.push(runStep(target, step));
   if (target.isChanged) keyspace.notify(events.setbit, key);
   return replies;
 }
@@ -55,8 +52,22 @@ export function bitfield(call: Call): Reply {
 interface Target {
   readonly keyspace: Keyspace;
   readonly key: Bytes;
+  /** The string at the key now. */
+  string: StringValue | undefined;
   readonly isGrown: boolean;
   isChanged: boolean;
+}
+
+function overwrite(target: Target, offset: number, bytes: Bytes): void {
+  target.string = setStringRange(target.keyspace, target.key, { offset, bytes, old: target.string });
+}
+
+/** The bytes up to the farthest bit that a step may write. */
+function writtenLength(steps: readonly Step[]): number {
+  let length = 0;
+  for (const { kind, offset, type } of steps)
+    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
+  return length;
 }
 
 /** The number of words after each step that writes nothing. */
@@ -73,6 +84,12 @@ export function bitfieldUses(words: readonly Bytes[]): readonly KeyUse[] {
     at += operandCount;
   }
   return [read];
+}
+
+/** Whether a step may write far after the end of the string. Words that are not offsets cost nothing but a look. */
+export function hasFarField(words: readonly Bytes[]): boolean {
+  for (let at = 4; at < words.length; at += 1) if (isFarOffset(words[at] as Bytes)) return true;
+  return false;
 }
 
 export function bitfieldReadOnly(call: Call): Reply {
@@ -95,7 +112,8 @@ function readSteps(call: Call): Step[] {
       i += 2;
     } else if (name === "GET" && left >= 2) {
       const type = readType(arg(i + 1));
-      steps.push({ kind: "get", type, offset: readBitOffset(arg(i + 2), type.bits) });
+      const offset = readBitOffset(arg(i + 2), type.bits);
+      steps.push({ kind: "get", type, offset, operand: 0, overflow });
       i += 3;
     } else if ((name === "SET" || name === "INCRBY") && left >= 3) {
       const type = readType(arg(i + 1));
@@ -115,50 +133,73 @@ function readOverflow(word: string): Overflow {
   return word;
 }
 
+const SIGNED_BITS_MAX = 64;
+const UNSIGNED_BITS_MAX = 63;
+
+/** By their number of bits. */
+const signedTypes = Array.from({ length: SIGNED_BITS_MAX + 1 }, (_, bits) => fieldType({ isSigned: true, bits }));
+const unsignedTypes = Array.from({ length: UNSIGNED_BITS_MAX + 1 }, (_, bits) => fieldType({ isSigned: false, bits }));
+
+const SMALL_I = 0x69;
+const SMALL_U = 0x75;
+const ZERO_DIGIT = 0x30;
+
 /** `i1` to `i64`, `u1` to `u63`, in lower case. */
 function readType(text: Bytes): FieldType {
-  const isSigned = text.startsWith("i");
-  // A C string ends at its first zero byte.
-  const end = text.indexOf("\x00");
-  const bits = parseInteger(text.slice(1, end < 0 ? text.length : end));
-  if ((!isSigned && !text.startsWith("u")) || typeof bits !== "number" || bits < 1 || bits > (isSigned ? 64 : 63))
-    throw bitfieldTypeInvalid;
-  return { isSigned, bits };
+  const letter = text.charCodeAt(0);
+  if (letter !== SMALL_I && letter !== SMALL_U) throw bitfieldTypeInvalid;
+  const bits = readBits(text);
+  if (bits === 0 || bits > (letter === SMALL_I ? SIGNED_BITS_MAX : UNSIGNED_BITS_MAX)) throw bitfieldTypeInvalid;
+  return (letter === SMALL_I ? signedTypes : unsignedTypes)[bits] as FieldType;
+}
+
+/** The number after the letter of a type; 0 if it is none, or above the types. Char by char: each word has one. */
+function readBits(text: Bytes): number {
+  let bits = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    // A C string ends at its first zero byte.
+    if (code === 0) return bits;
+    const digit = code - ZERO_DIGIT;
+    if (digit < 0 || digit > 9 || (digit === 0 && bits === 0)) return 0;
+    bits = bits * 10 + digit;
+    if (bits > SIGNED_BITS_MAX) return 0;
+  }
+  return bits;
 }
 
 function runStep(target: Target, step: Step): Reply {
-  const { type, offset } = step;
-  const value = target.keyspace.peek(target.key);
-  const string = isString(value) ? value : undefined;
-  if (step.kind === "get") return readAny(string, type, offset);
-  const { kind, operand } = step;
-  if (typeof operand === "number" && isNarrow(type, operand, kind === "set")) {
-    const old = readNarrow(string, type, offset);
-    const { wrapped: sum, bound } = sumNarrow(type, kind === "set" ? operand : old + operand);
-    if (bound !== undefined && step.overflow === "FAIL") return nil;
-    const field = bound !== undefined && step.overflow === "SAT" ? bound : sum;
-    if (field !== old || target.isGrown) target.isChanged = true;
-    if (field !== old) {
-      const bytes = writtenNarrow(string, { type, offset, field });
-      setStringRange(target.keyspace, target.key, { offset: Math.floor(offset / 8), bytes });
-    }
-    return kind === "set" ? old : field;
+  const { kind, type, offset, operand } = step;
+  if (kind === "get") return readAny(target.string, type, offset);
+  return typeof operand === "number" && isNarrow(type, operand, kind === "set")
+    ? runNarrowStep(target, step, operand)
+    : runWideStep(target, step, BigInt(operand));
+}
+
+function runNarrowStep(target: Target, { kind, type, offset, overflow }: Step, operand: number): Reply {
+  const { string } = target;
+  const old = readNarrow(string, type, offset);
+  const sum = kind === "set" ? operand : old + operand;
+  let field = sum;
+  if (sum < type.least || sum > type.most) {
+    if (overflow === "FAIL") return nil;
+    if (overflow === "WRAP") field = wrapNarrow(type, sum);
+    else field = sum < type.least ? type.least : type.most;
   }
-  return runWideStep(target, { ...step, string, operand: BigInt(operand) });
+  if (field !== old || target.isGrown) target.isChanged = true;
+  if (field !== old) overwrite(target, Math.floor(offset / 8), writtenNarrow(string, { type, offset, field }));
+  return kind === "set" ? old : field;
 }
 
 function readAny(value: StringValue | undefined, type: FieldType, offset: number): number | bigint {
   return isNarrow(type, 0, false) ? readNarrow(value, type, offset) : numberOf(readField(value, type, offset));
 }
 
-function runWideStep(
-  target: Target,
-  step: Exclude<Step, { kind: "get" }> & { readonly string: StringValue | undefined; readonly operand: bigint },
-): Reply {
-  const { type, offset, string } = step;
-  const old = readField(string, type, offset);
+function runWideStep(target: Target, step: Step, given: bigint): Reply {
+  const { type, offset } = step;
+  const old = readField(target.string, type, offset);
   // A value set in an unsigned field counts as 64 bits.
-  const operand = step.kind === "set" && !type.isSigned ? BigInt.asUintN(64, step.operand) : step.operand;
+  const operand = step.kind === "set" && !type.isSigned ? BigInt.asUintN(64, given) : given;
   const [start, increment] = step.kind === "set" ? [operand, 0n] : [old, operand];
   const bound = type.isSigned
     ? overflowOfSigned(start, increment, type.bits)
@@ -169,7 +210,7 @@ function runWideStep(
     changed = step.overflow === "SAT" ? bound : wrapped(changed, type);
   }
   if (changed !== old || target.isGrown) target.isChanged = true;
-  if (changed !== old) writeField(target.keyspace, target.key, { value: string, type, offset, field: changed });
+  if (changed !== old) writeField(target, { type, offset, field: changed });
   return numberOf(step.kind === "set" ? old : changed);
 }
 
@@ -210,18 +251,14 @@ function readField(value: StringValue | undefined, type: FieldType, offset: numb
   return wrapped(whole >> shift, type);
 }
 
-function writeField(
-  keyspace: Keyspace,
-  key: Bytes,
-  change: { value: StringValue | undefined; type: FieldType; offset: number; field: bigint },
-): void {
-  const { value, type, offset, field } = change;
-  const { whole, firstByte, byteCount, shift } = bytesAround(value, type, offset);
+function writeField(target: Target, change: { type: FieldType; offset: number; field: bigint }): void {
+  const { type, offset, field } = change;
+  const { whole, firstByte, byteCount, shift } = bytesAround(target.string, type, offset);
   const mask = ((1n << BigInt(type.bits)) - 1n) << shift;
   const written = (whole & ~mask) | ((field << shift) & mask);
   let bytes = "";
   for (let i = byteCount - 1; i >= 0; i -= 1) bytes += String.fromCharCode(Number((written >> BigInt(8 * i)) & 0xffn));
-  setStringRange(keyspace, key, { offset: firstByte, bytes });
+  overwrite(target, firstByte, bytes);
 }
 
 /** A number if that is exact. */

@@ -5,6 +5,7 @@ import { contentOf, RecordingJournal, replayed } from "../../../test/harness/rec
 import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { Reply } from "../reply/reply.ts";
+import { findCommand } from "./table.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");
@@ -312,4 +313,17 @@ test("BITOP replaces a long string as a whole, in the journal too", () => {
     ["BITCOUNT a", 4],
   ]);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
+});
+
+test("a write far from the beginning of a string may take long, so the clock is read after it", () => {
+  for (const [line, isLong] of [
+    ["SETBIT k 999999 1", false],
+    ["SETBIT k 1000000 1", true],
+    ["BITFIELD k", false],
+    ["BITFIELD k SET u8 #99999 1", false],
+    ["BITFIELD k SET u8 1 1 INCRBY u8 #100000 1", true],
+  ] as const) {
+    const words = line.split(" ");
+    assert.equal(findCommand(words[0] ?? "")?.isLongWith?.(words), isLong, line);
+  }
 });

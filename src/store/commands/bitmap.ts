@@ -3,6 +3,7 @@
  * of byte 0, and every bit after the end is 0. Writing a bit after the end makes
  * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
  */
+import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
 import type { KeyPositions } from "../command-facts.ts";
 import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
@@ -12,8 +13,8 @@ import { one, type Reply, zero } from "../reply/reply.ts";
 import { countBits, findBit } from "../structures/bits.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { byteAt, type StringValue, viewOf } from "../values/string.ts";
-import { readBitOffset } from "./bit-offset.ts";
-import { bitfield, bitfieldReadOnly, bitfieldUses } from "./bitfield.ts";
+import { isFarOffset, readBitOffset } from "./bit-offset.ts";
+import { bitfield, bitfieldReadOnly, bitfieldUses, hasFarField } from "./bitfield.ts";
 import { bitop } from "./bitop.ts";
 import { overwritten, read } from "./command-keys.ts";
 
@@ -33,6 +34,8 @@ export const bitmapCommands = family("bitmap", [
     summary: "Reads and writes integers of any width at any bit of a string",
     arity: -2,
     flags: ["write", "denyoom"],
+    isQuick: true,
+    isLongWith: hasFarField,
     keys: firstKey,
     keyUsesWith: bitfieldUses,
     run: bitfield,
@@ -79,6 +82,8 @@ export const bitmapCommands = family("bitmap", [
     summary: "Sets or clears one bit of a string and returns the old bit",
     arity: 4,
     flags: ["write", "denyoom"],
+    isQuick: true,
+    isLongWith: (words) => isFarOffset(words[2] as Bytes),
     keys: firstKey,
     run: setbit,
   },
@@ -99,7 +104,7 @@ function setbit({ keyspace, arg }: Call): Reply {
   if (before !== bit || old === undefined || index >= old.length) {
     const mask = 0x80 >> (offset % 8);
     const byte = bit === 1 ? byteAt(old, index) | mask : byteAt(old, index) & ~mask;
-    setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte) });
+    setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte), old });
     keyspace.notify(events.setbit, key);
   }
   return before === 1 ? one : zero;

@@ -5,7 +5,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey } from "../command.ts";
 import { raiseRegisters } from "../mutations/hyperloglog.ts";
-import { replaceString, setStringRange } from "../mutations/string.ts";
+import { findString, replaceString, setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { integer, ok, one, type Reply, zero } from "../reply/reply.ts";
 import {
@@ -81,7 +81,10 @@ function count(call: Call): Reply {
   if (cached !== undefined) return integer(cached);
   const cardinality = sketch.count();
   // Although a read, it caches the count if the caller may write.
-  if (call.mayWrite) setStringRange(keyspace, key, { offset: CARDINALITY_AT, bytes: cardinalityBytes(cardinality) });
+  if (call.mayWrite) {
+    const old = findString(keyspace, key);
+    setStringRange(keyspace, key, { offset: CARDINALITY_AT, bytes: cardinalityBytes(cardinality), old });
+  }
   return integer(cardinality);
 }
 

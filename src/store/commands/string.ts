@@ -358,7 +358,7 @@ function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   // Without bytes nothing changes: a missing key does not become an empty string.
   if (bytes.length === 0) return integer(old?.length ?? 0);
   if (Number(offset) + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
-  const length = setStringRange(keyspace, key, { offset: Number(offset), bytes });
+  const changed = setStringRange(keyspace, key, { offset: Number(offset), bytes, old });
   keyspace.notify(events.setrange, key);
-  return integer(length);
+  return integer(changed.length);
 }

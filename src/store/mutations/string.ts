@@ -79,8 +79,15 @@ export function appendString(keyspace: Keyspace, key: Bytes, bytes: Bytes): numb
   return applyAppend(keyspace, key, bytes);
 }
 
-/** Overwrites part of a string; fills a gap before it with zeros. Returns the new length. */
-export function setStringRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
+interface Overwriting {
+  readonly offset: number;
+  readonly bytes: Bytes;
+  /** The string at the key now, which the caller has read: it is not looked up again. */
+  readonly old: StringValue | undefined;
+}
+
+/** Overwrites part of a string; fills a gap before it with zeros. Returns the string at the key afterwards. */
+export function setStringRange(keyspace: Keyspace, key: Bytes, range: Overwriting): LargeString {
   keyspace.change(SET_STRING_RANGE, key).number(range.offset).bytes(range.bytes);
   return applySetRange(keyspace, key, range);
 }
@@ -113,8 +120,11 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: SET_STRING_RANGE,
     name: "set-string-range",
-    apply: (keyspace, record) =>
-      applySetRange(keyspace, record.bytes(), { offset: record.number(), bytes: record.bytes() }),
+    apply: (keyspace, record) => {
+      const key = record.bytes();
+      const offset = record.number();
+      applySetRange(keyspace, key, { offset, bytes: record.bytes(), old: findString(keyspace, key) });
+    },
   },
 ];
 
@@ -152,14 +162,12 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
   return grown.length;
 }
 
-function applySetRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
-  const old = findString(keyspace, key);
+function applySetRange(keyspace: Keyspace, key: Bytes, { offset, bytes, old }: Overwriting): LargeString {
   const changed = old instanceof LargeString ? old : LargeString.from(old === undefined ? "" : bytesOf(old));
-  const { offset, bytes } = range;
   if (changed === old) willChangePart(keyspace, changed, { start: offset, end: offset + bytes.length });
-  changed.setRange(range.offset, range.bytes);
+  changed.setRange(offset, bytes);
   if (changed !== old) applyPut(keyspace, key, changed);
-  return changed.length;
+  return changed;
 }
 
 interface Part {
@@ -185,7 +193,8 @@ function pushPart(
   });
 }
 
-function findString(keyspace: Keyspace, key: Bytes): StringValue | undefined {
+/** The string at a key, without a use of the key. */
+export function findString(keyspace: Keyspace, key: Bytes): StringValue | undefined {
   const value = keyspace.entries.get(key);
   return isString(value) ? value : undefined;
 }

@@ -40,6 +40,15 @@ test("only the printed form of a 64-bit integer is an integer", () => {
   for (const [text, expected] of integers) assert.equal(parseInteger(text), expected, JSON.stringify(text));
 });
 
+test("an integer may begin within the bytes", () => {
+  assert.equal(parseInteger("#-12", 1), -12);
+  assert.equal(parseInteger("#0", 1), 0);
+  assert.equal(parseInteger("#9223372036854775807", 1), 9_223_372_036_854_775_807n);
+  assert.equal(parseInteger("#-9223372036854775808", 1), -9_223_372_036_854_775_808n);
+  for (const text of ["#", "#-", "#01", "#-0", "##1", "#9223372036854775808"])
+    assert.equal(parseInteger(text, 1), undefined, text);
+});
+
 const doubles: readonly (readonly [text: string, expected: number | undefined])[] = [
   ["0", 0],
   ["-0", -0],

@@ -17,20 +17,20 @@ const INTEGER_LENGTH_MAX = 20;
 
 /**
  * The signed 64-bit integer of `bytes`, or undefined: no plus, no space, no leading zero, no `-0` (string2ll in Redis).
- * A number if that is exact, a bigint beyond ±(2^53 - 1).
+ * A number if that is exact, a bigint beyond ±(2^53 - 1). `start`: where it begins in `bytes`.
  */
-export function parseInteger(bytes: Bytes): number | bigint | undefined {
-  const length = bytes.length;
-  if (length === 0 || length > INTEGER_LENGTH_MAX) return undefined;
-  let at = 0;
-  let digit = bytes.charCodeAt(0) - 48;
+export function parseInteger(bytes: Bytes, start = 0): number | bigint | undefined {
+  const { length } = bytes;
+  if (length === start || length - start > INTEGER_LENGTH_MAX) return undefined;
+  let at = start;
+  let digit = bytes.charCodeAt(at) - 48;
   const negative = digit === -3; // "-"
   if (negative) {
-    if (length === 1) return undefined;
-    at = 1;
-    digit = bytes.charCodeAt(1) - 48;
+    at += 1;
+    if (length === at) return undefined;
+    digit = bytes.charCodeAt(at) - 48;
   }
-  if (digit === 0) return length === 1 ? 0 : undefined;
+  if (digit === 0) return length - start === 1 ? 0 : undefined;
   let value = 0;
   for (;;) {
     if (digit < 0 || digit > 9) return undefined;
@@ -39,8 +39,8 @@ export function parseInteger(bytes: Bytes): number | bigint | undefined {
     if (at === length) break;
     digit = bytes.charCodeAt(at) - 48;
   }
-  if (at <= SAFE_DIGITS || Number.isSafeInteger(value)) return negative ? -value : value;
-  const exact = BigInt(bytes);
+  if (at - start <= SAFE_DIGITS || Number.isSafeInteger(value)) return negative ? -value : value;
+  const exact = BigInt(bytes.slice(start));
   return exact < INTEGER_MIN || exact > INTEGER_MAX ? undefined : exact;
 }
 
