@@ -19,8 +19,8 @@ import type { Bytes } from "./bytes.ts";
 const CAPACITY_BYTES_MIN = 4 * 1024;
 /** A buffer that one large frame made larger than this is released after the frame. */
 const CAPACITY_BYTES_KEPT = 1024 * 1024;
-/** Below this length a loop over char codes beats the call into the runtime. bench/store.bench.ts */
-const LOOP_LENGTH_MAX = 24;
+/** Up to this length a loop over char codes beats the call into the runtime: 18 ns for 10 of them, or for 30 written by the call. */
+const LOOP_LENGTH_MAX = 10;
 /** Views up to this length are cached; most frames are shorter. */
 const VIEW_BYTES_MAX = 512;
 /** Longest varint: 53 bits at 7 a byte. */

@@ -358,17 +358,19 @@ function lpos(call: Call): Reply {
 function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
   const key = arg(1);
   // Refuses other types.
-  keyspace.readList(key);
-  return pushAndNotify(keyspace, key, { end, elements: argsFrom(2) });
+  const old = keyspace.readList(key);
+  return pushAndNotify(keyspace, key, { end, elements: argsFrom(2), old });
 }
 
 function pushToExisting(call: Call, end: End): Reply {
   const { keyspace, arg, argsFrom } = call;
-  if (keyspace.readList(arg(1)) === undefined) return zero;
-  return pushAndNotify(keyspace, arg(1), { end, elements: argsFrom(2) });
+  const key = arg(1);
+  const old = keyspace.readList(key);
+  if (old === undefined) return zero;
+  return pushAndNotify(keyspace, key, { end, elements: argsFrom(2), old });
 }
 
-function pushAndNotify(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
+function pushAndNotify(keyspace: Keyspace, key: Bytes, push: Parameters<typeof pushElements>[2]): number {
   const length = pushElements(keyspace, key, push);
   keyspace.notify(pushed[push.end], key);
   return length;

@@ -19,8 +19,15 @@ const PUT_LIST = 67;
 /** An end of a list. */
 export type End = "left" | "right";
 
+interface Push {
+  readonly end: End;
+  readonly elements: readonly Bytes[];
+  /** The list at the key now, which the caller has read: it is not looked up again. */
+  readonly old: ListValue | undefined;
+}
+
 /** Pushes elements at one end, one after the other; creates the list if missing. Returns the new length. */
-export function pushElements(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
+export function pushElements(keyspace: Keyspace, key: Bytes, push: Push): number {
   writeElements(writeEnd(keyspace.change(PUSH_ELEMENTS, key), push.end), push.elements);
   return applyPush(keyspace, key, push);
 }
@@ -96,8 +103,11 @@ export const listMutations: readonly Mutation[] = [
   {
     code: PUSH_ELEMENTS,
     name: "push-elements",
-    apply: (keyspace, record) =>
-      applyPush(keyspace, record.bytes(), { end: readEnd(record), elements: readElements(record) }),
+    apply: (keyspace, record) => {
+      const key = record.bytes();
+      const end = readEnd(record);
+      applyPush(keyspace, key, { end, elements: readElements(record), old: findList(keyspace, key) });
+    },
   },
   {
     code: POP_ELEMENTS,
@@ -190,12 +200,8 @@ function readEnd(record: FrameReader): End {
   return record.number() === 0 ? "left" : "right";
 }
 
-function applyPush(
-  keyspace: Keyspace,
-  key: Bytes,
-  { end, elements }: { end: End; elements: readonly Bytes[] },
-): number {
-  const list = listAt(keyspace, key);
+function applyPush(keyspace: Keyspace, key: Bytes, { end, elements, old }: Push): number {
+  const list = listToChange(keyspace, key, old);
   willPush(keyspace, list, { end, count: elements.length });
   for (const element of elements) push(list, end, element);
   return list.length;
@@ -260,7 +266,7 @@ function applyMove(keyspace: Keyspace, { from, fromEnd, to, toEnd }: Move): Byte
   willPop(keyspace, source, { end: fromEnd, count: 1 });
   const element = pop(source, fromEnd);
   // From a list to itself: a list of one element is empty in between, but stays with its expiry.
-  const target = from === to ? source : listAt(keyspace, to);
+  const target = from === to ? source : listToChange(keyspace, to, findList(keyspace, to));
   willPush(keyspace, target, { end: toEnd, count: 1 });
   push(target, toEnd, element);
   if (source.length === 0) applyRemove(keyspace, from);
@@ -289,12 +295,17 @@ function getList(keyspace: Keyspace, key: Bytes): ListValue {
   return value;
 }
 
-/** The list at a key, about to be changed; created if missing. The caller has checked the type of the key. */
-function listAt(keyspace: Keyspace, key: Bytes): ListValue {
+/** The list at a key. The caller has checked the type of the key. */
+function findList(keyspace: Keyspace, key: Bytes): ListValue | undefined {
   const value = keyspace.entries.get(key);
-  if (value instanceof ListValue) {
-    keyspace.meter.change(value);
-    return value;
+  return value instanceof ListValue ? value : undefined;
+}
+
+/** The list at a key, about to be changed; created if missing. */
+function listToChange(keyspace: Keyspace, key: Bytes, old: ListValue | undefined): ListValue {
+  if (old !== undefined) {
+    keyspace.meter.change(old);
+    return old;
   }
   const list = new ListValue();
   applyPut(keyspace, key, list);

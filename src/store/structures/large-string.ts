@@ -20,8 +20,8 @@ export const LARGE_BYTES_MIN = 4_096;
 const DOUBLING_BYTES_MAX = 1_048_576;
 
 const CAPACITY_BYTES_MIN = 64;
-/** Below this length a loop over char codes is faster than a call into native code, as in `kernel/frame.ts`. */
-const LOOP_LENGTH_MAX = 24;
+/** Up to this length a loop over char codes is faster than a call into native code, as in `kernel/frame.ts`. */
+const LOOP_LENGTH_MAX = 10;
 
 /** The object and its Buffer, without content, as measured. */
 const FIXED_BYTES = 256;

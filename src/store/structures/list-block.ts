@@ -26,8 +26,8 @@ const scratch = Buffer.allocUnsafe(PACKED_CONTENT_BYTES_MAX + BLOCK_ELEMENTS_MAX
 
 /** V8 copies a shorter slice of a string; a longer one would keep the whole packed string alive. */
 const PART_LENGTH_MIN = 13;
-/** Below this length a loop over char codes is faster than a call into native code, as in `frame.ts`. */
-const LOOP_LENGTH_MAX = 24;
+/** Up to this length a loop over char codes is faster than a call into native code, as in `kernel/frame.ts`. */
+const LOOP_LENGTH_MAX = 10;
 
 export class ListBlock {
   #items: Bytes[] | undefined;
