@@ -15,7 +15,7 @@ import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { double, emptyArray, flatPairs, type Reply, zero } from "../reply/reply.ts";
-import { parseFloat64 } from "../structures/numbers/number-text.ts";
+import { parseFloat64, parseInteger } from "../structures/numbers/number-text.ts";
 import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, read, reduced } from "./command-keys.ts";
 
@@ -302,6 +302,9 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
  * the range of a double.
  */
 function parseCDouble(bytes: Bytes): number | undefined {
+  // Most are integers, and exact ones read the same in either way.
+  const integer = parseInteger(bytes);
+  if (typeof integer === "number") return integer;
   const [text = ""] = bytes.split("\x00", 1);
   if (text === "") return 0;
   const number = text.replace(LEADING_SPACE, "");

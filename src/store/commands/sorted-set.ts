@@ -189,17 +189,24 @@ const ADD_OPTIONS: ReadonlyMap<string, keyof AddOptions> = new Map([
 
 /** ZADD and ZINCRBY: as in Redis, options of ZADD are recognised in ZINCRBY too, where they are never valid. */
 function zadd(call: Call, always: AddOptions): Reply {
-  const { word, argCount } = call;
+  const { argCount } = call;
   let at = 2;
-  let name = ADD_OPTIONS.get(word(at));
+  let name = addOptionAt(call, at);
   if (name === undefined) return addScores(call, at, always);
   const options = { ...always };
   while (name !== undefined) {
     options[name] = true;
     at += 1;
-    name = at < argCount ? ADD_OPTIONS.get(word(at)) : undefined;
+    name = at < argCount ? addOptionAt(call, at) : undefined;
   }
   return addScores(call, at, options);
+}
+
+const CAPITAL_A = 0x41;
+
+/** The option at an index, if any. Mostly a score is there, which begins with no letter unless it is infinite. */
+function addOptionAt({ arg, word }: Call, at: number): ReturnType<(typeof ADD_OPTIONS)["get"]> {
+  return arg(at).charCodeAt(0) < CAPITAL_A ? undefined : ADD_OPTIONS.get(word(at));
 }
 
 /** Adds the pairs of score and member from `index` on. */

@@ -4,6 +4,8 @@
  * (1) A digest is 40 hexadecimal digits in lower case.
  * (2) Scripts take at most `bytesMax`; above it the least recently used are
  *     removed. A client that gets NOSCRIPT sends the script again.
+ * (3) A short script is also found by its text, because EVAL sends it each time
+ *     and a digest takes longer than a small script.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
@@ -18,11 +20,17 @@ export interface CachedScript extends ScriptHeader {
 export const SCRIPT_CACHE_BYTES_MAX = 32 * 1_024 * 1_024;
 /** Of a SHA-1 in hexadecimal digits. */
 export const DIGEST_LENGTH = 40;
+/** V8 hashes strings above 16 KiB by their length alone: many of one length would all be compared. */
+const KNOWN_TEXT_LENGTH_MAX = 8_192;
 /** Memory of an entry beside the text. */
 const ENTRY_BYTES = 200;
 
 export class ScriptCache {
   readonly #scripts = new Map<string, CachedScript>();
+  /** The short ones among them: (3). */
+  readonly #byText = new Map<Bytes, CachedScript>();
+  /** The last one that was used: the last entry of `#scripts`. */
+  #newest: CachedScript | undefined;
   readonly #bytesMax: number;
   #bytes = 0;
 
@@ -43,17 +51,23 @@ export class ScriptCache {
    * called once for each script before it is stored.
    */
   add(script: Bytes, check?: (script: CachedScript) => void): CachedScript {
+    const isShort = script.length <= KNOWN_TEXT_LENGTH_MAX;
+    const known = isShort ? this.#byText.get(script) : undefined;
+    if (known !== undefined) return this.#use(known);
     const digest = sha1(script).toString("hex");
     const found = this.find(digest);
     if (found !== undefined) return found;
     const added = { ...parseScriptHeader(script), digest, text: script };
     check?.(added);
     this.#scripts.set(digest, added);
+    this.#newest = added;
+    if (isShort) this.#byText.set(script, added);
     this.#bytes += bytesOf(added);
     // keeps (2)
-    for (const [oldest, { source }] of this.#scripts) {
+    for (const [oldest, { source, text }] of this.#scripts) {
       if (this.#bytes <= this.#bytesMax || oldest === digest) break;
       this.#scripts.delete(oldest);
+      this.#byText.delete(text);
       this.#bytes -= bytesOf({ source });
     }
     return added;
@@ -61,13 +75,9 @@ export class ScriptCache {
 
   /** The script of this digest, in upper or lower case. */
   find(digest: string): CachedScript | undefined {
-    const key = this.#scripts.has(digest) ? digest : digest.toLowerCase();
-    const found = this.#scripts.get(key);
-    if (found === undefined) return undefined;
-    // The order of a Map is that of insertion: the most recently used is last.
-    this.#scripts.delete(key);
-    this.#scripts.set(key, found);
-    return found;
+    if (this.#newest?.digest === digest) return this.#newest;
+    const found = this.#scripts.get(digest) ?? this.#scripts.get(digest.toLowerCase());
+    return found && this.#use(found);
   }
 
   /** The text of the script of this digest, without counting as a use; for SCRIPT SHOW. */
@@ -82,7 +92,18 @@ export class ScriptCache {
 
   flush(): void {
     this.#scripts.clear();
+    this.#byText.clear();
+    this.#newest = undefined;
     this.#bytes = 0;
+  }
+
+  /** Makes a script the most recently used one: the order of a Map is that of insertion. */
+  #use(script: CachedScript): CachedScript {
+    if (script === this.#newest) return script;
+    this.#scripts.delete(script.digest);
+    this.#scripts.set(script.digest, script);
+    this.#newest = script;
+    return script;
   }
 }
 

@@ -89,3 +89,22 @@ test("scripts above the limit are removed, the least recently used first", () =>
   assert.equal(cache.has(first.digest), true);
   assert.equal(cache.has(second.digest), false);
 });
+
+test("a script is checked once, also if its text comes again, until it is removed", () => {
+  const cache = new ScriptCache(700);
+  const checked: string[] = [];
+  const add = (text: string) => cache.add(text, ({ source }) => checked.push(source));
+  for (const text of ["return 1", "return 2", "return 3", "return 1", "return 4", "return 1", "return 2"]) add(text);
+  assert.deepEqual(checked, ["return 1", "return 2", "return 3", "return 4", "return 2"]);
+  assert.equal(cache.find(add("return 1").digest), add("return 1"));
+  cache.flush();
+  assert.equal(cache.find(add("return 1").digest), add("return 1"));
+  assert.deepEqual(checked.slice(5), ["return 1"]);
+});
+
+test("a long script is found by its text as a short one is", () => {
+  const cache = new ScriptCache();
+  const text = `return 1 ${"-".repeat(20_000)}`;
+  assert.equal(cache.add(text), cache.add(`${text}`));
+  assert.equal(cache.count, 1);
+});

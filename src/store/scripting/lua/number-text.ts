@@ -3,7 +3,8 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 
 /** The number with at most `digits` significant digits, without trailing zeros. */
 export function formatSignificant(value: number, digits: number): Bytes {
-  if (Number.isInteger(value) && Math.abs(value) < 10 ** Math.min(digits, 15))
+  // A power is computed by a call, and digits are mostly 14 or 17.
+  if (Number.isInteger(value) && Math.abs(value) < (digits < 15 ? 10 ** digits : 1e15))
     return Object.is(value, -0) ? "-0" : `${value}`;
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";

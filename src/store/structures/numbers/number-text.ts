@@ -55,6 +55,9 @@ const NONZERO_MANTISSA = /^[^eE]*[1-9]/;
  * spaces, no NaN, no overflow, nothing that is not zero but rounds to zero.
  */
 export function parseFloat64(bytes: Bytes): number | undefined {
+  // Most are integers, and exact ones read the same in either way.
+  const integer = parseInteger(bytes);
+  if (typeof integer === "number") return integer;
   if (!DECIMAL.test(bytes)) {
     const parsed = parseBinaryFloat(bytes, DOUBLE);
     // Exact: the mantissa has at most 53 bits and the exponent is in range. 2 ** Infinity is Infinity.
