@@ -148,10 +148,11 @@ export const xackRow: Row = {
   keyUses: [updated],
   run: (call) => {
     const { keyspace, arg } = call;
-    const group = keyspace.readStream(arg(1))?.group(arg(2));
-    if (group === undefined) return zero;
+    const stream = keyspace.readStream(arg(1));
+    const group = stream?.group(arg(2));
+    if (stream === undefined || group === undefined) return zero;
     const ids = distinctPending(group, exactIds(call, 3));
-    if (ids.length > 0) acknowledgeEntries(keyspace, { key: arg(1), group: arg(2) }, ids);
+    if (ids.length > 0) acknowledgeEntries(keyspace, { key: arg(1), group: arg(2) }, { stream, group, ids });
     return ids.length;
   },
 };
@@ -276,7 +277,7 @@ function xackdel(call: Call): Reply {
   if (stream === undefined || group === undefined) return ids.map(() => NOT_FOUND);
   const pending = distinctPending(group, ids);
   const isPending = new Set(pending);
-  if (pending.length > 0) acknowledgeEntries(keyspace, { key, group: arg(2) }, pending);
+  if (pending.length > 0) acknowledgeEntries(keyspace, { key, group: arg(2) }, { stream, group, ids: pending });
   const outcomes = new Map<Bytes, number>();
   const removed: StreamId[] = [];
   let removesEntries = false;
@@ -447,7 +448,7 @@ function xclaim(call: Call): Reply {
   const place = { key: arg(1), group: arg(2) };
   if (compareIds(lastId, group.lastId) > 0) putGroup(keyspace, place, { lastId, readCount: group.readCount });
   const removed = distinctPending(group, gone);
-  if (removed.length > 0) acknowledgeEntries(keyspace, place, removed);
+  if (removed.length > 0) acknowledgeEntries(keyspace, place, { stream, group, ids: removed });
   claim(call, group, [...decided.values()]);
   return found;
 }
@@ -522,7 +523,7 @@ function xautoclaim(call: Call): Reply {
   });
   const cursor = formatId(next ?? ID_MIN);
   const place = { key: arg(1), group: arg(2) };
-  if (gone.length > 0) acknowledgeEntries(keyspace, place, gone);
+  if (gone.length > 0) acknowledgeEntries(keyspace, place, { stream, group, ids: gone });
   claim(call, group, deliveries);
   return [cursor, found, gone.map(formatId)];
 }

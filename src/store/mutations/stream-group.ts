@@ -112,11 +112,15 @@ export function assignEntries(keyspace: Keyspace, groupKey: GroupKey, assignment
   applyAssign(keyspace, groupKey, assignment);
 }
 
-/** Removes entries from the pending ones. */
-export function acknowledgeEntries(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
-  const record = writeGroupKey(keyspace.record(ACKNOWLEDGE_ENTRIES), groupKey).number(ids.length);
-  for (const id of ids) writeId(record, id);
-  applyAcknowledge(keyspace, groupKey, ids);
+interface Acknowledgement extends GroupOfStream {
+  readonly ids: readonly StreamId[];
+}
+
+/** Removes entries from the pending ones of a group, which the caller has read: it is not looked up again. */
+export function acknowledgeEntries(keyspace: Keyspace, groupKey: GroupKey, done: Acknowledgement): void {
+  const record = writeGroupKey(keyspace.record(ACKNOWLEDGE_ENTRIES), groupKey).number(done.ids.length);
+  for (const id of done.ids) writeId(record, id);
+  applyAcknowledge(keyspace, done);
 }
 
 export const streamGroupMutations: readonly Mutation[] = [
@@ -163,11 +167,10 @@ export const streamGroupMutations: readonly Mutation[] = [
     code: ACKNOWLEDGE_ENTRIES,
     name: "acknowledge-entries",
     apply: (keyspace, record) =>
-      applyAcknowledge(
-        keyspace,
-        readGroupKey(record),
-        Array.from({ length: record.number() }, () => readId(record)),
-      ),
+      applyAcknowledge(keyspace, {
+        ...changingGroup(keyspace, readGroupKey(record)),
+        ids: Array.from({ length: record.number() }, () => readId(record)),
+      }),
   },
   {
     code: NOTE_SEEN,
@@ -400,9 +403,9 @@ function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs,
   for (const delivery of deliveries) group.assign(assignee, delivery);
 }
 
-function applyAcknowledge(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
-  const { stream, group } = changingGroup(keyspace, groupKey);
-  willChange(keyspace, { stream, group }, { consumer: undefined, ids });
+function applyAcknowledge(keyspace: Keyspace, { stream, group, ids }: Acknowledgement): void {
+  keyspace.meter.change(stream);
+  if (keyspace.undo !== undefined) willChange(keyspace, { stream, group }, { consumer: undefined, ids });
   for (const id of ids) group.acknowledge(id);
 }
 
