@@ -54,6 +54,8 @@ export class IdOrder<T extends StreamId> {
   }
 
   find(id: StreamId): T | undefined {
+    const near = this.#placeNear(id);
+    if (near >= 0) return this.#leaves[this.#searched]?.items[near];
     const found = this.atOrBefore(id);
     return found !== undefined && compareIds(found, id) === 0 ? found : undefined;
   }
@@ -105,13 +107,14 @@ export class IdOrder<T extends StreamId> {
 
   /** Removes and returns the item with this id, or undefined. */
   remove(id: StreamId): T | undefined {
-    const at = this.#leafOf(id);
+    const near = this.#placeNear(id);
+    const at = near >= 0 ? this.#searched : this.#leafOf(id);
     const leaf = this.#leaves[at] as Leaf<T>;
     const { items } = leaf;
-    const place = this.#indexAfter(leaf, id) - 1;
+    const place = near >= 0 ? near : this.#indexAfter(leaf, id) - 1;
     if (place < leaf.start) return undefined;
     const thing = items[place] as T;
-    if (compareIds(thing, id) !== 0) return undefined;
+    if (near < 0 && compareIds(thing, id) !== 0) return undefined;
     if (place === leaf.start) {
       this.#work += 1;
       items[place] = undefined as unknown as T;
@@ -179,6 +182,19 @@ export class IdOrder<T extends StreamId> {
   clear(): void {
     this.#leaves = [{ items: [], start: 0 }];
     this.#size = 0;
+  }
+
+  /** The place of this id in the leaf `#searched`, if the last search ended there or just before it; else -1. */
+  #placeNear(id: StreamId): number {
+    const leaf = this.#leaves[this.#searched];
+    if (leaf === undefined) return -1;
+    const { items, start } = leaf;
+    const place = this.#place;
+    // An id is in an order once, so a place that has it is the right one, whatever has moved since.
+    if (place > start && place <= items.length && isSameId(items[place - 1] as T, id)) return place - 1;
+    if (place < start || place >= items.length || !isSameId(items[place] as T, id)) return -1;
+    this.#place = place + 1;
+    return place;
   }
 
   /** The leaf of this id, or where it would be inserted. */
