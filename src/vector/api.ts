@@ -23,6 +23,12 @@ export type Weighting = "IDF" | undefined;
 export type Fusion = "RRF" | "DBSF";
 export type QueryMode = "HYBRID" | "DENSE" | "SPARSE";
 
+/**
+ * How a dense vector is searched: `exact` ranks every record that passes, a number is the effort of the walk through
+ * the graph (the candidates that it holds). If undefined, the index chooses the effort that reaches its recall target.
+ */
+export type Effort = number | "exact" | undefined;
+
 export interface QueryOptions {
   readonly topK: number;
   readonly include: Include;
@@ -30,6 +36,7 @@ export interface QueryOptions {
   readonly filter: string;
   readonly weighting: Weighting;
   readonly fusion: Fusion;
+  readonly effort?: Effort;
 }
 
 export interface VectorQuery extends QueryOptions {

@@ -3,6 +3,8 @@
 export interface VectorLimits {
   /** Hits of a query; also records of a page of a range and of a fetch by prefix. */
   readonly topKMax: number;
+  /** The largest effort of a walk: of a query that sets it, and of the index for its recall target. */
+  readonly effortMax: number;
   /** Queries in one request, ids in one fetch. */
   readonly readsPerRequestMax: number;
   /** Records in one upsert, ids in one delete. */
@@ -34,6 +36,7 @@ const MB = 1024 * KB;
 
 export const defaultVectorLimits: VectorLimits = {
   topKMax: 1_000,
+  effortMax: 4_000,
   readsPerRequestMax: 1_000,
   writesPerRequestMax: 1_000,
   dimensionMax: 5_376,

@@ -9,6 +9,7 @@
 export type {
   Counts,
   DeleteSelection,
+  Effort,
   Eventually,
   IndexApi,
   IndexInfo,

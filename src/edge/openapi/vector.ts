@@ -79,6 +79,11 @@ const options = {
     filter: described(text, "A metadata filter; empty for no filter"),
     weightingStrategy: words(...weightings),
     fusionAlgorithm: wordsWithDefault(fusions),
+    exact: described(flag, "Rank every record that passes, without the graph; not together with `effort`"),
+    effort: described(
+      positive,
+      "The candidates of the search by the graph, instead of those that the index chooses for its recall target",
+    ),
   }),
 };
 const mode = optional({ queryMode: wordsWithDefault(queryModes) });

@@ -63,6 +63,8 @@ const bodyMembers: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ["topK", "text"],
   ["weightingStrategy", "text"],
   ["fusionAlgorithm", "text"],
+  ["exact", "text"],
+  ["effort", "text"],
   ["queryMode", "text"],
   ["maxIdle", "text"],
   ["uuid", "text"],

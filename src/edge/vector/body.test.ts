@@ -23,6 +23,7 @@ const limits = defaultVectorLimits;
 const tight: VectorLimits = {
   ...limits,
   topKMax: 5,
+  effortMax: 200,
   readsPerRequestMax: 2,
   writesPerRequestMax: 3,
   metadataBytesMax: 16,
@@ -449,9 +450,34 @@ test("B2: refuses a query with a text that names the field", () => {
     ['{"fusionAlgorithm":"SUM"}', 'unprocessable: fusionAlgorithm must be "RRF" or "DBSF"'],
     ['[{},{"vector":[null]}]', "unprocessable: queries[1].vector[0] must be a number"],
     ["[{},{},{}]", "unprocessable: The body has more than 2 elements"],
+    ['{"exact":1}', "unprocessable: exact must be true or false"],
+    ['[{"effort":0}]', "unprocessable: queries[0].effort must be a whole number from 1 to 200"],
+    ['{"effort":201}', "unprocessable: effort must be a whole number from 1 to 200"],
+    ['{"effort":"50"}', "unprocessable: effort must be a whole number from 1 to 200"],
+    [
+      '[{},{"exact":true,"effort":50}]',
+      'unprocessable: queries[1].effort is not allowed with "exact": true, which searches without the graph: send one of them',
+    ],
     ['{"namespace":"ns"}', "unprocessable: namespace is not allowed here: put it into the path, after the command"],
   ];
   for (const [text, expected] of rows) assert.equal(refusal(readQueries, text, tight), expected, text);
+});
+
+test("B2.effort: a query is exact, has an effort, or leaves it to the index", () => {
+  const efforts = [
+    ['{"exact":true}', "exact"],
+    ['{"exact":true,"effort":null}', "exact"],
+    ['{"effort":300}', 300],
+    ['{"exact":false,"effort":4000}', 4_000],
+    ['{"exact":false}', undefined],
+    ['{"exact":null,"effort":null}', undefined],
+    ["{}", undefined],
+  ] as const;
+  for (const [text, expected] of efforts) {
+    assert.equal(read(readQueries, text).queries[0]?.effort, expected, text);
+    assert.equal(read(readResumableQuery, text).query.effort, expected, text);
+  }
+  assert.equal(read(readDataQueries, '{"data":"x","exact":true}').queries[0]?.effort, "exact");
 });
 
 test("topK is ten by default, or the limit if that is lower", () => {

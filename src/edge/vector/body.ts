@@ -12,6 +12,7 @@
  */
 import {
   type DeleteSelection,
+  type Effort,
   type Include,
   type NewRecord,
   type NewText,
@@ -34,7 +35,7 @@ import {
   readObjectOrIds,
   readObjects,
 } from "./body-object.ts";
-import { fieldMissing, idsOrPrefix, idsPrefixOrFilter, namespaceInBody, wrongType } from "./failures.ts";
+import { effortOfExact, fieldMissing, idsOrPrefix, idsPrefixOrFilter, namespaceInBody, wrongType } from "./failures.ts";
 
 /** The values of these fields. The first is the default, except of `weightings`, which have none. */
 export const metadataUpdateModes = ["OVERWRITE", "PATCH"] as const;
@@ -211,13 +212,22 @@ function readTextQuery(object: BodyObject, limits: VectorLimits): TextQuery {
 }
 
 function readQueryOptions(object: BodyObject, limits: VectorLimits) {
+  const effort = readEffort(object, limits);
   return {
     topK: object.count("topK", limits.topKMax) ?? Math.min(TOP_K, limits.topKMax),
     include: readInclude(object),
     filter: object.text("filter") ?? "",
     weighting: object.word("weightingStrategy", weightings),
     fusion: object.word("fusionAlgorithm", fusions) ?? fusions[0],
+    ...(effort !== undefined && { effort }),
   } as const;
+}
+
+function readEffort(object: BodyObject, limits: VectorLimits): Effort {
+  const effort = object.count("effort", limits.effortMax);
+  if (!object.flag("exact")) return effort;
+  if (effort !== undefined) throw effortOfExact(object.nameOf("effort"));
+  return "exact";
 }
 
 function readInclude(object: BodyObject): Include {

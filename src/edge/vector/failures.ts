@@ -72,6 +72,12 @@ export function sparseLengthsDiffer(field: string, indexCount: number, valueCoun
   return unprocessableBody(`${field} has ${indexCount} indices and ${valueCount} values; each index needs one value`);
 }
 
+export function effortOfExact(field: string): RequestFailure {
+  return unprocessableBody(
+    `${field} is not allowed with "exact": true, which searches without the graph: send one of them`,
+  );
+}
+
 export function namespaceInBody(field: string): RequestFailure {
   return unprocessableBody(`${field} is not allowed here: put it into the path, after the command`);
 }

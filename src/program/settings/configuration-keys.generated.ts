@@ -290,6 +290,8 @@ export interface ConfigurationKeys {
   readonly maxTopK?: number | string;
   /** Most queries in one request, and ids in one fetch. Default: 1000. */
   readonly maxReadsPerRequest?: number | string;
+  /** Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target. Default: 4000. */
+  readonly maxEffort?: number | string;
   /** Most records in one upsert, and ids in one delete. Default: 1000. */
   readonly maxWritesPerRequest?: number | string;
   /** Largest body of a request to the vector index. Default: 64mb. */

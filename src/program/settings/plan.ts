@@ -141,6 +141,7 @@ function vectorPlan({ settings }: RunSettings): VectorPlan {
     limits: {
       ...defaultVectorLimits,
       topKMax: settings.topKMax,
+      effortMax: settings.effortMax,
       readsPerRequestMax: settings.readsPerRequestMax,
       writesPerRequestMax: settings.writesPerRequestMax,
       requestBytesMax: settings.vectorRequestBytesMax,

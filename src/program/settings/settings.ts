@@ -604,6 +604,17 @@ export const settingRows = {
     default: "1000",
     parse: parseCount(1, 100_000),
   },
+  effortMax: {
+    group: "Vector index",
+    flag: "--max-effort",
+    environment: ["LARDER_MAX_EFFORT"],
+    fileKey: "maxEffort",
+    argument: "<count>",
+    meaning:
+      "Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target",
+    default: "4000",
+    parse: parseCount(100, 100_000),
+  },
   writesPerRequestMax: {
     group: "Vector index",
     flag: "--max-writes-per-request",

@@ -167,13 +167,13 @@ export class IndexQueries {
   }
 
   #search(name: string, { query, budget, vectors, ...request }: Wanted): Eventually<readonly ScoredView[]> {
-    const { vector, sparseVector, weighting, fusion, include } = query;
+    const { vector, sparseVector, weighting, fusion, include, effort } = query;
     const find = (): Namespace | undefined => {
       // An index without a dimension accepts any vector, and may have got another dimension since.
       for (const each of vectors) checkDimension(this.#state.definition, each);
       return this.#state.find(name);
     };
-    const wanted = { ...request, vector, sparseVector, weighting, fusion };
+    const wanted = { ...request, vector, sparseVector, weighting, fusion, effort };
     const job = new QueryJob(find, wanted, { include, budget });
     const done = this.#queue.run(job, this.#tenant);
     return done instanceof Promise ? done.then(() => job.views) : job.views;

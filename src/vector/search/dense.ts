@@ -2,7 +2,7 @@
  * Finds candidates by a dense vector in the cheaper of two ways:
  *
  *     exact     scores every row that passes: for small namespaces, few matches,
- *               and a graph that lacks many records
+ *               a graph that lacks many records, and an effort that costs more
  *     graph     scores the graph's candidates exactly, and all rows that are not
  *               in the graph yet
  *
@@ -68,7 +68,7 @@ export class DenseSearch implements CandidateSearch {
     this.#request = request;
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
     this.#passCount = request.match?.count ?? rows.count;
-    if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph))
+    if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
       this.#scan = this.#newScan(request.match);
   }
 
@@ -114,8 +114,11 @@ export class DenseSearch implements CandidateSearch {
   }
 
   get #effort(): number {
-    const { count, excluded } = this.#request;
-    return Math.max(EFFORT_MIN, Math.ceil((count + excluded.size) * EFFORT_PER_HIT));
+    const { count, excluded, effort } = this.#request;
+    const wanted = count + excluded.size;
+    // Excluded records are candidates of the walk too.
+    if (typeof effort === "number") return Math.max(effort, wanted);
+    return Math.max(EFFORT_MIN, Math.ceil(wanted * EFFORT_PER_HIT));
   }
 
   /** The expected number of nodes that a walk visits. */

@@ -12,7 +12,7 @@
  *     too few, it starts again.
  */
 
-import type { Fusion, Weighting } from "../api.ts";
+import type { Effort, Fusion, Weighting } from "../api.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { SparseVector } from "../index/record.ts";
@@ -36,6 +36,7 @@ export interface SearchRequest {
   readonly fusion: Fusion;
   /** Ids that are excluded. */
   readonly excludedIds: ReadonlySet<string>;
+  readonly effort?: Effort;
 }
 
 /** The request of a search by one vector. */
@@ -46,6 +47,7 @@ export interface CandidateRequest {
   /** Every record passes if undefined. */
   readonly match: FilterMatch | undefined;
   readonly excluded: ReadonlySet<number>;
+  readonly effort: Effort;
 }
 
 /** Spare candidates, a fixed number and a share: keeps (2). All are scored, so they are few. */
@@ -117,6 +119,7 @@ export class NamespaceSearch implements SearchJob {
       spareCount: SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE),
       match: this.#match,
       excluded: this.#excluded(),
+      effort: this.#request.effort,
     };
     return [
       ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, options)]),
