@@ -5,6 +5,8 @@ export interface VectorLimits {
   readonly topKMax: number;
   /** The largest effort of a walk: of a query that sets it, and of the index for its recall target. */
   readonly effortMax: number;
+  /** The share of the nearest records that queries of an index without its own target should find. */
+  readonly recallTarget: number;
   /** Queries in one request, ids in one fetch. */
   readonly readsPerRequestMax: number;
   /** Records in one upsert, ids in one delete. */
@@ -37,6 +39,7 @@ const MB = 1024 * KB;
 export const defaultVectorLimits: VectorLimits = {
   topKMax: 1_000,
   effortMax: 4_000,
+  recallTarget: 0.99,
   readsPerRequestMax: 1_000,
   writesPerRequestMax: 1_000,
   dimensionMax: 5_376,

@@ -79,10 +79,12 @@ export class VectorService implements AreaService {
     const namespaces = this.#engine.namespaces.map(({ namespace }) => namespace);
     this.#stopReport = reportGraphs(namespaces, { clock: systemClock, log });
     if (this.#cache !== undefined) this.#saving.start();
+    this.#engine.recall.start();
   }
 
   async close(): Promise<void> {
     this.#stopReport();
+    this.#engine.recall.stop();
     await this.#saving.stop();
     await this.#cache?.save(this.#engine.namespaces, { all: true });
     await this.#context.persistence.close();
@@ -108,7 +110,7 @@ export class VectorService implements AreaService {
       dimensionNow: () => this.#engine.index(name)?.definition.dimension,
     });
     try {
-      this.#engine.define(name, index.definition, embedders);
+      this.#engine.define(name, index.definition, embedders, { recallTarget: index.recallTarget });
     } catch (fault) {
       await embedders.close();
       throw fault instanceof DefinitionMismatch ? new StartRefusal(sentence(fault.message)) : fault;

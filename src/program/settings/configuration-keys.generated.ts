@@ -88,6 +88,8 @@ export interface ConfigurationKeys {
       };
       /** The model that turns texts into sparse vectors; a HYBRID index has models for both parts or for neither. Default: none. */
       readonly sparseEmbedding?: "BM25";
+      /** Share of the nearest records that a query finds by dense vectors, on average. Default: recallTarget of the program. */
+      readonly recallTarget?: number | string;
     }[];
     /** Providers of the models that indexes name, by the name of the model. Default: none. */
     readonly models?: Readonly<Record<string, {
@@ -290,6 +292,8 @@ export interface ConfigurationKeys {
   readonly maxTopK?: number | string;
   /** Most queries in one request, and ids in one fetch. Default: 1000. */
   readonly maxReadsPerRequest?: number | string;
+  /** Share of the nearest records that a query finds by dense vectors, on average; an index may have its own recallTarget. Default: 0.99. */
+  readonly recallTarget?: number | string;
   /** Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target. Default: 4000. */
   readonly maxEffort?: number | string;
   /** Most records in one upsert, and ids in one delete. Default: 1000. */

@@ -51,6 +51,7 @@ const definitions: readonly (readonly [given: Given, definition: string])[] = [
   [{}, "DENSE ? COSINE - -"],
   [{ index: { dimension: "auto" } }, "DENSE ? COSINE - -"],
   [{ index: { dimension: 65_536, similarity: "EUCLIDEAN" } }, "DENSE 65536 EUCLIDEAN - -"],
+  [{ index: { recallTarget: 0.95 } }, "DENSE ? COSINE - -"],
   [{ index: { type: "SPARSE" } }, "SPARSE 0 COSINE - -"],
   [{ index: { type: "SPARSE", dimension: 0, sparseEmbedding: "BM25" } }, "SPARSE 0 COSINE - BM25"],
   [{ index: { type: "HYBRID", dimension: 3 } }, "HYBRID 3 COSINE - -"],
@@ -98,8 +99,15 @@ for (const [given, wanted] of definitions) {
     });
     assert.deepEqual(reader.problems, [], "the stored form is read back");
     assert.deepEqual(again.definition, plan.definition);
+    assert.equal(again.recallTarget, plan.recallTarget);
   });
 }
+
+test("an index has its own recall target, or none", () => {
+  assert.equal(planOf({ index: { recallTarget: 0.95 } }).recallTarget, 0.95);
+  assert.equal(planOf({ index: { type: "HYBRID", recallTarget: 1 } }).recallTarget, 1);
+  assert.equal(planOf({}).recallTarget, undefined);
+});
 
 test("an HTTP provider has the model's published name and defaults, and its key from a file or a variable", () => {
   const provider = { provider: "http", url: "https://a.test/v1/embeddings?api-version=2", apiKeyFile: "/run/key" };
@@ -227,6 +235,18 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   [{ models: { m: {} } }, "vector.models.m.provider is missing: set it to one of http, local, hashing"],
   [{ models: { m: "http" } }, "vector.models.m is not an object"],
   [{ models: { m: { provider: "http" } } }, "vector.models.m.url is missing: set it to the full URL of an endpoint"],
+  [
+    { index: { recallTarget: 0.3 } },
+    'vector.indexes[0].recallTarget is refused: "0.3" is not a share from 0.5 to 1, such as 0.95',
+  ],
+  [
+    { index: { recallTarget: {} } },
+    "vector.indexes[0].recallTarget is not a string, a number, true, false or an array of strings",
+  ],
+  [
+    { index: { type: "SPARSE", recallTarget: 0.9 } },
+    "vector.indexes[0].recallTarget is for dense vectors: leave it out of a SPARSE index",
+  ],
   [
     { models: { m: { provider: "http", url: "ftp://a.test/" } } },
     "vector.models.m.url is refused: it is not an http or https URL without user, password and fragment",

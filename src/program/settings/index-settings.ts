@@ -27,13 +27,16 @@ import {
   readEmbedding,
 } from "./embedding-settings.ts";
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
-import { choiceField, fieldsAt, rawField } from "./fields.ts";
+import { choiceField, fieldsAt, rawField, settingField } from "./fields.ts";
+import { parseRecallTarget } from "./values.ts";
 
 /** The definition of an index for the vector area. Plain data, so that it can be posted between threads. */
 export interface IndexPlan {
   readonly definition: IndexDefinition;
   /** The provider of the definition's dense model. The sparse model is built in. */
   readonly embedding: EmbeddingPlan | undefined;
+  /** The share of the nearest records that queries should find; that of the settings if undefined. */
+  readonly recallTarget?: number;
   /** Hashing stands in for a dense model, which the definition does not have. */
   readonly embedsTexts?: true;
 }
@@ -46,6 +49,7 @@ export interface IndexDescription {
   readonly similarity?: string;
   readonly embedding?: { readonly model: string; readonly provider?: string };
   readonly sparseEmbedding?: string;
+  readonly recallTarget?: number;
 }
 
 export interface IndexRules extends EmbeddingRules {
@@ -81,6 +85,10 @@ export const indexFields = {
       default: "none",
     },
   ),
+  recallTarget: settingField(parseRecallTarget, {
+    meaning: "Share of the nearest records that a query finds by dense vectors, on average",
+    default: "recallTarget of the program",
+  }),
 };
 
 export const INDEX_KEYS: readonly string[] = Object.keys(indexFields);
@@ -108,7 +116,7 @@ export function readIndexPlan(
   const read = fieldsAt(reader, indexFields, { fields, path });
   const type = read("type") ?? "DENSE";
   if (!hasDense({ type })) {
-    for (const key of ["similarity", "embedding"]) {
+    for (const key of ["similarity", "embedding", "recallTarget"]) {
       if (fields.has(key)) reader.problem(at(path, key), `is for dense vectors: leave it out of a ${type} index`);
     }
   }
@@ -131,11 +139,16 @@ export function readIndexPlan(
   const dimension = hasDense({ type })
     ? settleDimension(reader, given, { path, embedding, dimensionMax: rules.dimensionMax })
     : 0;
-  return { definition: { type, dimension, similarity, denseModel: embedding?.model, sparseModel }, embedding };
+  const recallTarget = read("recallTarget");
+  return {
+    definition: { type, dimension, similarity, denseModel: embedding?.model, sparseModel },
+    embedding,
+    ...(recallTarget !== undefined && { recallTarget }),
+  };
 }
 
 /** The index in the form that `readIndexPlan` reads: keeps (2). */
-export function describeIndex({ definition, embedding }: IndexPlan): IndexDescription {
+export function describeIndex({ definition, embedding, recallTarget }: IndexPlan): IndexDescription {
   const { type, dimension, similarity, sparseModel } = definition;
   return {
     type,
@@ -144,6 +157,7 @@ export function describeIndex({ definition, embedding }: IndexPlan): IndexDescri
       embedding: { model: embedding.model, ...(embedding.isInline && { provider: embedding.by.provider }) },
     }),
     ...(sparseModel !== undefined && { sparseEmbedding: sparseModel }),
+    ...(recallTarget !== undefined && { recallTarget }),
   };
 }
 

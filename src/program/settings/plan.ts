@@ -142,6 +142,7 @@ function vectorPlan({ settings }: RunSettings): VectorPlan {
       ...defaultVectorLimits,
       topKMax: settings.topKMax,
       effortMax: settings.effortMax,
+      recallTarget: settings.recallTarget,
       readsPerRequestMax: settings.readsPerRequestMax,
       writesPerRequestMax: settings.writesPerRequestMax,
       requestBytesMax: settings.vectorRequestBytesMax,

@@ -29,6 +29,7 @@ import {
   parseOutboundMap,
   parsePath,
   parsePort,
+  parseRecallTarget,
   parseRegion,
   parseSigningKey,
   parseSize,
@@ -603,6 +604,17 @@ export const settingRows = {
     meaning: "Most queries in one request, and ids in one fetch",
     default: "1000",
     parse: parseCount(1, 100_000),
+  },
+  recallTarget: {
+    group: "Vector index",
+    flag: "--recall-target",
+    environment: ["LARDER_RECALL_TARGET"],
+    fileKey: "recallTarget",
+    argument: "<share>",
+    meaning:
+      "Share of the nearest records that a query finds by dense vectors, on average; an index may have its own recallTarget",
+    default: "0.99",
+    parse: parseRecallTarget,
   },
   effortMax: {
     group: "Vector index",

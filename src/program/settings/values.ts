@@ -82,6 +82,21 @@ export function parseCount(min: number, max: number): Parser<number> {
   });
 }
 
+const SHARE = /^(?:0?\.\d{1,6}|[01](?:\.0{1,6})?)$/;
+
+/** A share from `min` to 1, as a decimal number. */
+export function parseShare(min: number): Parser<number> {
+  const schema: Schema = { type: ["number", "string"], minimum: min, maximum: 1, pattern: SHARE.source };
+  return parser(schema, (text) => {
+    const share = SHARE.test(text) ? Number(text) : Number.NaN;
+    if (share >= min && share <= 1) return share;
+    throw new BadValue(`${quote(text)} is not a share from ${min} to 1, such as 0.95`);
+  });
+}
+
+/** The share of the nearest records that queries should find. */
+export const parseRecallTarget: Parser<number> = parseShare(0.5);
+
 const KB = 2 ** 10;
 const MB = 2 ** 20;
 const GB = 2 ** 30;

@@ -300,6 +300,18 @@ test("a password reset of an index keeps its definition", async () => {
   assert.deepEqual(plans.get("docs"), before);
 });
 
+test("an index keeps its recall target in tokens.json, and the area receives it", async () => {
+  const { calls, plans, storedNow } = setUp({ data: [] });
+  await calls.createTenant("indexes", "docs", { recallTarget: 0.95 });
+  assert.equal(plans.get("docs")?.recallTarget, 0.95);
+  assert.deepEqual(storedNow().indexes?.[0]?.definition, {
+    type: "DENSE",
+    dimension: "auto",
+    similarity: "COSINE",
+    recallTarget: 0.95,
+  });
+});
+
 test("refuses a contradictory index by field, and stores nothing", async () => {
   const { calls, steps } = setUp({ data: [] });
   assert.equal(

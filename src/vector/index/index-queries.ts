@@ -245,6 +245,7 @@ class QueryJob implements SearchJob {
     const search = this.#search;
     if (namespace === undefined || search === undefined) return true;
     if (!search.step()) return false;
+    noteQuery(namespace, search, this.#request);
     const { include, budget } = this.#shown;
     this.views = search.hits.map(({ record, score }) => {
       const view = { ...namespace.view(record, include), score };
@@ -253,4 +254,14 @@ class QueryJob implements SearchJob {
     });
     return true;
   }
+}
+
+/** Notes a query for the recall of its namespace, unless it chose its effort or excludes what it returned before. */
+function noteQuery(
+  { recall }: Namespace,
+  { depth, passShare }: NamespaceSearch,
+  { vector, filter, effort, excludedIds }: SearchRequest,
+): void {
+  if (recall === undefined || vector === undefined || effort !== undefined || excludedIds.size > 0) return;
+  recall.note({ vector, filter, count: depth }, passShare);
 }

@@ -8,7 +8,9 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { MemoryAccount } from "../../kernel/memory-guard.ts";
+import type { Random } from "../../kernel/random.ts";
 import type { GraphBuilder } from "../graph/graph.ts";
+import type { RecallSettings } from "../recall/namespace-recall.ts";
 import type { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import type { Change, Put } from "./changes.ts";
@@ -28,6 +30,9 @@ export interface StateParts {
   graphs(): GraphBuilder | undefined;
   /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
+  /** The recall target of an index without its own, and the largest effort for a target. */
+  readonly recall: RecallSettings;
+  readonly random: Random;
 }
 
 /** A change inside one index. */
@@ -42,6 +47,8 @@ export class IndexState {
   readonly memory: MemoryAccount;
   /** The part of graphs in it, as of the last changes of their namespaces. */
   graphBytes = 0;
+  /** The share of the nearest records that queries should find, as the operator set it for this index. */
+  recallTarget: number | undefined;
   readonly #parts: StateParts;
   #definition: IndexDefinition;
   readonly #byNumber = new Map<number, Namespace>();
@@ -65,6 +72,12 @@ export class IndexState {
   /** Sets the models and limits of the index; type, dimension and similarity stay. */
   set models({ denseModel, sparseModel }: Pick<IndexDefinition, "denseModel" | "sparseModel">) {
     this.#definition = { ...this.#definition, denseModel, sparseModel };
+  }
+
+  /** For the recall of searches: the target of this index, or of all. */
+  get recallSettings(): RecallSettings {
+    const { recallTarget, effortMax } = this.#parts.recall;
+    return { recallTarget: this.recallTarget ?? recallTarget, effortMax };
   }
 
   /** In the order of creation, the default namespace first. */
@@ -175,7 +188,8 @@ export class IndexState {
   }
 
   #addNamespace(number: number, name: string): void {
-    const namespace = new Namespace({ number, name, index: this, ...this.#parts });
+    const recallSettings = (): RecallSettings => this.recallSettings;
+    const namespace = new Namespace({ number, name, index: this, recallSettings, ...this.#parts });
     this.#byNumber.set(number, namespace);
     this.#byName.set(name, namespace);
     this.memory.add(NAMESPACE_BYTES);

@@ -9,9 +9,11 @@
  *     recorded change cannot fail for lack of memory.
  */
 import { assert } from "../../kernel/assert.ts";
+import type { Random } from "../../kernel/random.ts";
 import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
 import { FilterMatcher } from "../metadata/filter-matcher.ts";
 import { MetadataStore } from "../metadata/metadata-store.ts";
+import { NamespaceRecall, type RecallSettings } from "../recall/namespace-recall.ts";
 import type { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import { SparseIndex } from "../sparse/sparse-index.ts";
@@ -51,6 +53,10 @@ export interface NamespaceOptions {
   graphs(): GraphBuilder | undefined;
   /** Instead of `GRAPH_WORK_MIN`. */
   readonly graphWorkMin?: number | undefined;
+  /** The recall target of the index, and the largest effort for it. */
+  recallSettings(): RecallSettings;
+  /** Draws the queries of which the recall is measured. */
+  readonly random: Random;
 }
 
 export class Namespace {
@@ -70,6 +76,7 @@ export class Namespace {
   #keptEnd = 0;
   #graph: NamespaceGraph | undefined;
   #graphInsertCount = 0;
+  #recall: NamespaceRecall | undefined;
 
   constructor(options: NamespaceOptions) {
     this.number = options.number;
@@ -102,6 +109,11 @@ export class Namespace {
 
   get graph(): NamespaceGraph | undefined {
     return this.#graph;
+  }
+
+  /** The efforts of searches for the recall target. Undefined until the first graph. */
+  get recall(): NamespaceRecall | undefined {
+    return this.#recall;
   }
 
   /** The bytes of all parts of all records as they were sent, without indexes (B3). */
@@ -167,8 +179,10 @@ export class Namespace {
       return undefined;
     }
     const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
-    if (loaded.kind === "loaded") this.#graph = loaded.graph;
-    else this.#openGraph();
+    if (loaded.kind === "loaded") {
+      this.#graph = loaded.graph;
+      this.#openRecall();
+    } else this.#openGraph();
     return loaded.kind === "loaded" ? undefined : loaded.reason;
   }
 
@@ -252,7 +266,12 @@ export class Namespace {
     const graphs = this.#options.graphs();
     if (graphs === undefined) return;
     this.#graph = graphs.open(this.#graphOptions());
+    this.#openRecall();
     for (const { record, version } of this.#versions()) this.#graph.insert(record, version);
+  }
+
+  #openRecall(): void {
+    this.#recall ??= new NamespaceRecall(this.#options.recallSettings, this.#options.random);
   }
 
   #graphOptions(): GraphOptions {
@@ -269,6 +288,7 @@ export class Namespace {
   #dropGraph(): void {
     this.#graph?.close();
     this.#graph = undefined;
+    this.#recall = undefined;
   }
 
   /** Moves records from the end into gaps while there are too many gaps, so that arrays by number shrink. */

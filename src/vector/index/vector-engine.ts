@@ -19,6 +19,7 @@ import type { Embedders } from "../embedding/embedders.ts";
 import type { GraphBuilder } from "../graph/graph.ts";
 import type { GraphCache, PlacedNamespace } from "../graph/graph-cache.ts";
 import type { VectorLimits } from "../limits.ts";
+import { type KeptNamespace, RecallKeeper } from "../recall/recall-keeper.ts";
 import { RowMemory } from "../rows/row-memory.ts";
 import { SearchQueue } from "../search/queue.ts";
 import { type Change, readChanges, writeChange } from "./changes.ts";
@@ -45,6 +46,12 @@ export interface VectorEngineOptions {
   readonly guard?: MemoryGuard | undefined;
 }
 
+/** The operator's wishes for an index besides its definition. They are not in the journal. */
+export interface IndexTuning {
+  /** The share of the nearest records that queries should find; that of the limits if undefined. */
+  readonly recallTarget?: number | undefined;
+}
+
 /** The definition of an index contradicts its data. */
 export class DefinitionMismatch extends Error {
   override name = "DefinitionMismatch";
@@ -59,6 +66,8 @@ export class VectorEngine implements VectorApi {
   readonly #queue: SearchQueue;
   readonly #turns: Turns;
   readonly #memory = new RowMemory();
+  /** Measures the recall of searches, from its start on. */
+  readonly recall: RecallKeeper;
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
   #nextNumber = 1;
@@ -71,6 +80,12 @@ export class VectorEngine implements VectorApi {
     this.#queue = new SearchQueue(options.clock.real);
     options.guard?.watchOutside(() => this.#outsideBytes);
     this.#turns = options.turns ?? new Turns({ clock: options.clock.real });
+    this.recall = new RecallKeeper({
+      clock: options.clock.real,
+      random: options.random,
+      namespaces: () => this.#keptNamespaces(),
+      isBusy: () => this.#queue.waitingCount > 0,
+    });
   }
 
   index(name: string): VectorIndex | undefined {
@@ -106,7 +121,12 @@ export class VectorEngine implements VectorApi {
    * Creates an index, or sets the models of an existing one. Throws `DefinitionMismatch` if it exists with another
    * definition: keeps (3).
    */
-  define(name: string, definition: IndexDefinition, embedders: Embedders): VectorIndex {
+  define(
+    name: string,
+    definition: IndexDefinition,
+    embedders: Embedders,
+    { recallTarget }: IndexTuning = {},
+  ): VectorIndex {
     const known = this.#byName.get(name);
     if (known === undefined) {
       this.#commit({ kind: "create index", index: this.#nextNumber, name, definition });
@@ -118,6 +138,7 @@ export class VectorEngine implements VectorApi {
     assert(index !== undefined, "a defined index exists");
     index.embedders = embedders;
     index.wanted = definition;
+    index.state.recallTarget = recallTarget;
     return index;
   }
 
@@ -132,9 +153,10 @@ export class VectorEngine implements VectorApi {
   /** Recreates every index as defined: without records, and without a dimension fixed by a record. */
   reset(): void {
     for (const index of [...this.#byNumber.values()]) {
-      const { name, definition, embedders, wanted } = index;
+      const { name, definition, embedders, wanted, state } = index;
+      const { recallTarget } = state;
       this.drop(name);
-      this.define(name, wanted ?? definition, embedders);
+      this.define(name, wanted ?? definition, embedders, { recallTarget });
     }
   }
 
@@ -171,7 +193,14 @@ export class VectorEngine implements VectorApi {
 
   /** Frees the memory outside the heap. Not used after that. */
   close(): void {
+    this.recall.stop();
     for (const { state } of this.#byNumber.values()) state.close();
+  }
+
+  *#keptNamespaces(): Generator<KeptNamespace> {
+    for (const { name, state } of this.#byNumber.values())
+      for (const namespace of state.namespaces)
+        if (namespace.graph !== undefined) yield { namespace, tenant: this.#turns.tenant("vector", name) };
   }
 
   #commit(change: Extract<Change, { readonly kind: "create index" | "drop index" }>): void {
@@ -204,7 +233,14 @@ export class VectorEngine implements VectorApi {
     assert(!this.#byName.has(name), "names of indexes are unique");
     const { clock, random, limits, newHandle, graphWorkMin, guard } = this.#options;
     const openAccount = guard && ((indexName: string) => guard.open(indexName));
-    const parts = { memory: this.#memory, graphs: () => this.#graphs, graphWorkMin, openAccount };
+    const parts = {
+      memory: this.#memory,
+      graphs: () => this.#graphs,
+      graphWorkMin,
+      openAccount,
+      recall: limits,
+      random,
+    };
     const state = new IndexState({ number, name, definition, parts });
     const index = new VectorIndex({
       state,

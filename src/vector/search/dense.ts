@@ -24,9 +24,6 @@ import { TopHits } from "./top-hits.ts";
 
 /** About a millisecond, in multiplications. bench/vector.bench.ts */
 const SCAN_WORK = 4_000_000;
-/** Candidates that a walk holds: at least this many, and this many for each hit. bench/graph.bench.ts */
-const EFFORT_MIN = 160;
-const EFFORT_PER_HIT = 1.5;
 /**
  * Nodes that a walk visits for each of them if every record passes; with a filter, the fewer records pass, the more it
  * visits. If the passing records are far away, the walk ends at a multiple of that. bench/graph.bench.ts
@@ -52,6 +49,8 @@ export class DenseSearch implements CandidateSearch {
   readonly #top: TopHits;
   /** The number of rows that pass. */
   readonly #passCount: number;
+  /** The candidates of a walk. */
+  readonly #effort: number;
   /** Undefined while the graph is used. */
   #scan: ExactScan | undefined;
   /** Scans the rows that were not in the graph at its search; undefined before that. */
@@ -68,8 +67,13 @@ export class DenseSearch implements CandidateSearch {
     this.#request = request;
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
     this.#passCount = request.match?.count ?? rows.count;
+    this.#effort = this.#chosenEffort();
     if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
       this.#scan = this.#newScan(request.match);
+  }
+
+  get isScan(): boolean {
+    return this.#scan !== undefined;
   }
 
   step(): boolean {
@@ -113,12 +117,14 @@ export class DenseSearch implements CandidateSearch {
     });
   }
 
-  get #effort(): number {
-    const { count, excluded, effort } = this.#request;
-    const wanted = count + excluded.size;
+  #chosenEffort(): number {
+    const { count, excluded, effort, match } = this.#request;
     // Excluded records are candidates of the walk too.
+    const wanted = count + excluded.size;
     if (typeof effort === "number") return Math.max(effort, wanted);
-    return Math.max(EFFORT_MIN, Math.ceil(wanted * EFFORT_PER_HIT));
+    const share = match && this.#passCount / Math.max(1, this.#rows.count);
+    // A namespace without a graph has no recall to keep.
+    return this.#namespace.recall?.effortFor(wanted, share) ?? wanted;
   }
 
   /** The expected number of nodes that a walk visits. */

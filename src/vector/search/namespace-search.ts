@@ -20,7 +20,7 @@ import type { FilterMatch } from "../metadata/filter-matcher.ts";
 import { DenseSearch } from "./dense.ts";
 import { fuse } from "./fusion.ts";
 import type { SearchJob } from "./queue.ts";
-import type { CandidateSearch, RankedRecord, ScoredRecord } from "./scored.ts";
+import type { CandidateSearch, RankedRecord } from "./scored.ts";
 import { SparseSearch } from "./sparse.ts";
 
 export interface SearchRequest {
@@ -67,7 +67,7 @@ export class NamespaceSearch implements SearchJob {
   #match: FilterMatch | undefined;
   #searches: readonly CandidateSearch[] | undefined;
   #doneCount = 0;
-  #hits: readonly ScoredRecord[] = [];
+  #hits: readonly RankedRecord[] = [];
 
   constructor(namespace: Namespace, request: SearchRequest) {
     const isFused = request.vector !== undefined && request.sparseVector !== undefined;
@@ -76,9 +76,24 @@ export class NamespaceSearch implements SearchJob {
     this.#depth = isFused ? request.fusionDepth : request.count;
   }
 
-  /** The hits, best first, as of the step that returned true. */
-  get hits(): readonly ScoredRecord[] {
+  /** The hits, best first, as of the step that returned true. The rank of a fused hit is its score. */
+  get hits(): readonly RankedRecord[] {
     return this.#hits;
+  }
+
+  /** The number of candidates of each list. */
+  get depth(): number {
+    return this.#depth;
+  }
+
+  /** The share of the dense vectors that pass the filter, when the search is done; undefined without a filter. */
+  get passShare(): number | undefined {
+    return this.#match && this.#match.count / Math.max(1, this.#namespace.rows?.count ?? 0);
+  }
+
+  /** True if the search ranks every record that passes. False before that is known. */
+  get isScan(): boolean {
+    return this.#searches?.every(({ isScan }) => isScan) ?? false;
   }
 
   /** Ends a search that is no longer needed. Not stepped after that. */
@@ -149,7 +164,9 @@ export class NamespaceSearch implements SearchJob {
     this.#hits =
       second === undefined
         ? first
-        : fuse(fusion, first, second, { count, order: (record) => this.#namespace.table.order.placeOf(record) });
+        : fuse(fusion, first, second, { count, order: (record) => this.#namespace.table.order.placeOf(record) }).map(
+            (hit) => ({ ...hit, rank: hit.score }),
+          );
     return true;
   }
 
@@ -193,4 +210,4 @@ export class NamespaceSearch implements SearchJob {
 }
 
 /** The search of a namespace that never had a dense vector. */
-const nothing: CandidateSearch = { step: () => true, hits: () => [], scoreNow: () => undefined };
+const nothing: CandidateSearch = { isScan: true, step: () => true, hits: () => [], scoreNow: () => undefined };

@@ -15,6 +15,8 @@ export interface RankedRecord extends ScoredRecord {
 export interface CandidateSearch {
   /** Returns true when the search is done. */
   step(): boolean;
+  /** True if it ranks every record that passes, so that it misses none. Known from the first step on. */
+  readonly isScan: boolean;
   /** The hits, best first, as many as requested if they exist. */
   hits(): readonly RankedRecord[];
   /** The current score of a record, or undefined if this search can never find it. */

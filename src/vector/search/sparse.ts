@@ -10,6 +10,7 @@ import type { CandidateSearch, RankedRecord } from "./scored.ts";
 const POSTINGS_WORK = 200_000;
 
 export class SparseSearch implements CandidateSearch {
+  readonly isScan = true;
   readonly #scan: SparseScan;
 
   constructor(

@@ -8,12 +8,14 @@ import { vectorBugs } from "./vector.ts";
 import { graphBugs } from "./vector-graphs.ts";
 import { vectorKillBugs } from "./vector-kills.ts";
 import { vectorProgramBugs } from "./vector-programs.ts";
+import { recallBugs } from "./vector-recall.ts";
 import { workflowBugs } from "./workflow.ts";
 
 testPlantedBugs(storeBugs);
 testPlantedBugs(vectorBugs);
 testPlantedBugs(vectorProgramBugs);
 testPlantedBugs(graphBugs);
+testPlantedBugs(recallBugs);
 testPlantedBugs(vectorKillBugs);
 testPlantedBugs(bodyBugs);
 testPlantedBugs(messagingBugs);

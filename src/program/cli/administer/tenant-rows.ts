@@ -51,6 +51,12 @@ const indexDescription: readonly CommandOption[] = [
     argument: "<model>",
     meaning: "the model that turns texts into sparse vectors: BM25",
   },
+  {
+    name: "recall target",
+    flag: "--recall",
+    argument: "<share>",
+    meaning: "the share of the nearest records that queries should find, instead of --recall-target of the server",
+  },
 ];
 
 export const tenantWords: readonly KindWords[] = [

@@ -20,8 +20,14 @@ export interface NamedTenant {
 
 const columns: Readonly<Record<TenantKind, readonly string[]>> = {
   databases: ["name", "source"],
-  indexes: ["name", "source", "type", "dimension", "similarity", "embedding", "sparseEmbedding"],
+  indexes: ["name", "source", "type", "dimension", "similarity", "embedding", "sparseEmbedding", "recallTarget"],
   users: ["name", "source"],
+};
+
+/** The headings of columns that are not the names of their fields. */
+const headings: Readonly<Record<string, string>> = {
+  sparseEmbedding: "sparse embedding",
+  recallTarget: "recall target",
 };
 
 /** Returns the lines to print. Rejects with a `StartRefusal`, like the other functions. */
@@ -35,7 +41,7 @@ export async function listTenants(
   const names = columns[kind];
   return tableLines(
     tenants.map((tenant) => names.map((name) => cellOf(name === "embedding" ? modelOf(tenant[name]) : tenant[name]))),
-    names.map((name) => (name === "sparseEmbedding" ? "sparse embedding" : name)),
+    names.map((name) => headings[name] ?? name),
   );
 }
 
@@ -82,6 +88,7 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
   const model = text("embedding");
   const provider = text("provider");
   const sparseEmbedding = text("sparse embedding");
+  const recallTarget = text("recall target");
   return {
     ...(text("type") !== undefined && { type: text("type") }),
     // Not a number: the server refuses the text and names the field.
@@ -91,6 +98,7 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
       embedding: { ...(model !== undefined && { model }), ...(provider !== undefined && { provider }) },
     }),
     ...(sparseEmbedding !== undefined && { sparseEmbedding }),
+    ...(recallTarget !== undefined && { recallTarget }),
   };
 }
 

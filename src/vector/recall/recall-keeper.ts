@@ -1,0 +1,145 @@
+/**
+ * Measures the recall of all namespaces with a graph, one round after the other,
+ * in idle time: a step of about a millisecond when its tenant has the thread, and
+ * then a pause, so that measuring takes at most BUDGET of a core. While searches
+ * wait, a step waits too, but not longer than POSTPONED_MS_MAX: a busy index
+ * needs its recall as well.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Tenant } from "../../kernel/turns.ts";
+import type { Namespace } from "../index/namespace.ts";
+import { RecallRound } from "./recall-round.ts";
+
+/** The share of a core. */
+const BUDGET = 0.02;
+/** Steps that follow each other without a pause: those of small namespaces are much shorter than a millisecond. */
+const WORK_MS = 1;
+const STEPS_MAX = 8;
+/** The shortest pause after them. */
+const PAUSE_MS_MIN = 20;
+/** How often namespaces are looked through when none is due. */
+const LOOK_MS = 5_000;
+const POSTPONED_MS = 50;
+const POSTPONED_MS_MAX = 1_000;
+/** A namespace is not measured while more of its records are pending: its graph is about to change. */
+const PENDING_SHARE_MAX = 0.1;
+
+export interface KeptNamespace {
+  readonly namespace: Namespace;
+  readonly tenant: Tenant;
+}
+
+export interface RecallKeeperOptions {
+  readonly clock: Pick<Clock, "monotonicMs" | "threadCpuMs" | "after">;
+  readonly random: Random;
+  /** Those with a graph. */
+  namespaces(): Iterable<KeptNamespace>;
+  /** True while searches wait for their turn. */
+  isBusy(): boolean;
+}
+
+interface Current extends KeptNamespace {
+  readonly number: number;
+  readonly round: RecallRound;
+}
+
+export class RecallKeeper {
+  readonly #options: RecallKeeperOptions;
+  #current: Current | undefined;
+  /** The namespace measured last: the others go first. */
+  #last: Namespace | undefined;
+  #cancel: (() => void) | undefined;
+  #isRunning = false;
+  #postponedMs = 0;
+  #usedMs = 0;
+
+  constructor(options: RecallKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** The processor time used so far, in milliseconds. */
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#later(LOOK_MS);
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#cancel?.();
+    this.#current?.round.abandon();
+    this.#current = undefined;
+  }
+
+  #later(delayMs: number): void {
+    this.#cancel = this.#options.clock.after(delayMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    if (this.#options.isBusy() && this.#postponedMs < POSTPONED_MS_MAX) {
+      this.#postponedMs += POSTPONED_MS;
+      this.#later(POSTPONED_MS);
+      return;
+    }
+    this.#postponedMs = 0;
+    this.#current ??= this.#findDue();
+    if (this.#current === undefined) {
+      this.#later(LOOK_MS);
+      return;
+    }
+    this.#current.tenant.queue(() => this.#work());
+  }
+
+  /** Some steps, in the turn of the tenant. */
+  #work(): void {
+    if (!this.#isRunning) return;
+    const { clock } = this.#options;
+    const startMs = clock.threadCpuMs();
+    let ms = 0;
+    for (let i = 0; i < STEPS_MAX && ms < WORK_MS && this.#current !== undefined; i += 1) {
+      this.#step(this.#current);
+      ms = clock.threadCpuMs() - startMs;
+    }
+    this.#usedMs += ms;
+    this.#later(Math.max(PAUSE_MS_MIN, ms * (1 / BUDGET - 1)));
+  }
+
+  #step({ namespace, number, round }: Current): void {
+    const { recall, graph } = namespace;
+    // The graph is removed when its namespace has become small, was emptied or dropped.
+    if (graph === undefined || recall === undefined) {
+      round.abandon();
+      this.#current = undefined;
+      return;
+    }
+    if (!round.step()) return;
+    recall.settle(number, round, { nowMs: this.#options.clock.monotonicMs(), size: sizeOf(namespace) });
+    this.#last = namespace;
+    this.#current = undefined;
+  }
+
+  #findDue(): Current | undefined {
+    const nowMs = this.#options.clock.monotonicMs();
+    const all = [...this.#options.namespaces()];
+    const start = all.findIndex(({ namespace }) => namespace === this.#last) + 1;
+    for (const { namespace, tenant } of [...all.slice(start), ...all.slice(0, start)]) {
+      const { recall } = namespace;
+      const size = sizeOf(namespace);
+      if (recall === undefined || namespace.pendingCount > size.rowCount * PENDING_SHARE_MAX) continue;
+      const number = recall.findDue(nowMs, size);
+      if (number === undefined) continue;
+      const { random } = this.#options;
+      return { namespace, tenant, number, round: new RecallRound({ namespace, recall, number, random }) };
+    }
+    return undefined;
+  }
+}
+
+function sizeOf({ rows, graphInsertCount }: Namespace): { readonly rowCount: number; readonly insertCount: number } {
+  return { rowCount: rows?.count ?? 0, insertCount: graphInsertCount };
+}
