@@ -15,6 +15,7 @@ import type {
   ScoredView,
   SparseVector,
 } from "./index/record.ts";
+import type { IndexRecall } from "./recall/index-recall.ts";
 
 /** A value that may be available later. */
 export type Eventually<Value> = Value | Promise<Value>;
@@ -80,6 +81,8 @@ export interface IndexInfo extends Counts {
   readonly indexSize: number;
   readonly definition: IndexDefinition;
   readonly namespaces: readonly (Counts & { readonly name: string })[];
+  /** Absent while no namespace has a graph: then every search is exact. */
+  readonly recall?: IndexRecall;
 }
 
 export interface ResumableStart {

@@ -52,3 +52,5 @@ export {
   TOP_K,
   type VectorLimits,
 } from "./limits.ts";
+export type { IndexRecall } from "./recall/index-recall.ts";
+export { filterKinds, topKRanges } from "./recall/query-classes.ts";

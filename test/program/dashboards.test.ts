@@ -134,7 +134,7 @@ test("the program has every metric and label that the dashboard and the alert ru
 // The operator chooses the values of `database` and `tenant`. A family has at most 1,000 combinations
 // (kernel/metrics.test.ts).
 const ownLabels = new Set(
-  "area command database kind le listener node outcome reason route status tenant version".split(" "),
+  "area command database filter index kind le listener node outcome reason route status tenant topk version".split(" "),
 );
 
 test("only known labels exist, and none has the text of a caller", () => {

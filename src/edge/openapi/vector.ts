@@ -3,12 +3,14 @@
  * document: an entry for each row of `vectorRoutes`, by its command.
  */
 import {
+  filterKinds,
   indexTypes,
   METADATA_DEPTH_MAX,
   RESUMABLE_IDLE_SECONDS,
   RESUMABLE_IDLE_SECONDS_MAX,
   similarities,
   TOP_K,
+  topKRanges,
 } from "../../vector/mod.ts";
 import { fusions, metadataUpdateModes, queryModes, weightings } from "../vector/body.ts";
 import type { VectorRoute } from "../vector/route.ts";
@@ -276,6 +278,7 @@ function operationId(name: string, { isNamed, isGet }: { readonly isNamed: boole
 const parts = { vector: floats, sparseVector: sparse, metadata: anyObject, data: text };
 const recordView = object({ id: text }, parts);
 const scoredView = object({ id: text, score: number }, parts);
+const share: Schema = { type: "number", minimum: 0, maximum: 1 };
 const counts = object({ vectorCount: count, pendingVectorCount: count });
 const info = object(
   {
@@ -290,5 +293,25 @@ const info = object(
   {
     denseIndex: object({ dimension: count, similarityFunction: text, embeddingModel: text }),
     sparseIndex: object({ embeddingModel: text }),
+    recall: described(
+      object({
+        target: share,
+        measured: list(
+          object({
+            namespace: text,
+            topK: words(...topKRanges.map(({ name }) => name)),
+            filter: words(...filterKinds.map(({ name }) => name)),
+            recall: share,
+            lowerBound: share,
+            recordCount: count,
+            queryCount: count,
+            effort: count,
+            scanShare: share,
+            targetReached: flag,
+          }),
+        ),
+      }),
+      "What was measured of the recall; absent while every search is exact",
+    ),
   },
 );

@@ -69,3 +69,42 @@ test("A-11: any name of a namespace is data", () => {
     });
   }
 });
+
+test("B3.recall: an index with a graph shows its target and what was measured", () => {
+  const recall = {
+    target: 0.99,
+    measured: [
+      {
+        number: 4,
+        namespace: "__proto__",
+        topK: "11-100",
+        filter: "none",
+        recall: 0.912345,
+        lowerBound: 0.9,
+        recordCount: 200,
+        queryCount: 64,
+        effort: 4_000,
+        scanShare: 0,
+        isReached: false,
+      },
+    ],
+  };
+  const info = { vectorCount: 0, pendingVectorCount: 0, indexSize: 0, definition: hybrid, namespaces: [], recall };
+  assert.deepEqual(infoView(info)["recall"], {
+    target: 0.99,
+    measured: [
+      {
+        namespace: "__proto__",
+        topK: "11-100",
+        filter: "none",
+        recall: 0.9123,
+        lowerBound: 0.9,
+        recordCount: 200,
+        queryCount: 64,
+        effort: 4_000,
+        scanShare: 0,
+        targetReached: false,
+      },
+    ],
+  });
+});

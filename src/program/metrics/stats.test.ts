@@ -17,6 +17,15 @@ test("adds up series, and leaves out figures that an area does not have or canno
   assert.deepEqual(figuresIn(metrics.snapshot(), "server"), {});
 });
 
+test("the recall of the vector area is the lowest one, and is absent if nothing was measured", () => {
+  const metrics = new Metrics();
+  const recall = metrics.gauge("larder_vector_recall", "Recall", ["index"]);
+  assert.deepEqual(figuresIn(metrics.snapshot(), "vector"), {});
+  recall.with("a").set(0.99);
+  recall.with("b").set(0.5);
+  assert.deepEqual(figuresIn(metrics.snapshot(), "vector"), { recall: 0.5 });
+});
+
 test("prints units for people, and rates per second", () => {
   const stats = (commands: number): ServerStats => ({
     version: "1.2.3",
@@ -24,7 +33,7 @@ test("prints units for people, and rates per second", () => {
     areas: {
       store: { state: "serving", tenants: 2, figures: { keys: 7, commands, directoryBytes: 1_023 } },
       messaging: { state: "opening", tenants: undefined, figures: {} },
-      vector: { state: "serving", tenants: 1, figures: { vectors: 9 } },
+      vector: { state: "serving", tenants: 1, figures: { vectors: 9, recall: 0.98765 } },
     },
   });
 
@@ -42,5 +51,6 @@ test("prints units for people, and rates per second", () => {
     "vector (serving)",
     "  indexes             1",
     "  vectors             9",
+    "  lowest recall       98.8 %",
   ]);
 });

@@ -14,7 +14,9 @@ interface StatRow {
   readonly words: string;
   /** The family of metrics whose series add up to it. */
   readonly family: string;
-  readonly unit: "count" | "bytes" | "seconds";
+  readonly unit: "count" | "bytes" | "seconds" | "share";
+  /** The figure is the least of the series instead of their sum. */
+  readonly isLeast?: true;
   /** It only grows, so it has a rate. */
   readonly isTotal?: true;
 }
@@ -60,6 +62,21 @@ const statRows: readonly StatRow[] = [
     unit: "count",
   },
   { of: ["vector"], name: "rowBytes", words: "memory of vectors", family: "larder_vector_row_bytes", unit: "bytes" },
+  {
+    of: ["vector"],
+    name: "recall",
+    words: "lowest recall",
+    family: "larder_vector_recall",
+    unit: "share",
+    isLeast: true,
+  },
+  {
+    of: ["vector"],
+    name: "recallMissed",
+    words: "recall missed",
+    family: "larder_vector_recall_missed",
+    unit: "count",
+  },
   { of: ["vector"], name: "graphBytes", words: "memory of graphs", family: "larder_vector_graph_bytes", unit: "bytes" },
   {
     of: ["messaging"],
@@ -149,9 +166,11 @@ export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "s
   for (const row of statRows) {
     const family = row.of.includes(of) ? byName.get(row.family) : undefined;
     if (family === undefined) continue;
-    const sum = family.series.reduce((total, { values }) => total + (values[0] ?? 0), 0);
+    const all = family.series.map(({ values }) => values[0] ?? 0);
+    // The least of nothing is infinite.
+    const figure = row.isLeast ? Math.min(...all) : all.reduce((total, value) => total + value, 0);
     // JSON has no NaN or infinity.
-    if (Number.isFinite(sum)) figures.push([row.name, sum]);
+    if (Number.isFinite(figure)) figures.push([row.name, figure]);
   }
   return Object.fromEntries(figures);
 }
@@ -189,6 +208,7 @@ const UNITS = ["bytes", "kb", "mb", "gb", "tb"] as const;
 
 function printValue(value: number, unit: StatRow["unit"]): string {
   if (unit === "count") return String(value);
+  if (unit === "share") return `${Math.round(value * 1_000) / 10} %`;
   if (unit === "seconds") return `${value < 10 ? Math.round(value * 1_000) / 1_000 : Math.round(value)} s`;
   const power = value < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(value) / 10));
   return `${Math.round((value / 2 ** (10 * power)) * 10) / 10} ${UNITS[power]}`;

@@ -1,6 +1,7 @@
 /** The metrics of the vector area. */
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { VectorEngine } from "../../vector/index/mod.ts";
+import type { IndexRecall } from "../../vector/mod.ts";
 
 export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
   const now = (name: string, help: string, read: () => number): void => {
@@ -27,5 +28,55 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
     "Memory of graphs",
     sumOf(({ namespace }) => namespace.graph?.byteCount ?? 0),
   );
+  measureRecall(metrics, engine);
   now("waiting_searches", "Searches that are waiting for their next turn", () => engine.waitingCount);
+}
+
+/** For each index and class of queries, the figures of the namespace that is furthest from the target. */
+function measureRecall(metrics: Metrics, engine: VectorEngine): void {
+  const byClass = (name: string, help: string, read: (report: IndexRecall["measured"][number]) => number): void => {
+    const labelNames = ["index", "topk", "filter"];
+    metrics.readings({ name: `larder_vector_${name}`, help, kind: "gauge", labelNames }, () =>
+      [...engine.indexes].flatMap((index) =>
+        (index.state.recall?.measured ?? []).map((report) => ({
+          labelValues: [index.name, report.topK, report.filter],
+          values: [read(report)],
+        })),
+      ),
+    );
+  };
+  const byIndex = (name: string, help: string, read: (recall: IndexRecall) => number): void => {
+    metrics.readings({ name: `larder_vector_${name}`, help, kind: "gauge", labelNames: ["index"] }, () =>
+      [...engine.indexes].flatMap(({ name: index, state: { recall } }) =>
+        recall === undefined ? [] : [{ labelValues: [index], values: [read(recall)] }],
+      ),
+    );
+  };
+  byClass("recall", "Share of the nearest records that queries find, as measured last", ({ recall }) => recall);
+  byClass("recall_lower_bound", "Lower end of the 95 % interval of that share", ({ lowerBound }) => lowerBound);
+  byClass(
+    "effort",
+    "Candidates of a search by the graph, for the largest topK that was measured",
+    ({ effort }) => effort,
+  );
+  byClass(
+    "scan_share",
+    "Share of queries that rank every record, because the graph would cost more",
+    ({ scanShare }) => scanShare,
+  );
+  byIndex("recall_target", "Recall target of an index with a graph", ({ target }) => target);
+  byIndex(
+    "recall_missed",
+    "Ranges of topK and kinds of filters whose recall target is missed with the largest effort",
+    ({ measured }) => measured.filter(({ isReached }) => !isReached).length,
+  );
+  metrics.readings(
+    {
+      name: "larder_vector_recall_seconds_total",
+      help: "Processor time of measuring the recall",
+      kind: "counter",
+      labelNames: [],
+    },
+    () => [{ labelValues: [], values: [engine.recall.usedMs / 1_000] }],
+  );
 }

@@ -10,6 +10,7 @@ import { assert } from "../../kernel/assert.ts";
 import { MemoryAccount } from "../../kernel/memory-guard.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { GraphBuilder } from "../graph/graph.ts";
+import { type IndexRecall, worstReports } from "../recall/index-recall.ts";
 import type { RecallSettings } from "../recall/namespace-recall.ts";
 import type { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
@@ -78,6 +79,12 @@ export class IndexState {
   get recallSettings(): RecallSettings {
     const { recallTarget, effortMax } = this.#parts.recall;
     return { recallTarget: this.recallTarget ?? recallTarget, effortMax };
+  }
+
+  /** Undefined while no namespace has a graph. */
+  get recall(): IndexRecall | undefined {
+    const measured = worstReports(this.#byNumber.values());
+    return measured && { target: this.recallSettings.recallTarget, measured };
   }
 
   /** In the order of creation, the default namespace first. */

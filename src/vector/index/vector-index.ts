@@ -211,7 +211,9 @@ export class VectorIndex implements IndexApi {
       indexSize += byteCount;
       namespaces.push({ name, vectorCount: count - pendingCount, pendingVectorCount: pendingCount });
     }
-    return { vectorCount, pendingVectorCount, indexSize, definition: this.definition, namespaces };
+    const { recall } = this.#state;
+    const info = { vectorCount, pendingVectorCount, indexSize, definition: this.definition, namespaces };
+    return recall === undefined ? info : { ...info, recall };
   }
 
   namespaceNames(): readonly string[] {

@@ -50,6 +50,8 @@ export interface Measurement {
 }
 
 export interface RecallReport {
+  /** The number of the class. */
+  readonly number: number;
   /** The range of topK. */
   readonly topK: string;
   /** The share of records that pass the filter, or `none`. */
@@ -172,6 +174,7 @@ export class NamespaceRecall {
       notedCount: state.sample.notedCount,
       mayLower: found >= 0 && (wanted < state.level || (found === 0 && state.level > 0)),
       report: {
+        number,
         topK: rangeOf(number).name,
         filter: kindOf(number).name,
         recall: all.recall,
