@@ -31,3 +31,13 @@ test("the log of one search stays complete when another search ends", () => {
 
   assert.deepEqual([...log.since(first)], [7]);
 });
+
+test("counts the changes since a mark, also repeated ones", () => {
+  const log = new ChangeLog();
+  const first = log.begin();
+  log.note(1);
+  const second = log.begin();
+  log.note(2);
+  log.note(2);
+  assert.deepEqual([log.countSince(first), log.countSince(second)], [3, 2]);
+});

@@ -23,6 +23,11 @@ export class ChangeLog {
     return mark === this.#records.length ? NOTHING : new Set(this.#records.slice(mark));
   }
 
+  /** The number of changes since the mark: a record that changed twice counts twice. */
+  countSince(mark: number): number {
+    return this.#records.length - mark;
+  }
+
   end(): void {
     this.#searchCount -= 1;
     // Marks are positions; they restart at 0 when no search holds one.

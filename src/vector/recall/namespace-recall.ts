@@ -77,6 +77,8 @@ const CHANGED_SHARE = 0.1;
 /** With new queries, and with a level to go down, a class is measured again after this time. */
 const QUERIES_AGE_MS = 600_000;
 const LOWERING_AGE_MS = 60_000;
+/** A class whose measurement failed, because records changed too fast, is measured again after this time. */
+const POSTPONED_MS = 60_000;
 
 interface Measured {
   readonly atMs: number;
@@ -94,6 +96,8 @@ interface ClassState {
   hasLevel: boolean;
   readonly sample: QuerySample;
   measured: Measured | undefined;
+  /** Not measured before this time. */
+  fromMs: number;
 }
 
 export class NamespaceRecall {
@@ -188,13 +192,19 @@ export class NamespaceRecall {
     };
   }
 
+  /** Leaves a class as it is for a while. */
+  postpone(number: number, nowMs: number): void {
+    const state = this.#classes[number];
+    if (state !== undefined) state.fromMs = nowMs + POSTPONED_MS;
+  }
+
   /** What was measured last, of each class that was measured. */
   get reports(): readonly RecallReport[] {
     return this.#classes.flatMap((state) => (state?.measured === undefined ? [] : [state.measured.report]));
   }
 
   #open(number: number): ClassState {
-    const state = { level: 0, hasLevel: false, sample: new QuerySample(this.#random), measured: undefined };
+    const state = { level: 0, hasLevel: false, sample: new QuerySample(this.#random), measured: undefined, fromMs: 0 };
     this.#classes[number] = state;
     return state;
   }
@@ -204,7 +214,9 @@ export class NamespaceRecall {
     state.hasLevel = true;
   }
 
-  #isDue({ measured, sample }: ClassState, nowMs: number, { rowCount, insertCount }: NamespaceSize): boolean {
+  #isDue(state: ClassState, nowMs: number, { rowCount, insertCount }: NamespaceSize): boolean {
+    const { measured, sample, fromMs } = state;
+    if (nowMs < fromMs) return false;
     if (measured === undefined) return true;
     const { settings } = this;
     if (settings.recallTarget !== measured.settings.recallTarget) return true;

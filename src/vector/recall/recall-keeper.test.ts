@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FILTER, RECORDS, RecallWorld, type RecallWorldOptions } from "../../../test/simulation/vector/recall-world.ts";
 
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { RecallKeeper } from "./recall-keeper.ts";
+
 const MINUTE_MS = 60_000;
 
 async function worldOf(options: RecallWorldOptions, recallTarget?: number): Promise<RecallWorld> {
@@ -119,4 +123,40 @@ test("a namespace that is emptied during a measurement ends it", async () => {
   assert.deepEqual(world.reports, []);
   assert.deepEqual(world.ask(1, { topK: 10 }), [[]]);
   world.close();
+});
+
+test("measuring takes at most a fiftieth of the time", async () => {
+  const world = await worldOf({ missed: () => 60 });
+  let cpuMs = 0;
+  // Each reading is 2.5 ms after the one before.
+  world.clock.threadCpuMs = () => {
+    cpuMs += 2.5;
+    return cpuMs;
+  };
+  await world.measure(MINUTE_MS);
+  const { usedMs } = world.engine.recall;
+  assert.ok(usedMs > 900 && usedMs <= 1_200, `${usedMs} ms of a minute`);
+  world.close();
+});
+
+test("measuring waits while searches wait, but not longer than a second", () => {
+  const clock = new VirtualClock();
+  let lookedCount = 0;
+  const keeper = new RecallKeeper({
+    clock,
+    random: seededRandom(1),
+    isBusy: () => true,
+    namespaces: () => {
+      lookedCount += 1;
+      return [];
+    },
+  });
+  keeper.start();
+  clock.advance(5_950);
+  assert.equal(lookedCount, 0);
+  clock.advance(50);
+  assert.equal(lookedCount, 1);
+  keeper.stop();
+  clock.advance(60_000);
+  assert.equal(lookedCount, 1, "nothing runs after a stop");
 });

@@ -118,7 +118,9 @@ export class RecallKeeper {
       return;
     }
     if (!round.step()) return;
-    recall.settle(number, round, { nowMs: this.#options.clock.monotonicMs(), size: sizeOf(namespace) });
+    const nowMs = this.#options.clock.monotonicMs();
+    if (round.isEnough) recall.settle(number, round, { nowMs, size: sizeOf(namespace) });
+    else recall.postpone(number, nowMs);
     this.#last = namespace;
     this.#current = undefined;
   }

@@ -10,7 +10,9 @@
  *     is not a hit of its own vector: every walk would find it.
  * (2) Searches are those that clients get, with the same filter and topK.
  * (3) If a record changed between the searches of one query and is a hit of
- *     either, the query does not count.
+ *     either, the query does not count. Nor does it if so many changed that
+ *     scoring them again, in one step, would take long. Other records are drawn
+ *     then; a round with too few queries that count is not a measurement.
  */
 import type { Random } from "../../kernel/random.ts";
 import { compileFilter } from "../filter/filter.ts";
@@ -30,6 +32,11 @@ const QUERY_EVERY = 4;
 const COUNT_MIN = 10;
 /** After each of these many queries, a level that is certainly too low is raised. */
 const LOOK_EVERY = 25;
+/** Changes during the searches of one query. */
+const CHANGES_MAX = 1_000;
+/** Records that are drawn at most, for RECORDS that count, and how many must count. */
+const DRAWN_MAX = 2 * RECORDS;
+const COUNTED_MIN = RECORDS / 2;
 /** Numbers that are drawn to find a record: at most half of them and GAPS_MIN are free (record-table.ts). */
 const DRAWS_MAX = 64;
 
@@ -60,6 +67,8 @@ export class RecallRound implements SearchJob, Measurement {
   readonly firstLevel: number;
   readonly levels: readonly MutableTally[];
   countMax = COUNT_MIN;
+  /** Records that were drawn, those of them that count, and recent queries taken. */
+  #drawnCount = 0;
   #recordCount = 0;
   #queryCount = 0;
   #run: SampleRun | undefined;
@@ -76,6 +85,11 @@ export class RecallRound implements SearchJob, Measurement {
       walkCount: 0,
       scanCount: 0,
     }));
+  }
+
+  /** True if enough queries counted, when all steps are done. keeps (3) */
+  get isEnough(): boolean {
+    return this.#recordCount >= COUNTED_MIN;
   }
 
   /** Returns true when the whole sample is measured. */
@@ -106,15 +120,16 @@ export class RecallRound implements SearchJob, Measurement {
 
   /** The next query; undefined at the end. keeps (1) */
   #draw(): Draw | undefined {
-    const drawn = this.#recordCount + this.#queryCount;
+    const drawn = this.#drawnCount + this.#queryCount;
     const query = this.#queries[this.#queryCount];
-    const isQueryNext = drawn % QUERY_EVERY === QUERY_EVERY - 1 || this.#recordCount >= RECORDS;
+    const hasRecords = this.#recordCount < RECORDS && this.#drawnCount < DRAWN_MAX;
+    const isQueryNext = drawn % QUERY_EVERY === QUERY_EVERY - 1 || !hasRecords;
     if (query !== undefined && isQueryNext) {
       this.#queryCount += 1;
       return { ...query, count: Math.max(COUNT_MIN, query.count), excludedIds: NO_IDS, isRecord: false };
     }
-    if (this.#recordCount >= RECORDS) return undefined;
-    this.#recordCount += 1;
+    if (!hasRecords) return undefined;
+    this.#drawnCount += 1;
     return this.#drawRecord();
   }
 
@@ -140,13 +155,14 @@ export class RecallRound implements SearchJob, Measurement {
 
   #count({ draw, wanted, found, scannedFrom }: SampleRun): void {
     if (wanted === 0) return;
+    if (draw.isRecord) this.#recordCount += 1;
     for (const [i, tally] of this.levels.entries()) {
       (draw.isRecord ? tally.records : tally.queries).add(found[i] ?? wanted, wanted);
       if (i < found.length) tally.walkCount += 1;
       else if (i >= scannedFrom) tally.scanCount += 1;
     }
     const { recall, number } = this.#options;
-    if ((this.#recordCount + this.#queryCount) % LOOK_EVERY === 0) recall.raise(number, this);
+    if ((this.#drawnCount + this.#queryCount) % LOOK_EVERY === 0) recall.raise(number, this);
   }
 }
 
@@ -176,6 +192,11 @@ class SampleRun implements SearchJob {
   }
 
   step(): boolean {
+    if (this.#namespace.changes.countSince(this.#mark) > CHANGES_MAX) {
+      this.abandon();
+      this.wanted = 0;
+      return true;
+    }
     const isOver = this.#step();
     if (isOver) this.#end();
     return isOver;
