@@ -16,7 +16,7 @@ async function worldOf(options: RecallWorldOptions, recallTarget?: number): Prom
 }
 
 test("the effort of each range of topK rises until the target is reached", async () => {
-  const world = await worldOf({ missed: () => 10 });
+  const world = await worldOf({ missed: () => 10, hitsMax: 130 });
   assert.ok(world.recallOf(50, { topK: 10 }) < 0.97, "the first effort is too low");
   world.ask(60, { topK: 10 });
   world.ask(60, { topK: 100 });

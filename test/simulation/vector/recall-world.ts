@@ -32,14 +32,16 @@ const NEW_DISTANCE = 10;
 const DIMENSION = 4;
 /** Two thirds of the records pass. */
 export const FILTER = "third != 0";
-/** The simulated walk returns at most this many hits; it misses fewer than half of those that it looks at. */
-const HITS_MAX = 200;
+/** The simulated walk returns at most this many hits: enough for topK 10. It looks at twice as many. */
+const HITS_MAX = 30;
 
 /** A walk with effort e misses a hit with the probability `missed(record) / e`. */
 export type Missed = (record: number) => number;
 
 export interface RecallWorldOptions {
   readonly missed: Missed;
+  /** The most hits of a walk, if not HITS_MAX: more cost more time. */
+  readonly hitsMax?: number;
   readonly limits?: Partial<VectorLimits>;
   /** Replaces the source of chance of the engine. */
   readonly random?: (random: Random) => Random;
@@ -54,7 +56,7 @@ export class RecallWorld {
   #rows: Float32Array = new Float32Array(0);
   #index: VectorIndex | undefined;
 
-  constructor({ missed, limits = {}, random = (same) => same }: RecallWorldOptions) {
+  constructor({ missed, hitsMax = HITS_MAX, limits = {}, random = (same) => same }: RecallWorldOptions) {
     const loop = {
       nextTurn: (task: () => void): void => void this.#turns.push(task),
       afterPromises: (task: () => void): void => void this.#turns.push(task),
@@ -65,7 +67,7 @@ export class RecallWorld {
       random: random(seededRandom(4)),
       turns: new Turns({ clock: this.clock, loop }),
       limits: { ...defaultVectorLimits, ...limits },
-      graphs: new SimulatedBuilder(missed),
+      graphs: new SimulatedBuilder({ missed, hitsMax }),
       graphWorkMin: 1,
       newHandle: () => "handle",
     });
@@ -172,15 +174,17 @@ export class RecallWorld {
   }
 }
 
-class SimulatedBuilder implements GraphBuilder {
-  readonly #missed: Missed;
+type Walks = Required<Pick<RecallWorldOptions, "missed" | "hitsMax">>;
 
-  constructor(missed: Missed) {
-    this.#missed = missed;
+class SimulatedBuilder implements GraphBuilder {
+  readonly #walks: Walks;
+
+  constructor(walks: Walks) {
+    this.#walks = walks;
   }
 
   open(options: GraphOptions): NamespaceGraph {
-    return new SimulatedGraph(options, this.#missed);
+    return new SimulatedGraph(options, this.#walks);
   }
 
   load(): never {
@@ -195,13 +199,13 @@ class SimulatedGraph implements NamespaceGraph {
   readonly pendingCount = 0;
   readonly byteCount = 0;
   readonly #options: GraphOptions;
-  readonly #missed: Missed;
+  readonly #walks: Walks;
   /** One row after the other; NaN for records without one. */
   #rows = new Float32Array(RECORDS * DIMENSION).fill(Number.NaN);
 
-  constructor(options: GraphOptions, missed: Missed) {
+  constructor(options: GraphOptions, walks: Walks) {
     this.#options = options;
-    this.#missed = missed;
+    this.#walks = walks;
   }
 
   get count(): number {
@@ -221,12 +225,12 @@ class SimulatedGraph implements NamespaceGraph {
   }
 
   search({ query, count, effort, accepts }: GraphRequest): GraphHits {
-    const size = Math.min(count, HITS_MAX);
+    const size = Math.min(count, this.#walks.hitsMax);
     const top = nearest(query, this.#rows, 2 * size, (record) => {
       return accepts === undefined || ((accepts[record >>> 5] ?? 0) & (1 << (record & 31))) !== 0;
     });
     const isFound = ({ record }: { record: number }): boolean =>
-      chanceOf(record, query) >= this.#missed(record) / effort;
+      chanceOf(record, query) >= this.#walks.missed(record) / effort;
     const hits = top.sorted().filter(isFound).slice(0, size);
     const records = Uint32Array.from(hits, ({ record }) => record);
     return { records, distances: new Float32Array(records.length), count: records.length, visits: 0, isComplete: true };
