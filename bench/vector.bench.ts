@@ -19,6 +19,9 @@
  *             1, 16 and 64 connections. Clients are processes on core 1, which
  *             they share with the thread that builds.
  *   start     starts with the data of `http`
+ *   recall    100,000 x 384 with clusters, and of noise: recall and processor time of a search before and after the
+ *             index has measured itself for its recall target, without a filter and with one that follows the
+ *             vectors; only if it is named
  *   sparse    100,000 documents of 60 values, and hybrid ones, compared with plain
  *             inverted lists in TypeScript, which also check the answers
  * Searches are warmed up and run for 1 s, in three rounds whose order
@@ -39,7 +42,7 @@
  * differences below 15 % are noise, and ratios within one run say more than
  * rates. A missed goal is marked NO.
  *
- * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million]
+ * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million|recall]
  *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
  *      --part, --only and --data make a part of a run, which writes no results; without --part, all but `million`
@@ -60,6 +63,7 @@ import { type DataSet, makeSet, type Recipe, readSet } from "./vector/data-set.t
 import { type DenseResult, type DenseSize, measureDense } from "./vector/dense.ts";
 import { type HttpSize, measureHttp } from "./vector/http.ts";
 import type { Place } from "./vector/larder-server.ts";
+import { measureRecall } from "./vector/recall.ts";
 import { report } from "./vector/report.ts";
 import { measureSparse, type SparseSize } from "./vector/sparse.ts";
 import { measureStarts } from "./vector/starts.ts";
@@ -97,7 +101,7 @@ const quick: Size = {
   sparse: { documentCount: 10_000, queryCount: 50, seconds: 0.3 },
 };
 
-const parts = ["dense", "filtered", "http", "start", "sparse", "million"] as const;
+const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall"] as const;
 type Part = (typeof parts)[number];
 
 const { values } = parseArgs({
@@ -147,6 +151,9 @@ if (isWanted("dense") && given === undefined && size.wide !== undefined) {
   const wide = made(size.wide);
   dense.push(await measureIn(wide, {}), await measureIn(euclidean(wide), {}));
 }
+if (isWanted("recall"))
+  for (const set of [mainSet, made({ ...size.main, isNoise: true })])
+    console.log(`\n${await measureRecall(set, log)}\n`);
 const http = isWanted("http")
   ? await measureHttp({ place, set: mainSet, truth: truthOf(mainSet), log }, size.http)
   : undefined;
@@ -173,7 +180,7 @@ if (isWhole) writePart(page);
 function isWanted(part: Part): boolean {
   if (given !== undefined && part !== "dense" && part !== "filtered") return false;
   if (values.part.length > 0) return values.part.includes(part);
-  return part !== "million" || values.quick !== true;
+  return part !== "recall" && (part !== "million" || values.quick !== true);
 }
 
 function measureIn(

@@ -30,6 +30,8 @@ export interface Recipe {
   readonly dimension: number;
   readonly clusterCount: number;
   readonly queryCount: number;
+  /** Every value is independent noise instead: there are no clusters, and no graph finds much. */
+  readonly isNoise?: true;
 }
 
 /** Directions in which vectors of a generated set differ, the deviation about a centre, and the noise of a value. */
@@ -42,13 +44,17 @@ const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
 /** Generates a set in this folder, which must exist. */
 export function makeSet(folder: string, recipe: Recipe): DataSet {
-  const { rowCount, dimension, clusterCount, queryCount } = recipe;
+  const { rowCount, dimension, clusterCount, queryCount, isNoise } = recipe;
   const gaussian = gaussianOf(seededRandom(SEED));
   const random = seededRandom(SEED + 1);
   const centres = Float32Array.from({ length: clusterCount * LATENT }, gaussian);
   const directions = Float32Array.from({ length: dimension * LATENT }, () => gaussian() / Math.sqrt(LATENT));
   const place = new Float32Array(LATENT);
   const draw = (target: Float32Array): void => {
+    if (isNoise === true) {
+      for (let at = 0; at < target.length; at += 1) target[at] = gaussian();
+      return;
+    }
     for (let at = 0; at < target.length; at += dimension) {
       const centre = random.below(clusterCount) * LATENT;
       for (let i = 0; i < LATENT; i += 1) place[i] = (centres[centre + i] as number) + NOISE * gaussian();
@@ -69,7 +75,8 @@ export function makeSet(folder: string, recipe: Recipe): DataSet {
     writeSync(file, bytesOf(chunk));
   }
   closeSync(file);
-  return { name: `${rowCount} x ${dimension}`, folder, similarity: "COSINE", dimension, rowCount, queryCount };
+  const name = `${rowCount} x ${dimension}${isNoise === true ? ", noise" : ""}`;
+  return { name, folder, similarity: "COSINE", dimension, rowCount, queryCount };
 }
 
 /** The vectors of an .fvecs or idx file as a set in this folder; the last ones are the queries. */
