@@ -127,9 +127,8 @@ export class Namespace {
   get memoryBytes(): number {
     const rows = this.#rows;
     const rowBytes = rows === undefined ? 0 : rows.count * (rows.rowBytes + rows.codeBytes + ROW_FACTS_BYTES);
-    return (
-      rowBytes + this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes + this.count * RECORD_BYTES
-    );
+    const parts = this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes + this.count * RECORD_BYTES;
+    return rowBytes + parts + (this.#recall?.byteCount ?? 0);
   }
 
   /** Makes room for dense vectors of `count` more records. Throws `OutOfMemory` and changes nothing then: keeps (3). */

@@ -112,6 +112,13 @@ export class NamespaceRecall {
     this.#open(BASE_CLASS);
   }
 
+  /** The approximate memory of the samples. */
+  get byteCount(): number {
+    let bytes = 0;
+    for (const state of this.#classes) bytes += state?.sample.byteCount ?? 0;
+    return bytes;
+  }
+
   get settings(): RecallSettings {
     return this.#settings();
   }

@@ -28,3 +28,12 @@ test("a sampled vector is a copy", () => {
   vector.fill(9);
   assert.deepEqual(sample.queries[0]?.vector, Float32Array.of(1, 2));
 });
+
+test("the bytes of a sample are those of its queries, also of replaced ones", () => {
+  const sample = new QuerySample(seededRandom(1));
+  assert.equal(sample.byteCount, 0);
+  sample.note({ vector: new Float32Array(100), filter: compileFilter("a = 1"), count: 10 });
+  assert.equal(sample.byteCount, 400 + 5 * 8 + 200);
+  for (let i = 0; i < 100 * QUERIES_MAX; i += 1) sample.note({ vector: new Float32Array(10), filter, count: 10 });
+  assert.equal(sample.byteCount, QUERIES_MAX * 240);
+});

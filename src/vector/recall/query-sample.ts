@@ -17,10 +17,15 @@ export const QUERIES_MAX = 64;
 /** When the sample is full, one query in this many replaces another, so that it is of the last thousand or so. */
 const REPLACED_ONE_IN = 8;
 
+/** A query without its vector, and a parsed filter for each character of its text. Approximate. */
+const QUERY_BYTES = 200;
+const FILTER_FACTOR = 8;
+
 export class QuerySample {
   readonly #random: Random;
   readonly #queries: SampledQuery[] = [];
   #notedCount = 0;
+  #byteCount = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -29,6 +34,11 @@ export class QuerySample {
   /** The number of queries noted so far, sampled or not. */
   get notedCount(): number {
     return this.#notedCount;
+  }
+
+  /** The approximate memory of the sample. */
+  get byteCount(): number {
+    return this.#byteCount;
   }
 
   get queries(): readonly SampledQuery[] {
@@ -41,6 +51,13 @@ export class QuerySample {
     const isFull = this.#queries.length === QUERIES_MAX;
     if (isFull && this.#random.below(REPLACED_ONE_IN) > 0) return;
     const place = isFull ? this.#random.below(QUERIES_MAX) : this.#queries.length;
-    this.#queries[place] = { vector: vector.slice(), filter, count };
+    const replaced = this.#queries[place];
+    const query = { vector: vector.slice(), filter, count };
+    this.#queries[place] = query;
+    this.#byteCount += bytesOf(query) - (replaced === undefined ? 0 : bytesOf(replaced));
   }
+}
+
+function bytesOf({ vector, filter }: SampledQuery): number {
+  return vector.byteLength + filter.text.length * FILTER_FACTOR + QUERY_BYTES;
 }
