@@ -20,15 +20,39 @@ const seed = seedFrom("LARDER_VECTOR_FILTER_SEED");
 type Scalar = string | number | boolean;
 type Value = Scalar | null | Value[] | Map<string, Value>;
 
+/** The step `[*]`. */
+const EACH = Symbol("each element");
+
+type Step = string | number | typeof EACH;
+
 interface Condition {
-  readonly path: readonly (string | number)[];
+  readonly path: readonly Step[];
   readonly words: string;
   readonly operands: readonly Scalar[];
 }
 type Node = Condition | { readonly and: readonly Node[] } | { readonly or: readonly Node[] };
 
-const names = ["a", "b", "c", "d-1", "in", "not", "has", "field", "and", "true", "__proto__", "constructor", "length"];
+const plainNames = [
+  "a",
+  "b",
+  "c",
+  "d-1",
+  "in",
+  "not",
+  "has",
+  "field",
+  "and",
+  "true",
+  "__proto__",
+  "constructor",
+  "length",
+];
+/** Names that filters write in backticks. */
+const QUOTED_NAMES = ["a b", "a.b", "a[0]", "a`b", "`", "", "1a", "-", "größe", "😀", "[*]", "a = 'b'", "\n", " "];
+const names = [...plainNames, ...QUOTED_NAMES];
 const strings = ["", "a", "ab", "ba", "aab", "it's", 'say "a"', "a\\b", "\\", "😀", "é", "1", "true", "*", "[a]"];
+/** UTF-16 units order these differently than code points do. */
+const farStrings = ["\uffee", "😀", "a\ue000", "a😀", "a😁"];
 const patterns = ["*", "?", "a*", "*a*", "[ab]?", "[^a]*", "*😀", "\\*", "[", "a\\\\b", "[a-é]*b", "??", "", "*a*a*b"];
 const numbers = [0, 1, -1, 2, 2.5, 1000, -0.001, 1e21];
 const words = ["=", "!=", "<", "<=", ">", ">=", "GLOB", "NOT GLOB", "IN", "NOT IN", "CONTAINS", "NOT CONTAINS"];
@@ -104,21 +128,25 @@ function compileOrRefuse(text: string): Filter | undefined {
 function holds(node: Node, metadata: Value): boolean {
   if ("and" in node) return node.and.every((part) => holds(part, metadata));
   if ("or" in node) return node.or.some((part) => holds(part, metadata));
-  const field = find(metadata, node.path);
-  if (node.words === "HAS FIELD") return field !== undefined;
-  if (node.words === "HAS NOT FIELD") return field === undefined;
-  if (field === undefined || field === null) return false;
-  const [first] = node.operands;
+  const fields = find([metadata], node.path);
+  if (node.words === "HAS FIELD") return fields.length > 0;
+  if (node.words === "HAS NOT FIELD") return fields.length === 0;
+  return fields.some((field) => passes(field, node));
+}
+
+function passes(field: Value, { words, operands }: Condition): boolean {
+  if (field === null) return false;
+  const [first] = operands;
   if (first === undefined) return assert.fail("an operator after a field has an operand");
-  switch (node.words) {
+  switch (words) {
     case "=":
       return equals(field, first);
     case "!=":
       return typeof field !== "object" && !equals(field, first);
     case "IN":
-      return node.operands.some((operand) => equals(field, operand));
+      return operands.some((operand) => equals(field, operand));
     case "NOT IN":
-      return typeof field !== "object" && node.operands.every((operand) => !equals(field, operand));
+      return typeof field !== "object" && operands.every((operand) => !equals(field, operand));
     case "CONTAINS":
       return Array.isArray(field) && field.some((element) => equals(element, first));
     case "NOT CONTAINS":
@@ -128,19 +156,33 @@ function holds(node: Node, metadata: Value): boolean {
     case "NOT GLOB":
       return typeof field === "string" && !globs([...String(first)], [...field]);
   }
-  if (typeof field !== "number" || typeof first !== "number") return false;
-  if (node.words === "<") return field < first;
-  if (node.words === "<=") return field <= first;
-  return node.words === ">" ? field > first : field >= first;
+  const order = orderOf(field, first);
+  if (order === undefined) return false;
+  if (words === "<") return order < 0;
+  if (words === "<=") return order <= 0;
+  return words === ">" ? order > 0 : order >= 0;
 }
 
-function find(metadata: Value, path: Condition["path"]): Value | undefined {
-  let value: Value | undefined = metadata;
-  for (const step of path) {
-    if (typeof step === "string") value = value instanceof Map ? value.get(step) : undefined;
-    else value = Array.isArray(value) ? value.at(step) : undefined;
-  }
-  return value;
+/** Negative if the field is before the bound; undefined if they have no order. */
+function orderOf(field: Value, bound: Scalar): number | undefined {
+  if (typeof field === "number" && typeof bound === "number") return field < bound ? -1 : field > bound ? 1 : 0;
+  if (typeof field !== "string" || typeof bound !== "string") return undefined;
+  // In UTF-8, bytes are in the order of code points.
+  return Buffer.compare(Buffer.from(field), Buffer.from(bound));
+}
+
+/** The fields that a path leads to from these values. */
+function find(values: readonly Value[], [step, ...rest]: readonly Step[]): readonly Value[] {
+  if (step === undefined) return values;
+  const next = values.flatMap((value): readonly (Value | undefined)[] => {
+    if (typeof step === "string") return value instanceof Map ? [value.get(step)] : [];
+    if (!Array.isArray(value)) return [];
+    return step === EACH ? value : [value.at(step)];
+  });
+  return find(
+    next.filter((value) => value !== undefined),
+    rest,
+  );
 }
 
 function equals(value: Value, operand: Scalar): boolean {
@@ -179,9 +221,8 @@ function drawNode(random: Random, depth: number): Node {
     const parts = Array.from({ length: 2 + random.below(2) }, () => drawNode(random, depth - 1));
     return random.below(2) === 0 ? { and: parts } : { or: parts };
   }
-  const path: (string | number)[] = [drawName(random)];
-  while (path.length < 4 && random.below(3) === 0)
-    path.push(random.below(2) === 0 ? drawName(random) : random.below(6) - 3);
+  const path: Step[] = [drawName(random)];
+  while (path.length < 4 && random.below(3) === 0) path.push(drawStep(random));
   if (random.below(6) === 0)
     return { path, words: random.below(2) === 0 ? "HAS FIELD" : "HAS NOT FIELD", operands: [] };
   const operator = pick(random, words);
@@ -190,13 +231,19 @@ function drawNode(random: Random, depth: number): Node {
   return { path, words: operator, operands: Array.from({ length: operandCount }, () => drawScalar(random)) };
 }
 
+function drawStep(random: Random): Step {
+  const kind = random.below(4);
+  return kind < 2 ? drawName(random) : kind === 2 ? EACH : random.below(6) - 3;
+}
+
 function drawName(random: Random): string {
   return pickUsual(random, names);
 }
 
 function drawScalar(random: Random): Scalar {
   const kind = random.below(3);
-  return kind === 0 ? pickUsual(random, strings) : kind === 1 ? pickUsual(random, numbers) : random.below(2) === 0;
+  if (kind === 0) return random.below(4) === 0 ? pick(random, farStrings) : pickUsual(random, strings);
+  return kind === 1 ? pickUsual(random, numbers) : random.below(2) === 0;
 }
 
 function drawValue(random: Random, depth: number): Value {
@@ -238,14 +285,19 @@ function tokensOf(random: Random, node: Node): readonly string[] {
     });
     return random.below(8) === 0 ? ["(", ...tokens, ")"] : tokens;
   }
-  const path = node.path
-    .map((step) => (typeof step === "string" ? `.${step}` : step < 0 ? `[#${step}]` : `[${step}]`))
-    .join("")
-    .slice(1);
+  const path = node.path.map((step, i) => spellStep(random, step, i === 0)).join("");
   const operator = node.words.split(" ").map((word) => inAnyCase(random, word));
   if (node.words.startsWith("HAS")) return [...operator, path];
   const operands = node.operands.flatMap((operand, i) => (i === 0 ? [] : [","]).concat(literalOf(random, operand)));
   return [path, ...operator, ...(node.words.endsWith("IN") ? ["(", ...operands, ")"] : operands)];
+}
+
+function spellStep(random: Random, step: Step, isFirst: boolean): string {
+  if (step === EACH) return "[*]";
+  if (typeof step === "number") return step < 0 ? `[#${step}]` : `[${step}]`;
+  const isQuoted = !plainNames.includes(step) || random.below(4) === 0;
+  const name = isQuoted ? `\`${step.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\`` : step;
+  return isFirst ? name : `.${name}`;
 }
 
 function literalOf(random: Random, operand: Scalar): string {
@@ -262,6 +314,7 @@ function inAnyCase(random: Random, word: string): string {
 const junk = [
   ...[...words, ...names, ...strings, ...patterns].map((piece) => ` ${piece} `),
   ...["'a'", '"b"', "(", ")", ",", " AND ", " OR ", "HAS FIELD ", "HAS NOT FIELD ", "a[0]", "a[#-1]", "a.b", "[", "]"],
+  ...["`", "`a b`", "`a`.", "\\`", "[*]", "*", "a[*]", "a.`b", "`a\\b`", "[*].a"],
   ...["1e999", "-", "+", ".", "#", "a = 1", "(((((", ")))))", "\\", "'", '"', "\0", "\ud800", "\u2028", "ö", " IN ("],
 ];
 

@@ -28,10 +28,12 @@ type Action =
   | { readonly do: "start"; readonly filter: number }
   | { readonly do: "step"; readonly match: number; readonly work: number };
 
-const names = ["a", "b", "c", "__proto__", "constructor", "toString"];
+/** Names that filters write in backticks. */
+const QUOTED_NAMES = ["a b", "a.b", "a`b", "größe", "[*]", "0"];
+const names = ["a", "b", "c", "__proto__", "constructor", "toString", ...QUOTED_NAMES];
 const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("a", "b") }, fc.constantFrom(...names));
 const scalar = fc.oneof(
-  fc.constantFrom("", "a", "ab", "ba", "it's", "1", "true", "😀"),
+  fc.constantFrom("", "a", "ab", "ba", "it's", "1", "true", "😀", "\uffee", "a😀", "a\ue000"),
   fc.constantFrom(0, 1, -1, 2, 2.5, 1000, -0.001, 1e21),
   fc.boolean(),
 );
@@ -57,20 +59,32 @@ const oddText = fc.constantFrom(
   '{"a":9007199254740993,"b":[9007199254740992,1.0]}',
   '{"a":[9007199254740993,-9007199254740993],"b":12345678901234567890}',
 );
-const metadataText = fc.oneof({ weight: 9, arbitrary: metadata.map((each) => JSON.stringify(each)) }, oddText);
+/** An array of objects, whose elements updates change one by one. */
+const items = fc.record({
+  a: fc.array(fc.oneof({ weight: 4, arbitrary: fc.record({ b: scalar, c: scalar }, { requiredKeys: [] }) }, scalar), {
+    maxLength: 4,
+  }),
+});
+const metadataText = fc.oneof(
+  { weight: 7, arbitrary: metadata.map((each) => JSON.stringify(each)) },
+  { weight: 3, arbitrary: items.map((each) => JSON.stringify(each)) },
+  oddText,
+);
 
-const path = fc
+const anyPath = fc
   .tuple(
     name,
     fc.array(
       fc.oneof(
-        name.map((step) => `.${step}`),
+        name.map((step) => `.${spelled(step)}`),
         fc.constantFrom("[0]", "[1]", "[#-1]"),
+        fc.constant("[*]"),
       ),
       { maxLength: 2 },
     ),
   )
-  .map(([first, more]) => first + more.join(""));
+  .map(([first, more]) => spelled(first) + more.join(""));
+const path = fc.oneof({ weight: 3, arbitrary: anyPath }, fc.constantFrom("a[*]", "a[*].b"));
 const literal = fc.oneof(
   { weight: 9, arbitrary: scalar.map((value) => (typeof value === "string" ? `"${value}"` : String(value))) },
   fc.constantFrom("9007199254740991", "9007199254740992", "9007199254740993", "12345678901234567890"),
@@ -211,6 +225,11 @@ function compare(match: FilterMatch, records: Records): void {
   let set = 0;
   for (const word of match.matches) for (let rest = word; rest !== 0; rest &= rest - 1) set += 1;
   assert.equal(set, count, `bits of records that do not exist, ${match.filter.text}`);
+}
+
+/** A name as filters write it. */
+function spelled(name: string): string {
+  return QUOTED_NAMES.includes(name) ? `\`${name.replaceAll("`", "\\`")}\`` : name;
 }
 
 function passes({ filter }: FilterMatch, text: Records[number]): boolean {

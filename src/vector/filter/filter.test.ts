@@ -8,6 +8,9 @@ import { filterWork } from "./work.ts";
 
 const record: Json = JSON.parse(`{
   "city": "Istanbul", "country": "Turkey", "population": 15460000, "half": 0.5, "is_capital": false, "old": true,
+  "größe": "élan", "first name": "Ada", "x\`y": "odd", "": "no name",
+  "items": [{ "price": 5, "tags": ["new", "red"] }, { "price": 20, "a.b": [{ "c": "deep" }] }, 7, null],
+  "mark": "\\uffee", "face": "😀", "faces": "😀😁",
   "one": 1, "zero": 0, "nothing": null, "empty": "", "digits": "5", "my-key": 2, "a.b": "dotted",
   "geography": { "continent": "Asia", "coordinates": { "latitude": 41.0082 }, "none": null },
   "tags": ["mammal", 5, true, null, ["deep"], { "name": "inner" }], "bare": [],
@@ -78,6 +81,49 @@ const holds: readonly string[] = [
   "tags[4][0] = 'deep'",
   "tags[#-1].name = 'inner'",
   "economy.industries[#-1] = 'Finance'",
+  "city > 'Ankara'",
+  "city >= 'Istanbul' AND city <= 'Istanbul'",
+  "city < 'Istanbul '",
+  "city > 'Istanbu'",
+  "city < 'a'",
+  "empty < 'a'",
+  "empty <= ''",
+  "digits < '50' AND digits > '45'",
+  "`größe` > 'z'",
+  "mark < '😀'",
+  "face > '\\uffee' AND face >= '\\ue000' AND face > '\\ud7ff'",
+  "faces > '😀' AND faces < '😀😂' AND faces > '😀\\uffee' AND faces <= '😀😁'",
+  "`a.b` = 'dotted'",
+  "HAS FIELD `a.b`",
+  "`first name` = 'Ada'",
+  "`x\\`y` = 'odd'",
+  "`` = 'no name'",
+  "`geography`.`continent` = 'Asia'",
+  "items[1].`a.b`[0].c = 'deep'",
+  "items[*].price = 20",
+  "items[*].price IN (4, 5)",
+  "items[*].price > 5 AND items[*].price < 20",
+  "items[*].price != 5",
+  "items[*].price NOT IN (5)",
+  "items[*] = 7",
+  "items[*] != 8",
+  "items[*].tags[*] = 'red'",
+  "items[*].tags[*] GLOB 'n*'",
+  "items[*].tags[*] NOT GLOB 'n*'",
+  "items[*].tags[*] >= 'red'",
+  "items[*].tags[#-1] = 'red'",
+  "items[*].tags CONTAINS 'new'",
+  "items[*].tags NOT CONTAINS 'old'",
+  "items[*].`a.b`[*].c = 'deep'",
+  "tags[*] = 'mammal' AND tags[*] = 5 AND tags[*] = 1 AND tags[*][*] = 'deep' AND tags[*].name = 'inner'",
+  "HAS FIELD items[*]",
+  "HAS FIELD items[*].tags",
+  "HAS NOT FIELD items[*].color",
+  "HAS NOT FIELD items[*].price[*]",
+  "HAS NOT FIELD bare[*]",
+  "HAS NOT FIELD city[*]",
+  "HAS NOT FIELD geography[*]",
+  "HAS NOT FIELD missing[*].x",
   "city = 'x' OR old = true",
   "city = 'Istanbul' OR city = 'x' AND old = false",
   "(city = 'Istanbul' OR city = 'x') AND old = true",
@@ -95,6 +141,32 @@ const fails: readonly string[] = [
   "old < 2",
   "population > 'a'",
   "population < true",
+  "city < 'Ankara'",
+  "city > 'Istanbul' OR city < 'Istanbul'",
+  "city > 'a'",
+  "digits < 6 OR digits > 4 OR digits <= 5 OR digits >= 5",
+  "population < '2' OR population > '1' OR population <= '15460000'",
+  "old < 'z' OR old > '' OR nothing < 'z' OR nothing >= '' OR tags > ''",
+  "city < true OR city > false",
+  "mark > '😀'",
+  "face < '\\uffee'",
+  "faces < '😀' OR faces > '😀😂' OR faces < '😀\\uffee'",
+  "items[*].price > 20",
+  "items[*].price IN (6, 7)",
+  "items[*].price < 'a'",
+  "items[*].tags = 'red'",
+  "items[*].tags != 'x'",
+  "items[*].tags CONTAINS 'old'",
+  "items[*].color != 'red'",
+  "items[*].color NOT IN ('red')",
+  "items[*].tags[*] NOT CONTAINS 'x'",
+  "bare[*] != 1",
+  "city[*] != 1",
+  "city[*] GLOB '*'",
+  "HAS FIELD bare[*]",
+  "HAS FIELD items[*].color",
+  "HAS NOT FIELD items[*]",
+  "HAS NOT FIELD items[*].tags",
   "city GLOB 'A*'",
   "city GLOB 'Ist'",
   "city GLOB 'i*'",
@@ -167,6 +239,33 @@ test("B2.filter.missing: a field of a type that the operator's row does not list
   }
 });
 
+test("B2.filter.any: a path with [*] passes if one of its fields passes, and is missing if it has none", () => {
+  // Each row: a condition, then the values of `a` that pass and those that do not.
+  const rows: readonly (readonly [filter: string, passing: readonly Json[], failing: readonly Json[]])[] = [
+    ["a[*] = 1", [[1], [2, 1], [true]], [[2], [], 1, null, [[1]], { b: 1 }]],
+    ["a[*] != 1", [[2], [1, 2], ["1"]], [[1], [], [null], [{}], [[2]], 2, "x"]],
+    ["a[*] IN (1, 2)", [[3, 2]], [[3], []]],
+    ["a[*] NOT IN (1, 2)", [[3], [1, 3]], [[1, 2], [], [null], 3]],
+    ["a[*] GLOB 'x*'", [["y", "xy"]], [["y"], [1], [], "xy"]],
+    ["a[*] NOT GLOB 'x*'", [["y"], ["x", "y"]], [["x"], [1], [], "y"]],
+    ["a[*] CONTAINS 1", [[[2], [1]]], [[1], [[2]], []]],
+    ["a[*] NOT CONTAINS 1", [[[2]], [[1], [2]], [[]]], [[[1]], [2], []]],
+    ["a[*] < 2", [[3, 1]], [[2], [true], ["1"], []]],
+    ["a[*] < 'b'", [["c", "a"]], [["b"], [1], []]],
+    ["HAS FIELD a[*]", [[null], [{}]], [[], {}, null, "x"]],
+    ["HAS NOT FIELD a[*]", [[], {}, null, "x"], [[null], [1]]],
+    ["HAS FIELD a[*].b", [[{ b: null }], [1, { b: 1 }]], [[{}], [], { b: 1 }]],
+    ["HAS NOT FIELD a[*].b", [[{}], [], { b: 1 }], [[{}, { b: 1 }]]],
+    ["a[*].b[*] = 1", [[{ b: [2] }, { b: [1] }]], [[{ b: [2] }], [{ b: 1 }], [[1]]]],
+    ["a[*][1] = 1", [[[0], [0, 1]]], [[[1]], [0, 1]]],
+  ];
+  for (const [text, passing, failing] of rows) {
+    const filter = compileFilter(text);
+    for (const a of passing) assert.equal(filter.matches({ a }), true, `${text} on ${JSON.stringify(a)}`);
+    for (const a of failing) assert.equal(filter.matches({ a }), false, `${text} on ${JSON.stringify(a)}`);
+  }
+});
+
 test("every record passes an empty filter, even one without metadata", () => {
   const filter = compileFilter("  ");
   assert.equal(filter.expression, undefined);
@@ -206,4 +305,9 @@ test("B-04: the work of a long text and of a long array is counted", () => {
 
   assert.ok(afterText - start >= 1_000 && afterText - start <= 3_000, `${afterText - start}`);
   assert.equal(filterWork.steps - afterText, 1_000);
+  const afterArray = filterWork.steps;
+  compileFilter("a[*][*] = 'b'").matches({
+    a: Array.from({ length: 10 }, () => Array.from({ length: 100 }, () => "a")),
+  });
+  assert.equal(filterWork.steps - afterArray, 1_010);
 });

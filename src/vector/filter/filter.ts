@@ -8,6 +8,7 @@
  * metadata has no fields. Every record matches an empty filter, even one without
  * metadata.
  */
+import { someFieldTest } from "./any-element.ts";
 import { fieldReader } from "./field-path.ts";
 import type { Json } from "./json.ts";
 import { type Condition, type Expression, parseFilter } from "./parser.ts";
@@ -50,9 +51,15 @@ function predicateOf(expression: Expression): Predicate {
 }
 
 function conditionPredicate({ path, operator, operands }: Condition): Predicate {
-  const read = fieldReader(path);
   const test = operator.test(operands);
   const { whenMissing } = operator;
+  if (path.isMany) {
+    const passes = someFieldTest(path, test);
+    if (!whenMissing) return passes;
+    const exists = someFieldTest(path, () => true);
+    return (metadata) => passes(metadata) || !exists(metadata);
+  }
+  const read = fieldReader(path);
   return (metadata) => {
     const field = read(metadata);
     return field === undefined ? whenMissing : test(field);

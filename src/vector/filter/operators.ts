@@ -8,10 +8,11 @@
  * the result for those. A field of a type that is not in `fields` does not match,
  * even if the operator is negated; JSON null has no type and only exists. Values
  * of different types are never equal, except that true and false are also 1 and
- * 0. Nothing here can fail.
+ * 0, and never in an order. Nothing here can fail.
  */
 import { compileGlob } from "./glob.ts";
 import { exact, isArray, isNumeric, isScalar, type Json, type Scalar } from "./json.ts";
+import { textOrder } from "./text-order.ts";
 import { filterWork } from "./work.ts";
 
 export type FieldTest = (field: Json) => boolean;
@@ -38,6 +39,7 @@ export interface Operator {
 }
 
 const scalars: readonly FieldType[] = ["string", "number", "boolean"];
+const ordered: readonly FieldType[] = ["string", "number"];
 
 export const operators: readonly Operator[] = [
   {
@@ -65,45 +67,61 @@ export const operators: readonly Operator[] = [
     words: "<",
     place: "after the field",
     operand: "literal",
-    fields: ["number"],
+    fields: ordered,
     whenMissing: false,
     side: "below",
-    meaning: "the field is a number below the given number",
+    meaning: "the field is a number below the given number, or a text before the given text",
     example: "population < 20000000",
-    test: ([bound]) => ordered(bound, (least) => (field) => isNumeric(field) && field < least),
+    test: ([bound]) =>
+      rangeTest(bound, {
+        ofNumbers: (least) => (field) => isNumeric(field) && field < least,
+        ofTexts: (order) => (field) => typeof field === "string" && order(field) < 0,
+      }),
   },
   {
     words: "<=",
     place: "after the field",
     operand: "literal",
-    fields: ["number"],
+    fields: ordered,
     whenMissing: false,
     side: "at most",
-    meaning: "the field is a number, at most the given number",
+    meaning: "the field is a number, at most the given number, or a text, at most the given text",
     example: "population <= 20000000",
-    test: ([bound]) => ordered(bound, (most) => (field) => isNumeric(field) && field <= most),
+    test: ([bound]) =>
+      rangeTest(bound, {
+        ofNumbers: (most) => (field) => isNumeric(field) && field <= most,
+        ofTexts: (order) => (field) => typeof field === "string" && order(field) <= 0,
+      }),
   },
   {
     words: ">",
     place: "after the field",
     operand: "literal",
-    fields: ["number"],
+    fields: ordered,
     whenMissing: false,
     side: "above",
-    meaning: "the field is a number above the given number",
+    meaning: "the field is a number above the given number, or a text after the given text",
     example: "geography.coordinates.latitude > -23.5",
-    test: ([bound]) => ordered(bound, (most) => (field) => isNumeric(field) && field > most),
+    test: ([bound]) =>
+      rangeTest(bound, {
+        ofNumbers: (most) => (field) => isNumeric(field) && field > most,
+        ofTexts: (order) => (field) => typeof field === "string" && order(field) > 0,
+      }),
   },
   {
     words: ">=",
     place: "after the field",
     operand: "literal",
-    fields: ["number"],
+    fields: ordered,
     whenMissing: false,
     side: "at least",
-    meaning: "the field is a number, at least the given number",
+    meaning: "the field is a number, at least the given number, or a text, at least the given text",
     example: "population >= 1e6",
-    test: ([bound]) => ordered(bound, (least) => (field) => isNumeric(field) && field >= least),
+    test: ([bound]) =>
+      rangeTest(bound, {
+        ofNumbers: (least) => (field) => isNumeric(field) && field >= least,
+        ofTexts: (order) => (field) => typeof field === "string" && order(field) >= 0,
+      }),
   },
   {
     words: "GLOB",
@@ -230,12 +248,20 @@ function scalarBut(isUnwanted: FieldTest): FieldTest {
   return (field) => isScalar(field) && !isUnwanted(field);
 }
 
-/** Only numbers are ordered. The grammar allows other bounds, but no field is on either side of them. */
-function ordered(bound: Scalar | undefined, test: (bound: number | bigint) => FieldTest): FieldTest {
-  return bound !== undefined && isNumeric(bound) ? test(bound) : never;
+interface RangeTests {
+  ofNumbers(bound: number | bigint): FieldTest;
+  /** `order` has the sign of a text's place relative to the bound. */
+  ofTexts(order: (text: string) => number): FieldTest;
 }
 
-function hasElement(array: readonly Json[], isWanted: FieldTest): boolean {
+/** A number is only compared with numbers, and a text with texts. The grammar also allows true and false as bounds. */
+function rangeTest(bound: Scalar | undefined, { ofNumbers, ofTexts }: RangeTests): FieldTest {
+  if (typeof bound === "string") return ofTexts(textOrder(bound));
+  return bound !== undefined && isNumeric(bound) ? ofNumbers(bound) : never;
+}
+
+/** Whether an element passes. Counts the work. */
+export function hasElement(array: readonly Json[], isWanted: FieldTest): boolean {
   filterWork.steps += array.length;
   for (let i = 0; i < array.length; i += 1) if (isWanted(array[i] as Json)) return true;
   return false;

@@ -1,7 +1,8 @@
 /**
  * The tokens of a filter.
  *
- *     word      a letter or _, then letters, digits and _ . [ ] # -      a field, a keyword, true, false
+ *     word      a letter or _, then letters, digits and _ . [ ] # - [*]  a field, a keyword, true, false
+ *               or `…` at its start and after its dots; a \ before another sign there
  *     number    [+-] digits [.digits] [e[+-]digits], or .digits          finite
  *     string    '…' or "…"; \' \" \\ mean ' " \, any other backslash is literal
  *     symbol    ( ) , or a run of = ! < >
@@ -50,10 +51,7 @@ function clipped(text: string): string {
 
 function tokenAt(filter: string, start: number): Token {
   const code = filter.charCodeAt(start);
-  if (isWordStart(code)) {
-    const end = endOfWord(filter, start);
-    return { kind: "word", text: filter.slice(start, end), start };
-  }
+  if (isWordStart(code) || code === BACKTICK) return wordAt(filter, start);
   if (code === SINGLE_QUOTE || code === DOUBLE_QUOTE) return stringAt(filter, start);
   if (isDigit(code) || code === DOT || code === PLUS || code === MINUS) return numberAt(filter, start);
   if (code === OPEN || code === CLOSE || code === COMMA) return { kind: "symbol", text: filter.charAt(start), start };
@@ -62,6 +60,27 @@ function tokenAt(filter: string, start: number): Token {
   if (end > start) return { kind: "symbol", text: filter.slice(start, end), start };
   const text = String.fromCodePoint(filter.codePointAt(start) ?? 0);
   return { kind: "broken", text, start, problem: `unexpected character ${text}` };
+}
+
+function wordAt(filter: string, start: number): Token {
+  let end = endOfWord(filter, start);
+  while (filter.charCodeAt(end) === BACKTICK && (end === start || filter.charCodeAt(end - 1) === DOT)) {
+    const close = endOfQuotedName(filter, end);
+    if (close < 0) return { kind: "broken", text: filter.slice(end), start: end, problem: "the name has no closing `" };
+    const next = filter.charCodeAt(close);
+    end = next === DOT || next === OPEN_BRACKET ? endOfWord(filter, close) : close;
+  }
+  return { kind: "word", text: filter.slice(start, end), start };
+}
+
+/** The end of the name in backticks that begins at `start`, after its closing backtick; -1 if it has none. */
+export function endOfQuotedName(filter: string, start: number): number {
+  for (let at = start + 1; at < filter.length; at += 1) {
+    const code = filter.charCodeAt(at);
+    if (code === BACKTICK) return at + 1;
+    if (code === BACKSLASH) at += 1;
+  }
+  return -1;
 }
 
 function stringAt(filter: string, start: number): Token {
@@ -123,11 +142,13 @@ function endOfDigits(filter: string, start: number): number {
 
 function endOfWord(filter: string, start: number): number {
   let at = start;
-  while (isWordPart(filter.charCodeAt(at))) at += 1;
+  while (isWordPart(filter.charCodeAt(at)) || filter.startsWith(ANY_ELEMENT_INDEX, at - 1)) at += 1;
   return at;
 }
 
 // Past the end of a text the code is NaN, for which each of these returns false.
+
+const ANY_ELEMENT_INDEX = "[*]";
 
 const SINGLE_QUOTE = 0x27;
 const DOUBLE_QUOTE = 0x22;
@@ -138,6 +159,8 @@ const COMMA = 0x2c;
 const DOT = 0x2e;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
+const BACKTICK = 0x60;
+const OPEN_BRACKET = 0x5b;
 const LETTER_E = 0x65;
 const LOWER_CASE = 0x20;
 
@@ -155,7 +178,7 @@ function isWordStart(code: number): boolean {
 
 function isWordPart(code: number): boolean {
   if (isWordStart(code) || isDigit(code)) return true;
-  return code === DOT || code === MINUS || code === 0x5b || code === 0x5d || code === 0x23;
+  return code === DOT || code === MINUS || code === OPEN_BRACKET || code === 0x5d || code === 0x23;
 }
 
 function isOperatorSign(code: number): boolean {

@@ -65,3 +65,34 @@ test("arrays with equal scalars are one value, and all objects are one value", (
   assert.equal(fourth, fifth);
   assert.deepEqual(column.dictionary.value(first ?? 0), [1, "x"]);
 });
+
+test("the value of a path with [*] is the list of the distinct scalars and arrays that it leads to", () => {
+  const column = columnOf("a[*].b");
+  const values: readonly Json[] = [
+    [{ b: 1 }, { b: "x" }, { b: null }, { b: 1 }, 5],
+    [{ b: 1 }, { b: {} }, { c: 2 }, { b: "x" }],
+    [{ b: true }, { b: "x" }],
+    [{ b: [1, null, [2]] }, { b: 9007199254740993n }],
+    [{ b: Number.POSITIVE_INFINITY }],
+    [{ b: Number.NEGATIVE_INFINITY }],
+    [{ b: null }],
+    [],
+    [{ c: 1 }],
+  ];
+  for (const [record, a] of values.entries()) column.put(record, { a });
+  const listed = [...column.ids.subarray(0, values.length)].map((id) => column.dictionary.value(id));
+  assert.deepEqual(listed, [
+    ...[
+      [1, "x"],
+      [1, "x"],
+      [true, "x"],
+      [[1], 9007199254740993n],
+    ],
+    ...[[Number.POSITIVE_INFINITY], [Number.NEGATIVE_INFINITY], [], undefined, undefined],
+  ]);
+  assert.equal(column.ids[0], column.ids[1]);
+  assert.equal(new Set(column.ids.subarray(0, values.length)).size, 7);
+  for (const record of values.keys()) column.put(record, { a: [{ b: 0 }] });
+  column.put(0, { a: [{ b: [1, null, [2]] }, { b: 9007199254740993n }] });
+  assert.equal(column.recordCount, 9);
+});

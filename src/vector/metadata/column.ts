@@ -1,6 +1,6 @@
 /**
  * One field of all records: the id of each record's value, and a chain of records
- * for each value.
+ * for each value. The value of a path with `[*]` is the list of the record's fields.
  *
  * (1) `ids[r]` is the value of record r. It is ABSENT, like entries beyond the end
  *     of `ids`, for a record that does not exist or has not been read yet.
@@ -8,6 +8,7 @@
  *     the length of that chain.
  */
 
+import { fieldsReader } from "../filter/any-element.ts";
 import { type FieldPath, fieldReader } from "../filter/field-path.ts";
 import type { Json } from "../filter/json.ts";
 import { widened } from "../search/bits.ts";
@@ -23,7 +24,7 @@ export class Column {
   readLimit = 0;
   /** The position of the log up to which read records are current. */
   position = 0;
-  readonly #read: (metadata: Json) => Json | undefined;
+  readonly #idOf: (metadata: Json) => number;
   #ids: Uint32Array = new Uint32Array(RECORDS_MIN);
   /** The neighbours in the chain plus 1; 0 is the end. */
   #next: Uint32Array = new Uint32Array(RECORDS_MIN);
@@ -35,7 +36,7 @@ export class Column {
 
   constructor(path: FieldPath) {
     this.path = path;
-    this.#read = fieldReader(path);
+    this.#idOf = idReader(path, this.dictionary);
   }
 
   get isComplete(): boolean {
@@ -68,7 +69,7 @@ export class Column {
 
   /** Sets the value of an existing record from its metadata. */
   put(record: number, metadata: Json): void {
-    this.#assign(record, this.dictionary.idOf(this.#read(metadata)));
+    this.#assign(record, this.#idOf(metadata));
   }
 
   /** Removes a record that no longer exists. */
@@ -131,4 +132,14 @@ export class Column {
     this.#heads = widened(this.#heads, length);
     this.#counts = widened(this.#counts, length);
   }
+}
+
+/** Returns a function that finds or assigns the id of a record's value. */
+function idReader(path: FieldPath, dictionary: ValueDictionary): (metadata: Json) => number {
+  if (path.isMany) {
+    const readFields = fieldsReader(path);
+    return (metadata) => dictionary.idOfList(readFields(metadata));
+  }
+  const readField = fieldReader(path);
+  return (metadata) => dictionary.idOf(readField(metadata));
 }

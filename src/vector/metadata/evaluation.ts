@@ -21,7 +21,7 @@ import type { Column } from "./column.ts";
 import { COLUMNS_MAX, type ColumnSet } from "./column-set.ts";
 import { addMarked, keepMarked } from "./marked-records.ts";
 import type { MetadataStore } from "./metadata-store.ts";
-import { deciderOf, equalIds, markSide } from "./passing-values.ts";
+import { deciderOf, equalIds, markSide, numberRange } from "./passing-values.ts";
 import { Slice } from "./slice.ts";
 import { MISSING } from "./value-dictionary.ts";
 
@@ -253,7 +253,7 @@ export class Evaluation {
       for (const id of equal) marks[id] = 1;
       return marks;
     }
-    const { operator, operands } = condition;
+    const { operator } = condition;
     if (operator.operand === "none") {
       // The condition only tests whether the field exists.
       const [passes, missing] = [operator.test([])(null), operator.whenMissing];
@@ -261,13 +261,13 @@ export class Evaluation {
       marks[MISSING] = missing ? 1 : 0;
       return marks;
     }
-    const [bound] = operands;
+    const range = dictionary.hasLargeNumbers ? undefined : numberRange(condition);
     const decide = deciderOf(condition, dictionary);
     for (let start = 0; start < marks.length; start += VALUES_AT_ONCE) {
       if (this.#slice.left <= 0) yield;
       const end = Math.min(marks.length, start + VALUES_AT_ONCE);
-      if (operator.side !== undefined && typeof bound === "number" && !dictionary.hasLargeNumbers) {
-        markSide(marks, { numbers: dictionary.numbers, side: operator.side, bound, start, end });
+      if (range !== undefined) {
+        markSide(marks, { ...range, numbers: dictionary.numbers, start, end });
         this.#slice.left -= end - start;
         continue;
       }
@@ -324,7 +324,7 @@ function priceOf(expression: Expression, columns: ReadonlyMap<string, Column>): 
       if (equal !== undefined) return countOf(equal, column);
       const missing = column.counts[MISSING] as number;
       if (operator.operand === "none") return operator.whenMissing ? missing : column.recordCount - missing;
-      const tested = operator.side === undefined ? column.dictionary.limit : 0;
+      const tested = numberRange(expression) === undefined ? column.dictionary.limit : 0;
       return (column.recordCount - missing) / 2 + tested;
     }
     default: {

@@ -1,25 +1,26 @@
 /**
  * Finds the values of a column that pass a condition. If an operator's row has
- * `equality` or `side`, they are found without testing each value; otherwise the
- * operator's own test decides.
+ * `equality` or `side`, they are found without testing each value, unless `side` is
+ * of a text or the path has `[*]`; otherwise the operator's own test decides.
  */
 import { assert } from "../../kernel/assert.ts";
+import { someListedTest } from "../filter/any-element.ts";
 import type { Scalar } from "../filter/json.ts";
-import type { Operator } from "../filter/operators.ts";
+import type { FieldTest, Operator } from "../filter/operators.ts";
 import type { Condition } from "../filter/parser.ts";
 import { ABSENT, MISSING, type ValueDictionary } from "./value-dictionary.ts";
 
 /** Whether the value of an id passes. False for an id that is not in use. */
 export type Decider = (id: number) => boolean;
 
-export function deciderOf({ operator, operands }: Condition, dictionary: ValueDictionary): Decider {
-  const equal = equalIds({ operator, operands }, dictionary);
+export function deciderOf(condition: Condition, dictionary: ValueDictionary): Decider {
+  const equal = equalIds(condition, dictionary);
   if (equal !== undefined) {
     const wanted = new Set(equal);
     return (id) => wanted.has(id);
   }
-  const test = operator.test(operands);
-  const { whenMissing } = operator;
+  const test = valueTest(condition);
+  const { whenMissing } = condition.operator;
   return (id) => {
     if (id === MISSING) return whenMissing;
     if (id === ABSENT) return false;
@@ -30,13 +31,26 @@ export function deciderOf({ operator, operands }: Condition, dictionary: ValueDi
 
 /** The ids that pass a condition of equality; undefined for other conditions. */
 export function equalIds(
-  condition: Pick<Condition, "operator" | "operands">,
+  { path, operator, operands }: Condition,
   dictionary: ValueDictionary,
 ): readonly number[] | undefined {
-  const { operator, operands } = condition;
-  if (operator.equality !== true) return undefined;
+  if (operator.equality !== true || path.isMany) return undefined;
   const ids = new Set(operands.flatMap((operand: Scalar) => dictionary.idsLike(operand)));
   return [...ids];
+}
+
+/** The bound and side of a condition that compares the field with a number; undefined for other conditions. */
+export function numberRange({ path, operator, operands }: Condition): Pick<Sided, "bound" | "side"> | undefined {
+  const { side } = operator;
+  const [bound] = operands;
+  return side === undefined || typeof bound !== "number" || path.isMany ? undefined : { bound, side };
+}
+
+/** The test of a value of the column: of a field, or of the list of the fields of a path with `[*]`. */
+function valueTest({ path, operator, operands }: Condition): FieldTest {
+  const test = operator.test(operands);
+  // A list without values is of fields that only exist.
+  return path.isMany && operator.operand !== "none" ? someListedTest(test) : test;
 }
 
 /** The values from `start` to before `end`, and the side of `bound` that passes. */

@@ -4,7 +4,8 @@
  *
  * (1) Two fields share an id only if no operator can distinguish them. So all
  *     objects are one value, and an array is the list of its scalars: its other
- *     elements are never equal to anything.
+ *     elements are never equal to anything. The fields of a path with `[*]` are
+ *     one value: the list of the distinct scalars and arrays among them.
  * (2) An id is in use while a record has it. Unused values are removed, and their
  *     ids are assigned to other values.
  */
@@ -86,6 +87,20 @@ export class ValueDictionary {
     return isArray(field) ? this.#idOfArray(field) : OBJECT;
   }
 
+  /** The id of the list of fields that a path with `[*]` has in an existing record. A dictionary has only lists or none. */
+  idOfList(fields: readonly Json[]): number {
+    if (fields.length === 0) return MISSING;
+    // keeps (1): only that they exist is known of null and objects, and a condition passes if one of the others passes.
+    const values = new Set<Json>();
+    for (const field of fields) {
+      if (isScalar(field)) values.add(field);
+      else if (isArray(field)) values.add(scalarsOf(field));
+    }
+    const list = [...values];
+    const key = keyOf(list);
+    return this.#arrayIds.find(key) ?? this.#add(this.#arrayIds, key, list);
+  }
+
   /** The ids of all values that are equal to an operand according to `=`: at most two. */
   idsLike(operand: Scalar): readonly number[] {
     if (typeof operand === "string") return given(this.#stringIds.find(operand));
@@ -153,7 +168,7 @@ export class ValueDictionary {
 
   #idOfArray(array: readonly Json[]): number {
     // keeps (1)
-    const scalars = array.every(isScalar) ? array : array.filter(isScalar);
+    const scalars = scalarsOf(array);
     const key = keyOf(scalars);
     return this.#arrayIds.find(key) ?? this.#add(this.#arrayIds, key, scalars);
   }
@@ -176,14 +191,26 @@ export class ValueDictionary {
   }
 }
 
-/** The key of an array. All infinite numbers have one text, because no filter can name them. */
-function keyOf(scalars: Json): string {
-  if (!isArray(scalars) || !scalars.some(isLarge)) return JSON.stringify(scalars);
-  return JSON.stringify(scalars.map((value) => (isLarge(value) ? spelledNumber(String(value)) : value)));
+function scalarsOf(array: readonly Json[]): readonly Json[] {
+  return array.every(isScalar) ? array : array.filter(isScalar);
 }
 
-function isLarge(value: Json): value is bigint {
-  return typeof value === "bigint";
+/** The key of an array: JSON in which values that an operator can distinguish have different texts. */
+function keyOf(array: Json): string {
+  return JSON.stringify(isArray(array) && !array.every(isPrintable) ? array.map(printable) : array);
+}
+
+function isPrintable(value: Json): boolean {
+  return typeof value === "number" ? Number.isFinite(value) : typeof value !== "bigint" && !isArray(value);
+}
+
+/** With the digits of large numbers. Ranges distinguish infinite numbers, which `JSON.stringify` prints as null. */
+function printable(value: Json): unknown {
+  if (isArray(value)) return value.map(printable);
+  if (isPrintable(value)) return value;
+  return spelledNumber(
+    typeof value === "bigint" ? String(value) : value === Number.POSITIVE_INFINITY ? "1e999" : "-1e999",
+  );
 }
 
 function otherBytes(key: string, value: Json): number {
