@@ -51,6 +51,7 @@ const PLAIN_FIRST_NAME = /^[A-Za-z_]/;
 export function parseFieldPath(filter: string, start: number, end: number): FieldPath {
   const steps: Step[] = [];
   let text = "";
+  let isMany = false;
   let at = start;
   while (at < end) {
     if (filter.charAt(at) === OPEN) {
@@ -58,6 +59,7 @@ export function parseFieldPath(filter: string, start: number, end: number): Fiel
       if (close < 0 || close >= end) throw failureAt(filter, at, "the [ has no closing ]");
       const index = parseIndex(filter, at + 1, close);
       steps.push(index);
+      isMany ||= index === ANY_ELEMENT;
       text += spelledIndex(index);
       at = close + 1;
       const next = filter.charAt(at);
@@ -65,14 +67,22 @@ export function parseFieldPath(filter: string, start: number, end: number): Fiel
       continue;
     }
     if (filter.charAt(at) === DOT) at += 1;
-    const nameEnd = endOfName(filter, at, end);
-    const name =
-      filter.charAt(at) === BACKTICK ? parseQuotedName(filter, at + 1, nameEnd - 1) : filter.slice(at, nameEnd);
-    text += steps.length === 0 ? spelledFirstName(name) : `.${spelledName(name)}`;
-    steps.push(name);
+    const isFirst = steps.length === 0;
+    let nameEnd: number;
+    if (at < end && filter.charAt(at) === BACKTICK) {
+      nameEnd = endOfQuotedName(filter, at);
+      const name = parseQuotedName(filter, at + 1, nameEnd - 1);
+      steps.push(name);
+      text += isFirst ? spelledFirstName(name) : `.${spelledName(name)}`;
+    } else {
+      nameEnd = endOfPlainName(filter, at, end);
+      const name = filter.slice(at, nameEnd);
+      steps.push(name);
+      text += isFirst ? name : `.${name}`;
+    }
     at = nameEnd;
   }
-  return { text, steps, isMany: steps.includes(ANY_ELEMENT) };
+  return { text, steps, isMany };
 }
 
 /**
@@ -93,8 +103,7 @@ export function fieldReader({ steps, isMany }: FieldPath): FieldReader {
   };
 }
 
-function endOfName(filter: string, start: number, end: number): number {
-  if (start < end && filter.charAt(start) === BACKTICK) return endOfQuotedName(filter, start);
+function endOfPlainName(filter: string, start: number, end: number): number {
   let at = start;
   while (at < end && !isDivider(filter.charAt(at))) at += 1;
   if (at === start) throw failureAt(filter, at, "expected a field name after the dot");
@@ -133,7 +142,7 @@ function spelledIndex(index: number | typeof ANY_ELEMENT): string {
 }
 
 function parseIndex(filter: string, start: number, end: number): number | typeof ANY_ELEMENT {
-  if (filter.slice(start, end) === ANY) return ANY_ELEMENT;
+  if (end - start === 1 && filter.charAt(start) === ANY) return ANY_ELEMENT;
   const fromEnd = filter.startsWith("#-", start);
   const digitsStart = fromEnd ? start + 2 : start;
   let at = digitsStart;

@@ -142,8 +142,11 @@ function endOfDigits(filter: string, start: number): number {
 
 function endOfWord(filter: string, start: number): number {
   let at = start;
-  while (isWordPart(filter.charCodeAt(at)) || filter.startsWith(ANY_ELEMENT_INDEX, at - 1)) at += 1;
-  return at;
+  for (;;) {
+    const code = filter.charCodeAt(at);
+    if (!isWordPart(code) && !(code === STAR && filter.startsWith(ANY_ELEMENT_INDEX, at - 1))) return at;
+    at += 1;
+  }
 }
 
 // Past the end of a text the code is NaN, for which each of these returns false.
@@ -155,6 +158,7 @@ const DOUBLE_QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN = 0x28;
 const CLOSE = 0x29;
+const STAR = 0x2a;
 const COMMA = 0x2c;
 const DOT = 0x2e;
 const PLUS = 0x2b;
