@@ -28,7 +28,11 @@ const NO_METADATA: Json = Object.freeze(Object.create(null));
 
 /** Compiles a filter. Throws a `FilterFailure` that states the error and its place. */
 export function compileFilter(text: string): Filter {
-  const expression = parseFilter(text);
+  return filterOf(text, parseFilter(text));
+}
+
+/** The filter of an expression; `text` is what it is called. */
+export function filterOf(text: string, expression: Expression | undefined): Filter {
   const passes = expression === undefined ? everything : predicateOf(expression);
   return { text, expression, matches: (metadata) => passes(metadata === undefined ? NO_METADATA : metadata) };
 }

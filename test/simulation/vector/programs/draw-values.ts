@@ -21,8 +21,8 @@ const TOO_LARGE = 2e19;
 
 const NAMESPACES: readonly string[] = ["", "ns", "a/b", "__proto__", "é\u{1F600}", "constructor", "e\u0301 \0..", "x"];
 const ID_PREFIXES: readonly string[] = ["", "a-", "a-b-", "__proto__", "ü/", "1"];
-const NAMES: readonly string[] = ["a", "b", "c", "n", "tags", "__proto__", "constructor", "7", "in-x"];
-const STRINGS: readonly string[] = ["x", "y", "xy", "", "1", "it's", "\u{1F600}", "\\"];
+const NAMES: readonly string[] = ["a", "b", "c", "n", "tags", "__proto__", "constructor", "7", "in-x", "a b.c"];
+const STRINGS: readonly string[] = ["x", "y", "xy", "", "1", "it's", "\u{1F600}", "\\", "\uffee"];
 const NUMBERS: readonly number[] = [0, 1, 2, 3, -1, 2.5, 1e21];
 const PATTERNS: readonly string[] = ["*", "x*", "?", "[xy]", "[^x]*", "*y", ""];
 const WORDS: readonly string[] = ["cat", "dog", "bird", "fish", "tree"];
@@ -165,17 +165,19 @@ export class Draw {
     }
   }
 
-  /** A path to a field, of names that a filter can spell. */
+  /** A path to a field, or to several. */
   field(): string {
     const steps = this.list(this.below(2), () =>
-      this.oneIn(3) ? this.pick(["[0]", "[#-1]", "[1]"]) : `.${this.pick(SPELLED_NAMES)}`,
+      this.oneIn(3) ? this.pick(["[0]", "[#-1]", "[1]", "[*]"]) : `.${spelled(this.pick(NAMES))}`,
     );
-    return this.pick(SPELLED_NAMES) + steps.join("");
+    return spelled(this.pick(NAMES)) + steps.join("");
   }
 }
 
-/** A filter cannot spell names that start with a digit. */
-const SPELLED_NAMES = NAMES.filter((name) => /^[a-zA-Z_]/.test(name));
+/** A name as filters write it: in backticks if it needs them. */
+function spelled(name: string): string {
+  return /^[a-zA-Z_][\w-]*$/.test(name) ? name : `\`${name}\``;
+}
 
 function literal(value: string | number | boolean): string {
   return typeof value === "string" ? `"${value.replaceAll("\\", "\\\\")}"` : String(value);
