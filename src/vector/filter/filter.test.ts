@@ -148,6 +148,7 @@ const fails: readonly string[] = [
   "population < '2' OR population > '1' OR population <= '15460000'",
   "old < 'z' OR old > '' OR nothing < 'z' OR nothing >= '' OR tags > ''",
   "city < true OR city > false",
+  "zero < true OR one > false OR one <= true",
   "mark > '😀'",
   "face < '\\uffee'",
   "faces < '😀' OR faces > '😀😂' OR faces < '😀\\uffee'",

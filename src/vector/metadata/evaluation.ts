@@ -267,7 +267,7 @@ export class Evaluation {
       if (this.#slice.left <= 0) yield;
       const end = Math.min(marks.length, start + VALUES_AT_ONCE);
       if (range !== undefined) {
-        markSide(marks, { ...range, numbers: dictionary.numbers, start, end });
+        markSide(marks, { numbers: dictionary.numbers, side: range.side, bound: range.bound, start, end });
         this.#slice.left -= end - start;
         continue;
       }

@@ -75,6 +75,51 @@ test("A-11: names of Object.prototype are fields like any other", () => {
   assert.deepEqual(matched(fixture, "toString = '__proto__'"), [1]);
 });
 
+test("B2.filter.any: columns of paths with [*] find records by any element, and follow changes of elements", () => {
+  const fixture = fixtureOf([
+    '{"k":1,"a":[{"x":1},{"x":5,"t":"b"}]}',
+    '{"k":1,"a":[{"x":null},{}]}',
+    '{"k":1,"a":[]}',
+    '{"k":2,"a":[{"x":true},{"x":[7]}]}',
+    '{"k":1,"a":[{"x":1e999}]}',
+    undefined,
+    '{"k":1,"a":[{"x":-1e999}]}',
+  ]);
+  assert.deepEqual(matched(fixture, "a[*].x = 1"), [0, 3]);
+  assert.deepEqual(matched(fixture, "a[*].x != 1"), [0, 4, 6]);
+  assert.deepEqual(matched(fixture, "a[*].x > 2"), [0, 4]);
+  assert.deepEqual(matched(fixture, "a[*].x <= 1"), [0, 6]);
+  assert.deepEqual(matched(fixture, "a[*].x IN (5, true)"), [0, 3]);
+  assert.deepEqual(matched(fixture, "a[*].x CONTAINS 7"), [3]);
+  assert.deepEqual(matched(fixture, "a[*].t >= 'b'"), [0]);
+  assert.deepEqual(matched(fixture, "HAS FIELD a[*].x"), [0, 1, 3, 4, 6]);
+  assert.deepEqual(matched(fixture, "HAS NOT FIELD a[*].x"), [2, 5]);
+  assert.deepEqual(matched(fixture, "k = 1 AND HAS FIELD a[*].x"), [0, 1, 4, 6]);
+  assert.deepEqual(matched(fixture, "k = 1 AND HAS NOT FIELD a[*].x"), [2]);
+
+  fixture.store.set(0, '{"k":1,"a":[{"x":1},{"x":0,"t":"b"}]}');
+  fixture.store.set(2, '{"k":1,"a":[{},{"x":9,"t":"a"}]}');
+  assert.deepEqual(matched(fixture, "a[*].x > 2"), [2, 4]);
+  assert.deepEqual(matched(fixture, "a[*].x > 3"), [2, 4]);
+  assert.deepEqual(matched(fixture, "a[*].t >= 'a' AND a[*].x < 9"), [0]);
+  assert.deepEqual(matched(fixture, "HAS NOT FIELD a[*].x"), [5]);
+});
+
+test("B2.filter.order: columns find ranges of texts by code points", () => {
+  const fixture = fixtureOf(
+    ["\uffee", "😀", "a", "b", "😀a"].map((t) => JSON.stringify({ t, "a.b": t })).concat('{"t":5}', '{"t":["b"]}'),
+  );
+  assert.deepEqual(matched(fixture, "t < '😀'"), [0, 2, 3]);
+  assert.deepEqual(matched(fixture, "t >= '😀'"), [1, 4]);
+  assert.deepEqual(matched(fixture, "t > '\uffee'"), [1, 4]);
+  assert.deepEqual(matched(fixture, "t <= 'b'"), [2, 3]);
+  assert.deepEqual(matched(fixture, "`a.b` > 'a' AND `a.b` < '😀a'"), [0, 1, 3]);
+  assert.deepEqual(matched(fixture, "a.b > 'a' OR t > 4"), [5]);
+  fixture.store.set(2, '{"t":"😁"}');
+  fixture.store.remove(1);
+  assert.deepEqual(matched(fixture, "t >= '😀'"), [2, 4]);
+});
+
 test("a repeated filter gives the same array, and its version shows changes", () => {
   const { store, matcher } = shelf(1_000);
   const first = matcher.start(compileFilter("user = 'user 7'"));
