@@ -46,6 +46,10 @@ export const assemblyModules: readonly AssemblyModule[] = [
     source: "float-text",
     target: "src/kernel/float32/float-text.generated.ts",
   },
+  {
+    source: "json-strings",
+    target: "src/edge/store/long/json-strings.generated.ts",
+  },
 ];
 
 /** The whole text of a module's generated file. Throws with the compiler's words when the source is wrong. */

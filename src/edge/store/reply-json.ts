@@ -32,13 +32,13 @@ export type SpecialReply = Extract<Reply, { readonly kind: string }>;
 export type PrintScalar = (reply: Reply, bytesMax: number) => Bytes;
 
 /** One reply as an object with one field. Throws `replyTooLarge` above `bytesMax` bytes. */
-export function jsonResult(reply: Reply, bytesMax: number): Bytes {
+export function jsonResult(reply: Reply, bytesMax: number, printScalar: PrintScalar = jsonScalar): Bytes {
   if (reply === null) return NULL_RESULT;
   if (typeof reply === "object" && "kind" in reply) {
     if (reply.kind === "simple" && reply.text === "OK") return OK_RESULT;
     if (reply.kind === "error") return jsonError(reply.error);
   }
-  return `{"result":${printJson(reply, jsonScalar, bytesMax)}}`;
+  return `{"result":${printJson(reply, printScalar, bytesMax)}}`;
 }
 
 /** `{"error": text}`. The text may quote the caller's bytes. */

@@ -18,7 +18,7 @@ import type { ReplyFormat } from "./request.ts";
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: Bytes;
+  readonly body: Bytes | Buffer;
   /** In place of the body: the request was refused, and has changed nothing. */
   readonly failure?: RequestFailure;
 }
@@ -85,8 +85,7 @@ export class CommandPrinter implements ReplyPrinter<Answer> {
 
   #printed(reply: Reply): Answer {
     const { format, replyBytesMax } = this.#call;
-    const body = format.finish(format.result(reply, replyBytesMax), replyBytesMax);
-    return { status: 200, contentType: format.contentType, body };
+    return { status: 200, contentType: format.contentType, body: format.body(reply, replyBytesMax) };
   }
 
   #failed(error: CommandError): Answer {

@@ -9,8 +9,9 @@ import { resp2WithBase64, unknownResponseFormat } from "../errors.ts";
 import type { RequestHead } from "../handler.ts";
 import { HeaderSet, headerSpellings, unprefixedHeader } from "../names.ts";
 import { resp2Result, respError } from "../resp/replies.ts";
+import { jsonBody, jsonResultWithLong } from "./long/value-reply.ts";
 import { base64Result } from "./reply-base64.ts";
-import { jsonError, jsonResult, utf8Of } from "./reply-json.ts";
+import { jsonError, utf8Of } from "./reply-json.ts";
 
 /** A format of answers: how one reply is printed, and how several are joined. */
 export interface ReplyFormat {
@@ -20,6 +21,8 @@ export interface ReplyFormat {
   readonly close: Bytes;
   /** Throws `replyTooLarge`. */
   result(reply: Reply, bytesMax: number): Bytes;
+  /** A single reply as the whole body. Throws `replyTooLarge`. */
+  body(reply: Reply, bytesMax: number): Bytes | Buffer;
   error(error: CommandError): Bytes;
   /** Finishes the whole body. Throws `replyTooLarge` if the result has more than `bytesMax` bytes. */
   finish(body: Bytes, bytesMax: number): Bytes;
@@ -33,11 +36,12 @@ const list = {
   error: jsonError,
   finish: utf8Of,
 };
-export const jsonFormat: ReplyFormat = { ...list, result: jsonResult };
+export const jsonFormat: ReplyFormat = { ...list, result: jsonResultWithLong, body: jsonBody };
 /** Replies are ASCII already, except the texts of errors: so a long one is not read once more. */
 export const base64Format: ReplyFormat = {
   ...list,
   result: base64Result,
+  body: base64Result,
   error: (error) => utf8Of(jsonError(error)),
   finish: (body) => body,
 };
@@ -48,6 +52,7 @@ export const resp2Format: ReplyFormat = {
   separator: "",
   close: "",
   result: resp2Result,
+  body: resp2Result,
   error: respError,
   finish: (body) => body,
 };
