@@ -2,23 +2,27 @@
  * The JSON forms of a command: one array of words (A2), or an array
  * of such arrays (A3, A4; A2.types).
  *
- * Most bodies hold strings without `\u`, and integers. They go through
- * `JSON.parse`, over the body read as code units 0-255: each resulting string
- * is the bytes of a word, and does not share memory with the body. Bodies that
- * it would read wrongly, or with too much memory, go to `json-reader.ts`:
- * numbers that are not in JavaScript's spelling, `\u`, invalid UTF-8, and long
- * bodies, which might nest deeply.
+ * Most bodies are short and hold strings and integers without white space:
+ * `short-words.ts` reads them in one pass. Others go through `JSON.parse`, over
+ * the body read as code units 0-255: each resulting string is the bytes of a
+ * word, and does not share memory with the body. Bodies that it would read
+ * wrongly, or with too much memory, go to `json-reader.ts`: numbers that are not
+ * in JavaScript's spelling, `\u`, invalid UTF-8, and long bodies, which might nest
+ * deeply.
  */
 import { isUtf8 } from "node:buffer";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { RequestFailure } from "../errors.ts";
 import { type BatchCommand, readBatchExactly, readCommandExactly } from "./json-reader.ts";
+import { readShortBatch, readShortCommand } from "./short-words.ts";
 
 /** With the deepest nesting, a body of this size becomes 65,536 arrays: a few MiB. */
 const QUICK_BYTES_MAX = 65_536;
 
 /** The words of one command; none for `[]`. Throws `malformed` or a more specific failure. */
 export function parseCommand(body: Buffer, malformed: RequestFailure): readonly Bytes[] {
+  const short = readShortCommand(body);
+  if (short !== undefined) return short;
   const quick = parseQuickly(body);
   if (quick !== undefined && becomesWords(quick.value, quick)) return quick.value;
   return readCommandExactly(body, malformed);
@@ -26,6 +30,8 @@ export function parseCommand(body: Buffer, malformed: RequestFailure): readonly 
 
 /** The words of each command, in order. Throws `malformed` or a more specific failure. */
 export function parseBatch(body: Buffer, malformed: RequestFailure): readonly BatchCommand[] {
+  const short = readShortBatch(body);
+  if (short !== undefined) return short;
   const quick = parseQuickly(body);
   if (quick !== undefined) {
     const { value } = quick;
