@@ -29,6 +29,14 @@ export function respError(error: CommandError): Bytes {
 }
 
 function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
+  const items = version === 2 ? itemsOf(reply) : itemsOfResp3(reply);
+  if (items !== undefined) return printList(reply, version, bytesMax);
+  const text = scalar(reply, version, bytesMax);
+  if (text.length > bytesMax) throw replyTooLarge;
+  return text;
+}
+
+function printList(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
   const outer: ListCursor[] = [];
   let cursor: ListCursor = { items: [reply], done: 0 };
   let text = "";
@@ -66,7 +74,7 @@ function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
     if (reply.length > bytesMax) throw replyTooLarge;
     return bulk(reply);
   }
-  if (typeof reply === "number" || typeof reply === "bigint") return `:${reply}\r\n`;
+  if (typeof reply === "number" || typeof reply === "bigint") return integer(reply);
   if (reply === null) return version === 2 ? "$-1\r\n" : "_\r\n";
   if (Buffer.isBuffer(reply)) {
     if (reply.length > bytesMax) throw replyTooLarge;
@@ -75,7 +83,7 @@ function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
   switch (reply.kind) {
     case "simple":
-      return `+${reply.text}\r\n`;
+      return reply.text === "OK" ? OK_LINE : `+${reply.text}\r\n`;
     case "error":
       return respError(reply.error);
     case "nil array":
@@ -97,6 +105,17 @@ function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
   }
 }
 
+const OK_LINE = "+OK\r\n";
+/** Lines of small integers and lengths, which are most of all. */
+const LINE_COUNT = 128;
+const integerLines = Array.from({ length: LINE_COUNT }, (_, value) => `:${value}\r\n`);
+const lengthLines = Array.from({ length: LINE_COUNT }, (_, length) => `$${length}\r\n`);
+
+function integer(value: number | bigint): Bytes {
+  const line = typeof value === "number" && value >= 0 && value < LINE_COUNT ? integerLines[value] : undefined;
+  return line ?? `:${value}\r\n`;
+}
+
 function bulk(bytes: Bytes): Bytes {
-  return `$${bytes.length}\r\n${bytes}\r\n`;
+  return `${lengthLines[bytes.length] ?? `$${bytes.length}\r\n`}${bytes}\r\n`;
 }

@@ -21,6 +21,13 @@ function readAll(chunks: readonly string[], reader = parser()): (readonly string
 
 const long = "v".repeat(5_000);
 
+const ten = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+
+/** The words as an array of bulk strings. */
+function printed(words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join("")}`;
+}
+
 const streams: readonly (readonly [stream: string, requests: readonly (readonly string[] | string)[]])[] = [
   ["*1\r\n$4\r\nPING\r\n", [["PING"]]],
   ["*2\r\n$3\r\nGET\r\n$0\r\n\r\n", [["GET", ""]]],
@@ -33,6 +40,18 @@ const streams: readonly (readonly [stream: string, requests: readonly (readonly 
   // Redis checks neither the byte after a return nor the bytes after a bulk string.
   ["*1\rx$1\rxa..*1\r\n$1\r\nb\r\n", [["a"], ["b"]]],
   [`*2\r\n$5000\r\n${long}\r\n$1\r\na\r\nPING\r\n`, [[long, "a"], ["PING"]]],
+  // Around the borders of requests that are read in one pass.
+  [printed(ten.slice(1)) + printed(ten) + printed(["a"]), [ten.slice(1), ten, ["a"]]],
+  [
+    [9, 10, 12, 13, 22, 23, 99, 100]
+      .map((length) => printed(["SET", "v".repeat(length), "\xff".repeat(length)]))
+      .join(""),
+    [9, 10, 12, 13, 22, 23, 99, 100].map((length) => ["SET", "v".repeat(length), "\xff".repeat(length)]),
+  ],
+  ["*2\rx$3\rxGETxx$1\rxkxx*1\r\n$0\r\n\r\n", [["GET", "k"], [""]]],
+  ["*2\r\n$3\r\nGET\r\n$01\r\nk\r\n", ["ERR Protocol error: invalid bulk length"]],
+  ["*2\r\n$3\r\nGET\r\n:1\r\n", ["ERR Protocol error: expected '$', got ':'"]],
+  ["*2\r\n$3\r\nGET\r\n$1x\r\nk\r\n", ["ERR Protocol error: invalid bulk length"]],
   ["*1\r\n$1\r\na\r\n*x\r\nPING\r\n", [["a"], "ERR Protocol error: invalid multibulk length"]],
   ["*2\r\n$1\r\na\r\n!1\r\n", ["ERR Protocol error: expected '$', got '!'"]],
   ['a "b\r\n', ["ERR Protocol error: unbalanced quotes in request"]],
@@ -110,4 +129,15 @@ test("words are copies of their chunk", () => {
   const words = reader.next();
   chunk.fill(0);
   assert.deepEqual(words, ["short", "longer-than-thirteen"]);
+});
+
+test("a short request counts against the limit of its size", () => {
+  const stream = printed(["SET", "key", "value"]);
+  assert.equal(stream.length, 33);
+  for (const [requestBytesMax, read] of [
+    [33, [["SET", "key", "value"]]],
+    [32, ["ERR max request size exceeded. Limit: 32 bytes, Actual: 33 bytes"]],
+  ] as const) {
+    assert.deepEqual(readAll([stream], new RequestParser({ requestBytesMax, isTrusted: () => false })), read);
+  }
 });

@@ -16,6 +16,7 @@
  * of chunks.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
+import { cutBytes, cutName, SUBSTRING_LENGTH_MIN } from "../../kernel/short-bytes.ts";
 import { requestTooLarge } from "../errors.ts";
 import { BodyBuffer } from "../http/body-buffer.ts";
 import { splitLine } from "./inline-words.ts";
@@ -37,8 +38,8 @@ const UNTRUSTED_WORDS_MAX = 10;
 const UNTRUSTED_BULK_BYTES_MAX = 16 * 1024;
 /** Longer bulk strings that are incomplete are collected in a buffer of their own. */
 const COLLECTED_BYTES_MIN = 4 * 1024;
-/** V8 copies shorter substrings; longer ones share memory with the whole string. */
-const SLICE_LENGTH_MIN = 13;
+/** From this size on, a string of all unread bytes pays: it makes short words cheap. */
+const TEXT_BYTES_MIN = 192;
 /** Longer counts take the slow path; all limits are far below. */
 const QUICK_DIGITS_MAX = 10;
 
@@ -51,6 +52,10 @@ const NOTHING = Buffer.alloc(0);
 
 /** The length of the bulk string is not known yet. */
 const NO_COUNT = -1;
+
+/** The places of the words of the request that `#readShort` reads. */
+const starts = new Int32Array(9);
+const ends = new Int32Array(9);
 
 export class RequestParser {
   readonly #options: ParserOptions;
@@ -128,6 +133,8 @@ export class RequestParser {
           if (line.length > 0) return line;
           continue;
         }
+        const short = this.#readShort();
+        if (short !== undefined) return short;
         const count = this.#readCount(WORDS_MAX, "mbulk count string");
         if (count === undefined) return undefined;
         if (count <= 0) continue;
@@ -241,9 +248,59 @@ export class RequestParser {
     if (this.#collected !== undefined || this.#end - at < length + 2) return this.#collect(length);
     this.#at = at + length + 2;
     this.#bulkBytes = NO_COUNT;
-    if (length >= SLICE_LENGTH_MIN) return this.#bytes.latin1Slice(at, at + length); // keeps (2)
+    return this.#cut(at, at + length);
+  }
+
+  /**
+   * The next request in one pass, if all of it is there and all its counts have one digit, or two for a word. No limit
+   * applies to such a request but `requestBytesMax`. Undefined: nothing was read.
+   */
+  #readShort(): Bytes[] | undefined {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    const start = this.#at;
+    // The shortest request is `*1\r\n$0\r\n\r\n`.
+    if (end - start < 10 || bytes[start + 2] !== CARRIAGE_RETURN) return undefined;
+    const count = (bytes[start + 1] as number) - ZERO;
+    if (count < 1 || count > 9) return undefined;
+    let at = start + 4;
+    for (let index = 0; index < count; index += 1) {
+      if (at + 5 > end || bytes[at] !== DOLLAR) return undefined;
+      let length = (bytes[at + 1] as number) - ZERO;
+      if (length < 0 || length > 9) return undefined;
+      at += 2;
+      if (bytes[at] !== CARRIAGE_RETURN) {
+        const digit = (bytes[at] as number) - ZERO;
+        if (digit < 0 || digit > 9 || length === 0 || bytes[at + 1] !== CARRIAGE_RETURN) return undefined;
+        length = length * 10 + digit;
+        at += 1;
+      }
+      at += 2;
+      starts[index] = at;
+      ends[index] = at + length;
+      at += length + 2;
+      if (at > end) return undefined;
+    }
+    if (at - start > this.#options.requestBytesMax) return undefined;
+    this.#at = at;
+    const name = cutName(bytes, starts[0] as number, ends[0] as number);
+    // Literals have room for their words alone; an array that grows begins with room for 17.
+    if (count === 2) return [name, this.#shortWord(1)];
+    if (count === 3) return [name, this.#shortWord(1), this.#shortWord(2)];
+    const words = [name];
+    for (let index = 1; index < count; index += 1) words.push(this.#shortWord(index));
+    return words;
+  }
+
+  #shortWord(index: number): Bytes {
+    return this.#cut(starts[index] as number, ends[index] as number);
+  }
+
+  /** keeps (2) */
+  #cut(start: number, end: number): Bytes {
+    if (end - start >= SUBSTRING_LENGTH_MIN || this.#end < TEXT_BYTES_MIN) return cutBytes(this.#bytes, start, end);
     this.#text ??= this.#bytes.latin1Slice(0, this.#end);
-    return this.#text.substring(at, at + length);
+    return this.#text.substring(start, end);
   }
 
   /** Collects a bulk string and its line break from several chunks. */
