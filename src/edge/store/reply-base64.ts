@@ -9,14 +9,14 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Reply } from "../../store/mod.ts";
-import { replyTooLarge } from "../../store/reply/mod.ts";
+import { ok, replyTooLarge } from "../../store/reply/mod.ts";
 import { isExact, jsonError, jsonScalar, printJson, textOf, utf8Of } from "./reply-json.ts";
 
 const OK_RESULT = '{"result":"OK"}';
 
 /** One reply as an object with one field. Throws `replyTooLarge` above `bytesMax` bytes. */
 export function base64Result(reply: Reply, bytesMax: number): Bytes {
-  if (reply === "OK") return OK_RESULT;
+  if (reply === ok || reply === "OK") return OK_RESULT;
   if (typeof reply === "object" && reply !== null) {
     if (Buffer.isBuffer(reply)) {
       if (reply.length === 2 && reply.latin1Slice() === "OK") return OK_RESULT;

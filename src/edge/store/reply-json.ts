@@ -20,7 +20,7 @@
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
 import type { Reply } from "../../store/mod.ts";
-import { formatDouble, replyTooLarge } from "../../store/reply/mod.ts";
+import { formatDouble, ok, replyTooLarge } from "../../store/reply/mod.ts";
 import { itemsOf, type ListCursor } from "./reply-items.ts";
 
 const OK_RESULT = '{"result":"OK"}';
@@ -33,6 +33,7 @@ export type PrintScalar = (reply: Reply, bytesMax: number) => Bytes;
 
 /** One reply as an object with one field. Throws `replyTooLarge` above `bytesMax` bytes. */
 export function jsonResult(reply: Reply, bytesMax: number, printScalar: PrintScalar = jsonScalar): Bytes {
+  if (reply === ok) return OK_RESULT;
   if (reply === null) return NULL_RESULT;
   if (typeof reply === "object" && "kind" in reply) {
     if (reply.kind === "simple" && reply.text === "OK") return OK_RESULT;

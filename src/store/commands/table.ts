@@ -56,13 +56,18 @@ interface NameSlot {
   readonly upper: string;
   readonly lower: string;
   readonly command: Command;
+  /** The string that named it last: that of the next request is mostly the same one (kernel/short-bytes.ts). */
+  last: string;
 }
+
+/** Shorter words share memory with no other string. */
+const LAST_LENGTH_MAX = 12;
 
 const slots: (NameSlot | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
 for (const command of commands) {
   let at = slotOf(command.name);
   while (slots[at] !== undefined) at = (at + 1) & SLOT_MASK;
-  slots[at] = { upper: command.name, lower: command.name.toLowerCase(), command };
+  slots[at] = { upper: command.name, lower: command.name.toLowerCase(), command, last: command.name };
 }
 
 /**
@@ -76,8 +81,12 @@ export function findCommand(name: Bytes): Command | undefined {
 
 /** The command with this spelling of its name, all in upper or all in lower case. */
 function findSpelled(name: Bytes, start: number): Command | undefined {
-  for (let at = start, slot = slots[at]; slot !== undefined; at = (at + 1) & SLOT_MASK, slot = slots[at])
-    if (slot.upper === name || slot.lower === name) return slot.command;
+  for (let at = start, slot = slots[at]; slot !== undefined; at = (at + 1) & SLOT_MASK, slot = slots[at]) {
+    if (slot.last === name) return slot.command;
+    if (slot.upper !== name && slot.lower !== name) continue;
+    if (name.length <= LAST_LENGTH_MAX) slot.last = name;
+    return slot.command;
+  }
   return undefined;
 }
 

@@ -6,4 +6,4 @@
 export { CommandError, replyTooLarge, wrongArity } from "../errors.ts";
 export { formatDouble } from "../structures/numbers/number-text.ts";
 export type { ReplyPrinter } from "./printer.ts";
-export { errorReply, findError, pairsOf, type Reply } from "./reply.ts";
+export { errorReply, findError, ok, pairsOf, type Reply } from "./reply.ts";
