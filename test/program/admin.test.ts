@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { oneThread, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+import { runHere } from "../harness/command-runner.ts";
+import { oneThread, type RunningProgram, startProgram } from "./program-process.ts";
 
 const fastClock = fileURLToPath(new URL("fast-clock.cjs", import.meta.url));
 const timeout = 60_000;
@@ -212,8 +213,8 @@ test("enough writes start a snapshot in its own process; the next start recovers
   const names = readdirSync(join(directory, "store")).sort();
   assert.deepEqual(names.filter((name) => !name.endsWith(".journal") && name !== "reserve").length, 1, names.join(" "));
 
-  const check = spawnProgram(["check", "--data-dir", directory]);
-  assert.equal((await check.ended).code, 0);
+  const check = await runHere(["check", "--data-dir", directory]);
+  assert.equal(check.code, 0);
   assert.match(
     check.output,
     /^configuration: ok\nstore: \d+ frames in \d+ bytes to replay, snapshot \d+, \d+ segments, /,

@@ -115,7 +115,7 @@ async function checkStats(directory: string, writers: Readonly<Record<"store" | 
   }
   assert.deepEqual(Object.keys(server), ["uptimeSeconds", "memoryBytes", "diskFreeBytes"]);
   assert.match(
-    (await larder("stats", "--data-dir", directory)).output,
+    (await runHere(["stats", "--data-dir", directory])).output,
     /^larder [\d.]+\n {2}up for {14}[\d.]+ s\n {2}memory {14}[\d.]+ mb\n[\s\S]*\nstore \(serving\)\n {2}databases {11}1\n[\s\S]* {2}commands {12}\d+ {2}\d+\/s\n/,
   );
 }
@@ -246,7 +246,7 @@ test("without a server, backup reads the directory, also after a kill, and the d
   mkdirSync(join(source, "backup-0123456789abcdef"));
   writeFileSync(`${file}.partial`, "half");
 
-  assert.equal((await larder("backup", file, "--data-dir", source)).code, 0);
+  assert.equal((await runHere(["backup", file, "--data-dir", source])).code, 0);
 
   assert.deepEqual(
     [...readdirSync(root), ...readdirSync(source)].filter((name) => /^backup-|partial$/.test(name)),
@@ -258,8 +258,8 @@ test("without a server, backup reads the directory, also after a kill, and the d
     [1, `larder: No larder is running on ${source}: start it, or inspect the directory with larder check\n`],
   );
   mkdirSync(target);
-  assert.equal((await larder("restore", file, "--data-dir", target)).code, 0);
-  const whole = await larder("verify", target);
+  assert.equal((await runHere(["restore", file, "--data-dir", target])).code, 0);
+  const whole = await runHere(["verify", target]);
   assert.equal(whole.code, 0, whole.log);
   assert.match(whole.output, /^data directory .*target: ok\nstore: \d+ frames/);
   for (const directory of [source, target]) {
@@ -274,7 +274,7 @@ test("backup, verify and restore report errors with the remedy", {
   const root = temporaryDirectory(context);
   const [source, file] = [join(root, "source"), join(root, "larder.backup")];
   await using program = await startProgram("serve", { args: ["--data-dir", source, ...oneThread] });
-  assert.equal((await larder("backup", file, "--data-dir", source)).code, 0);
+  assert.equal((await runHere(["backup", file, "--data-dir", source])).code, 0);
   const damaged = join(root, "damaged");
   const bytes = readFileSync(file);
   bytes.writeUInt8(bytes.readUInt8(520) ^ 1, 520);
@@ -322,7 +322,7 @@ test("backup, verify and restore report errors with the remedy", {
     readdirSync(join(root, "new")).filter((name) => name !== "lock.sqlite"),
     [],
   );
-  assert.equal((await larder("restore", file, "--data-dir", newer)).code, 0);
+  assert.equal((await runHere(["restore", file, "--data-dir", newer])).code, 0);
   await using dev = await startProgram("dev");
   const answer = await fetch(`${dev.adminUrl}/v1/backup`, { method: "POST", headers: { authorization: "Bearer dev" } });
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
+import { runHere } from "../harness/command-runner.ts";
 import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
 import { oneThread, type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
@@ -126,11 +127,11 @@ test("C.bodies: the start and verify find a damaged body; it is shown as damaged
   timeout,
 }, async (context) => {
   const { directory, args, path, ids, token } = copyOf(whole, context);
-  assert.equal((await larder("verify", directory)).code, 0);
+  assert.equal((await runHere(["verify", directory])).code, 0);
   flip(path, "letter-one");
   flip(path, "queued-one");
 
-  const verified = await larder("verify", directory);
+  const verified = await runHere(["verify", directory]);
   assert.equal(verified.code, 1);
   assert.match(
     verified.log,
@@ -175,7 +176,7 @@ test("the start and verify find a missing file of bodies, and the start continue
   const { directory, args, path, token } = copyOf(whole, context);
   rmSync(path);
 
-  const verified = await larder("verify", directory);
+  const verified = await runHere(["verify", directory]);
   assert.equal(verified.code, 1);
   assert.match(verified.log, /0000000001\.journal is missing: it holds bodies that are still needed/);
 

@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runHere } from "../harness/command-runner.ts";
 import {
   anyPorts,
   checkoutProgram,
@@ -144,12 +145,12 @@ test("a start warns of a configuration with tokens that other users can read, an
   );
   assert.equal((await program.stop()).code, 0);
 
-  const open = spawnProgram(["check", ...args]);
-  assert.equal((await open.ended).code, 1);
+  const open = await runHere(["check", ...args]);
+  assert.equal(open.code, 1);
   assert.match(open.output, /larder\.json can be read by other users: run chmod 600 on it/);
   chmodSync(configuration, 0o600);
-  const closed = spawnProgram(["check", ...args]);
-  assert.equal((await closed.ended).code, 0, closed.output);
+  const closed = await runHere(["check", ...args]);
+  assert.equal(closed.code, 0, closed.output);
 });
 
 test("a start warns of a tokens.json that other users can read and of data of an unlisted tenant", {
@@ -194,15 +195,15 @@ test("check reports errors in the configuration and in the files that it names",
   const unfinished = join(directory, "unfinished");
   mkdirSync(join(unfinished, "restoring-0123456789abcdef"), { recursive: true });
   const half = ["--tls-cert", configuration, "--tls-key", join(directory, "none")];
-  const worse = spawnProgram(["check", ...half, "--data-dir", unfinished]);
-  assert.deepEqual(await worse.ended, { code: 1, signal: null });
+  const worse = await runHere(["check", ...half, "--data-dir", unfinished]);
+  assert.equal(worse.code, 1);
   assert.equal(
     worse.output,
     `problem: --tls-key: there is no file ${join(directory, "none")}\nproblem: A restore into ${unfinished} did not finish: run larder restore again, or empty the directory to start over\n`,
   );
 
-  const good = spawnProgram(["check", "--data-dir", join(directory, "none")]);
-  assert.deepEqual(await good.ended, { code: 0, signal: null });
+  const good = await runHere(["check", "--data-dir", join(directory, "none")]);
+  assert.equal(good.code, 0);
   assert.equal(
     good.output,
     `configuration: ok\ndata directory ${join(directory, "none")}: the first start creates it\n`,
