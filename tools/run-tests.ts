@@ -20,6 +20,7 @@ import { buildProgramUnderTest } from "./tests/program-under-test.ts";
 import { rooms } from "./tests/rooms.ts";
 import { runTests } from "./tests/run.ts";
 import { runStatics } from "./tests/statics.ts";
+import { useTemporaryFolder } from "./tests/temporary-folder.ts";
 
 interface Size {
   /** Whether format, lint and types are checked first. */
@@ -73,6 +74,8 @@ process.env["NODE_COMPILE_CACHE"] = COMPILE_CACHE;
 const startMs = performance.now();
 if (plan.hasStatics && !(await runStatics())) process.exit(1);
 if (plan.startsProgram) await buildProgramUnderTest();
+// A proof syncs a real disk.
+if (size !== "proof") useTemporaryFolder();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const result = await runTests(processesOf(tests, { isProof: size === "proof" }), {
   concurrency: CONCURRENCY,
