@@ -15,7 +15,7 @@ import { isUtf8 } from "node:buffer";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { cutBytes, cutName, SUBSTRING_LENGTH_MIN } from "../../kernel/short-bytes.ts";
 
-/** Longer bodies are for the other readers; also bounds the which take three bytes each. */
+/** Longer bodies are for the other readers. It also bounds the words, which take three bytes of a body each. */
 export const SHORT_BODY_BYTES_MAX = 65_536;
 /** From this size on, a text of the whole body pays: it makes short words cheap. */
 const TEXT_BYTES_MIN = 192;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { ANY_ELEMENT, type FieldPath, type Step } from "../../../src/vector/filter/field-path.ts";
 import { compileFilter, type Filter, filterOf } from "../../../src/vector/filter/filter.ts";
-import type { Json } from "../../../src/vector/filter/json.ts";
+import { type Json, parseMetadata } from "../../../src/vector/filter/json.ts";
 import type { FieldTest, Operator } from "../../../src/vector/filter/operators.ts";
 import type { Condition, Expression } from "../../../src/vector/filter/parser.ts";
 import { MetadataStore } from "../../../src/vector/metadata/metadata-store.ts";
@@ -27,7 +27,7 @@ export const filterBugs: PlantedBugs<Compile> = {
       const filter = compile(spell(random, node));
       for (let j = 0; j < RECORDS_PER_FILTER; j += 1) {
         const value = drawObject(random, 3);
-        const passes = filter.matches(JSON.parse(jsonOf(value)));
+        const passes = filter.matches(parseMetadata(jsonOf(value)));
         if (passes !== holds(node, value)) return `${filter.text} on ${jsonOf(value)} is ${passes}`;
       }
     }

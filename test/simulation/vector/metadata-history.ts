@@ -20,8 +20,8 @@ type Action =
   | { readonly do: "start"; readonly filter: number }
   | { readonly do: "step"; readonly match: number; readonly work: number };
 
-/** Names that filters write in backticks. None needs an escape in JSON. */
-const QUOTED_NAMES = ["a b", "a.b", "a`b", "größe", "[*]", "0"];
+/** Names that filters write in backticks. */
+const QUOTED_NAMES = ["a b", "a.b", "a`b", "größe", "[*]", "0", "\\", '"', "a\n"];
 const names = ["a", "b", "c", "__proto__", "constructor", "toString", ...QUOTED_NAMES];
 const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("a", "b") }, fc.constantFrom(...names));
 /** UTF-16 units order these differently than code points do. */
@@ -229,7 +229,7 @@ function compare(match: FilterMatch, records: Records): void {
 
 /** A name as filters write it. */
 function spelled(name: string): string {
-  return QUOTED_NAMES.includes(name) ? `\`${name.replaceAll("`", "\\`")}\`` : name;
+  return QUOTED_NAMES.includes(name) ? `\`${name.replace(/[\\`]/g, "\\$&")}\`` : name;
 }
 
 function passes(filter: Filter, text: Records[number]): boolean {

@@ -50,7 +50,7 @@ export function readStreamHead(fields: readonly string[], headerBytesMax: number
   const framing = readFraming(rawHeaders);
   const isSameHost = host === undefined || authority === undefined || host.toLowerCase() === authority.toLowerCase();
   let fault: StreamFault | undefined;
-  // keeps (3), (1), (1) and (2)
+  // keeps (1), (2) and (3)
   if (bytes > headerBytesMax || fields.length > 2 * FIELDS_MAX) fault = "head too large";
   else if (method === "CONNECT" || pseudo.has(":protocol")) fault = "tunnel";
   else if (!METHOD.test(method) || !TARGET.test(target) || !isSameHost) fault = "malformed";

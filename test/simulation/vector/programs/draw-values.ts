@@ -21,7 +21,20 @@ const TOO_LARGE = 2e19;
 
 const NAMESPACES: readonly string[] = ["", "ns", "a/b", "__proto__", "é\u{1F600}", "constructor", "e\u0301 \0..", "x"];
 const ID_PREFIXES: readonly string[] = ["", "a-", "a-b-", "__proto__", "ü/", "1"];
-const NAMES: readonly string[] = ["a", "b", "c", "n", "tags", "__proto__", "constructor", "7", "in-x", "a b.c"];
+const NAMES: readonly string[] = [
+  "a",
+  "b",
+  "c",
+  "n",
+  "tags",
+  "__proto__",
+  "constructor",
+  "7",
+  "in-x",
+  "a b.c",
+  '"',
+  "\\",
+];
 const STRINGS: readonly string[] = ["x", "y", "xy", "", "1", "it's", "\u{1F600}", "\\", "\uffee"];
 const NUMBERS: readonly number[] = [0, 1, 2, 3, -1, 2.5, 1e21];
 const PATTERNS: readonly string[] = ["*", "x*", "?", "[xy]", "[^x]*", "*y", ""];
@@ -176,7 +189,7 @@ export class Draw {
 
 /** A name as filters write it: in backticks if it needs them. */
 function spelled(name: string): string {
-  return /^[a-zA-Z_][\w-]*$/.test(name) ? name : `\`${name}\``;
+  return /^[a-zA-Z_][\w-]*$/.test(name) ? name : `\`${name.replaceAll("\\", "\\\\")}\``;
 }
 
 function literal(value: string | number | boolean): string {

@@ -21,6 +21,7 @@ import type {
 } from "../../../../src/vector/api.ts";
 import type { VectorFailureKind } from "../../../../src/vector/failure.ts";
 import { compileFilter } from "../../../../src/vector/filter/filter.ts";
+import { parseMetadata } from "../../../../src/vector/filter/json.ts";
 import type { IndexDefinition } from "../../../../src/vector/index/definition.ts";
 import type {
   Include,
@@ -485,7 +486,7 @@ function changedMetadata(kept: string | undefined, { metadata, metadataUpdateMod
 function readFilter(text: string): (record: PlainRecord) => boolean {
   try {
     const filter = compileFilter(text);
-    return ({ metadata }) => filter.matches(metadata === undefined ? undefined : JSON.parse(metadata));
+    return ({ metadata }) => filter.matches(metadata === undefined ? undefined : parseMetadata(metadata));
   } catch {
     throw new Refusal("unprocessable", "");
   }

@@ -2,11 +2,12 @@
  * Metadata as a tree of maps and lists, so that no member name has a special
  * meaning, and the merge of RFC 7396 over it.
  */
+import { parseJsonText } from "../../../../src/kernel/json/parse.ts";
 
 export type Tree = string | number | boolean | null | readonly Tree[] | ReadonlyMap<string, Tree>;
 
 export function treeOf(json: string): Tree {
-  return fromParsed(JSON.parse(json) as unknown);
+  return fromParsed(parseJsonText(json));
 }
 
 function fromParsed(value: unknown): Tree {
