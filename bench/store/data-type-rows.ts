@@ -2,8 +2,9 @@
  * The rows of the data types: for each, how a value is filled, and
  * the timed command. Redis gets the same words, so randomness is seeded.
  */
+
+import { sha1 } from "../../src/kernel/checksum/sha1.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import { sha1 } from "../../src/kernel/sha1.ts";
 
 export type Words = readonly string[];
 

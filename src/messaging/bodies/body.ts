@@ -11,7 +11,7 @@
  */
 
 import { assert } from "../../kernel/assert.ts";
-import { crc32 } from "../../kernel/crc32.ts";
+import { crc32 } from "../../kernel/checksum/crc32.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 
 const FREED = -1;

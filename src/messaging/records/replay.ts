@@ -1,7 +1,7 @@
 /** Applies frames of a journal or a snapshot to the state: those of `Recorder` and `snapshot.ts`. */
 
 import { assert } from "../../kernel/assert.ts";
-import { crc32 } from "../../kernel/crc32.ts";
+import { crc32 } from "../../kernel/checksum/crc32.ts";
 import { FrameReader } from "../../kernel/frame.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 import { Body } from "../bodies/body.ts";

@@ -5,7 +5,7 @@
  * work: 16 bytes take 65 ns there and 24 ns here, 100 bytes 158 ns and 90 ns
  * (bench/journal.bench.ts). Above SHORT_BYTES_MAX zlib's vector code wins.
  */
-import { crc32 as nativeCrc32 } from "../../kernel/crc32.ts";
+import { crc32 as nativeCrc32 } from "../../kernel/checksum/crc32.ts";
 
 const SHORT_BYTES_MAX = 192;
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { connect } from "../../../test/harness/waiting-callers.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
-import { sha1 } from "../../kernel/sha1.ts";
+import { sha1 } from "../../kernel/checksum/sha1.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { findError, type Reply } from "../reply/reply.ts";
 

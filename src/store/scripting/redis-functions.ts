@@ -3,7 +3,7 @@
  * commands may do: its refusals are replies of kind "error".
  */
 import { type Bytes, withoutLastBreaks } from "../../kernel/bytes.ts";
-import { sha1 } from "../../kernel/sha1.ts";
+import { sha1 } from "../../kernel/checksum/sha1.ts";
 import { REDIS_VERSION } from "../command-facts.ts";
 import { findError, type Reply } from "../reply/reply.ts";
 import type { LuaLibrary } from "./lua/globals.ts";

@@ -8,7 +8,7 @@
  *     and a digest takes longer than a small script.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { sha1 } from "../../kernel/sha1.ts";
+import { sha1 } from "../../kernel/checksum/sha1.ts";
 import { parseScriptHeader, type ScriptHeader } from "./script-header.ts";
 
 export interface CachedScript extends ScriptHeader {

@@ -10,7 +10,7 @@
  * into a separate digest, which is added. The existence of an expiry is added, not its time.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { SHA1_BYTES, sha1 } from "../../kernel/sha1.ts";
+import { SHA1_BYTES, sha1 } from "../../kernel/checksum/sha1.ts";
 import { textOfNode } from "../json/print.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { doubleOfRedis70 } from "../structures/numbers/redis-double.ts";

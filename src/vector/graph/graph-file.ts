@@ -13,7 +13,7 @@
  * (3) The file has no codes. They are made again from the current rows, so that
  *     an old or foreign file only finds fewer records.
  */
-import { crc32 } from "../../kernel/crc32.ts";
+import { crc32 } from "../../kernel/checksum/crc32.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import type { GraphOptions } from "./graph.ts";
 import { GROUND_LINKS, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";

@@ -6,7 +6,7 @@
  * differs from server to server.
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
-import { sha1 } from "../../../src/kernel/sha1.ts";
+import { sha1 } from "../../../src/kernel/checksum/sha1.ts";
 import { writeLibraries } from "../../../src/store/structures/rdb/function-payload.ts";
 import { asMultiset, type Comparison, isError, isList, isSame, showReply } from "../compare.ts";
 import { type Draw, KEYS } from "../draw.ts";

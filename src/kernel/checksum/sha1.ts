@@ -1,6 +1,6 @@
 /** SHA-1, which Redis uses for names of scripts and digests of data. Not for security. */
 import { createHash } from "node:crypto";
-import type { Bytes } from "./bytes.ts";
+import type { Bytes } from "../bytes.ts";
 
 export const SHA1_BYTES = 20;
 
