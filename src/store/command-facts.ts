@@ -14,6 +14,13 @@ export const REDACTED = "(redacted)";
 /** A command's name, then its arguments. */
 export type CommandRequest = readonly Bytes[];
 
+/** A command of a row with `valueAt`: that word is empty, and the value has its bytes, at least `LARGE_BYTES_MIN`. */
+export interface RequestWithValue {
+  readonly words: CommandRequest;
+  /** The store's from now on: memory of its own, which nobody else changes. */
+  readonly value: Buffer;
+}
+
 /**
  * Flags as `COMMAND INFO` prints them, then our own:
  *
@@ -151,6 +158,11 @@ export interface RowFacts {
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
   /** Whether its words and its reply bound its time; absent: whether Redis calls it fast. */
   readonly isQuick?: boolean;
+  /**
+   * The index of a word that only its row reads, and only by `Call.storedWord`: a string to store. So a caller may give a
+   * long one as a Buffer beside the other words (`RequestWithValue`).
+   */
+  readonly valueAt?: number;
   /** CLIENT CACHING still applies to the command after this one. */
   readonly keepsCaching?: boolean;
   /** For a quick command: true if it may take long with these words. */

@@ -5,7 +5,7 @@
  * by its name.
  */
 import { assert } from "../kernel/assert.ts";
-import { type Bytes, upperCase } from "../kernel/bytes.ts";
+import { type Bytes, bytesFrom, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { CommandFacts, Flag, KeyPositions, RowFacts } from "./command-facts.ts";
 import type { CommandHost } from "./command-host.ts";
@@ -17,7 +17,9 @@ import { later, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import type { Session } from "./session/session.ts";
 import type { Wait } from "./session/waiters.ts";
+import { LargeString } from "./structures/large-string.ts";
 import { parseInteger } from "./structures/numbers/number-text.ts";
+import { type StringValue, stringFrom } from "./values/string.ts";
 
 export const noKeys: KeyPositions = { first: 0, last: 0, step: 0 };
 export const firstKey: KeyPositions = { first: 1, last: 1, step: 1 };
@@ -122,6 +124,8 @@ export class Call {
   readonly random: Random;
   /** The running command. */
   command!: Command;
+  /** The value beside the words of the running command. */
+  #value: Buffer | undefined;
   #words: readonly Bytes[] = [];
   #caller: Caller | undefined;
 
@@ -137,6 +141,21 @@ export class Call {
     this.keyspace.notifiesMisses = command.notifiesMisses;
     this.#words = words;
     return this;
+  }
+
+  /** Runs `work`, in which one command runs that has this value beside its words. */
+  withValue<T>(value: Buffer, work: () => T): T {
+    this.#value = value;
+    try {
+      return work();
+    } finally {
+      this.#value = undefined;
+    }
+  }
+
+  /** The words of a command that has just run, with the value in its place. */
+  allWords({ valueAt }: CommandFacts, words: readonly Bytes[]): readonly Bytes[] {
+    return this.#value === undefined || valueAt === undefined ? words : words.with(valueAt, bytesFrom(this.#value));
   }
 
   /** Blocks the caller. The returned reply is a placeholder, or the final reply of a caller that cannot block. */
@@ -187,6 +206,12 @@ export class Call {
 
   /** The word at `index` as received; 0 is the name. Must exist. */
   readonly arg = (index: number): Bytes => this.#words[index] as Bytes;
+
+  /** The word at `index` in the form in which a string is stored: `valueAt` of the row, or any other. */
+  readonly storedWord = (index: number): StringValue =>
+    this.#value !== undefined && index === this.command.valueAt
+      ? LargeString.own(this.#value)
+      : stringFrom(this.#words[index] as Bytes);
 
   /** The word in upper case, for comparing with option names. */
   readonly word = (index: number): string => upperCase(this.#words[index] as Bytes);

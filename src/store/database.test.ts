@@ -7,6 +7,7 @@ import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 import type { Database } from "./database.ts";
 import { CommandError, TransactionDiscarded } from "./errors.ts";
+import { asTheyAre } from "./reply/printer.ts";
 import { errorReply, pong, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import { Store } from "./store.ts";
@@ -35,6 +36,14 @@ class HeldJournal implements Journal {
   makeSafe(position = this.end): void {
     this.safe = position;
     for (const { position: wanted, wake } of this.#waiting) if (wanted <= position) wake();
+  }
+}
+
+/** A journal whose frames are safe at once. */
+class FreeJournal extends HeldJournal {
+  override append(frame: Uint8Array): number {
+    this.safe = super.append(frame);
+    return this.safe;
   }
 }
 
@@ -286,4 +295,53 @@ test("a store rebuilt from its frames, or from its dump, equals the live one", (
     // The number of the dropped database is never reused.
     assert.equal(rebuilt.database("new").number, 4);
   }
+});
+
+/** Runs a command with a value beside its words. */
+function runWithValue(database: Database, text: string, value: Buffer): Reply | Promise<Reply> {
+  return database.printWithValue(standard, { words: text.split(" "), value }, asTheyAre);
+}
+
+test("a value beside the words of a command is stored and recorded like a word", () => {
+  const content = `${"v".repeat(5_000)}\xff`;
+  const rows: [string, string][] = [
+    ["SET k ", `SET k ${content}`],
+    ["SET k  EX 100 NX GET", `SET k ${content} EX 100 NX GET`],
+    ["SET k  KEEPTTL", `SET k ${content} KEEPTTL`],
+    ["SETNX k ", `SETNX k ${content}`],
+    ["GETSET k ", `GETSET k ${content}`],
+    ["SETEX k 10 ", `SETEX k 10 ${content}`],
+    ["PSETEX k 10 ", `PSETEX k 10 ${content}`],
+    ["SET k  XX", `SET k ${content} XX`],
+    ["SETEX k 0 ", `SETEX k 0 ${content}`],
+    ["SET k  NX XX", `SET k ${content} NX XX`],
+  ];
+  for (const [words, whole] of rows) {
+    const beside = open(new FreeJournal());
+    const inside = open(new FreeJournal());
+    assert.deepEqual(runWithValue(beside.database, words, Buffer.from(content, "latin1")), run(inside.database, whole));
+    for (const read of ["GET k", "PTTL k", "MEMORY USAGE k"])
+      assert.deepEqual(run(beside.database, read), run(inside.database, read), `${words}: ${read}`);
+    assert.deepEqual(beside.journal.frames, inside.journal.frames, words);
+  }
+});
+
+test("the slow log and monitors show a value beside the words, and the next command does not see it", () => {
+  const { database } = open(new FreeJournal());
+  const content = "v".repeat(5_000);
+  const lines: string[] = [];
+  const subscriber = database.pubsub.open({
+    receive: (push) => lines.push(push.kind === "monitor" ? push.line : push.kind),
+    drop: () => {},
+  });
+  database.monitors.add(subscriber);
+  run(database, "CONFIG SET slowlog-log-slower-than 0");
+  lines.length = 0;
+
+  runWithValue(database, "SET k ", Buffer.from(content));
+  run(database, "SET other short");
+
+  assert.match(lines[0] ?? "", new RegExp(`"SET" "k" "${content}"$`));
+  assert.match(JSON.stringify(run(database, "SLOWLOG GET 2")), /"SET","k","v{100,}/);
+  assert.equal(run(database, "GET other"), "short");
 });

@@ -20,7 +20,7 @@ import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
 import { Call, type Command, countCommands } from "./command.ts";
-import type { CommandFacts, CommandRequest } from "./command-facts.ts";
+import type { CommandFacts, CommandRequest, RequestWithValue } from "./command-facts.ts";
 import type { CommandsOfScript, ScriptRules } from "./command-host.ts";
 import { commandOfNumber, commands, findCommand, NO_COMMAND, numberOf } from "./commands/table.ts";
 import {
@@ -195,6 +195,16 @@ export class Database implements SessionHost {
       return this.#whenSafe(this.#printOne(caller, request, printer));
     };
     return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+  }
+
+  /** As `printCommand`, with a long value that is not a string. */
+  printWithValue<P>(caller: Caller, request: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
+    const run = (): P | Promise<P> =>
+      this.#call.withValue(request.value, () => {
+        this.#begin();
+        return this.#whenSafe(this.#printOne(caller, request.words, printer));
+      });
+    return this.turn.hasHeavy && this.mustWait(request.words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
@@ -683,8 +693,7 @@ export class Database implements SessionHost {
       this.countsOf(command).rejected += 1;
       return refusalOf(caller, command, wrongArity(command.fullName));
     }
-    const { user } = caller;
-    const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, request);
+    const refusal = caller.user.isUnrestricted ? undefined : caller.user.refusalOf(command, request);
     if (refusal === undefined) return command;
     this.countsOf(command).rejected += 1;
     this.noteDenial(caller, refusal, { context, command });
@@ -708,8 +717,7 @@ export class Database implements SessionHost {
   }
 
   #diskRefusalOf(command: CommandFacts): CommandError | undefined {
-    const refusal = command.isWrite ? this.journalRefusal : undefined;
-    return refusal === undefined ? undefined : diskRefusal(refusal);
+    return command.isWrite && this.journalRefusal !== undefined ? diskRefusal(this.journalRefusal) : undefined;
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
@@ -742,28 +750,29 @@ export class Database implements SessionHost {
       reply = this.#answerError(error);
     }
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
-      const { clock } = this.context;
-      const tookMs = (isTimed ? clock.real.monotonicMs() : clock.nowMs()) - startMs;
+      const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
       // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       // A blocked command is recorded when it has its reply.
       if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
       else if (tookMs >= slowRuns.thresholdMs)
-        slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
+        slowRuns.note(command, {
+          caller,
+          words: this.#call.allWords(command, request),
+          atMs: this.keyspace.nowMs,
+          tookMs,
+        });
     }
     if (command.isCached && this.tracking.isReading) this.tracking.noteRead(command, request);
     this.turn.kind = command.number;
-    if (this.monitors.isWatched && command.isShownToMonitors)
-      this.monitors.notify({
-        words: command.shownWords?.(request) ?? request,
-        address: caller.address,
-        nowMs: this.keyspace.nowMs,
-      });
+    if (this.monitors.isWatched && command.isShownToMonitors) {
+      const words = command.shownWords?.(request) ?? this.#call.allWords(command, request);
+      this.monitors.notify({ words, address: caller.address, nowMs: this.keyspace.nowMs });
+    }
     return reply;
   }
 
-  /** Counts the end of a blocked command, and records it if it was slow: without the time that it waited. */
   readonly #runUnit = (work: () => void): void => {
     if (this.journalRefusal !== undefined) return;
     this.#begin();

@@ -11,7 +11,7 @@
 export type { Journal } from "../kernel/journal.ts";
 export { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 export type { User } from "./acl/user.ts";
-export type { CommandFacts, CommandRequest } from "./command-facts.ts";
+export type { CommandFacts, CommandRequest, RequestWithValue } from "./command-facts.ts";
 export type {
   CpuSeconds,
   MemoryFigures,
@@ -31,3 +31,4 @@ export type { Caller } from "./session/caller.ts";
 export type { LoggedIn, SessionLogin, SessionPeer } from "./session/peer.ts";
 export type { Session } from "./session/session.ts";
 export { Store, type StoreOptions } from "./store.ts";
+export { LARGE_BYTES_MIN } from "./structures/large-string.ts";

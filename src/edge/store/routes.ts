@@ -35,6 +35,7 @@ import { failureReply } from "../respond.ts";
 import { type Route, routeName } from "../route.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
 import { type BatchCommand, InvalidCommand } from "./json-reader.ts";
+import { LONG_BODY_BYTES_MIN, readCommandWithValue } from "./long/value-request.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
 import { type Answer, BatchPrinter, CommandPrinter, isBusy } from "./reply-printers.ts";
 import {
@@ -320,7 +321,15 @@ function runPathCommand(call: StoreCall): Answer | Promise<Answer> {
 
 /** A2 */
 function runBodyCommand(call: StoreCall): Answer | Promise<Answer> {
-  const words = parseCommand(call.request.body, malformedCommand);
+  const { body } = call.request;
+  if (body.length >= LONG_BODY_BYTES_MIN) {
+    const command = readCommandWithValue(body);
+    if (command !== undefined) {
+      const printer = new CommandPrinter(call);
+      return printer.answer(call.database.printWithValue(call.caller, command, printer));
+    }
+  }
+  const words = parseCommand(body, malformedCommand);
   if (words.length === 0) throw emptyCommand;
   return runCommand(call, words);
 }

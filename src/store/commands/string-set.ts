@@ -53,7 +53,7 @@ export function set(call: Call): Reply {
   const { keyspace } = call;
   const key = call.arg(1);
   if (call.argCount === 3) {
-    putAndNotify(keyspace, key, stringFrom(call.arg(2)));
+    putAndNotify(keyspace, key, call.storedWord(2));
     return ok;
   }
   const { only, returnsOld, expiry } = readSetOptions(call);
@@ -70,7 +70,7 @@ export function set(call: Call): Reply {
   if (!comparesValue && (!mayWrite || expiry === "keep")) keyspace.use(key);
   if (!mayWrite) return oldReply;
 
-  const value = stringFrom(call.arg(2));
+  const value = call.storedWord(2);
   if (atMs !== undefined) putUntilAndNotify(keyspace, key, { value, atMs });
   else if (expiry === "keep") replaceAndNotify(keyspace, key, value);
   else putAndNotify(keyspace, key, value);
@@ -123,7 +123,7 @@ export function psetEx(call: Call): Reply {
 
 function setUntil(call: Call, form: TimeForm): Reply {
   const atMs = readExpireTime(call, 2, form);
-  putUntilAndNotify(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
+  putUntilAndNotify(call.keyspace, call.arg(1), { value: call.storedWord(3), atMs });
   return ok;
 }
 
@@ -144,10 +144,10 @@ function putUntilAndNotify(keyspace: Keyspace, key: Bytes, put: { value: StringV
   keyspace.notify(events.expire, key);
 }
 
-export function setNx({ keyspace, arg }: Call): Reply {
+export function setNx({ keyspace, arg, storedWord }: Call): Reply {
   const key = arg(1);
   if (keyspace.use(key)) return zero;
-  putAndNotify(keyspace, key, stringFrom(arg(2)));
+  putAndNotify(keyspace, key, storedWord(2));
   return one;
 }
 
@@ -200,11 +200,11 @@ function readMsetExOptions(call: Call, from: number): Pick<SetOptions, "only" | 
   return { only, expiry };
 }
 
-export function getSet({ keyspace, arg }: Call): Reply {
+export function getSet({ keyspace, arg, storedWord }: Call): Reply {
   const key = arg(1);
   const old = keyspace.readString(key);
   const reply = old === undefined ? nil : bulkOf(old);
-  putAndNotify(keyspace, key, stringFrom(arg(2)));
+  putAndNotify(keyspace, key, storedWord(2));
   return reply;
 }
 

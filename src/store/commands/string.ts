@@ -123,6 +123,7 @@ export const stringCommands = family("string", [
     flags: ["write", "denyoom", "fast"],
     notifiesMisses: true,
     keys: firstKey,
+    valueAt: 2,
     run: getSet,
   },
   {
@@ -208,6 +209,7 @@ export const stringCommands = family("string", [
     isQuick: true,
     keys: firstKey,
     keyUses: [overwritten],
+    valueAt: 3,
     run: psetEx,
   },
   {
@@ -220,6 +222,7 @@ export const stringCommands = family("string", [
     notifiesMisses: true,
     keys: firstKey,
     keyUsesWith: setUses,
+    valueAt: 2,
     run: set,
   },
   {
@@ -230,6 +233,7 @@ export const stringCommands = family("string", [
     isQuick: true,
     keys: firstKey,
     keyUses: [overwritten],
+    valueAt: 3,
     run: setEx,
   },
   {
@@ -239,6 +243,7 @@ export const stringCommands = family("string", [
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
     keyUses: [created],
+    valueAt: 2,
     run: setNx,
   },
   {

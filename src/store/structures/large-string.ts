@@ -52,6 +52,11 @@ export class LargeString {
     return new LargeString(copy);
   }
 
+  /** A string whose content is `buffer` itself, which has memory of its own and no other user. */
+  static own(buffer: Buffer): LargeString {
+    return new LargeString(buffer);
+  }
+
   get length(): number {
     return this.#length;
   }
