@@ -52,6 +52,7 @@ export class FileHistory implements HistoryStore {
   #cancelStart: () => void = () => {};
   #isOpen = false;
   #isClosing = false;
+  #closing: Promise<void> | undefined;
 
   /** A new history is open at once, and has its file later. Rejects if the file of an earlier start cannot be opened. */
   static async open(options: FileHistoryOptions): Promise<FileHistory> {
@@ -94,8 +95,14 @@ export class FileHistory implements HistoryStore {
     return answer.promise;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#isClosing) return;
+    if (this.#writer === undefined) await this.#catchUp();
     this.#isClosing = true;
     this.#cancelStart();
     this.#cancelReport?.();
@@ -106,12 +113,18 @@ export class FileHistory implements HistoryStore {
       this.#askReader({ kind: "close" });
       await this.#closed.reader.promise;
     }
-    // A clean stop leaves a history. A thread that has failed needs no second report.
-    await this.#started().catch(() => {});
     this.#askWriter({ kind: "close" });
     await this.#closed.writer.promise;
     await Promise.all([this.#writer?.terminate(), this.#reader?.terminate()]);
     for (const { reject } of this.#asked.values()) reject(new Error("The history is closed"));
+  }
+
+  /** A clean stop soon after the start leaves the history that a later one would have left. */
+  async #catchUp(): Promise<void> {
+    const place = this.#untold;
+    // A thread that fails needs no second report.
+    await this.#started().catch(() => {});
+    if (place !== undefined && this.#written < place.position) await this.#whenWritten(place.position);
   }
 
   get #path(): string {
@@ -128,7 +141,7 @@ export class FileHistory implements HistoryStore {
       this.#cancelStart();
       this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
       this.#reportPlace();
-      if (this.#clock.real !== this.#clock && !this.#isClosing) this.#followJumps(0);
+      if (this.#clock.real !== this.#clock) this.#followJumps(0);
     }
     return this.#ready.promise;
   }
