@@ -21,7 +21,7 @@ import { spawnProgram } from "./program-process.ts";
 const timeout = 60_000;
 const skip = redisMissing;
 
-const names = ["live", "hosted", "types", "again", "small", "taken"] as const;
+const names = ["live", "hosted", "types", "again", "narrow", "small", "taken"] as const;
 type Name = (typeof names)[number];
 
 let folder: string;
@@ -405,6 +405,26 @@ test("imports files of redis-server 8.0.6 and valkey-server 9.1.2", { timeout, s
       name,
     );
   }
+});
+
+test("an import that fails in its first batch says to run it again, because there is no progress to resume", {
+  timeout,
+  skip,
+}, async () => {
+  const narrow = ours("narrow");
+  await narrow([["CONFIG", "SET", "maxmemory", "40kb"]]);
+
+  await assert.rejects(larderCommand(["import", rdbPath, "--database", "narrow"]), {
+    message: /OOM command not allowed.*\nThe stored keys stay; run the same command again$/,
+  });
+  const [stored] = (await narrow([["DBSIZE"]])) as [number];
+  assert.ok(stored > 0, `${stored}`);
+  await narrow([["CONFIG", "SET", "maxmemory", "0"]]);
+
+  const { code, lines } = await larderCommand(["import", rdbPath, "--database", "narrow"]);
+
+  assert.equal(code, 0);
+  assert.equal(lines[0], `${KEY_COUNT} keys read; the database narrow has ${KEY_COUNT} keys now`);
 });
 
 test("continues an interrupted import", { timeout, skip }, async () => {

@@ -113,8 +113,10 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   } catch (fault) {
     progress.end();
     if (!(fault instanceof StartRefusal) || (sumOf(sink.counts) === 0 && !sink.hasWritten)) throw fault;
-    const hint = "The stored keys stay; run the same command with --resume to continue";
-    throw new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
+    const way = state.isKept ? "with --resume to continue" : "again";
+    throw new StartRefusal(`${fault.message}\nThe stored keys stay; run the same command ${way}`, fault.exitCode, {
+      cause: fault,
+    });
   }
   progress.end();
   state.remove();

@@ -33,10 +33,16 @@ export class StoreStateFile {
   readonly #path: string;
   readonly #clock: Clock;
   #storedAtMs: number | undefined;
+  #isKept = false;
 
   constructor(dataDirectory: string, clock: Clock) {
     this.#path = join(dataDirectory, "transfers", "store-import.json");
     this.#clock = clock;
+  }
+
+  /** Whether there is a state from which --resume would continue this import. */
+  get isKept(): boolean {
+    return this.#isKept;
   }
 
   /** The state of the same interrupted import. Throws a `StartRefusal` if there is nothing to continue. */
@@ -49,7 +55,10 @@ export class StoreStateFile {
         cause,
       });
     }
-    if (state.source === source && state.database === database) return state;
+    if (state.source === source && state.database === database) {
+      this.#isKept = true;
+      return state;
+    }
     throw new StartRefusal(
       "The interrupted import had another source or another database, or its source has changed: run the command without --resume",
     );
@@ -63,6 +72,7 @@ export class StoreStateFile {
     mkdirSync(dirname(this.#path), { recursive: true, mode: DIRECTORY_MODE });
     const text = JSON.stringify({ ...state, counts: Object.fromEntries(state.counts) });
     await writeFileDurably(this.#path, `${text}\n`, { mode: FILE_MODE });
+    this.#isKept = true;
   }
 
   remove(): void {
