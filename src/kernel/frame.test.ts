@@ -52,6 +52,14 @@ test("reads back a byte string of a megabyte, and the writer releases its large 
   assert.equal(reader.bytes(), long);
 });
 
+test("a byte string is read as a string below a length, and as a view from there on", () => {
+  const reader = new FrameReader(Buffer.from([3, 0x61, 0xff, 0x62, 4, 0x61, 0xff, 0x62, 0x63]));
+
+  assert.equal(reader.bytesBelow(4), "a\xffb");
+  assert.deepEqual(reader.bytesBelow(4), Buffer.from([0x61, 0xff, 0x62, 0x63]));
+  assert.equal(reader.isAtEnd, true);
+});
+
 test("a frame that ends inside a field fails an assertion", () => {
   const whole = Buffer.from(new FrameWriter().record(1, 1).bytes("hello").time(1).take());
   for (let length = 1; length < whole.length; length += 1) {

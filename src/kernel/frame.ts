@@ -15,6 +15,7 @@
  */
 import { assert } from "./assert.ts";
 import type { Bytes } from "./bytes.ts";
+import { cutBytes } from "./short-bytes.ts";
 
 const CAPACITY_BYTES_MIN = 4 * 1024;
 /** A buffer that one large frame made larger than this is released after the frame. */
@@ -201,9 +202,17 @@ export class FrameReader {
 
   bytes(): Bytes {
     const end = this.#end();
-    const bytes = this.#buffer.latin1Slice(this.#offset, end);
+    const bytes = cutBytes(this.#buffer, this.#offset, end);
     this.#offset = end;
     return bytes;
+  }
+
+  /** A `bytes` field of less than `count` bytes as a string, a longer one as a view: no view is made of a short one. */
+  bytesBelow(count: number): Bytes | Buffer {
+    const start = this.#offset;
+    const length = this.number();
+    this.#offset = start;
+    return length < count ? this.bytes() : this.buffer();
   }
 
   /** A `bytes` field as a view of the frame: copy it to store it. */

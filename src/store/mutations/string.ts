@@ -1,6 +1,6 @@
 /** Mutations of string values. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameWriter } from "../../kernel/frame.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
@@ -96,7 +96,7 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: PUT_STRING,
     name: "put-string",
-    apply: (keyspace, record) => applyPutString(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+    apply: (keyspace, record) => applyPutString(keyspace, record.bytes(), readString(record)),
   },
   {
     code: PUT_STRING_UNTIL,
@@ -104,13 +104,13 @@ export const stringMutations: readonly Mutation[] = [
     apply: (keyspace, record) => {
       const key = record.bytes();
       const atMs = record.time();
-      applyPutStringUntil(keyspace, key, { atMs, value: stringFromBuffer(record.buffer()) });
+      applyPutStringUntil(keyspace, key, { atMs, value: readString(record) });
     },
   },
   {
     code: REPLACE_STRING,
     name: "replace-string",
-    apply: (keyspace, record) => applyPut(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+    apply: (keyspace, record) => applyPut(keyspace, record.bytes(), readString(record)),
   },
   {
     code: APPEND_STRING,
@@ -136,6 +136,12 @@ export function describeString({ key, value, record }: Description<StringValue>)
 function writeString(record: FrameWriter, value: StringValue): void {
   if (typeof value === "string") record.bytes(value);
   else record.buffer(value.view);
+}
+
+/** The string of a record, in its stored form. */
+function readString(record: FrameReader): StringValue {
+  const content = record.bytesBelow(LARGE_BYTES_MIN);
+  return typeof content === "string" ? content : LargeString.fromBuffer(content);
 }
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {

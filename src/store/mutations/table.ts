@@ -52,10 +52,13 @@ for (const { code, apply } of rows) {
 
 /** Applies the records of a frame, from the end of its database number to its own end. */
 export function applyRecords(state: DatabaseState, frame: FrameReader): void {
+  const { entries } = state.keyspace;
+  entries.beginLoad();
   while (!frame.isAtEnd) {
     const code = frame.code();
     const apply = applyByCode[code];
     assert(apply !== undefined, `record code ${code} is known to this version`);
     apply(state, frame);
   }
+  entries.endLoad();
 }

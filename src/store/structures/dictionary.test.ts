@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { Bytes } from "../../kernel/bytes.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { Dictionary, SIFT_COUNT_MAX } from "./dictionary.ts";
 
@@ -373,6 +374,34 @@ test("no insertion and no removal moves more than a few entries, at any size", (
     assert.ok(grown.movesMax <= 12, `${count}: one insertion moved ${grown.movesMax} entries`);
     assert.ok(shrunk.movesMax <= 24, `${count}: one removal moved ${shrunk.movesMax} entries`);
     assert.ok(grown.movesMean < 2 && shrunk.movesMean < 3, `${count}: ${grown.movesMean} and ${shrunk.movesMean}`);
+  }
+});
+
+test("a load in parts leaves the entries, slots, stamps and buckets of single insertions", () => {
+  for (const options of [{}, { stamps: true }]) {
+    const single = new Dictionary<number>(SEED, options);
+    const loaded = new Dictionary<number>(SEED, options);
+    // Parts around the sizes at which an index begins and its mask grows, and around the number of late splits.
+    for (const part of [1, 15, 1, 20, 219, 255, 1, 300, 256, 5_000, 2]) {
+      loaded.beginLoad();
+      for (let i = 0; i < part; i += 1) {
+        const key = `user:${single.size}`;
+        assert.equal(loaded.set(key, single.size), single.set(key, single.size));
+        if (options.stamps === true) loaded.setStampAt(loaded.find(key), loaded.size);
+        assert.equal(loaded.set(key, single.size - 1), false);
+        if (i % 7 === 0) assert.equal(loaded.delete(`user:${i}`), single.delete(`user:${i}`));
+      }
+      loaded.endLoad();
+      assert.equal(loaded.bucketCount, single.bucketCount, `${single.size} entries`);
+      assert.equal(loaded.memoryBytes, single.memoryBytes);
+      assert.deepEqual([...loaded.keys()], [...single.keys()]);
+      for (let slot = 0; slot < loaded.size; slot += 1) assert.equal(loaded.find(loaded.keyAt(slot)), slot);
+      const seen: Bytes[] = [];
+      let cursor = 0;
+      do cursor = loaded.scan(cursor, (slot) => seen.push(loaded.keyAt(slot)));
+      while (cursor !== 0);
+      assert.deepEqual(seen.sort(), [...single.keys()].sort());
+    }
   }
 });
 

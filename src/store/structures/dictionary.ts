@@ -17,7 +17,7 @@
  * (2) The bucket of a hash is its lowest bits: as many as `#mask` has, or one fewer if that bucket does not exist yet.
  *     Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) among them.
  * (3) size <= bucketCount, and bucketCount <= 2 * size beyond the smallest table. An insertion splits one bucket at
- *     most, a removal merges two at most.
+ *     most, a removal merges two at most. Between `beginLoad` and `endLoad` splits may be late by SPLIT_COUNT_MAX.
  * (4) Up to `PLAIN_COUNT_MAX` entries there is no index (unless stamps are requested): comparing a few strings is as
  *     fast as hashing one, and a small hash stays small.
  *
@@ -73,6 +73,10 @@ export const SIFT_COUNT_MAX = 32;
 const siftHashes = new Int32Array(SIFT_COUNT_MAX);
 const siftLinks = new Int32Array(SIFT_COUNT_MAX);
 
+/** Buckets that a load splits at once: enough to overlap the waits for memory, and their entries fit a processor's cache. */
+const SPLIT_COUNT_MAX = 256;
+const splitLinks = new Int32Array(SPLIT_COUNT_MAX);
+
 const NO_LINKS = new Int32Array(0);
 
 // The last hashed key, for all dictionaries: a lookup that is followed by an insertion, or by a lookup in the next
@@ -106,6 +110,8 @@ export class Dictionary<V> {
   #entryBytes = 0;
   /** The smallest 2^n - 1 that is at least bucketCount - 1. */
   #mask = 0;
+  /** Buckets that may be missing: 0, or SPLIT_COUNT_MAX - 1 during a load. */
+  #missingMax = 0;
 
   /** `seed`: 8 secret bytes, the key of the hash. */
   constructor(seed: Uint8Array, options?: DictionaryOptions) {
@@ -265,11 +271,25 @@ export class Dictionary<V> {
     if (this.#bucketCount > 0) {
       this.#reserveLinks(chunk, slot & CHUNK_MASK);
       this.#link(chunk, slot, this.#hashOf(key));
-      if (this.#size > this.#bucketCount) this.#split(); // keeps (3)
+      if (this.#size > this.#bucketCount + this.#missingMax) this.#splitMissing(); // keeps (3)
     } else if (this.#size > PLAIN_COUNT_MAX) {
       this.#buildIndex(); // keeps (4)
     }
     return slot;
+  }
+
+  /**
+   * Many insertions may follow, and nobody waits for a single one: buckets are split by the hundred, so that the waits for
+   * memory overlap. Everything else works as always.
+   */
+  beginLoad(): void {
+    this.#missingMax = SPLIT_COUNT_MAX - 1;
+  }
+
+  /** Ends a load: there is a bucket for each entry again. */
+  endLoad(): void {
+    this.#missingMax = 0;
+    if (this.#bucketCount > 0 && this.#size > this.#bucketCount) this.#splitMissing(); // keeps (3)
   }
 
   /** Removes `key`. True if it existed. */
@@ -492,6 +512,31 @@ export class Dictionary<V> {
       }
       assert(link !== 0, "a slot is in the chain of its hash");
     }
+  }
+
+  /** Splits until there is a bucket for each entry. The steps to entries overlap, as in `siftKeysOf`. */
+  #splitMissing(): void {
+    const count = this.#size - this.#bucketCount;
+    if (count > 1 && this.#bucketCount >= SPLIT_COUNT_MAX) this.#loadChains(count);
+    for (let i = 0; i < count; i += 1) this.#split();
+  }
+
+  /** Reads the first links of the chains of the next `count` splits, so that the processor has them at hand. */
+  #loadChains(count: number): void {
+    assert(count <= SPLIT_COUNT_MAX, "a load is not too late");
+    for (let i = 0; i < count; i += 1) {
+      const added = this.#bucketCount + i;
+      // Without its highest bit, a bucket is its buddy, which exists: there are at least `count` buckets.
+      splitLinks[i] = this.#nextOf(this.#headOf(added ^ (1 << (31 - Math.clz32(added)))));
+    }
+    for (let i = 0; i < count; i += 1) splitLinks[i] = this.#nextOf(splitLinks[i] as number);
+  }
+
+  /** The link after a link; 0 after the last one. */
+  #nextOf(link: number): number {
+    if (link === 0) return 0;
+    const { links } = this.#chunkOf(link - 1);
+    return links[((link - 1) & CHUNK_MASK) * this.#stride + 1] as number;
   }
 
   /** Adds one bucket and moves its entries into it: the upper half of its buddy's interval. */
