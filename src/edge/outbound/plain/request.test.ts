@@ -46,6 +46,8 @@ const others: readonly (readonly [Partial<OutboundCall>, string])[] = [
   [{ headers: ["X", "a\r\nY: b"] }, "/"],
   [{ headers: ["X", "a\0"] }, "/"],
   [{ headers: ["X", "\u0100"] }, "/"],
+  [{ headers: ["X", "a", "Y", "a", "Z", "a\0"] }, "/"],
+  [{ headers: ["X", "a", "Host", "a"] }, "/"],
   [{ headers: ["Host", "b.test"] }, "/"],
   [{ headers: ["Content-Length", "2"] }, "/"],
   [{ headers: ["TRANSFER-ENCODING", "chunked"] }, "/"],
