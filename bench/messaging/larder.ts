@@ -81,8 +81,12 @@ export async function startMessaging(
     },
     until: /running at[\s\S]*# admin: /,
   });
-  if (history === "second core") moveHistory(process_.pid);
   const port = Number(/QSTASH_URL="http:\/\/[^"]*:(\d+)"/.exec(process_.output())?.[1]);
+  if (history === "second core") {
+    // A new history starts its threads with the first listing, or a little later.
+    await answerOf(`http://127.0.0.1:${port}/v2/logs?count=1`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    moveHistory(process_.pid);
+  }
   const adminAddress = /# admin: (\S+)/.exec(process_.output())?.[1] ?? "";
   return {
     process: process_,
