@@ -1,7 +1,7 @@
 /**
  * PostgreSQL with its defaults, in its own directory: every commit is synced
  * before it is answered, which is its default. It does not run as root, so for
- * root it runs as `nobody`.
+ * root it runs as `nobody`. A standby gets what its primary writes.
  */
 import { execFileSync } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,8 +15,12 @@ const DEBIAN = "/usr/lib/postgresql";
 const folder = findFolder();
 export const hasPostgres: boolean = folder !== undefined;
 
+const user = process.getuid?.() === 0 ? nobody() : undefined;
+const asUser = user === undefined ? [] : ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
+
 export interface PostgresPeer {
   readonly connection: string;
+  readonly port: number;
   readonly process: PinnedProcess;
   /** Of the server and its helpers, one for each connection. */
   cpuMs(): number;
@@ -24,24 +28,32 @@ export interface PostgresPeer {
 }
 
 /** @param parent folder of its own directory */
-export async function startPostgres(parent: string): Promise<PostgresPeer> {
+export function startPostgres(parent: string): Promise<PostgresPeer> {
+  return startIn(parent, (data) => runProgram("initdb", ["-D", data, "-A", "trust", "-U", "bench", "-N"], data));
+}
+
+/** A standby of the primary. Commits wait for it only if the primary names it in `synchronous_standby_names`. */
+export function startStandby(parent: string, primary: PostgresPeer): Promise<PostgresPeer> {
+  const from = ["-h", "127.0.0.1", "-p", `${primary.port}`, "-U", "bench"];
+  return startIn(parent, (data) => runProgram("pg_basebackup", [...from, "-D", data, "-R", "-X", "stream"], data));
+}
+
+async function startIn(parent: string, fill: (data: string) => void): Promise<PostgresPeer> {
   const directory = mkdtempSync(join(parent, "postgres-"));
   const data = join(directory, "data");
   mkdirSync(data, { mode: 0o700 });
-  const user = process.getuid?.() === 0 ? nobody() : undefined;
-  const asUser = user === undefined ? [] : ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
   if (user !== undefined) for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
-  const [first = "", ...rest] = [...asUser, programOf("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-N"];
-  execFileSync(first, rest, { stdio: "ignore", cwd: directory });
+  fill(data);
   const port = await freePort();
   const settings = ["-p", `${port}`, "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${directory}`];
   const server = await startPinned({
     command: [...asUser, programOf("postgres"), "-D", data, ...settings],
     cwd: directory,
-    until: /ready to accept connections/,
+    until: /ready to accept (read-only )?connections/,
   });
   return {
     connection: `postgres://bench@127.0.0.1:${port}/postgres`,
+    port,
     process: server,
     cpuMs: () => cpuMsOfFamily(server.pid),
     stop: async () => {
@@ -49,6 +61,11 @@ export async function startPostgres(parent: string): Promise<PostgresPeer> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function runProgram(name: string, options: readonly string[], cwd: string): void {
+  const [first = "", ...rest] = [...asUser, programOf(name), ...options];
+  execFileSync(first, rest, { stdio: "ignore", cwd });
 }
 
 function findFolder(): string | undefined {
