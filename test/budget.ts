@@ -34,6 +34,14 @@ export const budgets: readonly Budget[] = [
     goal: 20_000_000,
   },
   {
+    suite: "log-store-schedules",
+    unit: "schedules of sessions on the log store of a cluster",
+    files: ["test/differential/cluster/log-store.test.ts"],
+    testMs: 500,
+    proofCount: 200,
+    goal: 20_000,
+  },
+  {
     suite: "rebuilt-states",
     unit: "commands for each family whose state is rebuilt",
     files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],

@@ -8,7 +8,10 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const requirable = ["redis-server", "redis-cli", "nginx", "curl", "bash", "zsh", "fish"] as const;
+const requirable = ["redis-server", "redis-cli", "nginx", "postgres", "curl", "bash", "zsh", "fish"] as const;
+
+/** Where Debian keeps the programs of each version of PostgreSQL, and not on the PATH. */
+export const DEBIAN_POSTGRES = "/usr/lib/postgresql";
 
 export type RequirableProgram = (typeof requirable)[number];
 
@@ -22,7 +25,8 @@ export function missingProgram(
   if (unknown !== undefined)
     throw new Error(`LARDER_REQUIRE names ${unknown}, which no test uses; known: ${requirable.join(", ")}`);
   const folders = (environment["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  if (folders.some((folder) => existsSync(join(folder, name)))) return false;
+  const isThere = folders.some((folder) => existsSync(join(folder, name)));
+  if (isThere || (name === "postgres" && existsSync(DEBIAN_POSTGRES))) return false;
   if (required.includes(name)) throw new Error(`LARDER_REQUIRE names ${name}, which is not on the PATH`);
   return `${name} is not on the PATH`;
 }

@@ -1,0 +1,153 @@
+/**
+ * What the nodes of a cluster share: who lives, who owns a shard, and the
+ * journals and snapshots of the shards.
+ *
+ * (1) Only the claimant of the highest epoch of a shard changes its log and its
+ *     snapshots: each of these calls locks and compares the epoch in the same
+ *     transaction, and returns `deposed` if another has claimed the shard.
+ * (2) A call that returns has been committed as safely as the store promises. A
+ *     call that throws `DoubtfulOutcome` may have been carried out, may still be
+ *     carried out, or neither. Each call may be repeated: the repetition returns
+ *     what the first would have returned, and only its return proves the commit.
+ * (3) Nothing is decided by the clock of the store.
+ */
+
+/** The end of a call is unknown: its connection was lost, or it was committed here but perhaps nowhere else. */
+export class DoubtfulOutcome extends Error {
+  override name = "DoubtfulOutcome";
+}
+
+/** A node from one start of its process to the end of it. `life` is a UUID, drawn at the start. */
+export interface NodeRegistration {
+  readonly name: string;
+  readonly life: string;
+  /** A life of the same data directory that is certain to have ended: the lock of the directory proves it. */
+  readonly formerLife: string | undefined;
+  /** Where other nodes reach it. */
+  readonly address: string;
+  /** The newest format of journals that it reads and writes. */
+  readonly format: number;
+  readonly clockMs: number;
+}
+
+export interface Renewal {
+  readonly beat: number;
+  /** The clock of the store: for a warning about skew, and for nothing else. */
+  readonly storeClockMs: number;
+  /** The shards that this life owns. */
+  readonly owned: readonly ShardEpoch[];
+}
+
+export interface ShardEpoch {
+  readonly shard: number;
+  readonly epoch: number;
+}
+
+export interface NodeView {
+  readonly name: string;
+  readonly life: string;
+  /** Grows with each renewal. */
+  readonly beat: number;
+  readonly isDead: boolean;
+  readonly address: string;
+  readonly format: number;
+}
+
+export interface ShardView extends ShardEpoch {
+  readonly area: string;
+  readonly owner: string | undefined;
+  readonly heir: string | undefined;
+}
+
+export interface ClusterView {
+  readonly nodes: readonly NodeView[];
+  readonly shards: readonly ShardView[];
+}
+
+export interface Claim {
+  readonly shard: number;
+  /** The epoch that the claimant saw. */
+  readonly epoch: number;
+  readonly life: string;
+  readonly format: number;
+}
+
+export interface ClaimedShard {
+  readonly epoch: number;
+  readonly hashSeed: Buffer;
+  readonly snapshot: SnapshotPointer | undefined;
+}
+
+/** The latest complete snapshot of a shard. */
+export interface SnapshotPointer {
+  /** The epoch of its writer. */
+  readonly epoch: number;
+  /** The first segment that it does not cover. */
+  readonly number: number;
+  readonly parts: number;
+  readonly bytes: number;
+}
+
+/** The bytes of a segment from `start` on; they are one row of the log. */
+export interface LogRow {
+  readonly segment: number;
+  readonly start: number;
+  readonly bytes: Buffer;
+}
+
+export interface Append extends ShardEpoch, LogRow {
+  /** The start of the row before it in the segment; `start` itself for the first row, whose start is 0. */
+  readonly before: number;
+}
+
+/**
+ * `missing`: the row before it does not exist, so the store has lost what it acknowledged. `foreign`: another row is in
+ * its place.
+ */
+export type AppendOutcome = "committed" | "deposed" | "missing" | "foreign";
+
+export type FencedOutcome = "committed" | "deposed";
+
+/** A segment in the log. */
+export interface SegmentView {
+  readonly segment: number;
+  /** Of its first row. */
+  readonly epoch: number;
+  readonly bytes: number;
+}
+
+export interface SnapshotPart extends ShardEpoch {
+  readonly number: number;
+  readonly part: number;
+  readonly bytes: Buffer;
+}
+
+export interface LogStore {
+  /** Adds shards. Existing ones are kept. */
+  addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void>;
+  /** Returns false if another life of that name is not dead. */
+  register(node: NodeRegistration): Promise<boolean>;
+  /** Proves that the node may go on. Undefined if its life was declared dead: then its process must end. */
+  renew(life: string, clockMs: number): Promise<Renewal | undefined>;
+  watch(): Promise<ClusterView>;
+  /** Returns the last `clockMs` of that life, or undefined if it has renewed since that beat. */
+  declareDead(life: string, beat: number): Promise<number | undefined>;
+  /** Undefined if the shard has another epoch, an owner that is not dead, or a newer format, or if the claimant is dead. */
+  claim(claim: Claim): Promise<ClaimedShard | undefined>;
+  /** Gives a shard up, preferably to the node `heir`. */
+  release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome>;
+  append(append: Append): Promise<AppendOutcome>;
+  segments(shard: number): Promise<readonly SegmentView[]>;
+  /** The rows of a segment from the byte `start` on, up to about `bytesMax` of them and at least one if there is one. */
+  read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]>;
+  /** Removes the rows of a segment from the byte `start` on: the rest of a batch that was never acknowledged. */
+  cut(shard: ShardEpoch, segment: number, start: number): Promise<FencedOutcome>;
+  /** Removes all rows of segments. */
+  removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome>;
+  /** Writes one part of a snapshot that is not the latest one until `completeSnapshot`. */
+  putSnapshotPart(part: SnapshotPart): Promise<FencedOutcome>;
+  /** Makes a snapshot the latest one and removes all others. All its parts must have been put. */
+  completeSnapshot(shard: ShardEpoch, snapshot: Omit<SnapshotPointer, "epoch">): Promise<FencedOutcome>;
+  /** Undefined if there is no such part. */
+  readSnapshotPart(shard: number, snapshot: SnapshotPointer, part: number): Promise<Buffer | undefined>;
+}

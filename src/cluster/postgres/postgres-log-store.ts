@@ -1,0 +1,324 @@
+/**
+ * The log store in PostgreSQL. Isolation READ COMMITTED, one statement for each
+ * call, no session state: a pooler in transaction mode may be between.
+ *
+ * (1) Each statement that changes a shard locks its row with FOR NO KEY UPDATE
+ *     and compares the epoch. A claim updates the same row, so one of the two
+ *     waits for the other, and a statement that waited reads the new epoch.
+ *     A weaker lock (FOR SHARE) would let a repeated statement overtake its own
+ *     first attempt, and would need multixacts.
+ * (2) The lock itself is written to the log of PostgreSQL, so that even a
+ *     repetition that finds everything done is a commit that waits for the
+ *     standby. A statement that wrote nothing would return at once, although
+ *     nothing is replicated (`wrote_xlog && markXidCommitted` in xact.c).
+ * (3) A warning means that the commit may be on this server only: that is a
+ *     doubtful outcome, never a success (syncrep.c).
+ */
+import type {
+  Append,
+  AppendOutcome,
+  Claim,
+  ClaimedShard,
+  ClusterView,
+  FencedOutcome,
+  LogRow,
+  LogStore,
+  NodeRegistration,
+  NodeView,
+  Renewal,
+  SegmentView,
+  ShardEpoch,
+  ShardView,
+  SnapshotPart,
+  SnapshotPointer,
+} from "../log-store/log-store.ts";
+import { DoubtfulOutcome } from "../log-store/log-store.ts";
+import type { SqlSession, SqlValue, Statement } from "./session.ts";
+
+/** Locks the shard $1 if its epoch is $2. */
+const OWN =
+  "own AS MATERIALIZED (SELECT id FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE)";
+const OWNED = "(SELECT count(*) FROM own)::int AS owned";
+
+const ADD_SHARD: Statement = {
+  name: "larder-add-shard",
+  text: `INSERT INTO larder.shard (id, area, hash_seed) VALUES ($1::int, $2::text, $3::bytea)
+    ON CONFLICT (id) DO UPDATE SET area = larder.shard.area RETURNING id`,
+};
+
+/** Also matches its own life: then this is a repetition. */
+const REGISTER: Statement = {
+  name: "larder-register",
+  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms)
+    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint)
+    ON CONFLICT (name) DO UPDATE
+      SET life = excluded.life, beat = 0, is_dead = false, address = excluded.address, format = excluded.format,
+          clock_ms = excluded.clock_ms
+      WHERE n.is_dead OR n.life = $6::uuid OR n.life = excluded.life
+    RETURNING 1`,
+};
+
+/** A commit, because a former primary that is cut off still answers a SELECT. */
+const RENEW: Statement = {
+  name: "larder-renew",
+  text: `WITH me AS (
+      UPDATE larder.node SET beat = beat + 1, clock_ms = $2::bigint WHERE life = $1::uuid AND NOT is_dead RETURNING beat)
+    SELECT beat::float8 AS beat, extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock,
+      (SELECT coalesce(json_agg(json_build_array(id, epoch) ORDER BY id), '[]') FROM larder.shard WHERE owner = $1::uuid)
+        AS owned
+    FROM me`,
+};
+
+const NODES: Statement = {
+  name: "larder-nodes",
+  text: "SELECT name, life, beat::float8 AS beat, is_dead, address, format FROM larder.node ORDER BY name",
+};
+
+const SHARDS: Statement = {
+  name: "larder-shards",
+  text: "SELECT id, epoch::float8 AS epoch, area, owner, heir FROM larder.shard ORDER BY id",
+};
+
+const DECLARE_DEAD: Statement = {
+  name: "larder-declare-dead",
+  text: `UPDATE larder.node SET is_dead = true WHERE life = $1::uuid AND beat = $2::bigint
+    RETURNING clock_ms::float8 AS clock`,
+};
+
+/** The second condition matches the repetition of a claim that was committed. */
+const CLAIM: Statement = {
+  name: "larder-claim",
+  text: `UPDATE larder.shard s SET epoch = $2::bigint + 1, owner = $3::uuid, heir = NULL, writer_format = $4::int
+    WHERE id = $1::int AND writer_format <= $4::int
+      AND ((epoch = $2::bigint AND NOT EXISTS (
+              SELECT 1 FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead))
+        OR (epoch = $2::bigint + 1 AND owner = $3::uuid))
+      AND EXISTS (SELECT 1 FROM larder.node n WHERE n.life = $3::uuid AND NOT n.is_dead)
+    RETURNING epoch::float8 AS epoch, hash_seed, snapshot_epoch::float8 AS snapshot_epoch,
+      snapshot_number::float8 AS number, snapshot_parts AS parts, snapshot_bytes::float8 AS bytes`,
+};
+
+const RELEASE: Statement = {
+  name: "larder-release",
+  text: `UPDATE larder.shard SET owner = NULL, heir = $3::text WHERE id = $1::int AND epoch = $2::bigint
+    RETURNING 1 AS owned`,
+};
+
+const APPEND: Statement = {
+  name: "larder-append",
+  text: `WITH ${OWN},
+      put AS (
+        INSERT INTO larder.log (shard, segment, start, stop, epoch, bytes)
+        SELECT $1::int, $3::bigint, $4::bigint, $4::bigint + length($5::bytea), $2::bigint, $5::bytea FROM own
+        WHERE $4::bigint = 0 OR EXISTS (
+          SELECT 1 FROM larder.log p
+          WHERE p.shard = $1::int AND p.segment = $3::bigint AND p.start = $6::bigint AND p.stop = $4::bigint)
+        ON CONFLICT DO NOTHING RETURNING 1)
+    SELECT ${OWNED}, (SELECT count(*) FROM put)::int AS put`,
+};
+
+/** Of a row that could not be inserted: a statement of its own, because the one that waited does not see it. */
+const FIND_ROW: Statement = {
+  name: "larder-find-row",
+  text: `SELECT epoch = $2::bigint AND bytes = $5::bytea AS is_same FROM larder.log
+    WHERE shard = $1::int AND segment = $3::bigint AND start = $4::bigint`,
+};
+
+const SEGMENTS: Statement = {
+  name: "larder-segments",
+  text: `SELECT segment::float8 AS segment, min(epoch)::float8 AS epoch, max(stop)::float8 AS bytes
+    FROM larder.log WHERE shard = $1::int GROUP BY segment ORDER BY segment`,
+};
+
+const READ: Statement = {
+  name: "larder-read",
+  text: `SELECT start::float8 AS start, bytes FROM larder.log
+    WHERE shard = $1::int AND segment = $2::bigint AND start >= $3::bigint AND start < $3::bigint + $4::bigint
+    ORDER BY start`,
+};
+
+const CUT: Statement = {
+  name: "larder-cut",
+  text: `WITH ${OWN},
+      gone AS (
+        DELETE FROM larder.log WHERE shard = $1::int AND segment = $3::bigint AND start >= $4::bigint
+          AND EXISTS (SELECT 1 FROM own))
+    SELECT ${OWNED}`,
+};
+
+const REMOVE: Statement = {
+  name: "larder-remove",
+  text: `WITH ${OWN},
+      gone AS (
+        DELETE FROM larder.log WHERE shard = $1::int AND segment = ANY($3::bigint[]) AND EXISTS (SELECT 1 FROM own))
+    SELECT ${OWNED}`,
+};
+
+const PUT_PART: Statement = {
+  name: "larder-put-part",
+  text: `WITH ${OWN},
+      put AS (
+        INSERT INTO larder.snapshot_part (shard, epoch, number, part, bytes)
+        SELECT $1::int, $2::bigint, $3::bigint, $4::int, $5::bytea FROM own
+        ON CONFLICT (shard, epoch, number, part) DO UPDATE SET bytes = excluded.bytes)
+    SELECT ${OWNED}`,
+};
+
+/** Changes nothing unless all parts are there. */
+const COMPLETE: Statement = {
+  name: "larder-complete",
+  text: `WITH ${OWN},
+      whole AS (
+        SELECT id FROM own WHERE $4::int = (
+          SELECT count(*) FROM larder.snapshot_part
+          WHERE shard = $1::int AND epoch = $2::bigint AND number = $3::bigint AND part < $4::int)),
+      pointed AS (
+        UPDATE larder.shard SET snapshot_epoch = $2::bigint, snapshot_number = $3::bigint, snapshot_parts = $4::int,
+          snapshot_bytes = $5::bigint
+        WHERE id = (SELECT id FROM whole) RETURNING 1),
+      gone AS (
+        DELETE FROM larder.snapshot_part WHERE shard = (SELECT id FROM whole)
+          AND NOT (epoch = $2::bigint AND number = $3::bigint))
+    SELECT ${OWNED}, (SELECT count(*) FROM pointed)::int AS pointed`,
+};
+
+const READ_PART: Statement = {
+  name: "larder-read-part",
+  text: `SELECT bytes FROM larder.snapshot_part
+    WHERE shard = $1::int AND epoch = $2::bigint AND number = $3::bigint AND part = $4::int`,
+};
+
+interface Owned {
+  readonly owned: number;
+}
+
+interface ClaimRow {
+  readonly epoch: number;
+  readonly hash_seed: Buffer;
+  readonly snapshot_epoch: number | null;
+  readonly number: number;
+  readonly parts: number;
+  readonly bytes: number;
+}
+
+export class PostgresLogStore implements LogStore {
+  readonly #session: SqlSession;
+
+  constructor(session: SqlSession) {
+    this.#session = session;
+  }
+
+  async addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void> {
+    for (const { shard, area, hashSeed } of shards) await this.#change(ADD_SHARD, [shard, area, hashSeed]);
+  }
+
+  async register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
+    const rows = await this.#change(REGISTER, [name, life, address, format, clockMs, formerLife ?? null]);
+    return rows.length > 0;
+  }
+
+  async renew(life: string, clockMs: number): Promise<Renewal | undefined> {
+    type Row = { beat: number; clock: number; owned: readonly (readonly [number, number])[] };
+    const [row] = await this.#change<Row>(RENEW, [life, clockMs]);
+    if (row === undefined) return undefined;
+    const owned = row.owned.map(([shard, epoch]) => ({ shard, epoch }));
+    return { beat: row.beat, storeClockMs: row.clock, owned };
+  }
+
+  async watch(): Promise<ClusterView> {
+    type Node = Omit<NodeView, "isDead"> & { is_dead: boolean };
+    type Shard = { id: number; epoch: number; area: string; owner: string | null; heir: string | null };
+    const nodes = await this.#rows<Node>(NODES, []);
+    const shards = await this.#rows<Shard>(SHARDS, []);
+    return {
+      nodes: nodes.map(({ is_dead: isDead, ...node }): NodeView => ({ ...node, isDead })),
+      shards: shards.map(
+        ({ id, owner, heir, ...shard }): ShardView => ({
+          ...shard,
+          shard: id,
+          owner: owner ?? undefined,
+          heir: heir ?? undefined,
+        }),
+      ),
+    };
+  }
+
+  async declareDead(life: string, beat: number): Promise<number | undefined> {
+    const [row] = await this.#change<{ clock: number }>(DECLARE_DEAD, [life, beat]);
+    return row?.clock;
+  }
+
+  async claim({ shard, epoch, life, format }: Claim): Promise<ClaimedShard | undefined> {
+    const [row] = await this.#change<ClaimRow>(CLAIM, [shard, epoch, life, format]);
+    if (row === undefined) return undefined;
+    const { snapshot_epoch: writer, number, parts, bytes } = row;
+    const snapshot = writer === null ? undefined : { epoch: writer, number, parts, bytes };
+    return { epoch: row.epoch, hashSeed: row.hash_seed, snapshot };
+  }
+
+  release({ shard, epoch }: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {
+    return this.#fenced(RELEASE, [shard, epoch, heir ?? null]);
+  }
+
+  async append({ shard, epoch, segment, start, before, bytes }: Append): Promise<AppendOutcome> {
+    const values = [shard, epoch, segment, start, bytes];
+    const [row] = await this.#change<Owned & { put: number }>(APPEND, [...values, before]);
+    if (row === undefined || row.owned === 0) return "deposed";
+    if (row.put === 1) return "committed";
+    const [found] = await this.#rows<{ is_same: boolean }>(FIND_ROW, values);
+    if (found === undefined) return "missing";
+    return found.is_same ? "committed" : "foreign";
+  }
+
+  segments(shard: number): Promise<readonly SegmentView[]> {
+    return this.#rows<SegmentView>(SEGMENTS, [shard]);
+  }
+
+  async read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]> {
+    const rows = await this.#rows<Omit<LogRow, "segment">>(READ, [shard, segment, start, Math.max(1, bytesMax)]);
+    return rows.map((row) => ({ segment, ...row }));
+  }
+
+  cut({ shard, epoch }: ShardEpoch, segment: number, start: number): Promise<FencedOutcome> {
+    return this.#fenced(CUT, [shard, epoch, segment, start]);
+  }
+
+  removeSegments({ shard, epoch }: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome> {
+    return this.#fenced(REMOVE, [shard, epoch, segments]);
+  }
+
+  putSnapshotPart({ shard, epoch, number, part, bytes }: SnapshotPart): Promise<FencedOutcome> {
+    return this.#fenced(PUT_PART, [shard, epoch, number, part, bytes]);
+  }
+
+  async completeSnapshot(
+    { shard, epoch }: ShardEpoch,
+    { number, parts, bytes }: Omit<SnapshotPointer, "epoch">,
+  ): Promise<FencedOutcome> {
+    const [row] = await this.#change<Owned & { pointed: number }>(COMPLETE, [shard, epoch, number, parts, bytes]);
+    if (row === undefined || row.owned === 0) return "deposed";
+    if (row.pointed === 0) throw new Error(`Snapshot ${number} of shard ${shard} lacks parts`);
+    return "committed";
+  }
+
+  async readSnapshotPart(shard: number, { epoch, number }: SnapshotPointer, part: number): Promise<Buffer | undefined> {
+    const [row] = await this.#rows<{ bytes: Buffer }>(READ_PART, [shard, epoch, number, part]);
+    return row?.bytes;
+  }
+
+  async #fenced(statement: Statement, values: readonly SqlValue[]): Promise<FencedOutcome> {
+    const [row] = await this.#change<Owned>(statement, values);
+    return row === undefined || row.owned === 0 ? "deposed" : "committed";
+  }
+
+  /** Runs a statement that changes something: keeps (3). */
+  async #change<Row>(statement: Statement, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    const { rows, isWarned } = await this.#session.run<Row>(statement, values);
+    if (isWarned) throw new DoubtfulOutcome("PostgreSQL committed with a warning: a standby may not have it");
+    return rows;
+  }
+
+  async #rows<Row>(statement: Statement, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return (await this.#session.run<Row>(statement, values)).rows;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The tables of a cluster, in the schema `larder`.
+ *
+ * All shards share the tables: old segments leave by DELETE, which
+ * `bench/cluster.bench.ts` compares with a ring of tables for each shard. Bytes
+ * are stored uncompressed outside of their rows, because compressing them would
+ * take more processor time than it saves, and `shard` and `node` have room in
+ * their pages for the next version of a row, so that updates change no index.
+ */
+
+/** Raised by each change of the tables. A store refuses another one. */
+export const SCHEMA_VERSION = 1;
+
+export const SCHEMA = `
+CREATE SCHEMA larder;
+CREATE TABLE larder.cluster (
+  is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one),
+  id uuid NOT NULL,
+  branch uuid NOT NULL,
+  schema_version int NOT NULL
+);
+CREATE TABLE larder.node (
+  name text PRIMARY KEY,
+  life uuid NOT NULL UNIQUE,
+  beat bigint NOT NULL DEFAULT 0,
+  is_dead boolean NOT NULL DEFAULT false,
+  address text NOT NULL,
+  format int NOT NULL,
+  clock_ms bigint NOT NULL
+) WITH (fillfactor = 20);
+CREATE TABLE larder.shard (
+  id int PRIMARY KEY,
+  area text NOT NULL,
+  epoch bigint NOT NULL DEFAULT 0,
+  owner uuid,
+  heir text,
+  writer_format int NOT NULL DEFAULT 1,
+  hash_seed bytea NOT NULL,
+  snapshot_epoch bigint,
+  snapshot_number bigint,
+  snapshot_parts int,
+  snapshot_bytes bigint
+) WITH (fillfactor = 20);
+CREATE TABLE larder.log (
+  shard int NOT NULL,
+  segment bigint NOT NULL,
+  start bigint NOT NULL,
+  stop bigint NOT NULL,
+  epoch bigint NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (shard, segment, start) INCLUDE (stop, epoch)
+);
+ALTER TABLE larder.log ALTER COLUMN bytes SET STORAGE EXTERNAL;
+CREATE TABLE larder.snapshot_part (
+  shard int NOT NULL,
+  epoch bigint NOT NULL,
+  number bigint NOT NULL,
+  part int NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (shard, epoch, number, part)
+);
+ALTER TABLE larder.snapshot_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
+`;

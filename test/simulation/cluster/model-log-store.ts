@@ -1,0 +1,328 @@
+/**
+ * The log store as PostgreSQL would answer it, in memory: the same statements
+ * with the same waits, over tables in versions. A test compares it with
+ * PostgreSQL (`test/differential/cluster/`).
+ *
+ * Each call that changes something asks its session before it commits, so that a
+ * schedule decides when it does and whether.
+ */
+import type {
+  Append,
+  AppendOutcome,
+  Claim,
+  ClaimedShard,
+  ClusterView,
+  FencedOutcome,
+  LogRow,
+  LogStore,
+  NodeRegistration,
+  Renewal,
+  SegmentView,
+  ShardEpoch,
+  SnapshotPart,
+  SnapshotPointer,
+} from "../../../src/cluster/log-store/log-store.ts";
+import { type Statement, Transaction, VersionedTable } from "./versioned-table.ts";
+
+interface NodeRow {
+  readonly name: string;
+  readonly life: string;
+  readonly beat: number;
+  readonly isDead: boolean;
+  readonly address: string;
+  readonly format: number;
+  readonly clockMs: number;
+}
+
+interface ShardRow {
+  readonly shard: number;
+  readonly area: string;
+  readonly epoch: number;
+  readonly owner: string | undefined;
+  readonly heir: string | undefined;
+  readonly writerFormat: number;
+  readonly hashSeed: Buffer;
+  readonly snapshot: SnapshotPointer | undefined;
+}
+
+interface StoredRow {
+  readonly shard: number;
+  readonly segment: number;
+  readonly start: number;
+  readonly epoch: number;
+  readonly bytes: Buffer;
+}
+
+interface StoredPart {
+  readonly shard: number;
+  readonly epoch: number;
+  readonly number: number;
+  readonly part: number;
+  readonly bytes: Buffer;
+}
+
+/** The tables that all sessions share. */
+export class ModelDatabase {
+  readonly nodes = new VersionedTable<NodeRow>();
+  readonly shards = new VersionedTable<ShardRow>();
+  readonly log = new VersionedTable<StoredRow>();
+  readonly parts = new VersionedTable<StoredPart>();
+  commits = 0;
+  readonly #clockMs: () => number;
+
+  constructor(clockMs: () => number) {
+    this.#clockMs = clockMs;
+  }
+
+  get clockMs(): number {
+    return this.#clockMs();
+  }
+
+  begin(): Statement {
+    return { transaction: new Transaction(), commits: this.commits };
+  }
+
+  commit({ transaction }: Statement): void {
+    this.commits += 1;
+    transaction.end(this.commits);
+  }
+}
+
+export interface ModelLogStoreOptions {
+  readonly database: ModelDatabase;
+  /** Called when the statement of a change has run; the change is undone if it resolves with false. */
+  mayCommit(): Promise<boolean>;
+}
+
+/** The transaction was undone before its commit. */
+export class Aborted extends Error {
+  override name = "Aborted";
+}
+
+export class ModelLogStore implements LogStore {
+  readonly #database: ModelDatabase;
+  readonly #mayCommit: () => Promise<boolean>;
+
+  constructor({ database, mayCommit }: ModelLogStoreOptions) {
+    this.#database = database;
+    this.#mayCommit = mayCommit;
+  }
+
+  async addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void> {
+    for (const { shard, area, hashSeed } of shards) {
+      const row = { shard, area, hashSeed, epoch: 0, owner: undefined, heir: undefined };
+      await this.#change((statement) =>
+        this.#database.shards.insert(`${shard}`, statement, { ...row, writerFormat: 1, snapshot: undefined }),
+      );
+    }
+  }
+
+  register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
+    const { nodes } = this.#database;
+    const row: NodeRow = { name, life, beat: 0, isDead: false, address, format, clockMs };
+    return this.#change(async (statement) => {
+      const taken = await nodes.insert(name, statement, row);
+      if (taken === undefined) return true;
+      if (!taken.isDead && taken.life !== formerLife && taken.life !== life) return false;
+      nodes.update(name, statement, row);
+      return true;
+    });
+  }
+
+  renew(life: string, clockMs: number): Promise<Renewal | undefined> {
+    const { nodes, shards } = this.#database;
+    return this.#change(async (statement) => {
+      const name = this.#nameOf(life, statement);
+      const row = await nodes.lock(name, statement, (node) => node.life === life && !node.isDead);
+      if (row === undefined) return undefined;
+      const beat = row.beat + 1;
+      nodes.update(name, statement, { ...row, beat, clockMs });
+      const owned = shards
+        .rows(statement)
+        .filter(([, { owner }]) => owner === life)
+        .map(([, { shard, epoch }]) => ({ shard, epoch }))
+        .sort((a, b) => a.shard - b.shard);
+      return { beat, storeClockMs: this.#database.clockMs, owned };
+    });
+  }
+
+  watch(): Promise<ClusterView> {
+    const statement = this.#database.begin();
+    const nodes = this.#database.nodes.rows(statement).map(([, { clockMs: _, ...node }]) => node);
+    const shards = this.#database.shards
+      .rows(statement)
+      .map(([, { shard, epoch, area, owner, heir }]) => ({ shard, epoch, area, owner, heir }));
+    nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return Promise.resolve({ nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
+  }
+
+  declareDead(life: string, beat: number): Promise<number | undefined> {
+    const { nodes } = this.#database;
+    return this.#change(async (statement) => {
+      const name = this.#nameOf(life, statement);
+      const row = await nodes.lock(name, statement, (node) => node.life === life && node.beat === beat);
+      if (row === undefined) return undefined;
+      nodes.update(name, statement, { ...row, isDead: true });
+      return row.clockMs;
+    });
+  }
+
+  claim({ shard, epoch, life, format }: Claim): Promise<ClaimedShard | undefined> {
+    const { nodes, shards } = this.#database;
+    return this.#change(async (statement) => {
+      // Conditions on nodes are about those that the statement sees, also after a wait for the shard.
+      const alive = new Set(
+        nodes
+          .rows(statement)
+          .filter(([, { isDead }]) => !isDead)
+          .map(([, node]) => node.life),
+      );
+      const row = await shards.lock(
+        `${shard}`,
+        statement,
+        ({ epoch: current, owner, writerFormat }) =>
+          writerFormat <= format &&
+          alive.has(life) &&
+          ((current === epoch && !alive.has(owner ?? "")) || (current === epoch + 1 && owner === life)),
+      );
+      if (row === undefined) return undefined;
+      const claimed = { ...row, epoch: epoch + 1, owner: life, heir: undefined, writerFormat: format };
+      shards.update(`${shard}`, statement, claimed);
+      return { epoch: epoch + 1, hashSeed: row.hashSeed, snapshot: row.snapshot };
+    });
+  }
+
+  release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {
+    return this.#fenced(shard, (statement, row) => {
+      this.#database.shards.update(`${shard.shard}`, statement, { ...row, owner: undefined, heir });
+    });
+  }
+
+  async append({ shard, epoch, segment, start, before, bytes }: Append): Promise<AppendOutcome> {
+    const { log } = this.#database;
+    const key = logKey(shard, segment, start);
+    const outcome = await this.#change<AppendOutcome | "not inserted">(async (statement) => {
+      if ((await this.#own({ shard, epoch }, statement)) === undefined) return "deposed";
+      const previous = log.find(logKey(shard, segment, before), statement);
+      const isNext = previous !== undefined && before + previous.bytes.length === start;
+      if (start !== 0 && !isNext) return "not inserted";
+      const taken = await log.insert(key, statement, { shard, segment, start, epoch, bytes });
+      return taken === undefined ? "committed" : "not inserted";
+    });
+    if (outcome !== "not inserted") return outcome;
+    const found = log.find(key, this.#database.begin());
+    if (found === undefined) return "missing";
+    return found.epoch === epoch && found.bytes.equals(bytes) ? "committed" : "foreign";
+  }
+
+  segments(shard: number): Promise<readonly SegmentView[]> {
+    const segments = new Map<number, SegmentView>();
+    for (const row of this.#rowsOf(shard)) {
+      const known = segments.get(row.segment);
+      const stop = row.start + row.bytes.length;
+      segments.set(row.segment, {
+        segment: row.segment,
+        epoch: Math.min(known?.epoch ?? row.epoch, row.epoch),
+        bytes: Math.max(known?.bytes ?? 0, stop),
+      });
+    }
+    return Promise.resolve([...segments.values()].sort((a, b) => a.segment - b.segment));
+  }
+
+  read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]> {
+    const rows = this.#rowsOf(shard)
+      .filter((row) => row.segment === segment && row.start >= start && row.start < start + Math.max(1, bytesMax))
+      .map((row) => ({ segment, start: row.start, bytes: row.bytes }));
+    return Promise.resolve(rows.sort((a, b) => a.start - b.start));
+  }
+
+  cut(shard: ShardEpoch, segment: number, start: number): Promise<FencedOutcome> {
+    return this.#removeRows(shard, (row) => row.segment === segment && row.start >= start);
+  }
+
+  removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome> {
+    return this.#removeRows(shard, (row) => segments.includes(row.segment));
+  }
+
+  putSnapshotPart({ shard, epoch, number, part, bytes }: SnapshotPart): Promise<FencedOutcome> {
+    const { parts } = this.#database;
+    const key = `${shard}/${epoch}/${number}/${part}`;
+    const row = { shard, epoch, number, part, bytes };
+    return this.#fenced({ shard, epoch }, async (statement) => {
+      const taken = await parts.insert(key, statement, row);
+      if (taken !== undefined) parts.update(key, statement, row);
+    });
+  }
+
+  async completeSnapshot(
+    shard: ShardEpoch,
+    { number, parts: count, bytes }: Omit<SnapshotPointer, "epoch">,
+  ): Promise<FencedOutcome> {
+    const { parts, shards } = this.#database;
+    let isWhole = true;
+    const outcome = await this.#fenced(shard, (statement, row) => {
+      const isOf = (part: StoredPart): boolean => part.epoch === shard.epoch && part.number === number;
+      const all = parts.rows(statement).filter(([, part]) => part.shard === shard.shard);
+      isWhole = all.filter(([, part]) => isOf(part) && part.part < count).length === count;
+      if (!isWhole) return;
+      const snapshot = { epoch: shard.epoch, number, parts: count, bytes };
+      shards.update(`${shard.shard}`, statement, { ...row, snapshot });
+      for (const [key, part] of all) if (!isOf(part)) parts.remove(key, statement);
+    });
+    if (!isWhole) throw new Error(`Snapshot ${number} of shard ${shard.shard} lacks parts`);
+    return outcome;
+  }
+
+  readSnapshotPart(shard: number, { epoch, number }: SnapshotPointer, part: number): Promise<Buffer | undefined> {
+    const key = `${shard}/${epoch}/${number}/${part}`;
+    return Promise.resolve(this.#database.parts.find(key, this.#database.begin())?.bytes);
+  }
+
+  #rowsOf(shard: number): StoredRow[] {
+    return this.#database.log
+      .rows(this.#database.begin())
+      .map(([, row]) => row)
+      .filter((row) => row.shard === shard);
+  }
+
+  #removeRows(shard: ShardEpoch, isRemoved: (row: StoredRow) => boolean): Promise<FencedOutcome> {
+    const { log } = this.#database;
+    return this.#fenced(shard, (statement) => {
+      for (const [key, row] of log.rows(statement))
+        if (row.shard === shard.shard && isRemoved(row)) log.remove(key, statement);
+    });
+  }
+
+  /** The name is the key of a node's row. A life that is not there is no key. */
+  #nameOf(life: string, statement: Statement): string {
+    return this.#database.nodes.rows(statement).find(([, node]) => node.life === life)?.[0] ?? "";
+  }
+
+  #own({ shard, epoch }: ShardEpoch, statement: Statement): Promise<ShardRow | undefined> {
+    return this.#database.shards.lock(`${shard}`, statement, (row) => row.epoch === epoch);
+  }
+
+  #fenced(shard: ShardEpoch, change: (statement: Statement, row: ShardRow) => unknown): Promise<FencedOutcome> {
+    return this.#change(async (statement) => {
+      const row = await this.#own(shard, statement);
+      if (row === undefined) return "deposed";
+      await change(statement, row);
+      return "committed";
+    });
+  }
+
+  async #change<Result>(run: (statement: Statement) => Promise<Result>): Promise<Result> {
+    const statement = this.#database.begin();
+    const result = await run(statement);
+    if (!(await this.#mayCommit())) {
+      statement.transaction.end("aborted");
+      throw new Aborted("The transaction was undone");
+    }
+    this.#database.commit(statement);
+    return result;
+  }
+}
+
+function logKey(shard: number, segment: number, start: number): string {
+  return `${shard}/${segment}/${start}`;
+}

@@ -1,0 +1,146 @@
+/**
+ * Rows in versions, as PostgreSQL keeps them under READ COMMITTED: a statement
+ * sees what was committed when it began, and a row that it locks or changes is
+ * read again after a wait.
+ */
+
+/** Undefined while the transaction runs; the number of its commit, or "aborted". */
+export class Transaction {
+  #end: number | "aborted" | undefined;
+  readonly #atEnd: (() => void)[] = [];
+
+  get isRunning(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** Whether its changes are visible to a statement that began after that many commits. */
+  isVisibleTo(reader: Transaction, commits: number): boolean {
+    return this === reader || (typeof this.#end === "number" && this.#end <= commits);
+  }
+
+  get isCommitted(): boolean {
+    return typeof this.#end === "number";
+  }
+
+  end(how: number | "aborted"): void {
+    this.#end = how;
+    for (const call of this.#atEnd) call();
+  }
+
+  atEnd(call: () => void): void {
+    this.#atEnd.push(call);
+  }
+}
+
+interface Version<Row> {
+  readonly row: Row;
+  readonly madeBy: Transaction;
+  removedBy: Transaction | undefined;
+}
+
+interface Slot<Row> {
+  readonly versions: Version<Row>[];
+  lockedBy: Transaction | undefined;
+  /** Those who wait for the row, first come first. */
+  readonly queue: { readonly transaction: Transaction; readonly goOn: () => void }[];
+}
+
+/** A statement: its transaction, and the number of commits before it began. */
+export interface Statement {
+  readonly transaction: Transaction;
+  readonly commits: number;
+}
+
+export class VersionedTable<Row> {
+  readonly #slots = new Map<string, Slot<Row>>();
+
+  /** The row as the statement sees it. */
+  find(key: string, { transaction, commits }: Statement): Row | undefined {
+    return this.#slots
+      .get(key)
+      ?.versions.find(
+        ({ madeBy, removedBy }) =>
+          madeBy.isVisibleTo(transaction, commits) && removedBy?.isVisibleTo(transaction, commits) !== true,
+      )?.row;
+  }
+
+  /** All rows as the statement sees them, with their keys. */
+  rows(statement: Statement): [string, Row][] {
+    const rows: [string, Row][] = [];
+    for (const key of this.#slots.keys()) {
+      const row = this.find(key, statement);
+      if (row !== undefined) rows.push([key, row]);
+    }
+    return rows;
+  }
+
+  /**
+   * Locks a row that the statement sees, after others that hold it have ended. Returns the latest row, or undefined if
+   * it does not pass: before a wait or after it.
+   */
+  async lock(key: string, statement: Statement, passes: (row: Row) => boolean): Promise<Row | undefined> {
+    const seen = this.find(key, statement);
+    if (seen === undefined || !passes(seen)) return undefined;
+    const slot = this.#slot(key);
+    await this.#take(slot, statement.transaction);
+    // PostgreSQL locks the latest version before it checks it, and keeps the lock.
+    const latest = currentOf(slot);
+    return latest !== undefined && passes(latest.row) ? latest.row : undefined;
+  }
+
+  /** Replaces a locked row. */
+  update(key: string, { transaction }: Statement, row: Row): void {
+    const slot = this.#slot(key);
+    const version = currentOf(slot, transaction);
+    if (version !== undefined) version.removedBy = transaction;
+    slot.versions.push({ row, madeBy: transaction, removedBy: undefined });
+  }
+
+  remove(key: string, { transaction }: Statement): void {
+    const version = currentOf(this.#slot(key), transaction);
+    if (version !== undefined) version.removedBy = transaction;
+  }
+
+  /** Inserts a row unless the key is taken, also by a row that the statement does not see. Returns the taken row. */
+  async insert(key: string, statement: Statement, row: Row): Promise<Row | undefined> {
+    const slot = this.#slot(key);
+    await this.#take(slot, statement.transaction);
+    const taken = currentOf(slot, statement.transaction);
+    if (taken !== undefined) return taken.row;
+    slot.versions.push({ row, madeBy: statement.transaction, removedBy: undefined });
+    return undefined;
+  }
+
+  #slot(key: string): Slot<Row> {
+    let slot = this.#slots.get(key);
+    if (slot === undefined) {
+      slot = { versions: [], lockedBy: undefined, queue: [] };
+      this.#slots.set(key, slot);
+    }
+    return slot;
+  }
+
+  /** Waits until no other running transaction holds the row, and holds it. */
+  async #take(slot: Slot<Row>, transaction: Transaction): Promise<void> {
+    if (slot.lockedBy === transaction) return;
+    if (slot.lockedBy !== undefined) await new Promise<void>((goOn) => slot.queue.push({ transaction, goOn }));
+    slot.lockedBy = transaction;
+    transaction.atEnd(() => {
+      if (slot.lockedBy === transaction) release(slot);
+    });
+  }
+}
+
+/** Gives a row to the first who waits for it. */
+function release<Row>(slot: Slot<Row>): void {
+  const next = slot.queue.shift();
+  slot.lockedBy = next?.transaction;
+  next?.goOn();
+}
+
+/** The version that is committed, or made by this transaction, and not removed. */
+function currentOf<Row>({ versions }: Slot<Row>, by?: Transaction): Version<Row> | undefined {
+  const counts = (transaction: Transaction | undefined): boolean =>
+    transaction !== undefined && (transaction === by || transaction.isCommitted);
+  return versions.find(({ madeBy, removedBy }) => counts(madeBy) && !counts(removedBy));
+}
