@@ -60,6 +60,7 @@ const groups: readonly Group[] = [
   { name: "store", files: "src/store/**", filesMax: 30 },
   { name: "edge", files: "src/edge/**", filesMax: 70 },
   { name: "persistence", files: "src/persistence/**", filesMax: 35 },
+  { name: "cluster", files: "src/cluster/**", filesMax: 35 },
   { name: "transfer", files: "src/transfer/**", filesMax: 35 },
   { name: "messaging", files: "src/messaging/**", filesMax: 40 },
   { name: "kernel", files: "src/kernel/**", filesMax: 35 },
