@@ -83,7 +83,7 @@ const failures: readonly (readonly [stream: string, failure: string | undefined]
   [`*${"1".repeat(65_536)}`, "ERR Protocol error: too big mbulk count string"],
   [`*1\r\n$${"1".repeat(65_536)}`, "ERR Protocol error: too big bulk count string"],
   ["a".repeat(65_536), undefined],
-  ["a".repeat(65_537), "ERR Protocol error: too big inline request"],
+  ["a".repeat(65_549), "ERR Protocol error: too big inline request"],
   // C strings end at a zero byte.
   ["*1\x00\r\n", undefined],
   ["PING\x00\r\n", undefined],
@@ -140,4 +140,59 @@ test("a short request counts against the limit of its size", () => {
   ] as const) {
     assert.deepEqual(readAll([stream], new RequestParser({ requestBytesMax, isTrusted: () => false })), read);
   }
+});
+
+/** Feeds pieces of a stream. Reads `readCount` requests after each, then the rest; returns the words of all. */
+function readBehind(stream: string, { pieceBytes, readCount }: { pieceBytes: number; readCount: number }) {
+  const reader = parser();
+  const read: (readonly string[])[] = [];
+  const bytes = Buffer.from(stream, "latin1");
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    reader.feed(bytes.subarray(at, at + pieceBytes));
+    for (let count = 0; count < readCount; count += 1) {
+      const words = reader.next();
+      if (words !== undefined) read.push(words);
+    }
+  }
+  for (let words = reader.next(); words !== undefined; words = reader.next()) read.push(words);
+  return { read, copiedBytes: reader.copiedBytes };
+}
+
+/** 20,000 requests of 34 bytes. */
+const numbered = Array.from({ length: 20_000 }, (_, index) => ["SET", `k${String(index).padStart(7, "0")}`, "v"]);
+const numberedStream = numbered.map(printed).join("");
+
+test("reading takes linear time, however the stream is split and however far it is behind", () => {
+  assert.equal(numberedStream.length, 680_000);
+  for (const [pieceBytes, readCount] of [
+    // Each piece ends within a request.
+    [100, 3],
+    [100, 2],
+    [1_001, 25],
+    // Only a part of each piece is read, so the rest grows to hundreds of kilobytes.
+    [65_536, 1_000],
+    [4_097, 57],
+    [680, 10],
+    [34, 1],
+    [1, 1],
+  ] as const) {
+    const { read, copiedBytes } = readBehind(numberedStream, { pieceBytes, readCount });
+    assert.deepEqual(read, numbered, `pieces of ${pieceBytes} bytes`);
+    assert.ok(copiedBytes <= 5 * 680_000, `pieces of ${pieceBytes} bytes: ${copiedBytes} bytes copied`);
+  }
+});
+
+test("small pieces after a large one cost their own bytes", () => {
+  const reader = parser();
+  const bytes = Buffer.from(numberedStream, "latin1");
+  const drain = (): void => {
+    while (reader.next() !== undefined);
+  };
+  reader.feed(bytes.subarray(0, 65_549));
+  drain();
+  for (let at = 65_549; at < bytes.length; at += 340) {
+    reader.feed(bytes.subarray(at, at + 340));
+    drain();
+  }
+  assert.ok(reader.copiedBytes <= 4 * bytes.length, `${reader.copiedBytes} bytes copied`);
 });

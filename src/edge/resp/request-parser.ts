@@ -9,6 +9,8 @@
  * (2) A word is a copy: it holds no chunk in memory.
  * (3) Memory follows the received bytes, not announced lengths.
  * (4) After a failure nothing more is read.
+ * (5) The time is linear in the received bytes, however they are split and however
+ *     many of them wait.
  *
  * `#bytes` holds the rest of a chunk after the last complete request: the
  * beginning of a line or of a short bulk string. A long bulk string is collected
@@ -38,8 +40,10 @@ const UNTRUSTED_WORDS_MAX = 10;
 const UNTRUSTED_BULK_BYTES_MAX = 16 * 1024;
 /** Longer bulk strings that are incomplete are collected in a buffer of their own. */
 const COLLECTED_BYTES_MIN = 4 * 1024;
-/** From this size on, a string of all unread bytes pays: it makes short words cheap. */
+/** From this size on, a string of the unread bytes pays: it makes short words cheap. */
 const TEXT_BYTES_MIN = 192;
+/** The longest such string. Joining chunks may drop it, and then at most this much is copied again. */
+const TEXT_BYTES_MAX = 16 * 1024;
 /** Longer counts take the slow path; all limits are far below. */
 const QUICK_DIGITS_MAX = 10;
 
@@ -63,8 +67,10 @@ export class RequestParser {
   #bytes: Buffer = NOTHING;
   #at = 0;
   #end = 0;
-  /** `#bytes` up to `#end` as a string, created for its first word. */
-  #text: Bytes | undefined;
+  /** `#bytes` from `#textStart` to `#textEnd` as a string. No unread byte is before it. */
+  #text: Bytes = "";
+  #textStart = 0;
+  #textEnd = 0;
   /** Whether `#bytes` may be written to: chunks belong to the caller of `feed`. */
   #isOwn = false;
   /** The words of the current request; undefined between requests. */
@@ -75,6 +81,8 @@ export class RequestParser {
   #collected: BodyBuffer | undefined;
   #requestBytes = 0;
   #failure: Bytes | undefined;
+  /** Bytes that were copied to join chunks, or into a text. Only grows; a test of (5) reads it. */
+  copiedBytes = 0;
 
   constructor(options: ParserOptions) {
     this.#options = options;
@@ -107,7 +115,7 @@ export class RequestParser {
       this.#bytes = chunk;
       this.#at = 0;
       this.#end = chunk.length;
-      this.#text = undefined;
+      this.#dropText();
       this.#isOwn = false;
     } else this.#append(chunk);
   }
@@ -121,7 +129,9 @@ export class RequestParser {
       if (this.#at === this.#end) {
         // An idle peer needs no buffer.
         this.#bytes = NOTHING;
-        this.#text = undefined;
+        this.#at = 0;
+        this.#end = 0;
+        this.#dropText();
         return undefined;
       }
       let words = this.#words;
@@ -153,24 +163,32 @@ export class RequestParser {
     }
   }
 
-  /** Joins the unread bytes and a chunk. */
+  /** Joins the unread bytes and a chunk. keeps (5) */
   #append(chunk: Buffer): void {
     const leftBytes = this.#end - this.#at;
-    const length = leftBytes + chunk.length;
     const before = this.#bytes;
-    if (!this.#isOwn || length > before.length) {
+    if (!this.#isOwn || this.#end + chunk.length > before.length) {
+      const length = leftBytes + chunk.length;
+      // Read bytes pay for moving the unread ones to the front.
+      const mayMove = this.#isOwn && length <= before.length && leftBytes <= this.#at;
       // Twice the needed size, so that a peer that sends single bytes does not cause a copy of all of them each time.
-      this.#bytes = Buffer.allocUnsafeSlow(2 * length);
-      this.#isOwn = true;
+      if (!mayMove) this.#bytes = Buffer.allocUnsafeSlow(2 * length);
       before.copy(this.#bytes, 0, this.#at, this.#end);
+      this.#isOwn = true;
       this.#at = 0;
-    } else if (this.#end + chunk.length > before.length) {
-      before.copyWithin(0, this.#at, this.#end);
-      this.#at = 0;
+      this.#end = leftBytes;
+      this.copiedBytes += leftBytes;
+      this.#dropText();
     }
-    chunk.copy(this.#bytes, this.#at + leftBytes);
-    this.#end = this.#at + length;
-    this.#text = undefined;
+    chunk.copy(this.#bytes, this.#end);
+    this.#end += chunk.length;
+    this.copiedBytes += chunk.length;
+  }
+
+  #dropText(): void {
+    this.#text = "";
+    this.#textStart = 0;
+    this.#textEnd = 0;
   }
 
   /** `*<count>` or `$<count>` and its line end; undefined if incomplete or invalid. */
@@ -298,9 +316,20 @@ export class RequestParser {
 
   /** keeps (2) */
   #cut(start: number, end: number): Bytes {
-    if (end - start >= SUBSTRING_LENGTH_MIN || this.#end < TEXT_BYTES_MIN) return cutBytes(this.#bytes, start, end);
-    this.#text ??= this.#bytes.latin1Slice(0, this.#end);
-    return this.#text.substring(start, end);
+    if (end - start >= SUBSTRING_LENGTH_MIN) return cutBytes(this.#bytes, start, end);
+    if (end > this.#textEnd) {
+      if (this.#end - start < TEXT_BYTES_MIN) return cutBytes(this.#bytes, start, end);
+      this.#makeText(start);
+    }
+    return this.#text.substring(start - this.#textStart, end - this.#textStart);
+  }
+
+  /** Makes a text of the bytes from `start` on: only one word is copied into two texts. keeps (5) */
+  #makeText(start: number): void {
+    this.#textStart = start;
+    this.#textEnd = Math.min(this.#end, start + TEXT_BYTES_MAX);
+    this.#text = this.#bytes.latin1Slice(start, this.#textEnd);
+    this.copiedBytes += this.#text.length;
   }
 
   /** Collects a bulk string and its line break from several chunks. */
@@ -339,7 +368,7 @@ export class RequestParser {
   #fail(text: Bytes): undefined {
     this.#failure = text;
     this.#bytes = NOTHING;
-    this.#text = undefined;
+    this.#dropText();
     this.#at = 0;
     this.#end = 0;
     this.#collected = undefined;
