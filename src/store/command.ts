@@ -5,7 +5,7 @@
  * by its name.
  */
 import { assert } from "../kernel/assert.ts";
-import { type Bytes, bytesFrom, upperCase } from "../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { CommandFacts, Flag, KeyPositions, RowFacts } from "./command-facts.ts";
 import type { CommandHost } from "./command-host.ts";
@@ -16,6 +16,7 @@ import type { Keyspace } from "./keyspace.ts";
 import { later, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import type { Session } from "./session/session.ts";
+import { ValueBesideWords } from "./session/value-beside-words.ts";
 import type { Wait } from "./session/waiters.ts";
 import { LargeString } from "./structures/large-string.ts";
 import { parseInteger } from "./structures/numbers/number-text.ts";
@@ -125,7 +126,7 @@ export class Call {
   /** The running command. */
   command!: Command;
   /** The value beside the words of the running command. */
-  #value: Buffer | undefined;
+  readonly value = new ValueBesideWords();
   #words: readonly Bytes[] = [];
   #caller: Caller | undefined;
 
@@ -141,21 +142,6 @@ export class Call {
     this.keyspace.notifiesMisses = command.notifiesMisses;
     this.#words = words;
     return this;
-  }
-
-  /** Runs `work`, in which one command runs that has this value beside its words. */
-  withValue<T>(value: Buffer, work: () => T): T {
-    this.#value = value;
-    try {
-      return work();
-    } finally {
-      this.#value = undefined;
-    }
-  }
-
-  /** The words of a command that has just run, with the value in its place. */
-  allWords({ valueAt }: CommandFacts, words: readonly Bytes[]): readonly Bytes[] {
-    return this.#value === undefined || valueAt === undefined ? words : words.with(valueAt, bytesFrom(this.#value));
   }
 
   /** Blocks the caller. The returned reply is a placeholder, or the final reply of a caller that cannot block. */
@@ -208,10 +194,11 @@ export class Call {
   readonly arg = (index: number): Bytes => this.#words[index] as Bytes;
 
   /** The word at `index` in the form in which a string is stored: `valueAt` of the row, or any other. */
-  readonly storedWord = (index: number): StringValue =>
-    this.#value !== undefined && index === this.command.valueAt
-      ? LargeString.own(this.#value)
-      : stringFrom(this.#words[index] as Bytes);
+  readonly storedWord = (index: number): StringValue => {
+    const { bytes } = this.value;
+    const isBeside = bytes !== undefined && index === this.command.valueAt;
+    return isBeside ? LargeString.own(bytes) : stringFrom(this.#words[index] as Bytes);
+  };
 
   /** The word in upper case, for comparing with option names. */
   readonly word = (index: number): string => upperCase(this.#words[index] as Bytes);

@@ -48,13 +48,13 @@ import { expiry } from "./mutations/expiry.ts";
 import { flushLibraries } from "./mutations/functions.ts";
 import { clearKeyspace } from "./mutations/generic.ts";
 import { Activity } from "./observe/activity.ts";
-import { noteUnblocked } from "./observe/blocked-runs.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
 import { eventNotifier } from "./observe/keyspace-events.ts";
 import { Monitors } from "./observe/monitor.ts";
 import { PubSub } from "./observe/pubsub.ts";
 import { Pushes, type Subscriber } from "./observe/pushes.ts";
+import { noteSlow, noteUnblocked } from "./observe/run-times.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
@@ -190,21 +190,24 @@ export class Database implements SessionHost {
     request: CommandRequest,
     printer: ReplyPrinter<Printed>,
   ): Printed | Promise<Printed> {
-    const run = (): Printed | Promise<Printed> => {
+    return this.#runOrWait(request, () => {
       this.#begin();
       return this.#whenSafe(this.#printOne(caller, request, printer));
-    };
-    return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    });
   }
 
   /** As `printCommand`, with a long value that is not a string. */
-  printWithValue<P>(caller: Caller, request: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
-    const run = (): P | Promise<P> =>
-      this.#call.withValue(request.value, () => {
-        this.#begin();
-        return this.#whenSafe(this.#printOne(caller, request.words, printer));
-      });
-    return this.turn.hasHeavy && this.mustWait(request.words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+  printWithValue<P>(caller: Caller, { words, value }: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
+    const run = (): P | Promise<P> => {
+      this.#begin();
+      return this.#whenSafe(this.#printOne(caller, words, printer));
+    };
+    return this.#runOrWait(words, () => this.#call.value.during(value, run));
+  }
+
+  /** Runs a unit of work of one command: now, or in its turn if the command is expected to take long. */
+  #runOrWait<T>(request: CommandRequest, run: () => T | Promise<T>): T | Promise<T> {
+    return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
@@ -757,17 +760,12 @@ export class Database implements SessionHost {
       // A blocked command is recorded when it has its reply.
       if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
       else if (tookMs >= slowRuns.thresholdMs)
-        slowRuns.note(command, {
-          caller,
-          words: this.#call.allWords(command, request),
-          atMs: this.keyspace.nowMs,
-          tookMs,
-        });
+        noteSlow(this, { command, caller, words: this.#call.value.wordsWith(command, request), tookMs });
     }
     if (command.isCached && this.tracking.isReading) this.tracking.noteRead(command, request);
     this.turn.kind = command.number;
     if (this.monitors.isWatched && command.isShownToMonitors) {
-      const words = command.shownWords?.(request) ?? this.#call.allWords(command, request);
+      const words = command.shownWords?.(request) ?? this.#call.value.wordsWith(command, request);
       this.monitors.notify({ words, address: caller.address, nowMs: this.keyspace.nowMs });
     }
     return reply;

@@ -153,7 +153,7 @@ function readType(text: Bytes): FieldType {
   return (letter === SMALL_I ? signedTypes : unsignedTypes)[bits] as FieldType;
 }
 
-/** The number after the letter of a type; 0 if it is none, or above the types. Char by char: each word has one. */
+/** Reads the number after the letter of a type. Returns 0 for other texts and for a number that no type has. */
 function readBits(text: Bytes): number {
   let bits = 0;
   for (let at = 1; at < text.length; at += 1) {

@@ -141,7 +141,7 @@ function writeString(record: FrameWriter, value: StringValue): void {
 /** The string of a record, in its stored form. */
 function readString(record: FrameReader): StringValue {
   const content = record.bytesBelow(LARGE_BYTES_MIN);
-  return typeof content === "string" ? content : LargeString.fromBuffer(content);
+  return typeof content === "string" ? content : stringFromBuffer(content);
 }
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
