@@ -58,14 +58,14 @@ import { noteSlow, noteUnblocked } from "./observe/run-times.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
-import { areShort, isShort } from "./reply/fit.ts";
+import { mayNotFit } from "./reply/fit.ts";
 import { asTheyAre, type ReplyPrinter } from "./reply/printer.ts";
 import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
 import { Scripts } from "./scripting/scripts.ts";
 import { AtomicUnits } from "./session/atomic-units.ts";
 import type { Caller } from "./session/caller.ts";
-import { type DenialPlace, logDenial, logFailedLogin } from "./session/denials.ts";
+import { type DenialPlace, logDenial, logFailedLogin, refusalOf } from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
 import { Pipeline, type PipelineUnits } from "./session/pipeline.ts";
 import { Quota } from "./session/quota.ts";
@@ -213,9 +213,15 @@ export class Database implements SessionHost {
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
   execute(caller: Caller, request: CommandRequest): Reply {
     this.#begin();
-    const reply = this.#runOne(caller, request);
-    this.#commit();
-    return reply;
+    return this.#executeOne(caller, request);
+  }
+
+  /** As `execute`, right after another command: it may have the time of that one. */
+  executeNext(caller: Caller, request: CommandRequest): Reply {
+    // Unless the clock was read after that command, which then took longer.
+    if (this.#lookedAtMs === this.keyspace.nowMs) this.#beginAtSameTime();
+    else this.#begin();
+    return this.#executeOne(caller, request);
   }
 
   /** Whether a request must wait because its command is expected to take long: with `isHeavy`, for its turn. */
@@ -625,21 +631,23 @@ export class Database implements SessionHost {
 
   // keeps (2)
   #whenSafe<R>(reply: R): R | Promise<R> {
-    const { journal } = this.context;
-    const position = journal.end;
-    return journal.safe >= position ? reply : journal.whenSafe(position).then(() => reply);
+    const { end, safe } = this.context.journal;
+    return safe >= end ? reply : this.context.journal.whenSafe(end).then(() => reply);
   }
 
-  #runOne(caller: Caller, request: CommandRequest): Reply {
+  /** Runs one command and ends its unit of work. */
+  #executeOne(caller: Caller, request: CommandRequest): Reply {
     const command = this.#findRunnable(caller, request);
-    return command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
+    const reply = command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
+    this.#commit();
+    return reply;
   }
 
   /** Runs one command, ends its unit of work and prints its reply. keeps (4) */
   #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed {
     const command = this.#findRunnable(caller, request);
     const isRefused = command instanceof CommandError;
-    if (!isRefused && command.mayChange && this.#mayNotFit(command, request, printer.bytesMax)) {
+    if (!isRefused && command.mayChange && mayNotFit(this.keyspace, { command, words: request }, printer.bytesMax)) {
       const run = (): Reply => this.#run(caller, command, request);
       const printed = this.#atomic.printAlone(run, printer, (error) => this.#answerError(error));
       this.#commit();
@@ -654,11 +662,6 @@ export class Database implements SessionHost {
       if (!(error instanceof CommandError)) throw error;
       return printer.printDone(this.#answerError(error));
     }
-  }
-
-  #mayNotFit(command: Command, words: CommandRequest, bytesMax: number): boolean {
-    if (bytesMax === Number.POSITIVE_INFINITY || isShort(command, words, bytesMax)) return false;
-    return !areShort(this.keyspace, { command, words }, bytesMax);
   }
 
   /** The command, if it may run now. */
@@ -720,7 +723,9 @@ export class Database implements SessionHost {
   }
 
   #diskRefusalOf(command: CommandFacts): CommandError | undefined {
-    return command.isWrite && this.journalRefusal !== undefined ? diskRefusal(this.journalRefusal) : undefined;
+    // The unit of work began with the same question.
+    if (!command.isWrite || this.keyspace.mayRemoveExpired) return undefined;
+    return this.journalRefusal === undefined ? undefined : diskRefusal(this.journalRefusal);
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
@@ -789,9 +794,4 @@ export class Database implements SessionHost {
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
   }
-}
-
-/** The refusal of a command. A refused EXEC discards its transaction. */
-function refusalOf({ session }: Caller, { runsQueue }: Command, refusal: CommandError): CommandError {
-  return runsQueue && session !== undefined ? session.refuseToExecute(refusal) : refusal;
 }

@@ -39,6 +39,10 @@ class TestSession implements RespSession {
     this.#journal = journal;
   }
 
+  executeNext(words: Bytes[]): void {
+    this.execute(words);
+  }
+
   mustWait(): boolean {
     return false;
   }

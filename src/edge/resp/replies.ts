@@ -7,7 +7,7 @@
  */
 import { type Bytes, onOneLine, withoutLastBreaks } from "../../kernel/bytes.ts";
 import type { CommandError, Reply } from "../../store/mod.ts";
-import { formatDouble, replyTooLarge } from "../../store/reply/mod.ts";
+import { formatDouble, ok, replyTooLarge } from "../../store/reply/mod.ts";
 import { itemsOf, itemsOfResp3, type ListCursor } from "../store/reply-items.ts";
 import { textBytes } from "../store/reply-json.ts";
 
@@ -29,6 +29,7 @@ export function respError(error: CommandError): Bytes {
 }
 
 function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
+  if (reply === ok && bytesMax >= OK_LINE.length) return OK_LINE;
   const items = version === 2 ? itemsOf(reply) : itemsOfResp3(reply);
   if (items !== undefined) return printList(reply, version, bytesMax);
   const text = scalar(reply, version, bytesMax);

@@ -1,8 +1,8 @@
-/** What ACL LOG has of a failed login and of a missing right: the client of a session, or of a request. */
+/** Refusals of commands, and what ACL LOG has of a failed login and of a missing right: the client of a session, or of a request. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { AclContext, AclLog } from "../acl/acl-log.ts";
 import type { CommandFacts } from "../command-facts.ts";
-import type { Denied } from "../errors.ts";
+import type { CommandError, Denied } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 import { clientLine, requestLine } from "./client-line.ts";
 import type { Session } from "./session.ts";
@@ -34,4 +34,9 @@ export function logDenial(
   if (session !== undefined && context !== "lua" && !session.isExecuting) session.lastCommand = command;
   const client = session === undefined ? requestLine(caller, command) : clientLine(session, nowMs);
   log.add({ ...denied, context, username: user.name, client }, nowMs);
+}
+
+/** The refusal of a command. A refused EXEC discards its transaction. */
+export function refusalOf({ session }: Caller, { runsQueue }: CommandFacts, refusal: CommandError): CommandError {
+  return runsQueue && session !== undefined ? session.refuseToExecute(refusal) : refusal;
 }

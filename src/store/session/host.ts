@@ -24,6 +24,8 @@ export interface SessionHost extends CommandHost {
   readonly lookedAtMs: number;
   /** Runs one command. The reply may leave when the current end of the journal is safe. */
   execute(caller: Caller, request: CommandRequest): Reply;
+  /** As `execute`, right after another command: it may have the time of that one. */
+  executeNext(caller: Caller, request: CommandRequest): Reply;
   /** Whether a request must wait for its turn because its command is expected to take long. */
   mustWait(request: CommandRequest): boolean;
   /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { heard, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, pong, simple } from "../reply/reply.ts";
 
@@ -301,4 +302,35 @@ test("a user that is deleted loses its sessions, and revoked rights apply at onc
   database.users.delete(["ann"]);
   admin.expect([["PING", pong]]);
   assert.equal(one.closed, "at once");
+});
+
+test("a command right after another has its time, but not after a login or a command with special state", () => {
+  const { clock, store, connect, connectStranger } = startSessions({ clock: new VirtualClock(1_000_000) });
+  const other = connect({ database: store.database("other") });
+  const sayNext = (speaker: ReturnType<typeof connect>, line: string) => {
+    speaker.session.executeNext(line.split(" "));
+    return speaker.listen();
+  };
+  const one = connect();
+  // The first one reads the clock in any case.
+  assert.deepEqual(sayNext(one, "TIME"), [["1000", "0"]]);
+  clock.advance(2_000);
+  assert.deepEqual(sayNext(one, "TIME"), [["1000", "0"]]);
+  assert.deepEqual(one.run("TIME"), [["1002", "0"]]);
+  clock.advance(1_000);
+  assert.deepEqual(sayNext(one, "MULTI"), [ok]);
+  assert.deepEqual(sayNext(one, "DISCARD"), [ok]);
+  clock.advance(1_000);
+  assert.deepEqual(sayNext(one, "TIME"), [["1004", "0"]]);
+
+  const stranger = connectStranger();
+  assert.deepEqual(sayNext(stranger, "AUTH main-token"), [ok]);
+  clock.advance(1_000);
+  assert.deepEqual(sayNext(stranger, "TIME"), [["1005", "0"]]);
+  assert.deepEqual(other.run("TIME"), [["1005", "0"]]);
+  clock.advance(1_000);
+  assert.deepEqual(sayNext(stranger, "TIME"), [["1005", "0"]]);
+  // The time of the other database is that of its own last command.
+  assert.deepEqual(sayNext(stranger, "AUTH other-token"), [ok]);
+  assert.deepEqual(sayNext(stranger, "TIME"), [["1006", "0"]]);
 });

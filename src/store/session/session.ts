@@ -68,6 +68,8 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
   #replyMode: ReplyMode = "on";
   #leavesKeysUntouched = false;
   #isPlain = false;
+  /** Whether the last command ran in the current database, so that the next one may have its time. */
+  #hasTime = false;
   #isExecuting = false;
   #isWaiting = false;
   #isEnding = false;
@@ -97,7 +99,20 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
       return;
     }
     const { database } = loggedIn;
-    const reply = database.execute(this, words);
+    this.#hasTime = true;
+    this.#pass(database, database.execute(this, words));
+  }
+
+  /** As `execute`, right after another command of the same packet: it may have the time of that one. */
+  executeNext(words: Bytes[]): void {
+    const database = this.#loggedIn?.database;
+    if (this.#isPlain && this.#hasTime && database !== undefined)
+      this.#pass(database, database.executeNext(this, words));
+    else this.execute(words);
+  }
+
+  /** Passes the reply of a command that needed only the user of the session: (3). */
+  #pass(database: SessionHost, reply: Reply): void {
     this.#lastUsedMs = database.keyspace.nowMs;
     this.#commandCount += 1;
     if (reply === later) this.#isWaiting = database.waiters.isWaiting(this);
@@ -265,6 +280,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
   enter(loggedIn: LoggedIn): void {
     if (this.#loggedIn?.database !== loggedIn.database) {
       this.#leave(); // keeps (4)
+      this.#hasTime = false;
       this.#loggedIn = loggedIn;
       loggedIn.database.sessions.enter(this);
       loggedIn.database.activity.connectionCount += 1;
@@ -414,6 +430,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
 
   #executeWithCare(words: Bytes[]): void {
     if (this.#isClosed || this.#isEnding) return;
+    this.#hasTime = false;
     assert(!this.#isWaiting, "a waiting session gets no command"); // keeps (1)
     if (this.#replyMode === "skip next") this.#replyMode = "skip this";
     const database = this.#loggedIn?.database;
