@@ -27,6 +27,7 @@ export { BODY_DAMAGED, BodyDamaged, type BodySource } from "./bodies/body.ts";
 export { findDamagedBodies } from "./bodies/body-check.ts";
 export { moveBodies } from "./bodies/cleaning.ts";
 export type { DeliveryDone, DeliveryRequest, HeaderSpelling, Outbound } from "./delivery/delivery.ts";
+export type { HeaderTemplate } from "./delivery/header-template.ts";
 export type { MessagingWatcher } from "./delivery/watcher.ts";
 export type { Engine } from "./engine.ts";
 export { badRequest, DailyLimitExceeded, MessagingFailure, notFound } from "./failure.ts";

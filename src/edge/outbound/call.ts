@@ -1,5 +1,7 @@
 /** An outgoing request and its result: the types between messaging and the outbound client. */
 
+import type { HeaderTemplate } from "../../messaging/mod.ts";
+
 export interface OutboundCall {
   /** Only calls of one user share connections (threat C-15). */
   readonly user: string;
@@ -8,6 +10,9 @@ export interface OutboundCall {
   readonly method: string;
   /** name, value, name, value …: all except Host, Content-Length and framing. */
   readonly headers: readonly string[];
+  /** The same headers as a template that many calls share, and its values: then they are checked and joined once. */
+  readonly template?: HeaderTemplate | undefined;
+  readonly values?: readonly string[] | undefined;
   /** May be empty. A list of buffers is sent in pieces, which must not change. */
   readonly body: Buffer | readonly Buffer[];
   /** For everything together: waiting for a connection, look-up, connect, sending, the whole answer. */

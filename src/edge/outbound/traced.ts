@@ -56,6 +56,10 @@ function forwardedTrace(headers: readonly string[]): Forwarded {
 
 function replaceTrace(request: DeliveryRequest, trace: TraceContext): DeliveryRequest {
   const storedLength = request.trace === undefined ? 0 : traceHeaders(request.trace).length;
-  const others = request.headers.slice(0, request.headers.length - storedLength);
-  return { ...request, headers: [...others, ...traceHeaders(trace)], trace };
+  const stored = request.headers;
+  const others = stored.slice(0, stored.length - storedLength);
+  // A list in place of the template, which has the stored trace.
+  const { user, url, method, body, timeoutMs, messageId, retried } = request;
+  const headers = [...others, ...traceHeaders(trace)];
+  return { user, url, method, headers, body, timeoutMs, messageId, retried, trace };
 }

@@ -3,10 +3,12 @@
  * headers in both spellings, and a signature that is fresh for each attempt
  * (C.delivery).
  */
+
 import { TRACE_PARENT, TRACE_STATE, type TraceContext, traceHeaders } from "../../kernel/trace-context.ts";
-import type { Envelope } from "../options/envelope.ts";
+import type { Envelope, EnvelopeFields } from "../options/envelope.ts";
 import type { Message } from "../state/message.ts";
-import type { Run } from "../state/run.ts";
+import type { Run, RunRecord } from "../state/run.ts";
+import { HeaderTemplate, type TemplateValue } from "./header-template.ts";
 import { signDelivery } from "./signature.ts";
 
 /** The prefixes of our headers: both, or one of them. */
@@ -35,6 +37,9 @@ export interface DeliveryRequest {
   readonly method: string;
   /** name, value, name, value, … */
   readonly headers: readonly string[];
+  /** The same headers as a template, which other deliveries with the same envelope have too, and its values. */
+  readonly template?: HeaderTemplate | undefined;
+  readonly values?: readonly string[] | undefined;
   /** In pieces if there are several. */
   readonly body: Buffer | readonly Buffer[];
   readonly timeoutMs: number;
@@ -76,21 +81,23 @@ export interface Outbound {
 
 const USER_AGENT = "Upstash-QStash";
 
-/** Our headers of a delivery: the name without its prefix, and the value. */
-const ownHeaders: readonly (readonly [name: string, value: (facts: OwnFacts) => string | undefined])[] = [
-  ["Message-Id", ({ message }) => message.id],
-  ["Retried", ({ message }) => String(message.retried)],
-  ["Signature", ({ signature }) => signature],
-  ["Caller-Ip", ({ message }) => message.envelope.fields.callerIp],
-  ["Topic-Name", ({ message }) => message.envelope.fields.topicName],
-  ["Schedule-Id", ({ message }) => message.envelope.fields.scheduleId],
+/** The values of our headers that differ between the deliveries of an envelope, in the order of a request's `values`. */
+const own = { messageId: 0, retried: 1, signature: 2 } as const;
+
+/** Our headers of a delivery: the name without its prefix, and the value; undefined: the header is not sent. */
+const ownHeaders: readonly (readonly [name: string, value: (facts: OwnFacts) => TemplateValue | undefined])[] = [
+  ["Message-Id", () => own.messageId],
+  ["Retried", () => own.retried],
+  ["Signature", () => own.signature],
+  ["Caller-Ip", ({ fields }) => fields.callerIp],
+  ["Topic-Name", ({ fields }) => fields.topicName],
+  ["Schedule-Id", ({ fields }) => fields.scheduleId],
   ["Region", ({ region }) => region],
-  ["Hops", ({ message }) => String((message.envelope.fields.hops ?? 0) + 1)],
+  ["Hops", ({ fields }) => String((fields.hops ?? 0) + 1)],
 ];
 
 interface OwnFacts {
-  readonly message: Message;
-  readonly signature: string;
+  readonly fields: EnvelopeFields;
   readonly region: string;
 }
 
@@ -128,27 +135,92 @@ export interface DeliveryFacts {
 }
 
 export function deliveryRequest(message: Message, body: CallBody, facts: DeliveryFacts): DeliveryRequest {
-  const { user, envelope } = message;
-  const { url, method } = envelope.fields;
-  const { settings, nowMs, tokenId, timeoutMs } = facts;
-  const signed = "digest" in body ? body : body.sent;
-  const signature = signDelivery({ key: user.signingKeys.current, url, body: signed, nowMs, tokenId });
-  const given = forwardedHeaders(envelope);
-  const headers = [...given, "Accept-Encoding", "identity"];
-  const own = { message, signature, region: settings.region };
-  addRunHeaders(headers, message, settings.spelling);
-  const names = namesBySpelling.get(settings.spelling) ?? [];
-  for (let index = 0; index < names.length; index += 1) {
-    const value = ownHeaders[index]?.[1](own);
-    if (value === undefined) continue;
-    for (const name of names[index] ?? []) headers.push(name, value);
+  return new Delivery(message, body, facts);
+}
+
+class Delivery implements DeliveryRequest {
+  readonly user: string;
+  readonly url: string;
+  readonly method: string;
+  readonly template: HeaderTemplate;
+  readonly values: readonly string[];
+  readonly body: Buffer | readonly Buffer[];
+  readonly timeoutMs: number;
+  readonly messageId: string;
+  readonly retried: number;
+  readonly trace: TraceContext | undefined;
+
+  constructor(message: Message, body: CallBody, { settings, nowMs, tokenId, timeoutMs }: DeliveryFacts) {
+    const { user, envelope, id, retried, run } = message;
+    const { url, method } = envelope.fields;
+    const signed = "digest" in body ? body : body.sent;
+    const { template, trace } = headersOf(envelope, settings, run);
+    this.user = user.name;
+    this.url = url;
+    this.method = method;
+    this.template = template;
+    // In the order of `own`.
+    this.values = [
+      id,
+      String(retried),
+      signDelivery({ key: user.signingKeys.current, url, body: signed, nowMs, tokenId }),
+    ];
+    this.body = body.sent;
+    this.timeoutMs = timeoutMs;
+    this.messageId = id;
+    this.retried = retried;
+    this.trace = trace;
   }
-  const { trace } = envelope.fields;
-  const call = { user: user.name, url, method, headers, body: body.sent, timeoutMs };
-  const { id: messageId, retried } = message;
-  if (trace === undefined || namesTrace(given)) return { ...call, messageId, retried };
-  headers.push(...traceHeaders(trace));
-  return { ...call, messageId, retried, trace };
+
+  get headers(): readonly string[] {
+    return this.template.headersWith(this.values);
+  }
+}
+
+/** The headers of the deliveries of an envelope, and what they depend on beside it. */
+interface EnvelopeHeaders {
+  readonly template: HeaderTemplate;
+  /** The trace in the last headers. */
+  readonly trace: TraceContext | undefined;
+  readonly settings: DeliverySettings;
+  readonly runRecord: RunRecord | undefined;
+}
+
+const known = new WeakMap<Envelope, EnvelopeHeaders>();
+
+/** Computed once for each envelope, and again if its run has a new record. */
+function headersOf(envelope: Envelope, settings: DeliverySettings, run: Run | undefined): EnvelopeHeaders {
+  let headers = known.get(envelope);
+  if (headers === undefined || headers.settings !== settings || headers.runRecord !== run?.record) {
+    headers = newHeadersOf(envelope, settings, run?.record);
+    known.set(envelope, headers);
+  }
+  return headers;
+}
+
+function newHeadersOf(
+  envelope: Envelope,
+  settings: DeliverySettings,
+  runRecord: RunRecord | undefined,
+): EnvelopeHeaders {
+  const { spelling, region } = settings;
+  const { fields } = envelope;
+  const given = forwardedHeaders(envelope);
+  const headers: (readonly [string, TemplateValue])[] = [...pairsOf(given), ["Accept-Encoding", "identity"]];
+  if (runRecord !== undefined && isToEndpoint(envelope)) headers.push(...headersOfRun(fields, runRecord, spelling));
+  for (const [index, names] of (namesBySpelling.get(spelling) ?? []).entries()) {
+    const value = ownHeaders[index]?.[1]({ fields, region });
+    if (value !== undefined) for (const name of names) headers.push([name, value]);
+  }
+  const trace = fields.trace === undefined || namesTrace(given) ? undefined : fields.trace;
+  if (trace !== undefined) headers.push(...pairsOf(traceHeaders(trace)));
+  return { template: new HeaderTemplate(headers), trace, settings, runRecord };
+}
+
+function pairsOf(headers: readonly string[]): (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = [];
+  for (let i = 0; i < headers.length; i += 2) pairs.push([headers[i] as string, headers[i + 1] as string]);
+  return pairs;
 }
 
 /** True if the publisher forwards trace headers: then the trace of the request is not sent. */
@@ -161,12 +233,15 @@ function namesTrace(forwarded: readonly string[]): boolean {
 }
 
 /** Further headers of a delivery to the endpoint of a workflow (W.delivery). */
-const runHeaders: readonly (readonly [name: string, value: (message: Message, run: Run) => string | undefined])[] = [
-  ["RunId", (_message, { id }) => id],
-  ["Url", (_message, { record }) => record.url],
-  ["Init", ({ envelope }) => String(envelope.fields.workflow?.isInit === true)],
-  ["CreatedAt", (_message, { record }) => String(record.createdAtMs)],
-  ["Unknown-Sdk", ({ envelope }) => (envelope.fields.workflow?.isUnknownSdk ? "true" : undefined)],
+const runHeaders: readonly (readonly [
+  name: string,
+  value: (fields: EnvelopeFields, record: RunRecord) => string | undefined,
+])[] = [
+  ["RunId", (_fields, { id }) => id],
+  ["Url", (_fields, { url }) => url],
+  ["Init", ({ workflow }) => String(workflow?.isInit === true)],
+  ["CreatedAt", (_fields, { createdAtMs }) => String(createdAtMs)],
+  ["Unknown-Sdk", ({ workflow }) => (workflow?.isUnknownSdk ? "true" : undefined)],
 ];
 
 const runNames: ReadonlySet<string> = new Set(
@@ -178,22 +253,18 @@ function isToEndpoint({ fields: { workflow } }: Envelope): boolean {
   return workflow !== undefined && workflow.callType !== "toCallback";
 }
 
-function addRunHeaders(headers: string[], message: Message, spelling: HeaderSpelling): void {
-  const { run } = message;
-  if (run === undefined || !isToEndpoint(message.envelope)) return;
+function headersOfRun(fields: EnvelopeFields, record: RunRecord, spelling: HeaderSpelling): [string, string][] {
+  const headers: [string, string][] = [];
   for (const [name, render] of runHeaders) {
-    const value = render(message, run);
+    const value = render(fields, record);
     if (value === undefined) continue;
-    for (const prefix of prefixesBySpelling[spelling]) headers.push(`${prefix}Workflow-${name}`, value);
+    for (const prefix of prefixesBySpelling[spelling]) headers.push([`${prefix}Workflow-${name}`, value]);
   }
+  return headers;
 }
 
-const forwarded = new WeakMap<Envelope, readonly string[]>();
-
-/** The publisher's forwarded headers without our names, and a User-Agent: computed once for each envelope. */
+/** The publisher's forwarded headers without our names, and a User-Agent. */
 function forwardedHeaders(envelope: Envelope): readonly string[] {
-  const known = forwarded.get(envelope);
-  if (known !== undefined) return known;
   const { headers } = envelope.fields;
   const sent: string[] = [];
   let hasUserAgent = false;
@@ -205,6 +276,5 @@ function forwardedHeaders(envelope: Envelope): readonly string[] {
     hasUserAgent ||= lower === "user-agent";
   }
   if (!hasUserAgent) sent.push("User-Agent", USER_AGENT);
-  forwarded.set(envelope, sent);
   return sent;
 }

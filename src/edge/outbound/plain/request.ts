@@ -3,6 +3,7 @@
  * would send too, byte for byte. Returns undefined for any other one: the client
  * writes it, or refuses it.
  */
+import type { HeaderTemplate } from "../../../messaging/mod.ts";
 import type { OutboundCall } from "../call.ts";
 
 /** Methods whose requests have a body. Others have rules of their own about length and reuse. */
@@ -33,9 +34,17 @@ const TEXT_BYTES_MAX = 12 * 1_024;
 export const JOINED_BYTES_MAX = 128 * 1_024;
 
 /** True if the call may take the short way. */
-export function isPlainCall({ method, headers, body }: OutboundCall, path: string): boolean {
+export function isPlainCall(call: OutboundCall, path: string): boolean {
+  const { method, body, template } = call;
   if (!methods.has(method) || !PATH.test(path)) return false;
   if (isInPieces(body) && lengthOf(body) > JOINED_BYTES_MAX) return false;
+  if (template === undefined) return arePlain(call.headers);
+  if (linesOf(template) === undefined) return false;
+  for (const value of call.values ?? NO_VALUES) if (NOT_IN_VALUE.test(value)) return false;
+  return true;
+}
+
+function arePlain(headers: readonly string[]): boolean {
   // Most of our headers are sent in two spellings, one after the other, so every second value is known.
   let plainValue = "";
   for (let i = 0; i < headers.length; i += 2) {
@@ -48,6 +57,50 @@ export function isPlainCall({ method, headers, body }: OutboundCall, path: strin
   return true;
 }
 
+const NO_VALUES: readonly string[] = [];
+
+/** The lines of a template. */
+interface Lines {
+  /** One more than `values`: the text before, between and after them. */
+  readonly texts: readonly string[];
+  /** The indexes of the values of a call, in the order in which they are sent. */
+  readonly values: readonly number[];
+  /** The start of the last request with this template, up to the first value. */
+  start: string;
+  method: string;
+  path: string;
+  host: string;
+}
+
+/** Undefined for a template with headers that are not plain. */
+const knownLines = new WeakMap<HeaderTemplate, Lines | undefined>();
+
+function linesOf(template: HeaderTemplate): Lines | undefined {
+  const known = knownLines.get(template);
+  if (known !== undefined || knownLines.has(template)) return known;
+  const lines = template.names.every(isPlainName) ? readLines(template) : undefined;
+  knownLines.set(template, lines);
+  return lines;
+}
+
+function readLines({ names, values }: HeaderTemplate): Lines | undefined {
+  const texts: string[] = [];
+  const indexes: number[] = [];
+  let text = "";
+  for (const [i, value] of values.entries()) {
+    if (typeof value === "string") {
+      if (NOT_IN_VALUE.test(value)) return undefined;
+      text += `${names[i]}: ${value}\r\n`;
+    } else {
+      texts.push(`${text}${names[i]}: `);
+      indexes.push(value);
+      text = "\r\n";
+    }
+  }
+  texts.push(text);
+  return { texts, values: indexes, start: "", method: "", path: "", host: "" };
+}
+
 export interface PlainRequest {
   /** The head, and the body if it is short: in Latin-1. */
   readonly text: string;
@@ -55,15 +108,41 @@ export interface PlainRequest {
   readonly body: Buffer | undefined;
 }
 
-export function plainRequest({ method, headers, body }: OutboundCall, path: string, host: string): PlainRequest {
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+/** The request of a call for which `isPlainCall` is true. */
+export function plainRequest(call: OutboundCall, path: string, host: string): PlainRequest {
+  const { body, template } = call;
+  const lines = template === undefined ? undefined : linesOf(template);
+  let text = lines === undefined ? listedHead(call, path, host) : headFrom(lines, call, { path, host });
   const length = lengthOf(body);
   text += `content-length: ${length}\r\n\r\n`;
   if (length > TEXT_BYTES_MAX) return { text, body: isInPieces(body) ? Buffer.concat(body, length) : body };
   if (!isInPieces(body)) return { text: text + body.latin1Slice(), body: undefined };
   for (const piece of body) text += piece.latin1Slice();
   return { text, body: undefined };
+}
+
+function startOf(method: string, path: string, host: string): string {
+  return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+}
+
+function listedHead({ method, headers }: OutboundCall, path: string, host: string): string {
+  let text = startOf(method, path, host);
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return text;
+}
+
+function headFrom(
+  lines: Lines,
+  { method, values = NO_VALUES }: OutboundCall,
+  { path, host }: { readonly path: string; readonly host: string },
+): string {
+  const { texts, values: indexes } = lines;
+  if (lines.method !== method || lines.path !== path || lines.host !== host) {
+    Object.assign(lines, { method, path, host, start: startOf(method, path, host) + texts[0] });
+  }
+  let text = lines.start;
+  for (let i = 0; i < indexes.length; i += 1) text += (values[indexes[i] as number] as string) + texts[i + 1];
+  return text;
 }
 
 /** In bytes. */
