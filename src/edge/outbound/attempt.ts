@@ -2,9 +2,8 @@
  * A call in progress: the handler of the HTTP client's events, the deadline and
  * the result.
  *
- * (1) `done` is called exactly once, on the microtask queue: never inside `send`,
- *     and never inside the HTTP client, which would take an error of the caller
- *     for its own.
+ * (1) `done` is called exactly once: never inside `send`, and never inside the HTTP
+ *     client, which would take an error of the caller for its own.
  * (2) The holder of an attempt is the waiting list of an origin or a connection.
  *     When the attempt ends early, it calls `release` of its holder.
  * (3) A connection whose answer was not read to its end is never used again.
@@ -13,10 +12,9 @@
  *     socket is not read. The lease ends when `done` no longer needs the body.
  */
 import type { Dispatcher } from "undici";
-import type { Clock } from "../../kernel/clock.ts";
-import { afterPoll } from "../../kernel/turn.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { OutboundAnswer, OutboundCall, OutboundDone, OutboundResult } from "./call.ts";
+import type { Deadlines, Timed } from "./deadlines.ts";
 import type { ResponseBudget, ResponseLease } from "./response-budget.ts";
 import type { Target } from "./target.ts";
 
@@ -58,42 +56,54 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 const ABANDONED = new Error("The call has ended");
 
-export class Attempt implements Dispatcher.DispatchHandler {
+/** What all attempts of a client share. */
+export interface AttemptServices {
+  readonly bodyBytesMax: number;
+  readonly budget: ResponseBudget;
+  readonly deadlines: Deadlines;
+  /** An attempt has its result, and calls its `done` now. */
+  readonly ended: () => void;
+}
+
+export class Attempt implements Dispatcher.DispatchHandler, Timed {
   readonly call: OutboundCall;
   readonly target: Target;
   stage: Stage = "queued";
-  holder: Holder | undefined;
-  carrier: Carrier | undefined;
-  readonly #body: AnswerBody;
-  readonly #budget: ResponseBudget;
+  holder: Holder | undefined = undefined;
+  carrier: Carrier | undefined = undefined;
+  deadlineMs = 0;
+  earlier: Timed | undefined = undefined;
+  later: Timed | undefined = undefined;
+  readonly #services: AttemptServices;
+  /** Absent while nothing is read in pieces. */
+  #body: AnswerBody | undefined;
   /** For a body longer than `FREE_BODY_BYTES`. */
   #lease: ResponseLease | undefined;
   readonly #done: OutboundDone;
-  readonly #cancelDeadline: () => void;
   #isFinished = false;
   #isStarted = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
-  #headers: readonly string[] = [];
+  #headers: readonly string[] = NO_HEADERS;
   #interimCount = 0;
 
-  constructor(options: {
-    call: OutboundCall;
-    target: Target;
-    clock: Clock;
-    bodyBytesMax: number;
-    budget: ResponseBudget;
-    done: OutboundDone;
-  }) {
-    this.call = options.call;
-    this.target = options.target;
-    this.#body = new AnswerBody(options.bodyBytesMax);
-    this.#budget = options.budget;
-    this.#done = options.done;
-    const { timeoutMs } = options.call;
-    this.#cancelDeadline = afterPoll(options.clock, Math.min(timeoutMs, TIMEOUT_MS_MAX), () => {
-      this.end(`Timeout after ${printMs(timeoutMs)} while ${STAGE_TEXTS[this.stage]} ${this.target.label}`);
-    });
+  constructor(
+    { call, target, done }: { readonly call: OutboundCall; readonly target: Target; readonly done: OutboundDone },
+    services: AttemptServices,
+  ) {
+    this.call = call;
+    this.target = target;
+    this.#services = services;
+    this.#done = done;
+    services.deadlines.add(this, this.#timeoutMs);
+  }
+
+  get #timeoutMs(): number {
+    return Math.min(this.call.timeoutMs, TIMEOUT_MS_MAX);
+  }
+
+  expire(): void {
+    this.end(`Timeout after ${printMs(this.call.timeoutMs)} while ${STAGE_TEXTS[this.stage]} ${this.target.label}`);
   }
 
   /** Its first byte may have been sent, so sending it again would be another attempt. */
@@ -114,13 +124,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.stage = "sent";
   }
 
-  /** The whole answer. */
+  /** The whole answer, outside the HTTP client. */
   answered({ status, headers, body }: Pick<OutboundAnswer, "status" | "headers" | "body">): void {
     if (this.#isFinished) return;
     this.#status = status;
     this.#headers = headers;
-    if (this.#body.add(body)) this.onResponseEnd();
-    else this.#break(this.#answer(true));
+    const { bodyBytesMax } = this.#services;
+    if (body.length > bodyBytesMax) this.#break(this.#answer(body.subarray(0, bodyBytesMax), true));
+    else this.#complete(this.#answer(body, false));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -154,27 +165,36 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.#isFinished) return;
-    if (!this.#body.add(piece)) this.#break(this.#answer(true));
-    else if (this.#body.capacity > FREE_BODY_BYTES) this.#hold(controller);
+    this.#body ??= new AnswerBody(this.#services.bodyBytesMax);
+    if (!this.#body.add(piece)) this.#break(this.#answer(this.#body.take(), true));
+    else if (this.#body.capacity > FREE_BODY_BYTES) this.#hold(controller, this.#body);
   }
 
   onResponseEnd(): void {
     if (this.#isFinished) return;
-    const result = this.#answer(false);
+    const result = this.#answer(this.#body?.take() ?? NO_BYTES, false);
     this.#finish();
-    queueMicrotask(() => {
-      // First, so that the connection is free for a call inside `done`.
-      this.carrier?.answered();
-      this.#report(result);
-    });
+    queueMicrotask(() => this.#pass(result));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (!this.#isFinished) this.carrier?.failed(this, error);
   }
 
-  #answer(isBodyCut: boolean): OutboundResult {
-    return { kind: "answer", status: this.#status ?? 0, headers: this.#headers, body: this.#body.take(), isBodyCut };
+  #answer(body: Buffer, isBodyCut: boolean): OutboundResult {
+    return { kind: "answer", status: this.#status ?? 0, headers: this.#headers, body, isBodyCut };
+  }
+
+  /** The answer is complete. */
+  #complete(result: OutboundResult): void {
+    this.#finish();
+    this.#pass(result);
+  }
+
+  #pass(result: OutboundResult): void {
+    // First, so that the connection is free for a call inside `done`.
+    this.carrier?.answered();
+    this.#report(result);
   }
 
   /** Ends before the end of the answer: keeps (2) and (3). */
@@ -186,9 +206,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** keeps (4) */
-  #hold(controller: Dispatcher.DispatchController): void {
-    this.#lease ??= this.#budget.lease(this.call.user);
-    const isHeld = this.#lease.raise(this.#body.capacity, () => {
+  #hold(controller: Dispatcher.DispatchController, body: AnswerBody): void {
+    this.#lease ??= this.#services.budget.lease(this.call.user);
+    const isHeld = this.#lease.raise(body.capacity, () => {
       this.stage = "reading";
       // The client is not reentrant.
       queueMicrotask(() => {
@@ -202,6 +222,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** keeps (4) */
   #report(result: OutboundResult): void {
+    this.#services.ended();
     const inUse = this.#done(result);
     const lease = this.#lease;
     if (lease === undefined) return;
@@ -211,9 +232,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#isFinished = true; // keeps (1)
-    this.#cancelDeadline();
+    this.#services.deadlines.remove(this, this.#timeoutMs);
   }
 }
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_HEADERS: readonly string[] = [];
 
 function textHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): readonly string[] {
   if (!Array.isArray(raw)) return [];

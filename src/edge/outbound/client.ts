@@ -17,9 +17,10 @@ import type { SecureContext } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { AfterPoll } from "../../kernel/turn.ts";
-import { Attempt } from "./attempt.ts";
+import { Attempt, type AttemptServices } from "./attempt.ts";
 import type { OutboundCall, OutboundDone } from "./call.ts";
 import { type ConnectionServices, loadTls } from "./connection.ts";
+import { Deadlines } from "./deadlines.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import type { OutboundMap } from "./host-map.ts";
 import { Origin } from "./origin.ts";
@@ -56,6 +57,7 @@ export class OutboundClient {
   readonly #targets: TargetReader;
   readonly #services: ConnectionServices;
   readonly #budget: ResponseBudget;
+  readonly #attempts: AttemptServices;
   readonly #originsPerUserMax: number;
   readonly #sockets = new Set<Socket>();
   readonly #users = new Map<string, UserOrigins>();
@@ -73,6 +75,14 @@ export class OutboundClient {
     const { responseBytesMax, responsesBytesMax = RESPONSES_BYTES_MAX } = options;
     const bytesMax = Math.max(responsesBytesMax, 2 * responseBytesMax);
     this.#budget = new ResponseBudget({ bytesMax, bodyBytesMax: responseBytesMax });
+    this.#attempts = {
+      bodyBytesMax: responseBytesMax,
+      budget: this.#budget,
+      deadlines: new Deadlines(options.clock),
+      ended: () => {
+        this.#callCount -= 1;
+      },
+    };
     this.#services = {
       resolver: options.resolver,
       clock: options.clock,
@@ -143,17 +153,7 @@ export class OutboundClient {
     const origin = this.#originOf(call.user, target);
     this.#useCount += 1;
     origin.usedAt = this.#useCount;
-    const attempt = new Attempt({
-      call,
-      target,
-      clock: this.#options.clock,
-      bodyBytesMax: this.#options.responseBytesMax,
-      budget: this.#budget,
-      done: (result) => {
-        this.#callCount -= 1;
-        return done(result);
-      },
-    });
+    const attempt = new Attempt({ call, target, done }, this.#attempts);
     origin.accept(attempt);
   }
 
