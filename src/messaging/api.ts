@@ -35,6 +35,11 @@ export interface Filter {
   readonly runs?: RunFilter;
 }
 
+export interface AcceptedMessages {
+  readonly outcomes: readonly PublishOutcome[];
+  readonly safe: Promise<void> | undefined;
+}
+
 /** Selects the run of a dead letter: all fields must match, with one of their values. */
 export interface RunFilter {
   readonly ids?: readonly string[];
@@ -125,6 +130,8 @@ export interface MessagingApi {
   whenSafe(): Promise<void> | undefined;
 
   publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
+  /** Like `publish`, but returns at once. `safe` resolves when the messages are on the disk; undefined: they are. */
+  accept(requests: readonly PublishRequest[]): AcceptedMessages;
 
   /** A message that is not finished. */
   findMessage(id: string): Message | undefined;

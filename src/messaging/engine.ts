@@ -15,6 +15,7 @@ import type { Journal } from "../kernel/journal.ts";
 import type { Log } from "../kernel/log.ts";
 import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
+import type { AcceptedMessages } from "./api.ts";
 import { BODY_DAMAGED, BodyDamaged } from "./bodies/body.ts";
 import { LARGE_CALL_BYTES, LargeCalls } from "./bodies/large-calls.ts";
 import { callbackOf } from "./delivery/callbacks.ts";
@@ -32,7 +33,7 @@ import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
 import { endOf, type MessagingWatcher } from "./delivery/watcher.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { PublishRequest } from "./options/publish-request.ts";
 import { publish } from "./publish.ts";
 import { Recorder } from "./records/recorder.ts";
 import { drawId } from "./state/drawn-ids.ts";
@@ -255,17 +256,14 @@ export class Engine {
   }
 
   /** Publishes all or none. Throws a `MessagingFailure` before anything has changed. */
-  publish(
-    user: User,
-    requests: readonly PublishRequest[],
-  ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
+  publish(user: User, requests: readonly PublishRequest[]): AcceptedMessages {
     this.assertMayGrow(user);
     const { journal } = this.#options;
     // Unlike `grow`, this need not dispatch: a published message cannot start before it is on the disk.
-    const outcomes = publish(this.#unit, user, { requests });
-    const position = this.#commit();
-    if (journal.safe >= position) return outcomes;
-    return journal.whenSafe(position).then(() => outcomes);
+    const { now } = this;
+    const outcomes = publish(this.#unit, user, { requests, now });
+    const position = this.#commit(now);
+    return { outcomes, safe: journal.safe >= position ? undefined : journal.whenSafe(position) };
   }
 
   async createUser(name: string, keys: SigningKeys): Promise<void> {
@@ -295,8 +293,8 @@ export class Engine {
     this.#dispatch();
   }
 
-  #dispatch(): void {
-    this.scheduler.dispatch(this.now);
+  #dispatch(now = this.now): void {
+    this.scheduler.dispatch(now);
     this.#setTimer();
   }
 
@@ -447,7 +445,7 @@ export class Engine {
     this.workflows.ended(message);
     if (queue !== undefined) this.scheduler.advance(queue, now);
     if (held !== undefined) this.scheduler.advance(held, now);
-    this.#dispatch();
+    this.#dispatch(now);
     this.backpressure.release();
     if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
   }
@@ -488,11 +486,11 @@ export class Engine {
   // Waiting for the disk.
 
   /** Appends the frame; its messages are called when it is on the disk. Returns the end of the journal. keeps (1) */
-  #commit(): number {
+  #commit(now?: Moment): number {
     const position = this.recorder.commit();
     const accepted = this.#unit.takeAccepted();
     if (accepted.length === 0) return position;
-    const driftMs = driftOf(this.now);
+    const driftMs = driftOf(now ?? this.now);
     for (const message of accepted) this.#fresh.push({ message, driftMs, position });
     if (!this.#isWatching) void this.#watch();
     return position;

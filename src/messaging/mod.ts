@@ -49,7 +49,13 @@ export {
   readScheduleOptions,
 } from "./options/headers.ts";
 export { identifierRule, isIdentifier } from "./options/identifiers.ts";
-export type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+export {
+  type Published,
+  type PublishOptions,
+  type PublishOutcome,
+  type PublishRequest,
+  SharedEnvelope,
+} from "./options/publish-request.ts";
 export { joinedRedaction, redactedHeaders, redactedText } from "./options/redaction.ts";
 export { checkRunId } from "./options/workflow-options.ts";
 export { replayFrame } from "./records/replay.ts";

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { Random } from "../kernel/random.ts";
 import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { EnvelopeFields } from "./options/envelope.ts";
+import type { EnvelopeFields, EnvelopeSource } from "./options/envelope.ts";
 import {
   envelopeFields,
   type Published,
@@ -21,14 +21,17 @@ import { newFacts } from "./state/drawn-ids.ts";
 import type { MessageFacts } from "./state/message.ts";
 import { messageId } from "./state/message-id.ts";
 import type { MessagingState } from "./state/messaging-state.ts";
+import type { Moment } from "./state/moment.ts";
 import { newQueue } from "./state/queue.ts";
-import { type Endpoint, findGroup, isUrl, type UrlGroup } from "./state/url-group.ts";
+import { findGroup, isUrl, type UrlGroup } from "./state/url-group.ts";
 import type { User } from "./state/user.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { carryOutRun, planRunMessage, RunCounts, type RunDraft } from "./workflow/starting.ts";
 
 interface Draft {
   readonly fields: EnvelopeFields;
+  /** The source of these fields, if other messages have it too. */
+  readonly source: EnvelopeSource | undefined;
   readonly bytes: Buffer;
   readonly notBeforeMs: number;
   readonly deduplicationKey: string;
@@ -114,10 +117,14 @@ function isAnyNew({ drafts, run }: PlannedRequest): boolean {
 export function publish(
   unit: UnitOfWork,
   user: User,
-  { requests, scheduleId }: { readonly requests: readonly PublishRequest[]; readonly scheduleId?: string },
+  {
+    requests,
+    scheduleId,
+    now = unit.now,
+  }: { readonly requests: readonly PublishRequest[]; readonly scheduleId?: string; readonly now?: Moment },
 ): PublishOutcome[] {
   const { state, limits, random, counts } = unit;
-  const context = { state, limits, user, nowMs: unit.now.wallMs, random };
+  const context = { state, limits, user, nowMs: now.wallMs, random };
   const plan = planPublish(context, requests, scheduleId);
   const outcomes = carryOut(unit, context, plan);
   counts.accepted += plan.newCount;
@@ -128,18 +135,21 @@ export function publish(
 function carryOut(unit: UnitOfWork, context: PublishContext, plan: PublishPlan): PublishOutcome[] {
   const { user, nowMs } = context;
   for (const name of plan.newQueues) unit.apply(user, "queuePut", { record: newQueue(name, nowMs) });
-  const factsOf = new Map<Draft, MessageFacts>();
+  let factsOf: Map<Draft, MessageFacts> | undefined;
   const publishDraft = (draft: Draft): Published => {
-    const { fields, bytes, notBeforeMs, deduplicationKey, original } = draft;
+    const { fields, source, bytes, notBeforeMs, deduplicationKey, original } = draft;
     if (original !== undefined) {
-      const first = "fields" in original ? factsOf.get(original) : original;
+      const first = "fields" in original ? factsOf?.get(original) : original;
       const id = first === undefined ? "" : messageId(first.sequence, first.nonce);
       return { messageId: id, url: fields.url, isDeduplicated: true };
     }
     const facts = newFacts(context, { nowMs, notBeforeMs, slotOwner: 0 });
-    if (deduplicationKey !== "") factsOf.set(draft, facts);
+    if (deduplicationKey !== "") {
+      factsOf ??= new Map();
+      factsOf.set(draft, facts);
+    }
     const isNeededSoon = notBeforeMs <= nowMs + SOON_MS;
-    const message = unit.accept(user, facts, { fields, bytes, deduplicationKey, isNeededSoon });
+    const message = unit.accept(user, facts, { fields, source, bytes, deduplicationKey, isNeededSoon });
     return { messageId: message.id, url: fields.url, isDeduplicated: false };
   };
   return plan.requests.map(({ isGroup, drafts, run }) => {
@@ -159,7 +169,7 @@ function planRequest(
   { seen, scheduleId, runs }: { seen: Map<string, Draft>; scheduleId: string | undefined; runs: RunCounts },
 ): PlannedRequest {
   const { user, nowMs, limits } = context;
-  const { destination, body, options, callerIp } = request;
+  const { destination, body, options } = request;
   if (body.length > limits.bodyBytesMax) {
     throw badRequest(`The body has ${body.length} bytes; the limit is ${limits.bodyBytesMax}`);
   }
@@ -169,23 +179,55 @@ function planRequest(
       throw badRequest(`Invalid destination: ${destination}: the destination of a workflow must be a URL`);
     return { isGroup: false, drafts: [], run: planRunMessage(context, request, { counts: runs, workflow }) };
   }
-  const group = isUrl(destination) ? undefined : findGroup(user.groups, destination);
-  const headers = group?.headers === undefined ? options.headers : withDefaults(options.headers, group);
-  const endpoints: readonly Endpoint[] = group?.endpoints ?? [{ url: destination }];
-  const notBeforeMs = options.notBeforeMs ?? nowMs + (options.delayMs ?? 0);
-  const drafts = endpoints.map(({ url, name }) => {
-    const origin = { topicName: group?.name, endpointName: name, callerIp, scheduleId };
+  const deduplication = { seen, nowMs, user };
+  if (isUrl(destination)) {
+    const source = sourceOf(request, scheduleId);
+    return { isGroup: false, drafts: [draftOf(request, source.fields, { source, isGroup: false, deduplication })] };
+  }
+  const group = findGroup(user.groups, destination);
+  const headers = group.headers === undefined ? options.headers : withDefaults(options.headers, group);
+  const drafts = group.endpoints.map(({ url, name }) => {
+    const origin = { topicName: group.name, endpointName: name, callerIp: request.callerIp, scheduleId };
     const fields = envelopeFields(url, options, origin, headers);
-    const deduplicationKey = deduplicationKeyOf(options, { url, headers, body, isGroup: group !== undefined });
-    const original =
-      deduplicationKey === ""
-        ? undefined
-        : (user.deduplication.find(deduplicationKey, nowMs) ?? seen.get(deduplicationKey));
-    const draft = { fields, bytes: body, notBeforeMs: Math.max(notBeforeMs, nowMs), deduplicationKey, original };
-    if (deduplicationKey !== "" && original === undefined) seen.set(deduplicationKey, draft);
-    return draft;
+    return draftOf(request, fields, { source: undefined, isGroup: true, deduplication });
   });
-  return { isGroup: group !== undefined, drafts };
+  return { isGroup: true, drafts };
+}
+
+/** The envelope of a message to a URL. */
+function sourceOf({ destination, options, callerIp, shared }: PublishRequest, scheduleId?: string): EnvelopeSource {
+  const known = shared?.source;
+  if (known !== undefined) return known;
+  const source = { fields: envelopeFields(destination, options, { callerIp, scheduleId }) };
+  if (shared !== undefined) shared.source = source;
+  return source;
+}
+
+interface DraftFacts {
+  readonly source: EnvelopeSource | undefined;
+  readonly isGroup: boolean;
+  readonly deduplication: {
+    /** Drafts of the same batch, by their keys. */
+    readonly seen: Map<string, Draft>;
+    readonly nowMs: number;
+    readonly user: User;
+  };
+}
+
+function draftOf(
+  { body, options }: PublishRequest,
+  fields: EnvelopeFields,
+  { source, isGroup, deduplication: { seen, nowMs, user } }: DraftFacts,
+): Draft {
+  const { url, headers } = fields;
+  const notBeforeMs = Math.max(options.notBeforeMs ?? nowMs + (options.delayMs ?? 0), nowMs);
+  const deduplicationKey = deduplicationKeyOf(options, { url, headers, body, isGroup });
+  if (deduplicationKey === "")
+    return { fields, source, bytes: body, notBeforeMs, deduplicationKey, original: undefined };
+  const original = user.deduplication.find(deduplicationKey, nowMs) ?? seen.get(deduplicationKey);
+  const draft = { fields, source, bytes: body, notBeforeMs, deduplicationKey, original };
+  if (original === undefined) seen.set(deduplicationKey, draft);
+  return draft;
 }
 
 /** The forwarded headers, and headers of the group that the publisher did not forward. */

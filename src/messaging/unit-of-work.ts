@@ -9,7 +9,7 @@ import { Body } from "./bodies/body.ts";
 import type { Scheduler } from "./delivery/scheduler.ts";
 import { type MessagingWatcher, reportStep } from "./delivery/watcher.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { EnvelopeFields } from "./options/envelope.ts";
+import type { EnvelopeFields, EnvelopeSource } from "./options/envelope.ts";
 import type { NewMessageFields } from "./records/message-records.ts";
 import type { Recorder } from "./records/recorder.ts";
 import type { UserFields, UserKind, UserResult } from "./records/table.ts";
@@ -47,6 +47,8 @@ export interface RunTotals {
 
 export interface NewMessage {
   readonly fields: EnvelopeFields;
+  /** The source of these fields, if other messages have it too. */
+  readonly source?: EnvelopeSource | undefined;
   readonly bytes: Buffer;
   readonly isNeededSoon: boolean;
   /** Empty: no deduplication. */
@@ -208,8 +210,10 @@ export class UnitOfWork {
     return accepted;
   }
 
-  #fieldsOf(facts: MessageFacts, { fields, bytes, isNeededSoon, deduplicationKey }: NewMessage): NewMessageFields {
-    const envelope = this.state.envelopes.share(fields);
+  #fieldsOf(facts: MessageFacts, message: NewMessage): NewMessageFields {
+    const { fields, source, bytes, isNeededSoon, deduplicationKey } = message;
+    const { envelopes } = this.state;
+    const envelope = source === undefined ? envelopes.share(fields) : envelopes.shareFrom(source);
     return { facts, envelope, deduplicationKey, body: Body.of(bytes, isNeededSoon) };
   }
 }

@@ -1,6 +1,7 @@
 /** Messaging of one user: calls the engine, and waits for the disk after changes. */
 
 import type {
+  AcceptedMessages,
   Filter,
   FlowKeyView,
   LoggedMessage,
@@ -59,6 +60,12 @@ export class UserMessaging implements MessagingApi {
   }
 
   async publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
+    const { outcomes, safe } = this.accept(requests);
+    await safe;
+    return outcomes;
+  }
+
+  accept(requests: readonly PublishRequest[]): AcceptedMessages {
     return this.#engine.publish(this.#user, requests);
   }
 

@@ -7,6 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { HeadMemo } from "../../src/edge/handler.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { isForwarded } from "../../src/messaging/options/forwarded-headers.ts";
@@ -93,7 +94,7 @@ const destinations: readonly string[] = [
 const prefixes: readonly string[] = ["Service-", "Upstash-", "service-", "upstash-", "service_", "qstash_", ""];
 const statuses: readonly number[] = [200, 202, 400, 401, 404, 405, 412, 501];
 
-test("C-10, C-11, C-12: for any request, the engine gets only what may reach a destination", async (context) => {
+test("C-10, C-11, C-12: for any request, also a repeated one, the engine gets only what may reach a destination", async (context) => {
   const random = seededRandom(seed);
   const allowance = allowanceOf("messaging-requests");
   const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs : Number.POSITIVE_INFINITY;
@@ -101,13 +102,14 @@ test("C-10, C-11, C-12: for any request, the engine gets only what may reach a d
   let accepted = 0;
   let count = 0;
   const edge = messagingEdge({
-    publish: async (requests) => {
+    accept: (requests) => {
       accepted += 1;
       for (const request of requests) check(request);
-      return requests.map(({ destination: url }) => ({
-        kind: "url",
+      const outcomes = requests.map(({ destination: url }) => ({
+        kind: "url" as const,
         published: { messageId: "msg_1", url, isDeduplicated: false },
       }));
+      return { outcomes, safe: undefined };
     },
     group: () => undefined,
   });
@@ -118,7 +120,15 @@ test("C-10, C-11, C-12: for any request, the engine gets only what may reach a d
     assert.ok(statuses.includes(reply.status), `${where}: ${reply.status}`);
     if (reply.status >= 400) assert.deepEqual(Object.keys(reply.json as object), ["error"], where);
     assert.ok(!reply.text.includes(EDGE_TOKEN), where);
+    const calls = acceptedIn(edge.calls);
     edge.calls.length = 0;
+    const memo: HeadMemo = { learnt: undefined };
+    for (let times = 0; times < 3; times += 1) {
+      const repeated = await edge.send(sent.line, { ...sent, memo });
+      assert.deepEqual([repeated.status, repeated.text], [reply.status, reply.text], where);
+      assert.deepEqual(acceptedIn(edge.calls), calls, where);
+      edge.calls.length = 0;
+    }
     count += 1;
   }
   assert.ok(count < 1_000 || accepted > count / 50, `only ${accepted} of ${count} requests were accepted`);
@@ -134,6 +144,11 @@ test("C-10, C-11, C-12: for any request, the engine gets only what may reach a d
       checkOptions(callbackOptions(options.failureCallback, options.retriesMax));
   }
 });
+
+/** The requests that the engine got, without the object that repeated ones share. */
+function acceptedIn(calls: readonly unknown[][]): readonly object[] {
+  return calls.map(([, requests]) => (requests as PublishRequest[]).map(({ shared: _, ...request }) => request));
+}
 
 function checkOptions({ headers, retriesMax }: PublishOptions): void {
   assert.ok(Number.isSafeInteger(retriesMax) && retriesMax >= 0, `SEED=${seed} ${retriesMax}`);

@@ -2,14 +2,15 @@
  * The HTTP interface of messaging on an API that each test defines: its
  * calls are recorded, and it answers as the test specifies.
  *
- *     const edge = messagingEdge({ publish: async () => [one] });
+ *     const edge = messagingEdge({ accept: () => ({ outcomes: [one], safe: undefined }) });
  *     const reply = await edge.send("POST /v2/publish/https://a.test");
- *     edge.calls; // [["publish", [{ destination: "https://a.test", … }]]]
+ *     edge.calls; // [["accept", [{ destination: "https://a.test", … }]]]
  */
 import { TokenTable } from "../../src/edge/auth.ts";
-import type { HttpReply, HttpRequest, RequestHead } from "../../src/edge/handler.ts";
+import type { HeadMemo, HttpReply, HttpRequest, RequestHead } from "../../src/edge/handler.ts";
 import { MessagingArea, type MessagingAreaOptions } from "../../src/edge/messaging/area.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import type { TraceContext } from "../../src/kernel/trace-context.ts";
 import { Turns } from "../../src/kernel/turns.ts";
 import type { MessagingApi } from "../../src/messaging/api.ts";
 import { defaultLimits } from "../../src/messaging/limits.ts";
@@ -34,11 +35,16 @@ export interface EdgeSend {
   readonly body?: unknown;
   /** null sends no Authorization. */
   readonly token?: string | null;
+  /** Of a head that repeats. */
+  readonly memo?: HeadMemo;
+  readonly trace?: TraceContext;
+  readonly remoteAddress?: string;
 }
 
 export interface MessagingEdge {
   readonly area: MessagingArea;
   readonly clock: VirtualClock;
+  readonly tokens: TokenTable;
   /** The calls of the API: name of the method, then its arguments. */
   readonly calls: unknown[][];
   /** `POST /v2/publish/…` */
@@ -69,6 +75,7 @@ export function messagingEdge(
   return {
     area,
     clock,
+    tokens,
     calls,
     async send(line, sent = {}) {
       return edgeReply(await area.handle(edgeRequest(line, sent)));
@@ -86,7 +93,8 @@ export function edgeReply(reply: HttpReply): EdgeReply {
   return { status: reply.status, text, json, route: reply.route ?? "", headers };
 }
 
-export function edgeRequest(line: string, { headers = [], body, token = EDGE_TOKEN }: EdgeSend = {}): HttpRequest {
+export function edgeRequest(line: string, sent: EdgeSend = {}): HttpRequest {
+  const { headers = [], body, token = EDGE_TOKEN, memo, trace, remoteAddress = "::ffff:10.0.0.7" } = sent;
   const space = line.indexOf(" ");
   const rawHeaders = [...(token === null ? [] : ["Authorization", `Bearer ${token}`]), ...headers];
   const head: RequestHead = {
@@ -97,9 +105,11 @@ export function edgeRequest(line: string, { headers = [], body, token = EDGE_TOK
       const index = rawHeaders.findIndex((given, at) => at % 2 === 0 && given.toLowerCase() === name);
       return index < 0 ? undefined : rawHeaders[index + 1];
     },
-    remoteAddress: "::ffff:10.0.0.7",
+    remoteAddress,
     remotePort: 4_000,
     id: "x-1",
+    memo,
+    trace,
   };
   return { ...head, body: bytesOf(body) };
 }

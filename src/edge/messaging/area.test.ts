@@ -15,7 +15,7 @@ const published: PublishOutcome = {
   kind: "url",
   published: { messageId: "msg_1", url: "https://a.test", isDeduplicated: false },
 };
-const publish = async () => [published];
+const accept = () => ({ outcomes: [published], safe: undefined });
 
 /** A request of the row. */
 function lineOf({ method, template }: MessagingRoute): string {
@@ -39,7 +39,7 @@ test("C.authentication: a request without a valid token is 401, on every path bu
 
 test("C15: a publish accepts the token in the query, in each spelling, and does not forward it", async () => {
   for (const name of ["service_token", "qstash_token", "upstash_token"]) {
-    const edge = messagingEdge({ publish });
+    const edge = messagingEdge({ accept });
     const reply = await edge.send(`POST /v2/publish/https://a.test/b?x=1&${name}=${EDGE_TOKEN}&y=2`, { token: null });
     assert.equal(reply.status, 200, name);
     const [[, [request]]] = edge.calls as [[string, [{ destination: string }]]];
@@ -48,7 +48,7 @@ test("C15: a publish accepts the token in the query, in each spelling, and does 
 });
 
 test("C-12: does not forward a token in the query, even if the header is valid or the query token is not accepted", async () => {
-  const edge = messagingEdge({ publish });
+  const edge = messagingEdge({ accept });
   for (const path of ["publish", "enqueue/q"]) {
     assert.equal((await edge.send(`POST /v2/${path}/https://a.test?qstash_token=${EDGE_TOKEN}`)).status, 200);
   }
@@ -68,7 +68,7 @@ test("C.query-token: only a publish accepts a token in the query, and not if tha
 });
 
 test("C-12: never forwards the valid Authorization, but another one if the query token is valid", async () => {
-  const edge = messagingEdge({ publish });
+  const edge = messagingEdge({ accept });
   const headers = ["Upstash-Header-Forward", "true", "X-A", "1"];
   await edge.send("POST /v2/publish/https://a.test", { headers });
   await edge.send(`POST /v2/publish/https://a.test?qstash_token=${EDGE_TOKEN}`, {
@@ -209,7 +209,7 @@ test("a failure of messaging has the status of its kind", async () => {
   ];
   for (const [kind, status] of statuses) {
     const edge = messagingEdge({
-      async publish() {
+      accept() {
         throw new MessagingFailure(kind, "Wörter – 'quoted'");
       },
     });
@@ -222,7 +222,7 @@ test("a failure of messaging has the status of its kind", async () => {
 
 test("a bug is not a refusal", async () => {
   const edge = messagingEdge({
-    async publish() {
+    accept() {
       throw new TypeError("a bug");
     },
   });
@@ -232,7 +232,7 @@ test("a bug is not a refusal", async () => {
 test("C.limits.rate: limits requests per second with 429 and the headers that clients read, but not publishing", async () => {
   const clock = messagingEdge().clock;
   const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
-  const edge = messagingEdge({ publish, queues: [] }, { limiter, clock });
+  const edge = messagingEdge({ accept, queues: [] }, { limiter, clock });
   assert.equal((await edge.send("GET /v2/queues")).status, 200);
 
   const reply = await edge.send("GET /v2/queues");

@@ -25,7 +25,7 @@ import {
   readOnlyTokenRefused,
   tooLongAsJson,
 } from "../errors.ts";
-import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
+import type { HeadMemo, HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
 import { refusalReply } from "../respond.ts";
@@ -66,9 +66,38 @@ interface Admission {
 interface Admitted {
   readonly found: FoundRoute;
   readonly admission: Admission;
+}
+
+/** What the area reads from the head of a request, for all requests with the same head. */
+class HeadParts {
+  readonly head: MessagingHead;
+  readonly path: string;
   /** As written, without the `?`. */
   readonly query: string;
   readonly ownQuery: OwnQuery;
+  /** The route, once a request has found it. */
+  found: FoundRoute | undefined;
+  /** For the route. Undefined: the head does not repeat an earlier one. */
+  readonly memo: HeadMemo | undefined;
+
+  /** Throws a RequestFailure. */
+  constructor({ rawHeaders, target, memo }: Pick<RequestHead, "rawHeaders" | "target" | "memo">) {
+    const { path, query } = splitAtQuery(target);
+    this.head = readMessagingHead(rawHeaders);
+    this.path = path;
+    this.query = query ?? "";
+    this.ownQuery = splitQuery(query);
+    this.memo = memo === undefined ? undefined : { learnt: undefined };
+  }
+
+  /** The parts of a head that repeats are read once. Throws a RequestFailure. */
+  static of(request: Pick<RequestHead, "rawHeaders" | "target" | "memo">): HeadParts {
+    const { memo } = request;
+    if (memo?.learnt instanceof HeadParts) return memo.learnt;
+    const parts = new HeadParts(request);
+    if (memo !== undefined) memo.learnt = parts;
+    return parts;
+  }
 }
 
 /** The admission of a request without a token. */
@@ -81,12 +110,22 @@ const routes = new MessagingRoutes(messagingRoutes);
 
 export class MessagingArea implements HttpService {
   readonly #options: MessagingAreaOptions;
+  #lastTarget: string | undefined;
+  #lastBytesMax = 0;
 
   constructor(options: MessagingAreaOptions) {
     this.#options = options;
   }
 
   bodyBytesMax(target: string): number {
+    // Requests of all connections mostly have the same target.
+    if (target === this.#lastTarget) return this.#lastBytesMax;
+    this.#lastTarget = target;
+    this.#lastBytesMax = this.#bodyBytesMaxOf(target);
+    return this.#lastBytesMax;
+  }
+
+  #bodyBytesMaxOf(target: string): number {
     switch (routes.bodyKindOf(splitAtQuery(target).path)) {
       case "message":
         return this.#options.limits.bodyBytesMax;
@@ -98,10 +137,8 @@ export class MessagingArea implements HttpService {
   }
 
   refuseEarly(request: RequestHead): HttpReply | undefined {
-    const head = readMessagingHead(request.rawHeaders);
-    const { path, query } = splitAtQuery(request.target);
     try {
-      const { admission } = this.#admit(request, head, path, splitQuery(query));
+      const { admission } = this.#admit(request, HeadParts.of(request));
       const api = this.#options.messaging.user(admission.grant.tenant);
       const overShare = api === undefined ? undefined : request.claim?.(api);
       if (overShare !== undefined) throw overShare;
@@ -112,12 +149,11 @@ export class MessagingArea implements HttpService {
   }
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
-    const head = readMessagingHead(request.rawHeaders);
-    const { path, query } = splitAtQuery(request.target);
     let route = REFUSED;
     try {
-      const ownQuery = splitQuery(query);
-      const { found, admission } = this.#admit(request, head, path, ownQuery);
+      const parts = HeadParts.of(request);
+      const admitted = this.#admit(request, parts);
+      const { found, admission } = admitted;
       route = found.name;
       if (found.route.isRateLimited) this.#count(admission.grant);
       const tenant = this.#options.turns.tenant("messaging", admission.grant.tenant);
@@ -125,27 +161,18 @@ export class MessagingArea implements HttpService {
         request,
         tenant,
         route,
-        run: (hasWaited) => {
-          const admitted = { found, admission, query: query ?? "", ownQuery };
-          return this.#runAdmitted(request, head, admitted, hasWaited ? path : undefined);
-        },
+        run: (hasWaited) => this.#runAdmitted(request, parts, hasWaited ? undefined : admitted),
       });
     } catch (thrown) {
       return this.#refusal(thrown, route);
     }
   };
 
-  /** `path`: of a request that has waited. It is admitted again, since its token may have been removed meanwhile. */
-  #runAdmitted(
-    request: HttpRequest,
-    head: MessagingHead,
-    admitted: Admitted,
-    path: string | undefined,
-  ): HttpReply | Promise<HttpReply> {
-    const route = admitted.found.name;
+  /** A request that has waited is admitted again, since its token may have been removed meanwhile. */
+  #runAdmitted(request: HttpRequest, parts: HeadParts, admitted: Admitted | undefined): HttpReply | Promise<HttpReply> {
+    const route = parts.found?.name;
     try {
-      const again = path === undefined ? undefined : this.#admit(request, head, path, admitted.ownQuery);
-      const reply = this.#run(request, head, { ...admitted, ...again });
+      const reply = this.#run(request, parts, admitted ?? this.#admit(request, parts));
       if (!(reply instanceof Promise)) return reply;
       return reply.catch((thrown: unknown) => this.#refusal(thrown, route));
     } catch (thrown) {
@@ -155,8 +182,8 @@ export class MessagingArea implements HttpService {
 
   #run(
     request: HttpRequest,
-    head: MessagingHead,
-    { found, admission, query, ownQuery }: Admitted,
+    { head, query, ownQuery, memo }: HeadParts,
+    { found, admission }: Admitted,
   ): HttpReply | Promise<HttpReply> {
     const { messaging, limits, clock, destinations, acceptBackpressure } = this.#options;
     const api = found.route.isOpen ? this.#apiOfOpenRoute(found) : messaging.user(admission.grant.tenant);
@@ -178,13 +205,22 @@ export class MessagingArea implements HttpService {
       rest: found.rest,
       query,
       ownQuery,
+      memo,
     });
-    const print = (value: MessagingAnswer): HttpReply | Promise<HttpReply> => {
-      const reply = this.#reply(value, found);
-      // A publish waits only for its own messages.
-      return found.route.body === undefined ? whenUserSafe(reply, api, request) : reply;
-    };
-    return answer instanceof Promise ? answer.then(print) : print(answer);
+    if (!(answer instanceof Promise)) return this.#printed(answer, found, { api, request });
+    return answer.then((value) => this.#printed(value, found, { api, request }));
+  }
+
+  /** The answer as a reply, when it may leave. */
+  #printed(
+    answer: MessagingAnswer,
+    found: FoundRoute,
+    { api, request }: { readonly api: MessagingApi; readonly request: HttpRequest },
+  ): HttpReply | Promise<HttpReply> {
+    const reply = this.#reply(answer, found);
+    // A publish waits only for its own messages.
+    if (found.route.body === undefined) return whenUserSafe(reply, api, request);
+    return answer.safe === undefined ? reply : answer.safe.then(() => reply);
   }
 
   /** Finds the user of the run in an open path. */
@@ -199,16 +235,18 @@ export class MessagingArea implements HttpService {
   }
 
   /** Checks that the token may make the request. Throws a RequestFailure. */
-  #admit(
-    request: RequestHead,
-    head: MessagingHead,
-    path: string,
-    { token }: OwnQuery,
-  ): { readonly found: FoundRoute; readonly admission: Admission } {
-    const open = routes.findOpen(path);
-    if (open !== undefined) return { found: open, admission: OPEN };
-    const admission = this.#authenticate(head, routes.takesQueryToken(path) ? token : undefined);
-    const found = routes.find(request.method, path);
+  #admit({ method }: RequestHead, parts: HeadParts): Admitted {
+    const { head, path, ownQuery } = parts;
+    const open = parts.found === undefined ? routes.findOpen(path) : parts.found.route.isOpen && parts.found;
+    if (open) {
+      parts.found = open;
+      return { found: open, admission: OPEN };
+    }
+    const { token } = ownQuery;
+    const queryToken = token !== undefined && routes.takesQueryToken(path) ? token : undefined;
+    const admission = this.#authenticate(head, queryToken);
+    parts.found ??= routes.find(method, path);
+    const { found } = parts;
     const { grant } = admission;
     if (grant.access === "acl") throw messagingUnauthorized;
     if (grant.access !== "standard" && !found.route.isForReadOnlyToken) throw readOnlyTokenRefused;

@@ -7,7 +7,7 @@
  */
 import { isIdentifier, type MessagingApi, type MessagingLimits } from "../../messaging/mod.ts";
 import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
-import type { HttpRequest } from "../handler.ts";
+import type { HeadMemo, HttpRequest } from "../handler.ts";
 import type { Route } from "../route.ts";
 import { decodeText, type OwnQuery } from "./destination-target.ts";
 import type { MessagingHead } from "./head.ts";
@@ -34,6 +34,8 @@ export interface MessagingCall {
   readonly query: string;
   /** The query split for routes with a destination. */
   readonly ownQuery: OwnQuery;
+  /** Set if the head repeats an earlier one of its connection: what the route has learnt from it. */
+  readonly memo: HeadMemo | undefined;
 }
 
 export interface MessagingAnswer {
@@ -41,6 +43,8 @@ export interface MessagingAnswer {
   readonly value: unknown;
   /** Everything in the request was accepted before. */
   readonly isRepeat?: boolean;
+  /** The answer leaves when it resolves. */
+  readonly safe?: Promise<void> | undefined;
 }
 
 export type MessagingRoute<Id extends string = string> = Route<

@@ -124,6 +124,12 @@ export class Envelope {
   }
 }
 
+/** Fields of many envelopes in a row, and the last of these envelopes: the fields are written as text only once. */
+export interface EnvelopeSource {
+  readonly fields: EnvelopeFields;
+  envelope?: Envelope;
+}
+
 export class Envelopes {
   readonly #byText = new Map<string, Envelope>();
 
@@ -135,6 +141,26 @@ export class Envelopes {
   /** The shared envelope with these fields; counts one use. */
   share(fields: EnvelopeFields): Envelope {
     return this.#share(JSON.stringify(fields), fields);
+  }
+
+  /** Like `share`. */
+  shareFrom(source: EnvelopeSource): Envelope {
+    const last = source.envelope;
+    if (last === undefined) {
+      source.envelope = this.share(source.fields);
+      return source.envelope;
+    }
+    let envelope: Envelope | undefined = last;
+    if (last.useCount === 0) {
+      envelope = this.#byText.get(last.text);
+      if (envelope === undefined) {
+        envelope = last;
+        this.#byText.set(last.text, last);
+      }
+      source.envelope = envelope;
+    }
+    envelope.useCount += 1;
+    return envelope;
   }
 
   /** The shared envelope with this `Envelope.text`. */

@@ -1,6 +1,13 @@
 /** A publish request, read and checked, except for checks that need the state: groups, queues, quotas, duplicates. */
 import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { CallbackPlan, EnvelopeFields, FlowControl, Redaction, WorkflowFields } from "./envelope.ts";
+import type {
+  CallbackPlan,
+  EnvelopeFields,
+  EnvelopeSource,
+  FlowControl,
+  Redaction,
+  WorkflowFields,
+} from "./envelope.ts";
 import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** The options of one message, from headers, query parameters or the fields of a batch element. */
@@ -31,6 +38,11 @@ export interface PublishOptions {
   readonly workflow?: WorkflowOptions;
 }
 
+/** The envelope of requests that differ in nothing but their bodies, once the first of them has set it. */
+export class SharedEnvelope {
+  source: EnvelopeSource | undefined;
+}
+
 export interface PublishRequest {
   /** An absolute http(s) URL, or the name of a URL group. */
   readonly destination: string;
@@ -38,6 +50,8 @@ export interface PublishRequest {
   readonly options: PublishOptions;
   /** The address of the publisher. */
   readonly callerIp: string;
+  /** Shared by requests that differ in nothing but their bodies. */
+  readonly shared?: SharedEnvelope | undefined;
 }
 
 /** One accepted message, or a duplicate of an earlier one. */

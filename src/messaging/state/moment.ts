@@ -39,10 +39,12 @@ export class Clocks {
 
   get now(): Moment {
     const clock = this.#clock;
+    const { real } = clock;
+    const monotonicMs = clock.monotonicMs();
     return {
       wallMs: clock.nowMs(),
-      passedMs: this.#startMs + clock.monotonicMs(),
-      realMs: clock.real.monotonicMs(),
+      passedMs: this.#startMs + monotonicMs,
+      realMs: real === clock ? monotonicMs : real.monotonicMs(),
     };
   }
 }

@@ -1,7 +1,7 @@
 /** Publish, enqueue and batch: the calls on the engine and the answers (C15, C.enqueue, C.batch). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
+import { EDGE_TOKEN, messagingEdge } from "../../../../test/harness/messaging-edge.ts";
 import { defaultLimits } from "../../../messaging/limits.ts";
 import type { PublishOutcome, PublishRequest } from "../../../messaging/options/publish-request.ts";
 
@@ -24,13 +24,16 @@ const group: PublishOutcome = {
 /** One outcome for each request; the first one replaces missing ones. */
 function publishing(...outcomes: PublishOutcome[]) {
   return messagingEdge({
-    publish: async (requests) => requests.map((_, index) => outcomes[index] ?? outcomes[0] ?? one),
+    accept: (requests) => ({
+      outcomes: requests.map((_, index) => outcomes[index] ?? outcomes[0] ?? one),
+      safe: undefined,
+    }),
     group: () => undefined,
   });
 }
 
 function requestsOf({ calls }: { calls: unknown[][] }): readonly PublishRequest[] {
-  const call = calls.find(([name]) => name === "publish");
+  const call = calls.find(([name]) => name === "accept");
   return (call?.[1] ?? []) as readonly PublishRequest[];
 }
 
@@ -247,7 +250,102 @@ test("C-22: the length of a batch and the size of its answer are bounded before 
   assert.deepEqual(wide.json, {
     error: "The answer to the batch would have more than 104857600 bytes: send it in several parts",
   });
-  assert.equal(edge.calls.filter(([name]) => name === "publish").length, 0);
+  assert.equal(edge.calls.filter(([name]) => name === "accept").length, 0);
+});
+
+/** The same head, three times on one connection. */
+const repeated = {
+  line: "POST /v2/publish/https://a.test?x=1",
+  headers: ["Content-Type", "text/plain", "Upstash-Forward-X-Team", "t", "Upstash-Delay", "5s"],
+};
+
+test("a head that repeats has the same options with each body, and one envelope", async () => {
+  const edge = publishing(one);
+  const memo = { learnt: undefined };
+  for (const body of ["a", "bc", ""]) {
+    const reply = await edge.send(repeated.line, { headers: repeated.headers, body, memo });
+    assert.deepEqual([reply.status, reply.text], [200, '{"messageId":"msg_1","url":"https://a.test"}']);
+  }
+  const requests = edge.calls.map(([, accepted]) => (accepted as PublishRequest[])[0]);
+  const options = { method: "POST", headers: ["Content-Type", "text/plain", "X-Team", "t"], retriesMax: 3 };
+  for (const [index, body] of ["a", "bc", ""].entries()) {
+    const { shared, ...request } = requests[index] as PublishRequest;
+    assert.deepEqual(request, {
+      destination: "https://a.test?x=1",
+      body: Buffer.from(body),
+      options: { ...options, delayMs: 5_000 },
+      callerIp: "10.0.0.7",
+    });
+    assert.ok(shared !== undefined);
+    assert.equal(shared, requests[0]?.shared);
+  }
+});
+
+test("a head that repeats has the address and the trace of each request", async () => {
+  const edge = publishing(one);
+  const memo = { learnt: undefined };
+  const traces = [
+    undefined,
+    { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" },
+    { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000aa-01" },
+    undefined,
+  ];
+  for (const [index, trace] of traces.entries()) {
+    const remoteAddress = index < 3 ? "10.0.0.1" : "10.0.0.2";
+    const given = { headers: repeated.headers, memo, remoteAddress, ...(trace !== undefined && { trace }) };
+    await edge.send(repeated.line, given);
+  }
+  const requests = edge.calls.map(([, accepted]) => (accepted as PublishRequest[])[0] as PublishRequest);
+  assert.deepEqual(
+    requests.map(({ callerIp, options }) => [callerIp, options.trace]),
+    [
+      ["10.0.0.1", undefined],
+      ["10.0.0.1", traces[1]],
+      ["10.0.0.1", traces[2]],
+      ["10.0.0.2", undefined],
+    ],
+  );
+  assert.notEqual(requests[3]?.shared, requests[0]?.shared);
+});
+
+test("C-12: the Authorization of a head that repeats is forwarded only while it is not ours", async () => {
+  const edge = publishing(one);
+  const memo = { learnt: undefined };
+  const line = `POST /v2/publish/https://a.test?qstash_token=${EDGE_TOKEN}`;
+  const given = { headers: ["Authorization", "Bearer other", "Upstash-Header-Forward", "true"], token: null, memo };
+  const forwarded = async (): Promise<readonly string[] | undefined> => {
+    edge.calls.length = 0;
+    await edge.send(line, given);
+    return requestsOf(edge)[0]?.options.headers;
+  };
+  for (let times = 0; times < 2; times += 1) assert.deepEqual(await forwarded(), ["Authorization", "Bearer other"]);
+  edge.tokens.add("other", { tenant: "main", access: "standard" });
+  for (let times = 0; times < 2; times += 1) assert.deepEqual(await forwarded(), []);
+});
+
+test("a head that repeats is refused once its token is removed or may only read", async () => {
+  const edge = publishing(one);
+  const memo = { learnt: undefined };
+  const send = async (): Promise<number> => (await edge.send(repeated.line, { memo })).status;
+  assert.deepEqual([await send(), await send()], [200, 200]);
+  edge.tokens.remove(EDGE_TOKEN);
+  assert.deepEqual([await send(), await send()], [401, 401]);
+  edge.tokens.add(EDGE_TOKEN, { tenant: "main", access: "read-only" });
+  assert.equal(await send(), 403);
+});
+
+test("an answer leaves when its messages are on the disk", async () => {
+  const { promise: safe, resolve } = Promise.withResolvers<void>();
+  const edge = messagingEdge({ accept: () => ({ outcomes: [one], safe }) });
+  let status: number | undefined;
+  const sent = edge.send("POST /v2/publish/https://a.test").then((reply) => {
+    status = reply.status;
+  });
+  await new Promise((done) => setImmediate(done));
+  assert.equal(status, undefined);
+  resolve();
+  await sent;
+  assert.equal(status, 200);
 });
 
 test("acceptance waits only under backpressure", async () => {
@@ -256,7 +354,10 @@ test("acceptance waits only under backpressure", async () => {
     release = resolve;
   });
   let waiting: Promise<void> | undefined = gate;
-  const edge = messagingEdge({ publish: async () => [one] }, { acceptBackpressure: () => waiting });
+  const edge = messagingEdge(
+    { accept: () => ({ outcomes: [one], safe: undefined }) },
+    { acceptBackpressure: () => waiting },
+  );
   const held = edge.send("POST /v2/publish/https://a.test");
   await Promise.resolve();
   assert.deepEqual(edge.calls, []);

@@ -2,10 +2,10 @@
 import {
   badRequest,
   type Published,
-  type PublishOptions,
   type PublishOutcome,
   type PublishRequest,
   readPublishOptions,
+  SharedEnvelope,
 } from "../../../messaging/mod.ts";
 import { takingSteps } from "../append-refusal.ts";
 import { readBatch } from "../batch-body.ts";
@@ -57,18 +57,54 @@ export const publishRoutes = messagingRows([
 ]);
 
 /** C15 */
-function publish(call: MessagingCall): Promise<MessagingAnswer> {
-  return accept(call, readOptionsOf(call));
+function publish(call: MessagingCall): MessagingAnswer | Promise<MessagingAnswer> {
+  return accept(call, [requestOf(call)], answerOf);
 }
 
-function enqueue(call: MessagingCall): Promise<MessagingAnswer> {
+function enqueue(call: MessagingCall): MessagingAnswer | Promise<MessagingAnswer> {
   const [queueName = ""] = call.names;
   checkIdentifier("queueName", queueName);
-  return accept(call, { ...readOptionsOf(call), queueName });
+  const { destination, options, ...rest } = readRequest(call);
+  return accept(call, [{ destination, options: { ...options, queueName }, ...rest }], answerOf);
 }
 
-function readOptionsOf(call: MessagingCall): PublishOptions {
-  return readPublishOptions(headersOf(call), call);
+/** What a publish has learnt from a head that repeats. */
+class LearntPublish {
+  readonly request: Omit<PublishRequest, "body">;
+  readonly isAuthorizationOurs: boolean;
+
+  constructor(request: Omit<PublishRequest, "body">, isAuthorizationOurs: boolean) {
+    this.request = request;
+    this.isAuthorizationOurs = isAuthorizationOurs;
+  }
+
+  /** Whether its options are those of this request. A trace from a tracer differs between requests. */
+  isFor({ isAuthorizationOurs, request }: MessagingCall, ip: string): boolean {
+    return (
+      this.isAuthorizationOurs === isAuthorizationOurs && this.request.callerIp === ip && request.trace === undefined
+    );
+  }
+}
+
+/** Like `readRequest`; the options of a head that repeats are read once. */
+function requestOf(call: MessagingCall): PublishRequest {
+  const { memo, request } = call;
+  if (memo === undefined || request.trace !== undefined) return readRequest(call);
+  if (memo.learnt instanceof LearntPublish && memo.learnt.isFor(call, callerIp(request.remoteAddress))) {
+    const { destination, options, callerIp: ip, shared } = memo.learnt.request;
+    return { destination, body: request.body, options, callerIp: ip, shared };
+  }
+  const read = { ...readRequest(call), shared: new SharedEnvelope() };
+  const { body: _, ...learnt } = read;
+  memo.learnt = new LearntPublish(learnt, call.isAuthorizationOurs);
+  return read;
+}
+
+function readRequest(call: MessagingCall): PublishRequest {
+  const options = readPublishOptions(headersOf(call), call);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
+  const { body, remoteAddress } = call.request;
+  return { destination, body, options, callerIp: callerIp(remoteAddress) };
 }
 
 /** The settings of headers and query; headers take precedence. */
@@ -78,28 +114,29 @@ export function headersOf({ head, request, ownQuery, isAuthorizationOurs }: Mess
   return new RequestHeaders(given, request.rawHeaders, { isAuthorizationOurs });
 }
 
-function accept(call: MessagingCall, options: PublishOptions): Promise<MessagingAnswer> {
-  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
-  const { body } = call.request;
-  const requests = [{ destination, body, options, callerIp: callerIp(call.request.remoteAddress) }];
-  return store(call, requests).then(([outcome]) => answerOf(outcome));
-}
-
-async function publishBatch(call: MessagingCall): Promise<MessagingAnswer> {
+function publishBatch(call: MessagingCall): MessagingAnswer | Promise<MessagingAnswer> {
   const requests = readBatch(call);
   checkAnswerSize(call, requests);
   if (requests.length === 0) return { value: [] };
-  const outcomes = await store(call, requests);
-  return { value: outcomes.map(entriesOf) };
+  return accept(call, requests, (outcomes) => ({ value: outcomes.map(entriesOf) }));
 }
 
-function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
+/** Publishes when publishers need not wait. The answer leaves when the messages are on the disk. */
+function accept(
+  call: MessagingCall,
+  requests: readonly PublishRequest[],
+  answer: (outcomes: readonly PublishOutcome[]) => MessagingAnswer,
+): MessagingAnswer | Promise<MessagingAnswer> {
+  const acceptNow = (): MessagingAnswer => {
+    const { outcomes, safe } = call.api.accept(requests);
+    const { value, isRepeat = false } = answer(outcomes);
+    return { value, isRepeat, safe };
+  };
   const waiting = call.acceptBackpressure?.();
-  if (waiting === undefined) return call.api.publish(requests);
-  return waiting.then(() => call.api.publish(requests));
+  return waiting === undefined ? acceptNow() : waiting.then(acceptNow);
 }
 
-function answerOf(outcome: PublishOutcome | undefined): MessagingAnswer {
+function answerOf([outcome]: readonly PublishOutcome[]): MessagingAnswer {
   if (outcome === undefined) return { value: [] };
   const isDeduplicated =
     outcome.kind === "url"
@@ -113,6 +150,7 @@ function entriesOf(outcome: PublishOutcome): unknown {
 }
 
 function entryOf({ messageId, url, isDeduplicated, run }: Published): unknown {
+  if (!isDeduplicated && run === undefined) return { messageId, url };
   return {
     messageId,
     url,
