@@ -13,7 +13,7 @@ import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { OutboundClient, type OutboundResult } from "../../src/edge/outbound/client.ts";
 import { parseDestinations } from "../../src/edge/outbound/destination-policy.ts";
-import { readPlainAnswer } from "../../src/edge/outbound/plain/answer.ts";
+import { PlainAnswerReader } from "../../src/edge/outbound/plain/answer.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -57,7 +57,17 @@ test("C-14: the short way and the HTTP client read the same from every answer", 
       }),
     );
     counts.answers += BATCH;
-    for (const { bytes } of drawn) if (readPlainAnswer(bytes) !== undefined) counts.plain += 1;
+    const reader = new PlainAnswerReader();
+    for (const { bytes } of drawn) {
+      const fresh = new PlainAnswerReader().read(bytes);
+      if (fresh !== undefined) counts.plain += 1;
+      const label = `seed ${seed}: ${JSON.stringify(bytes.latin1Slice())}`;
+      for (let times = 0; times < 2; times += 1) assert.deepEqual(reader.read(bytes), fresh, label);
+      // The same head with a part of its body, with more than it, and cut.
+      for (const other of [bytes.subarray(0, -1), Buffer.concat([bytes, BODY]), bytes.subarray(0, 20)]) {
+        assert.deepEqual(reader.read(other), new PlainAnswerReader().read(other), label);
+      }
+    }
     await client.close();
     if (counts.answers === BATCH) random = seededRandom(seed);
   } while (!isOver());

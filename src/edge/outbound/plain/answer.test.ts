@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPlainAnswer } from "./answer.ts";
+import { type PlainAnswer, PlainAnswerReader } from "./answer.ts";
 
 /** The bytes, and what is read from them. */
-const plain: readonly (readonly [string, Omit<NonNullable<ReturnType<typeof readPlainAnswer>>, "body">, string])[] = [
+const plain: readonly (readonly [string, Omit<PlainAnswer, "body">, string])[] = [
   [
     "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
     { status: 200, headers: ["content-length", "0"], idleMs: 4_000 },
@@ -39,9 +39,35 @@ const plain: readonly (readonly [string, Omit<NonNullable<ReturnType<typeof read
 
 test("reads an ordinary answer", () => {
   for (const [text, expected, body] of plain) {
-    const answer = readPlainAnswer(Buffer.from(text, "latin1"));
+    const answer = new PlainAnswerReader().read(Buffer.from(text, "latin1"));
     assert.deepEqual({ ...answer, body: answer?.body.latin1Slice() }, { ...expected, body }, JSON.stringify(text));
   }
+});
+
+test("reads a head that repeats with each body, and another head after it", () => {
+  const reader = new PlainAnswerReader();
+  const read = (text: string): unknown => {
+    const answer = reader.read(Buffer.from(text, "latin1"));
+    return answer && [answer.status, answer.headers, answer.body.latin1Slice(), answer.idleMs];
+  };
+  const head = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\nKeep-Alive: timeout=5\r\n\r\n";
+  const headers = ["Content-Length", "2", "Keep-Alive", "timeout=5"];
+  for (const body of ["ab", "cd", "\r\n"]) assert.deepEqual(read(head + body), [201, headers, body, 3_000]);
+  // Too short, too long, cut in the head.
+  for (const text of [`${head}a`, `${head}abc`, head, head.slice(0, -1), head.slice(0, 20), ""])
+    assert.equal(read(text), undefined, JSON.stringify(text));
+  assert.deepEqual(read(`${head}ef`), [201, headers, "ef", 3_000]);
+  assert.deepEqual(read("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"), [200, ["Content-Length", "1"], "x", 4_000]);
+  assert.equal(read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nx"), undefined);
+  assert.deepEqual(read("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny"), [200, ["Content-Length", "1"], "y", 4_000]);
+});
+
+test("a remembered head is a copy of its bytes", () => {
+  const reader = new PlainAnswerReader();
+  const bytes = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+  assert.ok(reader.read(bytes));
+  bytes.fill("HTTP/1.1 404", 0, 12);
+  assert.equal(reader.read(bytes)?.status, 404);
 });
 
 /** Status lines, fields and bodies of answers with something that only the HTTP client reads. */
@@ -115,6 +141,10 @@ function chunked(body: string): string {
 
 test("leaves every other answer to the HTTP client", () => {
   for (const text of others) {
-    assert.equal(readPlainAnswer(Buffer.from(text, "latin1")), undefined, JSON.stringify(text.slice(0, 100)));
+    assert.equal(
+      new PlainAnswerReader().read(Buffer.from(text, "latin1")),
+      undefined,
+      JSON.stringify(text.slice(0, 100)),
+    );
   }
 });

@@ -73,9 +73,53 @@ const meanings: Readonly<Record<string, Meaning>> = {
 const knownNames = new Map<string, Meaning>();
 const KNOWN_NAMES_MAX = 1_024;
 
-export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
-  const headEnd = bytes.indexOf(HEAD_END);
-  if (headEnd < 0 || headEnd > HEAD_BYTES_MAX) return undefined;
+/** Longer heads are not remembered. */
+const REMEMBERED_BYTES_MAX = 1_024;
+
+/**
+ * Reads the answers of one connection. A destination sends the same head with many answers, or the same one for a
+ * second if it has a Date: a head that is the last one, byte for byte, is not read again.
+ */
+export class PlainAnswerReader {
+  #head: PlainHead | undefined;
+  /** A copy of the bytes of that head, with the empty line. */
+  #bytes = NO_BYTES;
+
+  read(bytes: Buffer): PlainAnswer | undefined {
+    const known = this.#bytes;
+    const { length } = known;
+    if (this.#head !== undefined && bytes.length >= length && bytes.compare(known, 0, length, 0, length) === 0) {
+      return answerOf(this.#head, bytes, length);
+    }
+    const headEnd = bytes.indexOf(HEAD_END);
+    const head = headEnd < 0 ? undefined : readHead(bytes, headEnd);
+    if (head === undefined) return undefined;
+    const bodyStart = headEnd + HEAD_END.length;
+    if (bodyStart <= REMEMBERED_BYTES_MAX) {
+      this.#head = head;
+      this.#bytes = Buffer.from(bytes.subarray(0, bodyStart));
+    }
+    return answerOf(head, bytes, bodyStart);
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+interface PlainHead extends Framing {
+  readonly headers: readonly string[];
+  readonly isChunked: boolean;
+  readonly idleMs: number;
+}
+
+function answerOf(head: PlainHead, bytes: Buffer, bodyStart: number): PlainAnswer | undefined {
+  const { status, headers, isChunked, idleMs } = head;
+  const body = isChunked ? readChunks(bytes, bodyStart, head) : readBody(bytes, bodyStart, head);
+  return body === undefined ? undefined : { status, headers, body, idleMs };
+}
+
+/** `headEnd` is where the empty line after the head begins. */
+function readHead(bytes: Buffer, headEnd: number): PlainHead | undefined {
+  if (headEnd > HEAD_BYTES_MAX) return undefined;
   const head = bytes.latin1Slice(0, headEnd + 2);
   const status = statusOf(head);
   if (status === undefined || !LINES.test(head)) return undefined;
@@ -115,11 +159,7 @@ export function readPlainAnswer(bytes: Buffer): PlainAnswer | undefined {
     headers.push(name, value);
     at = end + 2;
   }
-  const bodyStart = headEnd + HEAD_END.length;
-  const body = isChunked
-    ? readChunks(bytes, bodyStart, { status, length })
-    : readBody(bytes, bodyStart, { status, length });
-  return body === undefined ? undefined : { status, headers, body, idleMs: idleMs ?? IDLE_MS };
+  return { status, headers, length, isChunked, idleMs: idleMs ?? IDLE_MS };
 }
 
 interface Framing {

@@ -36,10 +36,11 @@ export const JOINED_BYTES_MAX = 128 * 1_024;
 /** True if the call may take the short way. */
 export function isPlainCall(call: OutboundCall, path: string): boolean {
   const { method, body, template } = call;
-  if (!methods.has(method) || !PATH.test(path)) return false;
+  if (!methods.has(method)) return false;
   if (isInPieces(body) && lengthOf(body) > JOINED_BYTES_MAX) return false;
-  if (template === undefined) return arePlain(call.headers);
-  if (linesOf(template) === undefined) return false;
+  if (template === undefined) return PATH.test(path) && arePlain(call.headers);
+  const lines = linesOf(template);
+  if (lines === undefined || (lines.path !== path && !PATH.test(path))) return false;
   for (const value of call.values ?? NO_VALUES) if (NOT_IN_VALUE.test(value)) return false;
   return true;
 }
@@ -68,6 +69,7 @@ interface Lines {
   /** The start of the last request with this template, up to the first value. */
   start: string;
   method: string;
+  /** Plain. Empty: none yet. */
   path: string;
   host: string;
 }

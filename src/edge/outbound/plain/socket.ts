@@ -8,7 +8,7 @@
  */
 import type { Socket } from "node:net";
 import type { OutboundCall } from "../call.ts";
-import { IDLE_MS, type PlainAnswer, readPlainAnswer } from "./answer.ts";
+import { IDLE_MS, type PlainAnswer, PlainAnswerReader } from "./answer.ts";
 import { plainRequest } from "./request.ts";
 
 /** A connection is not used for longer. */
@@ -28,6 +28,7 @@ export class PlainSocket {
   readonly socket: Socket;
   readonly #host: string;
   readonly #listener: PlainListener;
+  readonly #answers = new PlainAnswerReader();
 
   /** `host` is the value of the header. */
   constructor(socket: Socket, host: string, listener: PlainListener) {
@@ -70,7 +71,7 @@ export class PlainSocket {
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    const answer = readPlainAnswer(bytes);
+    const answer = this.#answers.read(bytes);
     if (answer === undefined) {
       this.#listener.other(bytes); // keeps (1)
       return;
