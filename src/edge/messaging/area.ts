@@ -271,11 +271,11 @@ export class MessagingArea implements HttpService {
     throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
   }
 
-  #reply({ value, isRepeat = false }: MessagingAnswer, { route: row, name: route }: FoundRoute): HttpReply {
+  #reply({ value, text, isRepeat = false }: MessagingAnswer, { route: row, name: route }: FoundRoute): HttpReply {
     const { status = 200, repeatStatus = status } = row;
     const headers = ["Content-Type", "application/json"];
     try {
-      return { status: isRepeat ? repeatStatus : status, headers, body: jsonText(value), route };
+      return { status: isRepeat ? repeatStatus : status, headers, body: text ?? jsonText(value), route };
     } catch (thrown) {
       return this.#refusal(thrown, route);
     }

@@ -41,6 +41,8 @@ export interface MessagingCall {
 export interface MessagingAnswer {
   /** Becomes JSON. */
   readonly value: unknown;
+  /** The JSON of the value, if it is known. */
+  readonly text?: string | undefined;
   /** Everything in the request was accepted before. */
   readonly isRepeat?: boolean;
   /** The answer leaves when it resolves. */

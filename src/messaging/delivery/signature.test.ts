@@ -72,3 +72,34 @@ test("signs correctly with more keys than the cache holds", () => {
     assert.equal(token.slice(signed.length + 1), expected);
   }
 });
+
+test("a URL that is signed again has the time and the id of each token, whatever the length of the URL", () => {
+  for (let length = 0; length < 7; length += 1) {
+    const url = `https://a.b/é${"x".repeat(length)}`;
+    for (const [ms, iat, tokenId] of [
+      [1_000, 1, "jwt_1"],
+      [1_999, 1, "jwt_22"],
+      [2_000, 2, "jwt_3"],
+      [1_000, 1, 'jwt_"4'],
+    ] as const) {
+      const token = signDelivery({ key, url, body: "hello", nowMs: ms, tokenId });
+      const [header = "", claims = "", signature = ""] = token.split(".");
+      assert.equal(
+        Buffer.from(claims, "base64url").toString(),
+        `{"iss":"Upstash","sub":"${url}","iat":${iat},"nbf":0,"exp":${iat + 300},"jti":${JSON.stringify(tokenId)},"body":"LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ"}`,
+      );
+      assert.equal(claims, Buffer.from(claims, "base64url").toString("base64url"));
+      assert.equal(signature, createHmac("sha256", key).update(`${header}.${claims}`).digest("base64url"));
+    }
+  }
+});
+
+test("signs correctly with more URLs than the cache holds, and with long ones", () => {
+  for (let number = 0; number < 600; number += 1) {
+    const url = `https://a.b/${"x".repeat(number)}`;
+    for (let times = 0; times < 2; times += 1) {
+      const [, claims = ""] = signDelivery({ key, url, body: "", nowMs, tokenId: "jwt_1" }).split(".");
+      assert.equal(JSON.parse(Buffer.from(claims, "base64url").toString()).sub, url);
+    }
+  }
+});

@@ -129,8 +129,8 @@ function accept(
 ): MessagingAnswer | Promise<MessagingAnswer> {
   const acceptNow = (): MessagingAnswer => {
     const { outcomes, safe } = call.api.accept(requests);
-    const { value, isRepeat = false } = answer(outcomes);
-    return { value, isRepeat, safe };
+    const { value, text, isRepeat = false } = answer(outcomes);
+    return { value, text, isRepeat, safe };
   };
   const waiting = call.acceptBackpressure?.();
   return waiting === undefined ? acceptNow() : waiting.then(acceptNow);
@@ -138,11 +138,23 @@ function accept(
 
 function answerOf([outcome]: readonly PublishOutcome[]): MessagingAnswer {
   if (outcome === undefined) return { value: [] };
-  const isDeduplicated =
-    outcome.kind === "url"
-      ? outcome.published.isDeduplicated
-      : outcome.published.length > 0 && outcome.published.every((published) => published.isDeduplicated);
-  return { value: entriesOf(outcome), isRepeat: isDeduplicated };
+  const value = entriesOf(outcome);
+  if (outcome.kind === "group") {
+    const { published } = outcome;
+    return { value, isRepeat: published.length > 0 && published.every(({ isDeduplicated }) => isDeduplicated) };
+  }
+  const { messageId, url, isDeduplicated, run } = outcome.published;
+  if (isDeduplicated || run !== undefined) return { value, isRepeat: isDeduplicated };
+  // An id has letters, digits and an underscore.
+  return { value, text: `{"messageId":"${messageId}","url":${quoted(url)}}` };
+}
+
+/** The last URL and its JSON: most publishes in a row have the same. */
+let lastQuoted = { url: "", text: '""' };
+
+function quoted(url: string): string {
+  if (lastQuoted.url !== url) lastQuoted = { url, text: JSON.stringify(url) };
+  return lastQuoted.text;
 }
 
 function entriesOf(outcome: PublishOutcome): unknown {
