@@ -6,6 +6,7 @@
  * are shared: `Envelopes` has one object for each text while a message uses it.
  */
 
+import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 import type { TraceContext } from "../../kernel/trace-context.ts";
@@ -110,6 +111,8 @@ export class Envelope {
   readonly fields: EnvelopeFields;
   /** JSON. */
   readonly text: string;
+  /** The text as it is recorded, with each message. */
+  readonly bytes: Bytes;
   /** Scheme, host and port of the destination. */
   readonly origin: string;
   /** Count of messages and dead letters that use it. */
@@ -120,6 +123,7 @@ export class Envelope {
   constructor(fields: EnvelopeFields, text: string) {
     this.fields = fields;
     this.text = text;
+    this.bytes = bytesFromText(text);
     this.origin = new URL(fields.url).origin;
   }
 }

@@ -58,8 +58,9 @@ export interface EnvelopeText {
   readonly text: string;
 }
 
-export function writeEnvelope(frame: FrameWriter, { text }: EnvelopeField): void {
-  writeText(frame, text);
+export function writeEnvelope(frame: FrameWriter, field: EnvelopeField): void {
+  if (field instanceof Envelope) frame.bytes(field.bytes);
+  else writeText(frame, field.text);
 }
 
 export function readEnvelope(reader: FrameReader): EnvelopeText {
