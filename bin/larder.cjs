@@ -14,6 +14,8 @@ var url = require("url");
 var NODE_MAJOR_MIN = 24;
 /* All areas share one pool; blocked name look-ups must not keep syncs waiting (threats.md S-16). */
 var THREAD_POOL_SIZE = "16";
+/* Set with the size of the pool, if it is ours and not the user's, so that commands that we run do not inherit it. */
+var OWN_THREAD_POOL = "NODE_LARDER_OWN_THREAD_POOL";
 /* Set for a process that must end together with its parent. */
 var TIED = "NODE_LARDER_TIED";
 
@@ -36,7 +38,10 @@ if (Number(process.versions.node.split(".")[0]) < NODE_MAJOR_MIN) runUnderPinned
 else run();
 
 function run() {
-  if (process.env.UV_THREADPOOL_SIZE === undefined) process.env.UV_THREADPOOL_SIZE = THREAD_POOL_SIZE;
+  if (process.env.UV_THREADPOOL_SIZE === undefined) {
+    process.env.UV_THREADPOOL_SIZE = THREAD_POOL_SIZE;
+    process.env[OWN_THREAD_POOL] = "1";
+  }
   if (process.env[TIED] !== undefined) tieToParent();
   /* So that no `object.__proto__ = …` anywhere can change a prototype (threats.md A-11). */
   delete Object.prototype.__proto__;

@@ -55,6 +55,20 @@ test("a command does not share the cache of compiled code, but has the one that 
   assert.equal(existsSync(join(place, "larder", "compiled")), true);
 });
 
+test("a command does not inherit the size of larder's thread pool, but has the one that the user sets", {
+  timeout,
+}, async () => {
+  const words = ["dev", "--", "sh", "-c", 'echo "$UV_THREADPOOL_SIZE,$(env | grep -c NODE_LARDER_)"'];
+  for (const [given, expected] of [
+    [{}, ",0\n"],
+    [{ UV_THREADPOOL_SIZE: "16" }, "16,0\n"],
+  ] as const) {
+    const program = spawnProgram(words, { env: { ...anyPorts, ...given } });
+    assert.deepEqual(await program.ended, { code: 0, signal: null });
+    assert.equal(program.output, expected);
+  }
+});
+
 test("a server that npm runs stops when a signal ends the shell of npm", { timeout }, async () => {
   // As npx runs it. The shell stays, because it has a second command.
   const shellScript = `'${process.execPath}' '${programFile}' dev && true`;

@@ -127,7 +127,7 @@ function secretsIn(env: Readonly<Record<string, string>>): readonly string[] {
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => name === "NODE_COMPILE_CACHE" || !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_)/.test(name),
+      ([name]) => name === "NODE_COMPILE_CACHE" || !/^(?:LARDER_|UPSTASH_|KV_REST_|QSTASH_|PORT$|NODE_|UV_)/.test(name),
     ),
   );
 }

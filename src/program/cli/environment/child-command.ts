@@ -19,7 +19,12 @@ const NOT_EXECUTABLE_CODE = 126;
 const NOT_FOUND_CODE = 127;
 
 /** The end of the path of our own cache of compiled code, which our threads find by the environment (bin/compile-cache.cjs). */
+const COMPILE_CACHE = "NODE_COMPILE_CACHE";
 const OWN_CACHE = /[\\/]larder[\\/]compiled[\\/][^\\/]+$/;
+
+/** The size of our thread pool, and the variable that is set if it is ours and not the user's (bin/larder.cjs). */
+const THREAD_POOL_SIZE = "UV_THREADPOOL_SIZE";
+const OWN_THREAD_POOL = "NODE_LARDER_OWN_THREAD_POOL";
 
 export interface ChildCommand {
   /** Resolves with its exit code, by the rules of shells: 128 and the signal if one ended it. */
@@ -55,10 +60,18 @@ export function startChild(
   };
 }
 
-/** Our environment without our cache: a command in Node would fill it with code of its own. */
+/**
+ * Our environment without what the start of the program has added: a command in Node would fill our cache with code of
+ * its own, and would start as many threads as we do.
+ */
 function inherited(): NodeJS.ProcessEnv {
-  const { NODE_COMPILE_CACHE: cache = "", ...others } = process.env;
-  return OWN_CACHE.test(cache) ? others : process.env;
+  const environment = { ...process.env };
+  if (OWN_CACHE.test(environment[COMPILE_CACHE] ?? "")) delete environment[COMPILE_CACHE];
+  if (environment[OWN_THREAD_POOL] !== undefined) {
+    delete environment[OWN_THREAD_POOL];
+    delete environment[THREAD_POOL_SIZE];
+  }
+  return environment;
 }
 
 function endOf(child: ChildProcess, onFault: (fault: Error) => number): Promise<number> {
