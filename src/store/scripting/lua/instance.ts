@@ -143,8 +143,8 @@ const PAGE_BYTES = 65_536;
 const SCRATCH_BYTES = 65_536;
 /** Lua gets its source in pieces of this size: a piece of the slowest accepted source takes some 10 ms. */
 const PIECE_BYTES = 512;
-/** From this length on, a native copy is cheaper than a loop. */
-const NATIVE_COPY_MIN = 24;
+/** From this length on, a native copy is cheaper than a loop: 42 and 31 ns for 8 bytes, 49 and 70 for 16. */
+const NATIVE_COPY_MIN = 13;
 const MASK_COUNT = 8;
 /** An upper bound for the size of `lua_Debug`. */
 const DEBUG_RECORD_BYTES = 256;
