@@ -5,9 +5,10 @@
  */
 
 const GROWN_BYTES_MIN = 4_096;
+const NO_BYTES = Buffer.alloc(0);
 
 export class BodyBuffer {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NO_BYTES;
   #length = 0;
   /** Content-Length, or 0 if it is unknown. */
   readonly #expected: number;

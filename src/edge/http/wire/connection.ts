@@ -35,6 +35,7 @@ export interface Shared {
   readonly handlers: TransportHandlers;
   readonly limits: TransportLimits;
   readonly headEnds: HeadEnds;
+  readonly takenResponses: TakenResponses;
   /** Moves forward with each check of the timeouts. */
   nowMs: number;
 }
@@ -47,23 +48,28 @@ class WireRequest implements TransportRequest {
   readonly method: string;
   readonly target: string;
   readonly httpVersion: string;
-  readonly rawHeaders: readonly string[];
   readonly framing: Head["framing"];
   readonly memo: HeadMemo | undefined;
   readonly hasBody: boolean;
   readonly channel: Socket;
   readonly mayEndEarly = false;
   receiver: BodyReceiver | undefined = undefined;
+  readonly #head: Head;
 
-  constructor({ method, target, httpVersion, rawHeaders, framing, memo }: Head, socket: Socket) {
+  constructor(head: Head, socket: Socket) {
+    const { method, target, httpVersion, framing, memo } = head;
+    this.#head = head;
     this.method = method;
     this.target = target;
     this.httpVersion = httpVersion;
-    this.rawHeaders = rawHeaders;
     this.framing = framing;
     this.memo = memo;
     this.hasBody = hasBody(framing);
     this.channel = socket;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#head.rawHeaders;
   }
 
   get isBodyPaused(): boolean {
@@ -73,6 +79,21 @@ class WireRequest implements TransportRequest {
   receive(receiver: BodyReceiver): void {
     this.receiver = receiver;
   }
+}
+
+/** Responses whose last bytes the system has taken within the call that wrote them. One tick closes those of a turn. */
+export class TakenResponses {
+  #waiting: WireResponse[] = [];
+
+  add(response: WireResponse): void {
+    if (this.#waiting.push(response) === 1) process.nextTick(this.#closeAll);
+  }
+
+  readonly #closeAll = (): void => {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const response of waiting) response.close();
+  };
 }
 
 export class WireConnection {
@@ -99,10 +120,12 @@ export class WireConnection {
   #sinceMs: number;
   #hadRequest = false;
   #isReportedLate = false;
+  readonly #isEncrypted: boolean;
 
   constructor(socket: Socket, shared: Shared) {
     this.#socket = socket;
     this.#shared = shared;
+    this.#isEncrypted = "encrypted" in socket;
     this.#reader = new HeadReader(shared.limits.headerBytesMax);
     this.#sinceMs = shared.nowMs;
     socket.on("data", (bytes: Buffer) => this.#data(bytes));
@@ -289,25 +312,40 @@ export class WireConnection {
   }
 
   #writeLast(response: WireResponse, { chunk, encoding }: Output): void {
+    const socket = this.#socket;
     this.#responses.shift();
-    this.#untaken.push(response);
-    this.#socket.write(chunk, encoding, this.#taken);
+    // Mostly the system takes all bytes within the call. A callback would then cost a tick for each response.
+    const mayTakeAtOnce = !this.#isEncrypted && socket.writableLength === 0 && socket.writableCorked === 0;
+    if (mayTakeAtOnce) socket.write(chunk, encoding);
+    if (mayTakeAtOnce && socket.writableLength === 0) {
+      this.#checkIdle();
+      this.#shared.takenResponses.add(response);
+    } else {
+      this.#untaken.push(response);
+      // An empty output is taken after the bytes before it.
+      socket.write(mayTakeAtOnce ? "" : chunk, encoding, this.#taken);
+    }
     if (!response.isLast) return;
     this.#phase = "nothing";
-    this.#socket.uncork();
-    this.#socket.destroySoon();
+    socket.uncork();
+    socket.destroySoon();
   }
 
   /** The system has taken the last bytes of the oldest ended response. */
   readonly #taken = (): void => {
     const response = this.#untaken.shift();
-    if (this.#isIdle) {
-      this.#sinceMs = this.#shared.nowMs;
-      // It was set while the peer did not read.
-      if (this.#socket.timeout !== undefined && this.#socket.timeout > 0) this.#socket.setTimeout(0);
-    }
+    this.#checkIdle();
     response?.close();
   };
+
+  /** After the last bytes of a response. */
+  #checkIdle(): void {
+    if (!this.#isIdle) return;
+    const { timeout } = this.#socket;
+    this.#sinceMs = this.#shared.nowMs;
+    // It was set while the peer did not read.
+    if (timeout !== undefined && timeout > 0) this.#socket.setTimeout(0);
+  }
 
   /** Date and Connection of a response, and the empty line after its head. */
   headEnd(isLast: boolean): string {

@@ -27,8 +27,8 @@ function readAt(reader: HeadReader, text: string): unknown {
   return head === undefined || typeof head === "string" ? head : [withoutMemo(head), reader.end];
 }
 
-function withoutMemo({ memo, ...head }: Head): Omit<Head, "memo"> {
-  return head;
+function withoutMemo({ method, target, httpVersion, rawHeaders, framing }: Head): Omit<Head, "memo"> {
+  return { method, target, httpVersion, rawHeaders, framing };
 }
 
 /** A reader that has read the usual head often enough to remember it. */

@@ -12,6 +12,7 @@
  * A head that is not the same, or not complete, is left to `HeadReader`.
  */
 import type { HeadMemo } from "../../handler.ts";
+import type { Framing } from "../framing.ts";
 import type { Head } from "./head.ts";
 
 /** The heads of common clients have 300 to 700 bytes. */
@@ -68,28 +69,78 @@ export class RepeatedHead {
   /** The head that begins at `from`, if it repeats the remembered one and has at most `bytesMax` bytes. */
   read(bytes: Buffer, from: number, bytesMax: number): Head | undefined {
     const known = this.#bytes;
+    const values: string[] = [];
     let at = from;
     let knownAt = 0;
-    let { framing, rawHeaders } = this.#head;
-    rawHeaders = rawHeaders.slice();
-    for (const { start, end, index, isLength } of this.#cuts) {
+    let { framing } = this.#head;
+    for (const { start, end, isLength } of this.#cuts) {
       const valueAt = at + start - knownAt;
-      if (valueAt >= bytes.length || bytes.compare(known, knownAt, start, at, valueAt) !== 0) return undefined;
+      if (!isSame(known, knownAt, start, bytes, at)) return undefined;
       at = isLength ? endOfDigits(bytes, valueAt) : endOfVisible(bytes, valueAt);
       if (at === valueAt || (isLength && at - valueAt > LENGTH_DIGITS_MAX)) return undefined; // keeps (3)
       const value = bytes.latin1Slice(valueAt, at);
-      rawHeaders[index] = value;
+      values.push(value);
       if (isLength) framing = { ...framing, contentLength: Number(value) };
       knownAt = end;
     }
-    const end = at + known.length - knownAt;
     // keeps (2): the next byte that must be equal ends the line.
-    if (end > bytes.length || bytes.compare(known, knownAt, known.length, at, end) !== 0) return undefined;
+    if (!isSame(known, knownAt, known.length, bytes, at)) return undefined;
+    const end = at + known.length - knownAt;
     if (end - from > bytesMax) return undefined;
     this.end = end;
-    const { method, target, httpVersion } = this.#head;
-    return { method, target, httpVersion, rawHeaders, framing, memo: this.#memo };
+    return new Repetition({ head: this.#head, cuts: this.#cuts, memo: this.#memo }, framing, values);
   }
+}
+
+interface Repeated {
+  readonly head: Head;
+  readonly cuts: readonly Cut[];
+  readonly memo: HeadMemo;
+}
+
+/** A head that repeats another. Mostly nobody reads its fields again, so their list is made on demand. */
+class Repetition implements Head {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion: Head["httpVersion"];
+  readonly framing: Framing;
+  readonly memo: HeadMemo;
+  readonly #repeated: Repeated;
+  readonly #values: readonly string[];
+  #rawHeaders: string[] | undefined;
+
+  constructor(repeated: Repeated, framing: Framing, values: readonly string[]) {
+    const { method, target, httpVersion } = repeated.head;
+    this.method = method;
+    this.target = target;
+    this.httpVersion = httpVersion;
+    this.framing = framing;
+    this.memo = repeated.memo;
+    this.#repeated = repeated;
+    this.#values = values;
+  }
+
+  get rawHeaders(): string[] {
+    if (this.#rawHeaders === undefined) {
+      const { head, cuts } = this.#repeated;
+      const rawHeaders = head.rawHeaders.slice();
+      for (let i = 0; i < cuts.length; i += 1) rawHeaders[(cuts[i] as Cut).index] = this.#values[i] as string;
+      this.#rawHeaders = rawHeaders;
+    }
+    return this.#rawHeaders;
+  }
+}
+
+/** Up to this length a loop is faster than the call into the runtime. */
+const LOOP_BYTES_MAX = 32;
+
+/** Whether [start, end) of the known bytes is at `at` of other bytes, which may end before. */
+function isSame(known: Buffer, start: number, end: number, bytes: Buffer, at: number): boolean {
+  const otherEnd = at + end - start;
+  if (otherEnd > bytes.length) return false;
+  if (end - start > LOOP_BYTES_MAX) return bytes.compare(known, start, end, at, otherEnd) === 0;
+  for (let i = start; i < end; i += 1) if (known[i] !== bytes[at + i - start]) return false;
+  return true;
 }
 
 function endOfDigits(bytes: Buffer, from: number): number {

@@ -60,7 +60,7 @@ export class WireResponse implements TransportResponse {
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as string;
       const value = headers[i + 1] as string;
-      if (FORBIDDEN_IN_VALUE.test(value) || name === "" || FORBIDDEN_IN_NAME.test(name))
+      if (!isValue(value) || !isName(name))
         throw new TypeError(`Header ${JSON.stringify(name)} has a character that is not allowed`); // keeps (1)
       if (name.length === "Connection".length && name.toLowerCase() === "connection") {
         if (value.toLowerCase() === "close") this.isLast = true;
@@ -154,6 +154,30 @@ export class WireResponse implements TransportResponse {
     this.flushHeaders();
     return { chunk, encoding };
   }
+}
+
+/** Names of responses are few; this keeps the check of each for later. */
+const knownNames = new Set<string>();
+const KNOWN_NAMES_MAX = 256;
+
+function isName(name: string): boolean {
+  if (knownNames.has(name)) return true;
+  if (name === "" || FORBIDDEN_IN_NAME.test(name)) return false;
+  if (knownNames.size < KNOWN_NAMES_MAX) knownNames.add(name);
+  return true;
+}
+
+/** Up to this length a loop is faster than the pattern. */
+const LOOP_LENGTH_MAX = 32;
+
+function isValue(value: string): boolean {
+  if (value.length > LOOP_LENGTH_MAX) return !FORBIDDEN_IN_VALUE.test(value);
+  for (let i = 0; i < value.length; i += 1) {
+    const code = value.charCodeAt(i);
+    // Anything but visible ASCII and spaces is left to the pattern.
+    if (code < 0x20 || code > 0x7e) return !FORBIDDEN_IN_VALUE.test(value);
+  }
+  return true;
 }
 
 /** Whether the connection may be used after this request (RFC 9112 section 9.3). */

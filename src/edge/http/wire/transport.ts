@@ -2,12 +2,13 @@
 import { createServer, type Socket } from "node:net";
 import { CheckedConnections, createTlsServer } from "../socket-server.ts";
 import type { Transport, TransportHandlers, TransportOptions } from "../transport.ts";
-import { type Shared, WireConnection } from "./connection.ts";
+import { type Shared, TakenResponses, WireConnection } from "./connection.ts";
 import { HeadEnds } from "./head-ends.ts";
 
 export function wireTransport(handlers: TransportHandlers, { limits, tls, clock }: TransportOptions): Transport {
   const headEnds = new HeadEnds(limits.keepAliveTimeoutMs, clock.nowMs());
-  const shared: Shared = { handlers, limits, headEnds, nowMs: clock.monotonicMs() };
+  const takenResponses = new TakenResponses();
+  const shared: Shared = { handlers, limits, headEnds, takenResponses, nowMs: clock.monotonicMs() };
   const connections = new CheckedConnections<WireConnection>(clock, () => {
     shared.nowMs = clock.monotonicMs();
     headEnds.renew(clock.nowMs());
