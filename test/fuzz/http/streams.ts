@@ -5,16 +5,18 @@
 import type { Random } from "../../../src/kernel/random.ts";
 import { mutate } from "../mutation.ts";
 
+/** Of each list the first three are what every reader takes. */
+const USUAL_COUNT = 3;
 const names = [
+  "X",
+  "Upstash-Sync-Token",
+  "Accept",
   "Host",
   "Content-Length",
   "Transfer-Encoding",
   "Connection",
   "Expect",
-  "X",
-  "Upstash-Sync-Token",
   "content-length",
-  "Accept",
 ];
 const values = [
   "a",
@@ -42,20 +44,34 @@ const values = [
 const methods = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "M-SEARCH", "NOTHING", "get", "CONNECT", "PRI"];
 const targets = ["/", "/set/k/v", "/a?b=c", "*", "http://a/b", "/a#b", "/a b", "/\xe9", "a:1", ""];
 
-export function drawStream(random: Random): string {
-  const requests = Array.from({ length: 1 + random.below(4) }, () => drawRequest(random));
+export interface StreamShape {
+  /** Requests of a stream, at most. */
+  readonly requestsMax: number;
+  /** One request of so many may have any method, target and field; the others have usual ones. */
+  readonly hostileOneOf: number;
+}
+
+/** A reader refuses about a third of these requests, so long streams would be cut off early. */
+const SHORT: StreamShape = { requestsMax: 4, hostileOneOf: 1 };
+
+export function drawStream(random: Random, { requestsMax, hostileOneOf }: StreamShape = SHORT): string {
+  const requests = Array.from({ length: 1 + random.below(requestsMax) }, () =>
+    drawRequest(random, random.below(hostileOneOf) === 0),
+  );
   const stream = requests.join("");
   return random.below(2) === 0 ? stream : mutate(stream, { signs: SIGNS, changesMax: 3 }, random);
 }
 
-function drawRequest(random: Random): string {
-  const line = `${pick(random, methods, 3)} ${pick(random, targets, 3)} HTTP/1.${random.below(10) === 0 ? 0 : 1}\r\n`;
+function drawRequest(random: Random, isHostile: boolean): string {
+  const draw = <T>(rows: readonly T[], favourites = rows.length): T =>
+    isHostile ? pick(random, rows, favourites) : (rows[random.below(USUAL_COUNT)] as T);
+  const line = `${draw(methods, USUAL_COUNT)} ${draw(targets, USUAL_COUNT)} HTTP/1.${random.below(10) === 0 ? 0 : 1}\r\n`;
   const fields = ["Host: a\r\n"];
   const body = "x".repeat(random.below(20));
   const kind = random.below(5);
   if (kind === 1) fields.push(`Content-Length: ${body.length}\r\n`);
   if (kind === 2) fields.push("Transfer-Encoding: chunked\r\n");
-  if (kind === 3) fields.push(`${pick(random, names)}: ${pick(random, values)}\r\n`);
+  if (kind === 3) fields.push(`${draw(names)}: ${draw(values)}\r\n`);
   if (random.below(20) === 0) fields.push(`X: ${"y".repeat(random.below(5) === 0 ? 4_000 : random.below(300))}\r\n`);
   const end = kind === 1 ? body : kind === 2 ? chunksOf(body, random) : "";
   return `${line}${fields.join("")}\r\n${end}`;
