@@ -17,7 +17,7 @@ import type { BodyReceiver, Expectation, TransportHandlers, TransportLimits, Tra
 import { ChunkedBody } from "./chunked-body.ts";
 import { type Head, HeadReader } from "./head.ts";
 import type { HeadEnds } from "./head-ends.ts";
-import { type Output, WireResponse } from "./response.ts";
+import { lengthOf, type Output, WireResponse } from "./response.ts";
 
 /** What the next byte belongs to. */
 type Phase =
@@ -279,7 +279,7 @@ export class WireConnection {
 
   /** Sends a part of a response, or lets it wait. False if the peer reads more slowly than we write. */
   output(response: WireResponse, output: Output): boolean {
-    if (this.#responses[0] === response) return this.#socket.write(output.chunk, output.encoding);
+    if (this.#responses[0] === response) return this.#write(output);
     this.#wait(response, output);
     return !this.#hasManyBytes;
   }
@@ -293,7 +293,7 @@ export class WireConnection {
     this.#writeLast(response, output);
     for (let next = this.#responses[0]; next !== undefined; next = this.#responses[0]) {
       const last = next.writableEnded ? next.waiting.pop() : undefined;
-      for (const { chunk, encoding } of next.waiting) this.#socket.write(chunk, encoding);
+      for (const output of next.waiting) this.#write(output);
       this.#waitingBytes -= next.waitingBytes;
       next.waiting.length = 0;
       next.waitingBytes = 0;
@@ -307,23 +307,35 @@ export class WireConnection {
     // The connection has closed.
     if (response.isClosed) return;
     response.waiting.push(output);
-    response.waitingBytes += output.chunk.length;
-    this.#waitingBytes += output.chunk.length;
+    response.waitingBytes += lengthOf(output);
+    this.#waitingBytes += lengthOf(output);
   }
 
-  #writeLast(response: WireResponse, { chunk, encoding }: Output): void {
+  /** Writes an output, in one call to the system if it takes all of it. */
+  #write({ head, chunk, encoding }: Output, taken?: () => void): boolean {
+    const socket = this.#socket;
+    if (head === undefined) return socket.write(chunk, encoding, taken);
+    socket.cork();
+    socket.write(head, "latin1");
+    const mayContinue = socket.write(chunk, encoding, taken);
+    socket.uncork();
+    return mayContinue;
+  }
+
+  #writeLast(response: WireResponse, output: Output): void {
     const socket = this.#socket;
     this.#responses.shift();
     // Mostly the system takes all bytes within the call. A callback would then cost a tick for each response.
     const mayTakeAtOnce = !this.#isEncrypted && socket.writableLength === 0 && socket.writableCorked === 0;
-    if (mayTakeAtOnce) socket.write(chunk, encoding);
+    if (mayTakeAtOnce) this.#write(output);
     if (mayTakeAtOnce && socket.writableLength === 0) {
       this.#checkIdle();
       this.#shared.takenResponses.add(response);
     } else {
       this.#untaken.push(response);
       // An empty output is taken after the bytes before it.
-      socket.write(mayTakeAtOnce ? "" : chunk, encoding, this.#taken);
+      if (mayTakeAtOnce) socket.write("", "latin1", this.#taken);
+      else this.#write(output, this.#taken);
     }
     if (!response.isLast) return;
     this.#phase = "nothing";

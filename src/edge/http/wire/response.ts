@@ -15,6 +15,12 @@ import type { Head } from "./head.ts";
 export interface Output {
   readonly chunk: string | Buffer;
   readonly encoding: BufferEncoding;
+  /** Bytes that go out before the chunk, in the same call to the system. */
+  readonly head?: string | undefined;
+}
+
+export function lengthOf({ head, chunk }: Output): number {
+  return head === undefined ? chunk.length : head.length + chunk.length;
 }
 
 /** RFC 9110 section 5.5, and characters beyond bytes. */
@@ -126,12 +132,12 @@ export class WireResponse implements TransportResponse {
   }
 
   #output(output: Output): boolean {
-    this.#bytes += output.chunk.length;
+    this.#bytes += lengthOf(output);
     return this.#connection.output(this, output);
   }
 
   #finish(output: Output): void {
-    this.#bytes += output.chunk.length;
+    this.#bytes += lengthOf(output);
     this.#connection.finish(this, output);
   }
 
@@ -151,8 +157,8 @@ export class WireResponse implements TransportResponse {
     const isText = typeof chunk === "string";
     if (isText && (encoding === "latin1" || !BEYOND_ASCII.test(this.#head ?? "")))
       return { chunk: this.#takeHead() + chunk, encoding };
-    this.flushHeaders();
-    return { chunk, encoding };
+    if (this.#head === undefined) return { chunk, encoding };
+    return { chunk, encoding, head: this.#takeHead() };
   }
 }
 

@@ -1,7 +1,8 @@
-/** When a response closes: the system has taken its last bytes, or its connection has closed. */
+/** How a response reaches the system, and when it closes: its last bytes are taken, or its connection has closed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { test } from "node:test";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { nextTurn } from "../../../kernel/turn.ts";
@@ -39,6 +40,11 @@ class Server implements AsyncDisposable {
     client.on("error", () => {});
     await once(client, "connect");
     return client;
+  }
+
+  /** Opens a connection over a socket that is not one of the system. */
+  open(socket: Duplex): void {
+    this.#transport.server.emit("connection", socket);
   }
 
   /** Resolves when so many responses have closed. */
@@ -139,4 +145,46 @@ test("a long response that nobody reads closes with its connection, once", async
   await server.closed(1);
   await nextTurn();
   assert.deepEqual(server.events, ["ended 1", "closed 1"]);
+});
+
+/** A socket that takes all bytes within the call, as the system mostly does. */
+class TakingSocket extends Duplex {
+  readonly timeout = 0;
+  /** The number of chunks of each call. */
+  readonly calls: number[] = [];
+  written = "";
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: unknown, done: () => void): void {
+    this._writev([{ chunk }], done);
+  }
+
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: () => void): void {
+    this.calls.push(chunks.length);
+    for (const { chunk } of chunks) this.written += chunk.latin1Slice();
+    done();
+  }
+}
+
+test("a head and a body of bytes leave in one call to the system", async () => {
+  await using server = new Server(answerWith(Buffer.from("v\xff", "latin1")));
+  const socket = new TakingSocket();
+  server.open(socket);
+  socket.push(REQUEST);
+  await server.closed(1);
+  assert.deepEqual(socket.calls, [2]);
+  assert.match(socket.written, /^HTTP\/1\.1 200 OK\r\nContent-Length: 2\r\n.+\r\n\r\nv\xff$/s);
+  socket.destroy();
+});
+
+test("heads and bodies of bytes of several requests of a packet leave in one call, in order", async () => {
+  await using server = new Server((response, count) => answerWith(Buffer.from(`body ${count}`))(response));
+  const socket = new TakingSocket();
+  server.open(socket);
+  socket.push(REQUEST.repeat(2));
+  await server.closed(2);
+  assert.deepEqual(socket.calls, [4]);
+  assert.match(socket.written, /^HTTP.+\r\n\r\nbody 1HTTP.+\r\n\r\nbody 2$/s);
+  socket.destroy();
 });
