@@ -5,7 +5,6 @@
  * snapshot exists, or none was needed.
  */
 
-import { constants, setPriority } from "node:os";
 import { systemClock } from "../../kernel/clock.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
@@ -48,8 +47,6 @@ export async function runSnapshot([dataDirectory, area]: readonly string[]): Pro
   if (dataDirectory === undefined || area === undefined || engine === undefined) {
     throw new Error("A snapshot needs a data directory and an area");
   }
-  // The server has priority.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   await writeSnapshot({
     disk: fileDisk,
     directory: areaDirectory(dataDirectory, area),

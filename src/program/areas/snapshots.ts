@@ -7,6 +7,7 @@
  * retried when the area reports that a snapshot is due again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -109,6 +110,8 @@ export class Snapshots {
       env: { ...process.env, [TIED]: "1" },
     });
     this.#child = child;
+    // The server has priority. Set here, so that it also holds for the start of the process and for all its threads.
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
     return new Promise((resolve) => {
       child.on("error", (fault) => resolve(fault.message));
       child.on("exit", (code, signal) => {
