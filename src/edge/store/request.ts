@@ -103,10 +103,12 @@ class LearntHead {
 }
 
 /** As `readStoreHead`; the headers of a head that repeats are read once. */
-export function storeHeadOf({ memo, rawHeaders }: Pick<RequestHead, "memo" | "rawHeaders">): StoreHead {
-  if (memo === undefined) return readStoreHead(rawHeaders);
+export function storeHeadOf(request: Pick<RequestHead, "memo" | "rawHeaders">): StoreHead {
+  const { memo } = request;
+  if (memo === undefined) return readStoreHead(request.rawHeaders);
   if (memo.learnt instanceof LearntHead) return memo.learnt.head;
-  const head = readStoreHead(rawHeaders);
+  // Only here, since the list of a head that repeats is made on demand.
+  const head = readStoreHead(request.rawHeaders);
   memo.learnt = new LearntHead(head);
   return head;
 }
