@@ -83,7 +83,7 @@ const failures: readonly (readonly [stream: string, failure: string | undefined]
   [`*${"1".repeat(65_536)}`, "ERR Protocol error: too big mbulk count string"],
   [`*1\r\n$${"1".repeat(65_536)}`, "ERR Protocol error: too big bulk count string"],
   ["a".repeat(65_536), undefined],
-  ["a".repeat(65_549), "ERR Protocol error: too big inline request"],
+  ["a".repeat(65_537), "ERR Protocol error: too big inline request"],
   // C strings end at a zero byte.
   ["*1\x00\r\n", undefined],
   ["PING\x00\r\n", undefined],
