@@ -61,8 +61,7 @@ export class UserMessaging implements MessagingApi {
 
   async publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
     const { outcomes, safe } = this.accept(requests);
-    await safe;
-    return outcomes;
+    return safe === undefined ? outcomes : safe.then(() => outcomes);
   }
 
   accept(requests: readonly PublishRequest[]): AcceptedMessages {
