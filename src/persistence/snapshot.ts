@@ -22,6 +22,10 @@ import { writeSnapshotFile } from "./snapshot-file.ts";
 
 /** An empty engine of the area's kind. */
 export interface SnapshotEngine {
+  /** Called before the first frame: many follow. */
+  beginRecovery?(): void;
+  /** Called after the last frame. */
+  endRecovery?(): void;
   /** Applies one frame, as `RecoveryOptions.apply`. Bytes and location are only valid until it returns. */
   replay(frame: Buffer, location: JournalLocation | undefined): void;
   /** The whole state as frames that rebuild it. A frame is valid until the next one is requested. */
@@ -56,7 +60,9 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotW
   const number = (await isBegun(options, lastNumber)) ? lastNumber : lastNumber - 1;
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
   const apply = (frame: Buffer, location: JournalLocation | undefined): void => engine.replay(frame, location);
+  engine.beginRecovery?.();
   const { position } = await readArea({ disk, directory, area, apply, endSegment: number });
+  engine.endRecovery?.();
   await assertBegun(options, { number, position });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });
   return { number, position, bytes };

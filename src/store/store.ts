@@ -79,6 +79,7 @@ export class Store {
   readonly #byName = new Map<string, Database>();
   readonly #byNumber = new Map<number, Database>();
   #numberMax = STORE_ITSELF;
+  #isRecovering = false;
   #sessionIdMax = 0;
 
   constructor(options: StoreOptions) {
@@ -184,6 +185,21 @@ export class Store {
     for (const database of this.#byName.values()) database.reset();
   }
 
+  /** The frames of a start follow, and nothing else until `endRecovery`: tables of keys grow in larger steps. */
+  beginRecovery(): void {
+    this.#isRecovering = true;
+    for (const { keyspace } of this.#byName.values()) keyspace.entries.beginRecovery();
+  }
+
+  /** After the last frame of a start: the tables are as if every key had been added by a command. */
+  endRecovery(): void {
+    this.#isRecovering = false;
+    for (const database of this.#byName.values()) {
+      database.keyspace.entries.endRecovery();
+      database.countMemory();
+    }
+  }
+
   /** Applies one frame of a snapshot or a journal. Reads neither the clock nor random numbers. */
   replay(frame: Buffer): void {
     const reader = new FrameReader(frame);
@@ -258,6 +274,7 @@ export class Store {
 
   #create(name: string, number: number): Database {
     const database = new Database({ name, number, context: this.#context });
+    if (this.#isRecovering) database.keyspace.entries.beginRecovery();
     this.#byName.set(name, database);
     this.#byNumber.set(number, database);
     this.#numberMax = Math.max(this.#numberMax, number);

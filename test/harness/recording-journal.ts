@@ -40,7 +40,9 @@ export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock(
     random: seededRandom(2),
     hashSeed: new Uint8Array(8),
   });
+  store.beginRecovery();
   for (const frame of frames) store.replay(Buffer.from(frame));
+  store.endRecovery();
   return store;
 }
 

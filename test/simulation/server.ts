@@ -76,6 +76,7 @@ export async function recoverInto<Engine extends SnapshotEngine>(
 ): Promise<Server<Engine>> {
   const { subject, harness } = options;
   const { replay } = harness;
+  engine.beginRecovery?.();
   const area = await openAreaStorage({
     ...options,
     disk: harness.disk?.(options.disk) ?? options.disk,
@@ -85,6 +86,7 @@ export async function recoverInto<Engine extends SnapshotEngine>(
     reserveBytes: options.reserveBytes ?? 0,
     apply: (frame, place) => (replay === undefined ? engine.replay(frame, place) : replay(engine, frame)),
   });
+  engine.endRecovery?.();
   journal.inner = harness.journal?.(area.journal) ?? area.journal;
   return { area, engine, journal };
 }

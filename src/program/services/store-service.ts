@@ -80,7 +80,9 @@ export class StoreService implements AreaService {
 
   async open(): Promise<void> {
     const { plan, persistence } = this.#context;
+    this.#store.beginRecovery();
     await persistence.recover({ apply: (frame) => this.#store.replay(frame) });
+    this.#store.endRecovery();
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());

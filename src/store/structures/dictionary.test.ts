@@ -405,6 +405,49 @@ test("a load in parts leaves the entries, slots, stamps and buckets of single in
   }
 });
 
+test("a recovery leaves the entries, slots, stamps and buckets of single insertions", () => {
+  for (const options of [{}, { stamps: true }]) {
+    for (const count of [10, 4_096, 4_097, 8_193, 20_000]) {
+      const single = new Dictionary<number>(SEED, options);
+      const recovered = new Dictionary<number>(SEED, options);
+      recovered.beginRecovery();
+      for (let i = 0; i < count; i += 1) {
+        if (i % 1_000 === 0) recovered.beginLoad();
+        const key = `user:${i}`;
+        assert.equal(recovered.set(key, i), single.set(key, i));
+        if (options.stamps === true) recovered.setStampAt(recovered.find(key), i);
+        if (i % 7 === 0) assert.equal(recovered.delete(`user:${i / 7}`), single.delete(`user:${i / 7}`));
+        if (i % 1_000 !== 999) continue;
+        recovered.endLoad();
+        assert.ok(recovered.bucketCount >= recovered.size, `${i}: a bucket for each entry`);
+        assert.ok(recovered.bucketCount <= Math.max(32, 2 * recovered.size), `${i}: at most two for each`);
+      }
+      recovered.endLoad();
+      recovered.endRecovery();
+      assert.ok(recovered.bucketCount <= single.bucketCount, `${count} entries`);
+      assert.ok(recovered.memoryBytes <= single.memoryBytes);
+      assert.deepEqual([...recovered.keys()], [...single.keys()]);
+      for (let slot = 0; slot < recovered.size; slot += 1) {
+        const key = recovered.keyAt(slot);
+        assert.equal(recovered.find(key), slot);
+        if (options.stamps === true) assert.equal(`user:${recovered.stampAt(slot)}`, key);
+      }
+      const seen: Bytes[] = [];
+      let cursor = 0;
+      do cursor = recovered.scan(cursor, (slot) => seen.push(recovered.keyAt(slot)));
+      while (cursor !== 0);
+      assert.deepEqual(seen.sort(), [...single.keys()].sort());
+
+      // Afterwards the table grows and shrinks one bucket at a time again.
+      const { moves } = recovered;
+      recovered.insert("one more", 0);
+      assert.ok(recovered.moves - moves <= 12, "an insertion moves a few entries");
+      while (recovered.size > 0) recovered.removeAt(recovered.size - 1);
+      assert.equal(recovered.find("one more"), -1);
+    }
+  }
+});
+
 test("memory is freed", () => {
   const dictionary = new Dictionary<number>(SEED);
   const emptyBytes = dictionary.memoryBytes;

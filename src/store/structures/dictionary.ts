@@ -77,6 +77,9 @@ const siftLinks = new Int32Array(SIFT_COUNT_MAX);
 const SPLIT_COUNT_MAX = 256;
 const splitLinks = new Int32Array(SPLIT_COUNT_MAX);
 
+/** From this number of buckets on, a whole segment of them, a recovery doubles the buckets. */
+const DOUBLED_COUNT_MIN = CHUNK_COUNT;
+
 const NO_LINKS = new Int32Array(0);
 
 // The last hashed key, for all dictionaries: a lookup that is followed by an insertion, or by a lookup in the next
@@ -112,6 +115,7 @@ export class Dictionary<V> {
   #mask = 0;
   /** Buckets that may be missing: 0, or SPLIT_COUNT_MAX - 1 during a load. */
   #missingMax = 0;
+  #isRecovering = false;
 
   /** `seed`: 8 secret bytes, the key of the hash. */
   constructor(seed: Uint8Array, options?: DictionaryOptions) {
@@ -290,6 +294,21 @@ export class Dictionary<V> {
   endLoad(): void {
     this.#missingMax = 0;
     if (this.#bucketCount > 0 && this.#size > this.#bucketCount) this.#splitMissing(); // keeps (3)
+  }
+
+  /**
+   * Millions of insertions may follow before anybody waits: the buckets are doubled by one pass over all entries in their
+   * order, which waits far less for memory than a split for each entry. Everything else works as always.
+   */
+  beginRecovery(): void {
+    this.#isRecovering = true;
+  }
+
+  /** Ends a recovery: beyond a segment, there are no more buckets than entries, as if each insertion had split one. */
+  endRecovery(): void {
+    this.#isRecovering = false;
+    const count = Math.max(this.#size, DOUBLED_COUNT_MIN);
+    if (this.#bucketCount > count) this.#rebuildIndex(count);
   }
 
   /** Removes `key`. True if it existed. */
@@ -516,9 +535,34 @@ export class Dictionary<V> {
 
   /** Splits until there is a bucket for each entry. The steps to entries overlap, as in `siftKeysOf`. */
   #splitMissing(): void {
+    if (this.#isRecovering && this.#bucketCount >= DOUBLED_COUNT_MIN) {
+      this.#rebuildIndex(this.#bucketCount * 2); // keeps (3): there are more entries than buckets
+      return;
+    }
     const count = this.#size - this.#bucketCount;
     if (count > 1 && this.#bucketCount >= SPLIT_COUNT_MAX) this.#loadChains(count);
     for (let i = 0; i < count; i += 1) this.#split();
+  }
+
+  /** Puts all entries into `count` buckets, at least a segment of them. Touches every entry: only for a recovery. */
+  #rebuildIndex(count: number): void {
+    const heads = Array.from({ length: Math.ceil(count / CHUNK_COUNT) }, () => new Int32Array(CHUNK_COUNT));
+    this.#heads = heads;
+    this.#bucketCount = count;
+    const mask = 2 ** (32 - Math.clz32(count - 1)) - 1;
+    this.#mask = mask;
+    const stride = this.#stride;
+    let link = 1;
+    for (const { keys, links } of this.#chunks) {
+      for (let at = 0; at < keys.length * stride; at += stride) {
+        const bucket = this.#bucketOf(links[at] as number);
+        const segment = heads[bucket >>> CHUNK_SHIFT] as Int32Array;
+        links[at + 1] = segment[bucket & CHUNK_MASK] as number;
+        segment[bucket & CHUNK_MASK] = link;
+        link += 1;
+      }
+    }
+    this.moves += this.#size;
   }
 
   /** Reads the first links of the chains of the next `count` splits, so that the processor has them at hand. */
