@@ -60,6 +60,7 @@ export let similarity: u32 = 0;
 export let codeBytes: usize = 0;
 export let upperAt: usize = 0;
 export let checksumAt: usize = 0;
+export let sumAt: usize = 0;
 let incomingAt: usize = 0;
 let linksAt: usize = 0;
 let stride: usize = 0;
@@ -84,7 +85,8 @@ export function readLayout(): void {
   codeBytes = padded(dimension);
   upperAt = CODE + codeBytes;
   checksumAt = upperAt + 4;
-  incomingAt = checksumAt + 4;
+  sumAt = checksumAt + 4;
+  incomingAt = sumAt + 4;
   linksAt = incomingAt + 4;
   stride = (linksAt + GROUND_LINKS * 4 + 15) & ~15;
   blockShift = 31 - clz(u32(BLOCK_BYTES / stride));

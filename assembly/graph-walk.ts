@@ -4,32 +4,36 @@
  * A walk visits only nodes that existed when it began. A list that the writer
  * changes meanwhile may show nodes twice or not at all, which only costs recall.
  */
-import { distanceTo, prepareQuery } from "./graph-code";
+import { distancesTo, distanceTo, prepareQuery } from "./graph-code";
 import {
   clearVisited,
   distanceOf,
+  NO_KEY,
   emptyHeaps,
+  expandResult,
   frontier,
   frontierSize,
+  insertResult,
   isFrontierCut,
   keyOf,
+  nextResult,
   nodeOf,
   popFrontier,
   pushFrontier,
-  pushResult,
-  replaceResult,
   reserveResults,
   reserveVisited,
   results,
   resultsSize,
   setSalt,
-  sortResults,
+  storeKeys,
   visit,
 } from "./graph-heaps";
-import { ENTRY, GROUND_LINKS, LEVEL, LIVE, RECORD, UPPER_LINKS, addressOf, allocate, capacityOf, codeBytes, links } from "./graph-memory";
+import { CODE, ENTRY, GROUND_LINKS, LEVEL, LIVE, RECORD, UPPER_LINKS, addressOf, allocate, capacityOf, codeBytes, links } from "./graph-memory";
 
 /** Address and number u32 of the unvisited nodes of a list. */
 let batch: usize = 0;
+/** Their keys. */
+let keys: usize = 0;
 /** Nodes from this number on are not visited. */
 let limit: u32 = 0;
 let visits: u32 = 0;
@@ -39,8 +43,10 @@ let touched: u32 = 0;
 
 /** Returns false without enough memory. */
 export function openWalk(): bool {
-  batch = allocate(GROUND_LINKS * 8);
-  return batch != 0;
+  // One more, because a visited node is written too.
+  batch = allocate((GROUND_LINKS + 1) * 8);
+  keys = allocate(GROUND_LINKS * 8);
+  return batch != 0 && keys != 0;
 }
 
 /** Prepares walks over the first `nodes`. Returns false if there are none, or no room for the state of a walk. */
@@ -87,23 +93,35 @@ export function walk(start: u64, level: u32, effort: u32, isSearch: bool, accept
   const linkBytes = usize(capacityOf(level)) * 4;
   emptyHeaps();
   visit(nodeOf(start));
-  pushFrontier(start);
-  if (!isSearch || passes(addressOf(nodeOf(start)), accepts, recordEnd)) pushResult(start);
-  let worst: u64 = resultsSize < effort ? u64.MAX_VALUE : load<u64>(results);
-  while (frontierSize > 0) {
-    if (load<u64>(frontier) > worst) break;
-    const from = links(addressOf(nodeOf(popFrontier())), level);
-    const count = collect(from, from + linkBytes);
-    visits += count;
-    for (let at = batch; at < batch + (usize(count) << 3); at += 8) {
-      const address = usize(load<u32>(at));
-      const key = keyOf(distanceTo(address), load<u32>(at, 4));
+  const first = keyOf(distanceOf(start), nodeOf(start));
+  if (!isSearch || passes(addressOf(nodeOf(first)), accepts, recordEnd)) insertResult(first, effort);
+  else pushFrontier(first);
+  let worst: u64 = resultsSize < effort ? NO_KEY : load<u64>(results);
+  for (;;) {
+    let next = nextResult();
+    if (frontierSize > 0 && load<u64>(frontier) < next) {
+      next = popFrontier();
+      if (next > worst) break;
+    } else {
+      if (next == NO_KEY) break;
+      expandResult();
+    }
+    const from = links(addressOf(nodeOf(next)), level);
+    const end = collect(from, from + linkBytes);
+    visits += u32((end - batch) >> 3);
+    // The links that are probably read next.
+    const later = nextResult();
+    if (later != NO_KEY) touched = touchLinks(nodeOf(later), level);
+    measure(end);
+    for (let at = batch, measured = keys; at < end; at += 8, measured += 8) {
+      const key = load<u64>(measured);
       if (key >= worst) continue;
-      pushFrontier(key);
-      if (isSearch && !passes(address, accepts, recordEnd)) continue;
-      if (resultsSize < effort) pushResult(key);
-      else replaceResult(key, effort);
-      if (resultsSize == effort) worst = load<u64>(results);
+      if (isSearch && !passes(usize(load<u32>(at)), accepts, recordEnd)) {
+        pushFrontier(key);
+        continue;
+      }
+      insertResult(key, effort);
+      if (resultsSize == effort) worst = load<u64>(results + (usize(effort - 1) << 3));
     }
     if (visits >= visitsMax) {
       isCut = true;
@@ -112,6 +130,35 @@ export function walk(start: u64, level: u32, effort: u32, isSearch: bool, accept
   }
   if (isFrontierCut) isCut = true;
   clearVisited();
+}
+
+/** Writes the keys of the nodes of `batch` to `keys`. Touches them all first, so that their misses overlap. */
+@inline
+function measure(end: usize): void {
+  let sum: u32 = 0;
+  for (let at = batch; at < end; at += 8) sum += touch(load<u32>(at));
+  touched = sum;
+  let at = batch;
+  let to = keys;
+  for (; at + 32 <= end; at += 32, to += 32) {
+    const distances = distancesTo(load<u32>(at), load<u32>(at, 8), load<u32>(at, 16), load<u32>(at, 24));
+    storeKeys(to, distances, v128.shuffle<i32>(v128.load(at), v128.load(at, 16), 1, 3, 5, 7));
+  }
+  for (; at < end; at += 8, to += 8) store<u64>(to, keyOf(distanceTo(load<u32>(at)), load<u32>(at, 4)));
+}
+
+@inline
+function touchLinks(node: u32, level: u32): u32 {
+  const list = links(addressOf(node), level);
+  return load<u32>(list) + load<u32>(list, 64);
+}
+
+/** Reads every line of a code, to load it into the cache. */
+@inline
+function touch(address: usize): u32 {
+  let sum: u32 = 0;
+  for (let line = address; line < address + CODE + codeBytes; line += 64) sum += load<u32>(line);
+  return sum;
 }
 
 @inline
@@ -123,25 +170,20 @@ function passes(address: usize, accepts: usize, recordEnd: u32): bool {
   return ((load<u32>(accepts + (usize(record >> 5) << 2)) >> (record & 31)) & 1) != 0;
 }
 
-/** Writes address and number of the unvisited nodes of a list to `batch`, and touches them, so that their misses overlap. */
+/** Writes address and number of the unvisited nodes of a list to `batch`, and returns its end. */
 @inline
-function collect(from: usize, end: usize): u32 {
+function collect(from: usize, end: usize): usize {
   let to = batch;
-  let sum: u32 = 0;
   for (let at = from; at < end; at += 4) {
     const link = load<u32>(at);
     if (link == 0) break;
     // The node is newer than this search.
-    if (link > limit || !visit(link - 1)) continue;
-    const address = addressOf(link - 1);
-    // Touches every line: 113 ns for each distance instead of 165 at 100,000 x 384. bench/graph.bench.ts
-    for (let line = address; line < address + codeBytes; line += 64) sum += load<u32>(line);
-    store<u32>(to, u32(address));
+    if (link > limit) continue;
+    store<u32>(to, u32(addressOf(link - 1)));
     store<u32>(to, link - 1, 4);
-    to += 8;
+    to += usize(visit(link - 1)) << 3;
   }
-  touched = sum;
-  return u32((to - batch) >> 3);
+  return to;
 }
 
 /**
@@ -157,7 +199,6 @@ export function search(nodes: u32, count: u32, effort: u32, accepts: usize, reco
   setSalt(0);
   prepareQuery();
   walk(descend(start, 0), 0, max(effort, count), true, accepts, recordEnd, visitsMax);
-  sortResults();
   const hits = min(count, resultsSize);
   for (let i: u32 = 0; i < hits; i += 1) {
     const at = results + (usize(i) << 3);

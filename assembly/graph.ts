@@ -10,7 +10,7 @@
  *     nodes live.
  */
 import { checksum, distanceBetween, isTwin, openCodes, prepareQuery, row, writeCode } from "./graph-code";
-import { distanceOf, keyOf, nodeOf, openHeaps, results, resultsSize, setSalt, sortResults } from "./graph-heaps";
+import { distanceOf, keyOf, nodeOf, openHeaps, results, resultsSize, setSalt } from "./graph-heaps";
 import {
   CENTRE,
   ENTRY,
@@ -155,7 +155,6 @@ export function insert(record: u32, level: u32, effort: u32): u32 {
   let start = descend(first, min(ownLevel, topLevel));
   for (let level: i32 = min(ownLevel, topLevel); level >= 0; level -= 1) {
     walk(start, level, effort, false, 0, 0, NONE);
-    sortResults();
     start = load<u64>(results);
     link(node, address, level);
     setSalt(node);

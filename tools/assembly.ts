@@ -71,6 +71,8 @@ export async function compileAssembly({ source, memory }: AssemblyModule): Promi
       "abort=",
       "--enable",
       "simd",
+      "--enable",
+      "relaxed-simd",
       ...(memory === undefined ? [] : importedMemory(memory)),
     ],
     {
