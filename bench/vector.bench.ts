@@ -22,6 +22,10 @@
  *   recall    100,000 x 384 with clusters, and of noise: recall and processor time of a search before and after the
  *             index has measured itself for its recall target, without a filter and with one that follows the
  *             vectors; only if it is named
+ *   equal     larder, hnswlib-node and usearch (f16, built by two threads) beside each other, each with the smallest
+ *             effort that reaches a recall of 0.99, for topK 10 and 100: 100,000 x 384 with clusters, the same without
+ *             clusters and with few directions, and real images (--images); larder in the process and over HTTP; and
+ *             the times of building; only if it is named
  *   sparse    100,000 documents of 60 values, and hybrid ones, compared with plain
  *             inverted lists in TypeScript, which also check the answers
  * Searches are warmed up and run for 1 s, in three rounds whose order
@@ -42,11 +46,12 @@
  * differences below 15 % are noise, and ratios within one run say more than
  * rates. A missed goal is marked NO.
  *
- * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million|recall]
+ * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million|recall|equal]
  *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
  *      --part, --only and --data make a part of a run, which writes no results; without --part, all but `million`
  *          need about 15 minutes, and `million` as long again
+ *      --images: an .fvecs or idx file for `equal`, or BENCH_IMAGES: MNIST's images, Euclidean
  *      --program: another build to measure instead of this one
  */
 import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
@@ -61,6 +66,7 @@ import { peerVersion } from "./peers/modules.ts";
 import { publishedProgram } from "./store/subjects.ts";
 import { type DataSet, makeSet, type Recipe, readSet } from "./vector/data-set.ts";
 import { type DenseResult, type DenseSize, measureDense } from "./vector/dense.ts";
+import { type EqualSize, measureEqual } from "./vector/equal.ts";
 import { type HttpSize, measureHttp } from "./vector/http.ts";
 import type { Place } from "./vector/larder-server.ts";
 import { measureRecall } from "./vector/recall.ts";
@@ -70,6 +76,8 @@ import { measureStarts } from "./vector/starts.ts";
 import { efforts, subjects } from "./vector/subjects.ts";
 import { FILTERED_MODULI, Truth } from "./vector/truth.ts";
 
+/** Of the set without clusters: about the inner dimension of embeddings. */
+const FEW_DIRECTIONS = 24;
 const TMPFS = 0x0102_1994;
 
 interface Size {
@@ -80,6 +88,7 @@ interface Size {
   readonly http: HttpSize;
   readonly starts: number;
   readonly sparse: SparseSize;
+  readonly equal: EqualSize;
 }
 
 const full: Size = {
@@ -90,6 +99,7 @@ const full: Size = {
   http: { rounds: 3, seconds: 5, connections: [1, 16, 64] },
   starts: 3,
   sparse: { documentCount: 100_000, queryCount: 500, seconds: 3 },
+  equal: { topKs: [10, 100], rounds: 5, seconds: 1, queryCount: 500 },
 };
 const quick: Size = {
   main: { rowCount: 10_500, dimension: 768, clusterCount: 210, queryCount: 100 },
@@ -99,9 +109,10 @@ const quick: Size = {
   http: { rounds: 1, seconds: 1, connections: [1, 64] },
   starts: 1,
   sparse: { documentCount: 10_000, queryCount: 50, seconds: 0.3 },
+  equal: { topKs: [10, 100], rounds: 3, seconds: 0.3, queryCount: 100 },
 };
 
-const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall"] as const;
+const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall", "equal"] as const;
 type Part = (typeof parts)[number];
 
 const { values } = parseArgs({
@@ -110,6 +121,7 @@ const { values } = parseArgs({
     part: { type: "string", multiple: true, default: [] },
     only: { type: "string", default: "" },
     data: { type: "string" },
+    images: { type: "string" },
     euclidean: { type: "boolean" },
     rounds: { type: "string" },
     program: { type: "string" },
@@ -117,7 +129,12 @@ const { values } = parseArgs({
 });
 const chosen = values.quick === true ? quick : full;
 const rounds = Number(values.rounds ?? chosen.dense.rounds);
-const size: Size = { ...chosen, dense: { ...chosen.dense, rounds }, http: { ...chosen.http, rounds } };
+const size: Size = {
+  ...chosen,
+  dense: { ...chosen.dense, rounds },
+  http: { ...chosen.http, rounds },
+  equal: { ...chosen.equal, rounds: Number(values.rounds ?? chosen.equal.rounds) },
+};
 const isWhole = values.quick !== true && values.only === "" && values.data === undefined && values.part.length === 0;
 const log = (line: string): void => console.error(line);
 
@@ -154,6 +171,8 @@ if (isWanted("dense") && given === undefined && size.wide !== undefined) {
 if (isWanted("recall"))
   for (const set of [mainSet, made({ ...size.main, isNoise: true })])
     console.log(`\n${await measureRecall(set, log)}\n`);
+if (isWanted("equal"))
+  for (const set of equalSets()) console.log(`\n${await measureEqual({ place, set, size: size.equal, log })}\n`);
 const http = isWanted("http")
   ? await measureHttp({ place, set: mainSet, truth: truthOf(mainSet), log }, size.http)
   : undefined;
@@ -180,7 +199,16 @@ if (isWhole) writePart(page);
 function isWanted(part: Part): boolean {
   if (given !== undefined && part !== "dense" && part !== "filtered") return false;
   if (values.part.length > 0) return values.part.includes(part);
-  return part !== "recall" && (part !== "million" || values.quick !== true);
+  return part !== "recall" && part !== "equal" && (part !== "million" || values.quick !== true);
+}
+
+/** Three kinds of data; the third only if a file of it is given. */
+function equalSets(): readonly DataSet[] {
+  const cloud = made({ ...size.main, clusterCount: 1, innerDimension: FEW_DIRECTIONS });
+  const images = values.images ?? process.env["BENCH_IMAGES"];
+  if (images !== undefined) return [mainSet, cloud, euclidean(readSet(newFolder(), images, size.equal.queryCount))];
+  log("images: no file is given (--images or BENCH_IMAGES)");
+  return [mainSet, cloud];
 }
 
 function measureIn(

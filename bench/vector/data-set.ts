@@ -32,6 +32,8 @@ export interface Recipe {
   readonly queryCount: number;
   /** Every value is independent noise instead: there are no clusters, and no graph finds much. */
   readonly isNoise?: true;
+  /** Directions in which vectors differ, instead of LATENT. */
+  readonly innerDimension?: number;
 }
 
 /** Directions in which vectors of a generated set differ, the deviation about a centre, and the noise of a value. */
@@ -44,23 +46,27 @@ const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
 /** Generates a set in this folder, which must exist. */
 export function makeSet(folder: string, recipe: Recipe): DataSet {
-  const { rowCount, dimension, clusterCount, queryCount, isNoise } = recipe;
+  const { rowCount, dimension, clusterCount, queryCount, isNoise, innerDimension = LATENT } = recipe;
   const gaussian = gaussianOf(seededRandom(SEED));
   const random = seededRandom(SEED + 1);
-  const centres = Float32Array.from({ length: clusterCount * LATENT }, gaussian);
-  const directions = Float32Array.from({ length: dimension * LATENT }, () => gaussian() / Math.sqrt(LATENT));
-  const place = new Float32Array(LATENT);
+  const centres = Float32Array.from({ length: clusterCount * innerDimension }, gaussian);
+  const directions = Float32Array.from(
+    { length: dimension * innerDimension },
+    () => gaussian() / Math.sqrt(innerDimension),
+  );
+  const place = new Float32Array(innerDimension);
   const draw = (target: Float32Array): void => {
     if (isNoise === true) {
       for (let at = 0; at < target.length; at += 1) target[at] = gaussian();
       return;
     }
     for (let at = 0; at < target.length; at += dimension) {
-      const centre = random.below(clusterCount) * LATENT;
-      for (let i = 0; i < LATENT; i += 1) place[i] = (centres[centre + i] as number) + NOISE * gaussian();
+      const centre = random.below(clusterCount) * innerDimension;
+      for (let i = 0; i < innerDimension; i += 1) place[i] = (centres[centre + i] as number) + NOISE * gaussian();
       for (let i = 0; i < dimension; i += 1) {
         let value = GRAIN * (random.unit() - 0.5);
-        for (let j = 0; j < LATENT; j += 1) value += (directions[i * LATENT + j] as number) * (place[j] as number);
+        for (let j = 0; j < innerDimension; j += 1)
+          value += (directions[i * innerDimension + j] as number) * (place[j] as number);
         target[at + i] = value;
       }
     }
@@ -75,7 +81,8 @@ export function makeSet(folder: string, recipe: Recipe): DataSet {
     writeSync(file, bytesOf(chunk));
   }
   closeSync(file);
-  const name = `${rowCount} x ${dimension}${isNoise === true ? ", noise" : ""}`;
+  const inner = innerDimension === LATENT ? "" : `, ${innerDimension} directions`;
+  const name = `${rowCount} x ${dimension}${isNoise === true ? ", noise" : inner}`;
   return { name, folder, similarity: "COSINE", dimension, rowCount, queryCount };
 }
 

@@ -5,7 +5,7 @@ import type { RawResult } from "../harness/raw-client.ts";
 import { type Spread, spreadOf } from "../harness/statistics.ts";
 import { type DataSet, readQueries } from "./data-set.ts";
 import { loopDelayMs, type Place, startServer, type VectorServer } from "./larder-server.ts";
-import { BATCH_ROWS, type Digits, queryBody, startClient, writeQueries, writeUpserts } from "./requests.ts";
+import { type Asked, BATCH_ROWS, type Digits, queryBody, startClient, writeQueries, writeUpserts } from "./requests.ts";
 import type { Hits } from "./subject.ts";
 import type { Truth } from "./truth.ts";
 
@@ -140,10 +140,10 @@ export async function upsertAll(
   };
 }
 
-export async function hitsOf(server: VectorServer, set: DataSet): Promise<readonly Hits[]> {
+export async function hitsOf(server: VectorServer, set: DataSet, asked: Asked = {}): Promise<readonly Hits[]> {
   const lists: Hits[] = [];
   for (const query of readQueries(set).slice(0, RECALL_QUERIES)) {
-    const hits = await server.call<readonly { readonly id: string }[]>("/query", queryBody(query));
+    const hits = await server.call<readonly { readonly id: string }[]>("/query", queryBody(query, asked));
     lists.push(hits.map(({ id }) => Number(id)));
   }
   return lists;
@@ -178,7 +178,7 @@ async function queryOver(
   };
 }
 
-async function withServer<Result>(
+export async function withServer<Result>(
   { parent, program }: Place,
   use: (server: VectorServer) => Promise<Result>,
 ): Promise<Result> {

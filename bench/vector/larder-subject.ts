@@ -2,7 +2,7 @@
 import { assert } from "../../src/kernel/assert.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
-import { createLog } from "../../src/kernel/log.ts";
+import { createLog, silentLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { threadGraphBuilder } from "../../src/program/workers/graph-threads.ts";
 import type { VectorQuery } from "../../src/vector/api.ts";
@@ -35,6 +35,11 @@ export function openLarder(set: OpenSet): OpenSubject {
   return new LarderSubject(set, threadGraphBuilder({ log }));
 }
 
+/** As `openLarder`; every effort is that of a query to the engine, which scans if that costs less. */
+export function openLarderEngine(set: OpenSet): OpenSubject {
+  return new LarderSubject(set, threadGraphBuilder({ log: silentLog }), true);
+}
+
 /** Without a graph: every search scans all rows that pass. */
 export function openLarderExact(set: OpenSet): OpenSubject {
   return new LarderSubject(set, undefined);
@@ -64,12 +69,14 @@ export function filterOf({ modulus, remainder }: NonNullable<Search["passing"]>)
 
 class LarderSubject implements OpenSubject {
   readonly #set: OpenSet;
+  readonly #asksEngine: boolean;
   readonly #opening: Promise<VectorEngine>;
   #engine: VectorEngine | undefined;
   #index: VectorIndex | undefined;
 
-  constructor(set: OpenSet, graphs: GraphBuilder | undefined) {
+  constructor(set: OpenSet, graphs: GraphBuilder | undefined, asksEngine = false) {
     this.#set = set;
+    this.#asksEngine = asksEngine;
     this.#opening = openEngine(graphs);
   }
 
@@ -94,10 +101,10 @@ class LarderSubject implements OpenSubject {
   }
 
   search({ query, count, effort, passing }: Search): Hits | Promise<Hits> {
-    if (effort !== undefined) return this.#walk(query, count, effort);
+    if (effort !== undefined && !this.#asksEngine) return this.#walk(query, count, effort);
     assert(this.#index !== undefined, "rows are added before they are searched");
     const filter = passing === undefined ? "" : filterOf(passing);
-    const lists = this.#index.query("", [{ ...plainQuery, filter, vector: query, topK: count }]);
+    const lists = this.#index.query("", [{ ...plainQuery, filter, effort, vector: query, topK: count }]);
     return lists instanceof Promise ? lists.then(idsOf) : idsOf(lists);
   }
 

@@ -49,16 +49,23 @@ export function writeUpserts(set: DataSet, digits: Digits): string {
   return path;
 }
 
-export function writeQueries(set: DataSet): string {
+export function writeQueries(set: DataSet, asked: Asked = {}): string {
   const path = join(set.folder, "query requests");
   const file = openSync(path, "w");
-  for (const query of readQueries(set)) writeRequest(file, post("/query", queryBody(query)));
+  for (const query of readQueries(set)) writeRequest(file, post("/query", queryBody(query, asked)));
   closeSync(file);
   return path;
 }
 
-export function queryBody(query: Float32Array): string {
-  return `{"vector":${vectorText(query, "7 decimals")},"topK":${HIT_COUNT}}`;
+export interface Asked {
+  readonly topK?: number;
+  /** Undefined: the index chooses it. */
+  readonly effort?: number | undefined;
+}
+
+export function queryBody(query: Float32Array, { topK = HIT_COUNT, effort }: Asked = {}): string {
+  const walk = effort === undefined ? "" : `,"effort":${effort}`;
+  return `{"vector":${vectorText(query, "7 decimals")},"topK":${topK}${walk}}`;
 }
 
 /** Starts a client on the load's core, and resolves when it has read its requests. */

@@ -85,10 +85,10 @@ async function time(point: Point, seconds: number): Promise<Times> {
   return { perSecond: (sorted.length * 1_000) / totalMs, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
 }
 
-function search(number: number, { effort, modulus }: Point): Hits | Promise<Hits> {
+function search(number: number, { effort, modulus, topK = HIT_COUNT }: Point): Hits | Promise<Hits> {
   const query = queries[number] as Float32Array;
   const passing = modulus === 1 ? {} : { passing: { modulus, remainder: number % modulus } };
-  return subject.search({ query, count: HIT_COUNT, effort, ...passing });
+  return subject.search({ query, count: topK, effort, ...passing });
 }
 
 async function residentBytes(): Promise<number> {

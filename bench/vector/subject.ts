@@ -47,6 +47,8 @@ export interface Point {
   readonly effort: number | undefined;
   /** 1: everything passes. */
   readonly modulus: number;
+  /** Wanted hits; undefined: HIT_COUNT. */
+  readonly topK?: number;
 }
 
 export interface BuildFacts {

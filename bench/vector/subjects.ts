@@ -23,9 +23,11 @@ export interface Subject {
 
 export const names = {
   larder: "larder",
+  engine: "larder, engine",
   exact: "larder, no graph",
   hnswlib: "hnswlib-node f32",
   usearchF16: "usearch f16",
+  usearchF16Two: "usearch f16, built by 2 threads",
   usearchI8: "usearch i8 + 30 again",
   lance: "LanceDB",
   sqlite: "sqlite-vec",
@@ -106,6 +108,37 @@ export const subjects: readonly Subject[] = [
     efforts: [undefined],
     filteredEffort: undefined,
     isExact: true,
+  },
+];
+
+/** The subjects of the part `equal`, which are searched with the efforts that reach a recall. */
+export const equalSubjects: readonly Subject[] = [
+  {
+    name: names.engine,
+    module: "./larder-subject.ts",
+    opens: "openLarderEngine",
+    peer: undefined,
+    efforts,
+    filteredEffort: null,
+    isExact: false,
+  },
+  {
+    name: names.hnswlib,
+    module: "./peer-subjects.ts",
+    opens: "openHnswlib",
+    peer: "hnswlib-node",
+    efforts,
+    filteredEffort: null,
+    isExact: false,
+  },
+  {
+    name: names.usearchF16Two,
+    module: "./peer-subjects.ts",
+    opens: "openUsearchF16Two",
+    peer: "usearch",
+    efforts,
+    filteredEffort: null,
+    isExact: false,
   },
 ];
 

@@ -18,7 +18,15 @@ export const MODULI = [1, ...FILTERED_MODULI] as const;
 const BLOCK = 4;
 const TOLERANCE = 1e-6;
 
+export interface TruthOptions {
+  /** The number of nearest rows. */
+  readonly hitCount?: number;
+  readonly moduli?: readonly number[];
+}
+
 export class Truth {
+  readonly #hitCount: number;
+  readonly #moduli: readonly number[];
   readonly #rows: Float32Array;
   readonly #queries: readonly Float32Array[];
   readonly #isCosine: boolean;
@@ -29,7 +37,9 @@ export class Truth {
   /** By modulus and query: the scores of the best, best first. */
   readonly #best = new Map<number, Float64Array[]>();
 
-  constructor(set: DataSet) {
+  constructor(set: DataSet, { hitCount = HIT_COUNT, moduli = MODULI }: TruthOptions = {}) {
+    this.#hitCount = hitCount;
+    this.#moduli = moduli;
     this.#rows = readRows(set);
     this.#queries = readQueries(set);
     this.#isCosine = set.similarity === "COSINE";
@@ -37,21 +47,21 @@ export class Truth {
     this.#factors = new Float64Array(set.rowCount);
     this.#offsets = new Float64Array(set.rowCount);
     for (let row = 0; row < set.rowCount; row += 1) this.#measureRow(row);
-    for (const modulus of MODULI)
+    for (const modulus of moduli)
       this.#best.set(
         modulus,
-        this.#queries.map(() => new Float64Array(HIT_COUNT).fill(Number.NEGATIVE_INFINITY)),
+        this.#queries.map(() => new Float64Array(hitCount).fill(Number.NEGATIVE_INFINITY)),
       );
     for (let first = 0; first < this.#queries.length; first += BLOCK) this.#lookUp(first);
   }
 
-  /** The mean share of the true best among the hits, for the first queries. */
-  recallOf(hits: readonly (readonly number[])[], modulus: number): number {
+  /** The mean share of the true best, `wantedCount` of them at most, among the hits, for the first queries. */
+  recallOf(hits: readonly (readonly number[])[], modulus: number, wantedCount = this.#hitCount): number {
     let found = 0;
     let wanted = 0;
     for (const [number, records] of hits.entries()) {
       const best = this.#best.get(modulus)?.[number] ?? new Float64Array(0);
-      const there = best.filter((score) => score !== Number.NEGATIVE_INFINITY);
+      const there = best.subarray(0, wantedCount).filter((score) => score !== Number.NEGATIVE_INFINITY);
       const last = there.at(-1) ?? 0;
       const least = last - Math.max(1, Math.abs(last)) * TOLERANCE;
       const right = new Set(
@@ -114,10 +124,10 @@ export class Truth {
   }
 
   #offer(row: number, number: number, score: number): void {
-    for (const modulus of MODULI) {
+    for (const modulus of this.#moduli) {
       if (row % modulus !== number % modulus) continue;
       const best = this.#best.get(modulus)?.[number] as Float64Array;
-      let place = HIT_COUNT - 1;
+      let place = this.#hitCount - 1;
       if (score <= (best[place] as number)) continue;
       for (; place > 0 && (best[place - 1] as number) < score; place -= 1) best[place] = best[place - 1] as number;
       best[place] = score;
