@@ -37,7 +37,7 @@
  *     BENCH_PEERS=/some/folder npm run bench -- vector
  * Missing ones are skipped. `--data <path>` measures the vectors of an
  * .fvecs or idx file (unsigned bytes or float32, also .gz: MNIST's images, for
- * example) in the part `dense` and `filtered` in place of the sets made; its
+ * example) in the parts `dense`, `filtered` and `equal` in place of the sets made; its
  * last vectors are the queries.
  *
  * Read: `effort` is the number of candidates of a walk over a graph (ef);
@@ -197,13 +197,14 @@ console.log(page);
 if (isWhole) writePart(page);
 
 function isWanted(part: Part): boolean {
-  if (given !== undefined && part !== "dense" && part !== "filtered") return false;
+  if (given !== undefined && part !== "dense" && part !== "filtered" && part !== "equal") return false;
   if (values.part.length > 0) return values.part.includes(part);
   return part !== "recall" && part !== "equal" && (part !== "million" || values.quick !== true);
 }
 
-/** Three kinds of data; the third only if a file of it is given. */
+/** The set of --data, or three kinds of data; the third only if a file of it is given. */
 function equalSets(): readonly DataSet[] {
+  if (given !== undefined) return [values.euclidean === true ? euclidean(given) : given];
   const cloud = made({ ...size.main, clusterCount: 1, innerDimension: FEW_DIRECTIONS });
   const images = values.images ?? process.env["BENCH_IMAGES"];
   if (images !== undefined) return [mainSet, cloud, euclidean(readSet(newFolder(), images, size.equal.queryCount))];

@@ -62,7 +62,7 @@ export async function measureEqual(options: EqualOptions): Promise<string> {
       const { buildMs } = await started.ask({ kind: "build" });
       builds.push([subject.name, (buildMs / 1_000).toFixed(1)]);
     }
-    return await withServer(place, async (server) => {
+    const measure = async (server: VectorServer): Promise<string> => {
       log(`${set.name}: building over HTTP`);
       const { builtMs } = await upsertAll(server, set, { digits: "7 decimals" });
       builds.push(["larder over HTTP", (builtMs / 1_000).toFixed(1)]);
@@ -74,7 +74,8 @@ export async function measureEqual(options: EqualOptions): Promise<string> {
       const tables: string[] = [];
       for (const topK of size.topKs) tables.push(await measureTopK(options, { searched, truth, topK }));
       return [`## ${set.name}, recall of ${RECALL}`, ...tables, table(["building", "seconds"], builds)].join("\n\n");
-    });
+    };
+    return await withServer(place, measure, set.similarity);
   } finally {
     await Promise.all(running.map((each) => each.stop()));
   }

@@ -1,6 +1,7 @@
 /** One index over HTTP: upserts while its graph is built and a client queries, then queries alone. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Similarity } from "../../src/vector/index/definition.ts";
 import type { RawResult } from "../harness/raw-client.ts";
 import { type Spread, spreadOf } from "../harness/statistics.ts";
 import { type DataSet, readQueries } from "./data-set.ts";
@@ -181,9 +182,10 @@ async function queryOver(
 export async function withServer<Result>(
   { parent, program }: Place,
   use: (server: VectorServer) => Promise<Result>,
+  similarity: Similarity = "COSINE",
 ): Promise<Result> {
   const directory = mkdtempSync(join(parent, "vector-"));
-  const server = await startServer(program, directory);
+  const server = await startServer(program, directory, similarity);
   try {
     return await use(server);
   } finally {

@@ -2,6 +2,8 @@
  * The published larder, with one dense index. It has all cores, since it
  * builds graphs on a separate thread; its clients share the last one with it.
  */
+import { writeFileSync } from "node:fs";
+import type { Similarity } from "../../src/vector/index/definition.ts";
 import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
 import { TOKEN } from "./requests.ts";
 
@@ -23,13 +25,19 @@ export interface VectorServer {
 const ADMIN_TOKEN = "bench-admin-token-that-nobody-else-knows";
 const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter((option) => option !== "");
 
-export async function startServer(program: string, directory: string): Promise<VectorServer> {
-  const flags = ["--data-dir", directory, "--fsync", "everysec", "--snapshots", "off"];
+export async function startServer(
+  program: string,
+  directory: string,
+  similarity: Similarity = "COSINE",
+): Promise<VectorServer> {
+  const configuration = `${directory}.json`;
+  const index = { name: "main", type: "DENSE", similarity, token: TOKEN };
+  writeFileSync(configuration, JSON.stringify({ vector: { indexes: [index] } }));
+  const flags = ["--config", configuration, "--data-dir", directory, "--fsync", "everysec", "--snapshots", "off"];
   const server = await startPinned({
     command: [process.execPath, ...nodeOptions, program, "serve", ...flags],
     core: "any",
     env: {
-      LARDER_VECTOR_TOKEN: TOKEN,
       LARDER_ADMIN_TOKEN: ADMIN_TOKEN,
       LARDER_STORE_PORT: "0",
       LARDER_VECTOR_PORT: "0",

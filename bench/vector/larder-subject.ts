@@ -11,6 +11,7 @@ import type { ScoredView } from "../../src/vector/index/record.ts";
 import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
+import { LateHits } from "../../src/vector/search/late-hits.ts";
 import { TopHits } from "../../src/vector/search/top-hits.ts";
 import type { Hits, OpenSet, OpenSubject, Search } from "./subject.ts";
 import { FILTERED_MODULI } from "./truth.ts";
@@ -124,9 +125,12 @@ class LarderSubject implements OpenSubject {
     const top = new TopHits(count, (record) => record);
     const prepared = rows.memory.prepare(query);
     const hits = graph.search({ query, count: effort, effort });
-    for (let i = 0; i < hits.count; i += 1) {
+    const late = new LateHits(count);
+    for (let i = 0; i < hits.count && !late.isUnlikely; i += 1) {
       const record = hits.records[i] as number;
-      top.offer(record, rows.rank(namespace.similarity, prepared, record));
+      const rank = rows.rank(namespace.similarity, prepared, record);
+      late.note(rank >= top.threshold);
+      top.offer(record, rank);
     }
     return top.sorted().map(({ record }) => record);
   }
