@@ -3,8 +3,9 @@
  *
  *     exact     scores every row that passes: for small namespaces, few matches,
  *               a graph that lacks many records, and an effort that costs more
- *     graph     scores the graph's candidates exactly, and all rows that are not
- *               in the graph yet
+ *     graph     scores the graph's candidates exactly, until more hits among them
+ *               are unlikely (`late-hits.ts`), and all rows that are not in the
+ *               graph yet
  *
  * If the graph finds too few (a filter may cut all its paths to them), every row
  * that passes is scored: a search never returns fewer hits than exist.
@@ -18,6 +19,7 @@ import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowStore } from "../rows/row-store.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import { hasBit, setBit, wordCountOf } from "./bits.ts";
+import { LateHits } from "./late-hits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
 import type { CandidateSearch, RankedRecord } from "./scored.ts";
 import { TopHits } from "./top-hits.ts";
@@ -47,6 +49,7 @@ export class DenseSearch implements CandidateSearch {
   readonly #query: PreparedQuery;
   readonly #request: CandidateRequest;
   readonly #top: TopHits;
+  readonly #lateHits: LateHits;
   /** The number of rows that pass. */
   readonly #passCount: number;
   /** The candidates of a walk. */
@@ -66,6 +69,7 @@ export class DenseSearch implements CandidateSearch {
     this.#query = rows.memory.prepare(vector);
     this.#request = request;
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
+    this.#lateHits = new LateHits(request.count + request.spareCount);
     this.#passCount = request.match?.count ?? rows.count;
     this.#effort = this.#chosenEffort();
     if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
@@ -174,11 +178,13 @@ export class DenseSearch implements CandidateSearch {
   }
 
   #offer(record: number): void {
+    if (this.#lateHits.isUnlikely) return;
     const { match, excluded } = this.#request;
     if (!this.#rows.has(record) || excluded.has(record)) return;
     if (match !== undefined && !hasBit(match.matches, record)) return;
     const { similarity } = this.#namespace;
     const rank = this.#rows.rank(similarity, this.#query, record);
+    this.#lateHits.note(rank >= this.#top.threshold);
     this.#top.offer(record, rank, similarityRows[similarity].score(rank));
   }
 }
