@@ -11,8 +11,8 @@
  *     TOP          | blocks, upper links and scratch, in any order        |
  *
  *     node         | a f32 | b f32 | record u32 | live u8, level u8, 2 spare |
- *                  | code i8, padded to 32 | upper u32 | checksum u32        |
- *                  | links to it on the ground u32                           |
+ *                  | code u8, padded to 32 | upper u32 | checksum u32        |
+ *                  | sum of the code i32 | links to it on the ground u32     |
  *                  | 32 links u32: node + 1, 0 ends them                     |
  *     upper        | 16 links u32 for each level from 1                      |
  *

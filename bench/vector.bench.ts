@@ -47,9 +47,10 @@
  * rates. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million|recall|equal]
- *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--program <bin/larder.cjs>]
+ *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--rows <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
- *      --part, --only and --data make a part of a run, which writes no results; without --part, all but `million`
+ *      --rows: of the set with clusters, instead of 100,000
+ *      --part, --only, --rows and --data make a part of a run, which writes no results; without --part, all but `million`
  *          need about 15 minutes, and `million` as long again
  *      --images: an .fvecs or idx file for `equal`, or BENCH_IMAGES: MNIST's images, Euclidean
  *      --program: another build to measure instead of this one
@@ -124,18 +125,26 @@ const { values } = parseArgs({
     images: { type: "string" },
     euclidean: { type: "boolean" },
     rounds: { type: "string" },
+    rows: { type: "string" },
     program: { type: "string" },
   },
 });
 const chosen = values.quick === true ? quick : full;
 const rounds = Number(values.rounds ?? chosen.dense.rounds);
+const main = values.rows === undefined ? chosen.main : resized(chosen.main, Number(values.rows));
 const size: Size = {
   ...chosen,
+  main,
   dense: { ...chosen.dense, rounds },
   http: { ...chosen.http, rounds },
   equal: { ...chosen.equal, rounds: Number(values.rounds ?? chosen.equal.rounds) },
 };
-const isWhole = values.quick !== true && values.only === "" && values.data === undefined && values.part.length === 0;
+const isWhole =
+  values.quick !== true &&
+  values.rows === undefined &&
+  values.only === "" &&
+  values.data === undefined &&
+  values.part.length === 0;
 const log = (line: string): void => console.error(line);
 
 for (const part of values.part) {
@@ -227,6 +236,11 @@ function truthOf(set: DataSet): Truth {
   const truth = new Truth(set);
   truths.set(set, truth);
   return truth;
+}
+
+/** With as many rows in each cluster. */
+function resized(recipe: Recipe, rowCount: number): Recipe {
+  return { ...recipe, rowCount, clusterCount: Math.ceil((recipe.clusterCount * rowCount) / recipe.rowCount) };
 }
 
 function made(recipe: Recipe): DataSet {
