@@ -1,15 +1,16 @@
 /**
  * Speed at equal recall: each subject, and larder over HTTP, is searched with the
  * smallest effort that reaches RECALL, in turn; and the time until each index is
- * complete.
+ * complete. On a busy machine the processor time says more than the rate: over
+ * HTTP it is that of the server.
  */
 import { median, type Spread, spreadOf } from "../harness/statistics.ts";
-import { spreadText, table } from "../harness/table.ts";
+import { figure, spreadText, table } from "../harness/table.ts";
 import type { DataSet } from "./data-set.ts";
 import { hitsOf, upsertAll, withServer } from "./http.ts";
 import type { Place, VectorServer } from "./larder-server.ts";
 import { startClient, writeQueries } from "./requests.ts";
-import type { Hits, Point } from "./subject.ts";
+import type { Hits, Point, Times } from "./subject.ts";
 import { equalSubjects, missingPeer, names, type RunningSubject, startSubject } from "./subjects.ts";
 import { Truth } from "./truth.ts";
 
@@ -35,13 +36,14 @@ const EFFORT_MAX = 4_000;
 const CONNECTIONS = [1, 16] as const;
 const WARM_UP_SECONDS = 0.3;
 
+type Rate = Pick<Times, "perSecond" | "cpuUs">;
+
 /** Something that is searched. */
 interface Searched {
   readonly name: string;
   /** The hits of the first queries. */
   hits(topK: number, effort: number): Promise<readonly Hits[]>;
-  /** Searches for each second. */
-  rate(topK: number, effort: number, seconds: number): Promise<number>;
+  rate(topK: number, effort: number, seconds: number): Promise<Rate>;
 }
 
 /** A table for the set. */
@@ -85,7 +87,7 @@ async function measureTopK(
   { set, size, log }: EqualOptions,
   { searched, truth, topK }: { searched: readonly Searched[]; truth: Truth; topK: number },
 ): Promise<string> {
-  const found: { readonly each: Searched; readonly effort: number; readonly recall: number; rates: number[] }[] = [];
+  const found: { readonly each: Searched; readonly effort: number; readonly recall: number; rates: Rate[] }[] = [];
   for (const each of searched) {
     log(`${set.name}, topK ${topK}: effort of ${each.name}`);
     const known = found.find(({ each: { name } }) => isLarder(name));
@@ -100,17 +102,25 @@ async function measureTopK(
   }
   const peer = found.find(({ each }) => each.name === names.hnswlib);
   const rows = found.map(({ each, effort, recall, rates }) => {
-    const spread: Spread = spreadOf(rates);
-    const times = peer && rates.map((rate, round) => rate / (peer.rates[round] ?? Number.NaN));
+    const perSecond: Spread = spreadOf(rates.map((rate) => rate.perSecond));
+    const peerRates = peer?.rates ?? [];
+    const times = median(peerRates.map((rate, round) => (rates[round]?.perSecond ?? Number.NaN) / rate.perSecond));
+    const cpuTimes = median(peerRates.map((rate, round) => rate.cpuUs / (rates[round]?.cpuUs ?? Number.NaN)));
     return [
       each.name,
       String(effort),
       recall.toFixed(4),
-      spreadText(spread),
-      times === undefined ? "" : median(times).toFixed(2),
+      spreadText(perSecond),
+      timesText(times),
+      figure(median(rates.map((rate) => rate.cpuUs))),
+      timesText(cpuTimes),
     ];
   });
-  return table([`topK ${topK}`, "effort", "recall", "searches/s", "times hnswlib-node"], rows);
+  return table([`topK ${topK}`, "effort", "recall", "searches/s", "times hnswlib", "CPU us", "times by CPU"], rows);
+}
+
+function timesText(times: number): string {
+  return Number.isNaN(times) ? "" : times.toFixed(2);
 }
 
 /** The smallest tried effort that reaches RECALL, or the largest one. `from`: an effort that is probably enough. */
@@ -162,7 +172,7 @@ function inProcess(running: RunningSubject, { queryCount }: EqualSize): Searched
     rate: async (topK, effort, seconds) => {
       const point = pointOf(topK, effort);
       await running.ask({ kind: "time", point, seconds: WARM_UP_SECONDS });
-      return (await running.ask({ kind: "time", point, seconds })).perSecond;
+      return running.ask({ kind: "time", point, seconds });
     },
   };
 }
@@ -177,12 +187,14 @@ function overHttp(server: VectorServer, set: DataSet, connections: number): Sear
         connections,
         isOnce: false,
       });
+      const startMs = server.process.cpuMs() ?? Number.NaN;
       client.begin();
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
       client.stop();
       const { requests, durationMs, failure } = await client.done;
       if (failure !== undefined) throw new Error(`a query failed: ${failure}`);
-      return (requests * 1_000) / durationMs;
+      const cpuMs = (server.process.cpuMs() ?? Number.NaN) - startMs;
+      return { perSecond: (requests * 1_000) / durationMs, cpuUs: (cpuMs * 1_000) / requests };
     },
   };
 }

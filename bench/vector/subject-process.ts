@@ -63,6 +63,7 @@ async function hitsOf(point: Point, queryCount: number): Promise<readonly Hits[]
 
 async function time(point: Point, seconds: number): Promise<Times> {
   const takenMs: number[] = [];
+  const startCpu = process.cpuUsage();
   const startMs = performance.now();
   const endMs = startMs + seconds * 1_000;
   let atMs = startMs;
@@ -80,9 +81,15 @@ async function time(point: Point, seconds: number): Promise<Times> {
     }
   }
   const totalMs = atMs - startMs;
+  const { user, system } = process.cpuUsage(startCpu);
   const sorted = Float64Array.from(takenMs).sort();
   const percentile = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-  return { perSecond: (sorted.length * 1_000) / totalMs, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
+  return {
+    perSecond: (sorted.length * 1_000) / totalMs,
+    cpuUs: (user + system) / sorted.length,
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+  };
 }
 
 function search(number: number, { effort, modulus, topK = HIT_COUNT }: Point): Hits | Promise<Hits> {

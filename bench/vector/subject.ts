@@ -62,6 +62,8 @@ export interface BuildFacts {
 
 export interface Times {
   readonly perSecond: number;
+  /** Processor time of the process for each search, which other processes influence less. */
+  readonly cpuUs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
