@@ -134,6 +134,15 @@ export function prepareQuery(): void {
   base = similarity == EUCLIDEAN ? squareSum : -centreSum - load<f32>(CENTRE_SQUARE);
 }
 
+/** Makes the vector of a node, as its code has it, the query of later distances. */
+export function prepareNode(address: usize): void {
+  const zero = i8x16.splat(i8(CODE_ZERO));
+  for (let at: usize = 0; at < codeBytes; at += 16) v128.store(query + at, i8x16.sub(v128.load(address + at, CODE), zero));
+  queryOffset = CODE_ZERO * (load<i32>(address + sumAt) - CODE_ZERO * i32(codeBytes));
+  step = load<f32>(address, 4) * scaleOfB;
+  base = similarity == EUCLIDEAN ? load<f32>(address) : load<f32>(address) - load<f32>(CENTRE_SQUARE);
+}
+
 /** Writes code and factors of the prepared row. */
 export function writeCode(address: usize): void {
   const factor = f32x4.splat(codeFactor(CODE_MAX));

@@ -90,6 +90,12 @@ export function nodeOf(key: u64): u32 {
   return (((u32(key) >> 1) * SPREAD_INVERSE) & NODE_MASK) ^ salt;
 }
 
+/** Whether two keys of one salt are of the same node at the same distance, expanded or not. */
+@inline
+export function isSameKey(one: u64, other: u64): bool {
+  return (one | EXPANDED) == (other | EXPANDED);
+}
+
 @inline
 export function distanceOf(key: u64): f32 {
   const sortable = i32(key >> 32);
@@ -184,6 +190,11 @@ export function expandResult(): void {
   const at = results + (usize(cursor) << 3);
   store<u64>(at, load<u64>(at) | EXPANDED);
   cursor += 1;
+}
+
+/** Keeps this many of the results. */
+export function setResultsSize(count: u32): void {
+  resultsSize = count;
 }
 
 export function reserveResults(effort: u32): bool {

@@ -10,7 +10,8 @@
  *     CENTRE       | f32 for each dimension                               |
  *     TOP          | blocks, upper links and scratch, in any order        |
  *
- *     node         | a f32 | b f32 | record u32 | live u8, level u8, 2 spare |
+ *     node         | a f32 | b f32 | record u32                              |
+ *                  | live u8, level u8, state u8, pinned links u8            |
  *                  | code u8, padded to 32 | upper u32 | checksum u32        |
  *                  | sum of the code i32 | links to it on the ground u32     |
  *                  | 32 links u32: node + 1, 0 ends them                     |
@@ -43,12 +44,23 @@ export const COSINE: u32 = 0;
 export const RECORD: usize = 8;
 export const LIVE: usize = 12;
 export const LEVEL: usize = 13;
+const STATE: usize = 14;
+const PINS: usize = 15;
 export const CODE: usize = 16;
 
 /** Links of a node on a level above the ground (M). The ground has twice as many. */
 export const UPPER_LINKS: u32 = 16;
 export const GROUND_LINKS: u32 = 32;
 export const LEVEL_MAX: u32 = 24;
+
+/** States of a node. */
+export const IN_USE: u32 = 0;
+/** Its record is gone. Walks go through it, and nothing new is linked to it. */
+export const RETIRED: u32 = 1;
+/** A pass over all lists is removing the links to it. */
+export const LEAVING: u32 = 2;
+/** Nothing is linked to it. A new node can take its place. */
+export const FREE: u32 = 3;
 
 export const NONE: u32 = 0xffff_ffff;
 
@@ -160,4 +172,31 @@ export function incomingOf(node: u32): u32 {
 export function addIncoming(node: u32, change: u32): void {
   const at = addressOf(node) + incomingAt;
   store<u32>(at, load<u32>(at) + change);
+}
+
+@inline
+export function stateOf(address: usize): u32 {
+  return load<u8>(address, STATE);
+}
+
+@inline
+export function setState(address: usize, state: u32): void {
+  store<u8>(address, u8(state), STATE);
+}
+
+/** Whether nothing may be linked to a node. */
+@inline
+export function isRetired(address: usize): bool {
+  return load<u8>(address, STATE) != 0;
+}
+
+/** How many of the first links on the ground are pinned. */
+@inline
+export function pinsOf(address: usize): u32 {
+  return load<u8>(address, PINS);
+}
+
+@inline
+export function setPins(address: usize, count: u32): void {
+  store<u8>(address, u8(count), PINS);
 }

@@ -169,7 +169,7 @@ const byBuilding = BUILD_EFFORTS.map((effort) => {
   const ms = processorMs(() => {
     for (const record of everyRecord) {
       kernel.putRow(rowOf(record));
-      const node = kernel.code.insert(record, levelOf(random), effort) >>> 0;
+      const node = kernel.code.insert(record, levelOf(random), effort, NO_NODE) >>> 0;
       if (node === NO_NODE) throw new Error("there is no memory");
       kernel.code.setLive(node, 1);
     }

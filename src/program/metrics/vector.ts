@@ -79,4 +79,13 @@ function measureRecall(metrics: Metrics, engine: VectorEngine): void {
     },
     () => [{ labelValues: [], values: [engine.recall.usedMs / 1_000] }],
   );
+  metrics.readings(
+    {
+      name: "larder_vector_graph_check_seconds_total",
+      help: "Processor time of checking and repairing graphs in idle time",
+      kind: "counter",
+      labelNames: [],
+    },
+    () => [{ labelValues: [], values: [engine.graphKeeper.usedMs / 1_000] }],
+  );
 }

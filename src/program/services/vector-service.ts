@@ -80,11 +80,13 @@ export class VectorService implements AreaService {
     this.#stopReport = reportGraphs(namespaces, { clock: systemClock, log });
     if (this.#cache !== undefined) this.#saving.start();
     this.#engine.recall.start();
+    this.#engine.graphKeeper.start();
   }
 
   async close(): Promise<void> {
     this.#stopReport();
     this.#engine.recall.stop();
+    this.#engine.graphKeeper.stop();
     await this.#saving.stop();
     await this.#cache?.save(this.#engine.namespaces, { all: true });
     await this.#context.persistence.close();

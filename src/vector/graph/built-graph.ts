@@ -1,8 +1,9 @@
 /**
  * The graph of a namespace over its generations. Nodes of removed or changed
- * records stay in memory as paths for the walk. When there are too many, a new
- * graph is built next to the old one, which answers until the new one has caught
- * up. Meanwhile the old one gets no new nodes: new records are pending, and the
+ * records stay in memory as paths for the walk until they are patched through
+ * (`assembly/graph-repair.ts`). When there are too many, or too much memory is
+ * free, or repairs fail, a new graph is built next to the old one, which answers
+ * until the new one has caught up. Meanwhile the old one gets no new nodes: new records are pending, and the
  * builder spends all its time on the new graph. Otherwise records that are
  * written repeatedly would make the old one grow faster than the new one.
  */
@@ -17,6 +18,11 @@ import { grown } from "./record-set.ts";
 /** A graph is built again when it has this many dead nodes for each live one. bench/graph.bench.ts */
 const DEAD_SHARE_MAX = 0.5;
 const DEAD_MIN = 1_024;
+/** ... or this many unused nodes, dead or free. */
+const UNUSED_SHARE_MAX = 1;
+/** ... or if this share of the checked nodes cannot be linked again, and this share of the records changed since. */
+const LOST_SHARE_MAX = 0.1;
+const REBUILT_CHANGED_SHARE = 0.1;
 /** The new generation takes over when it has at most this many more pending records than the old one. */
 const LAG_MAX = 1_024;
 /** Nodes written to a file in one turn. */
@@ -42,6 +48,8 @@ export class BuiltGraph implements NamespaceGraph {
   #waiting: (() => void)[] = [];
   /** False if there was no memory for a second generation, or no writer. */
   #canReplace = true;
+  /** Changes of records since the last generation began. */
+  #changeCount = 0;
   #isClosed = false;
 
   constructor({ queue, options, generation, versions, onClosed }: BuiltGraphParts) {
@@ -76,12 +84,14 @@ export class BuiltGraph implements NamespaceGraph {
   insert(record: number, version: number): void {
     this.#versions = grown(this.#versions, record + 1);
     this.#versions[record] = version;
+    this.#changeCount += 1;
     this.#current.insert(record);
     this.#next?.insert(record);
     this.#replaceIfWorn();
   }
 
   remove(record: number): void {
+    this.#changeCount += 1;
     this.#current.remove(record);
     this.#next?.remove(record);
     this.#replaceIfWorn();
@@ -90,6 +100,20 @@ export class BuiltGraph implements NamespaceGraph {
 
   search(request: GraphRequest): GraphHits {
     return this.#current.search(request);
+  }
+
+  get missedShare(): number {
+    return this.#current.missedShare;
+  }
+
+  get wantsMaintenance(): boolean {
+    return this.#next === undefined && this.#current.wantsMaintenance;
+  }
+
+  async maintain(): Promise<number> {
+    if (this.#next !== undefined) return 0;
+    const report = await this.#current.maintain();
+    return report?.workMs ?? 0;
   }
 
   whenBuilt(): Promise<void> {
@@ -132,15 +156,24 @@ export class BuiltGraph implements NamespaceGraph {
 
   #open(generation: GraphGeneration): void {
     generation.open(this.#queue, {
-      onChange: () => this.#settle(),
+      onChange: () => {
+        this.#settle();
+        this.#replaceIfWorn();
+      },
       onLost: () => this.#replaceLost(generation),
     });
   }
 
   #replaceIfWorn(): void {
-    const { liveCount, deadCount } = this.#current;
-    if (deadCount < DEAD_MIN || deadCount <= liveCount * DEAD_SHARE_MAX) return;
-    if (this.#next === undefined && this.#canReplace) this.#startNext();
+    if (this.#next === undefined && this.#canReplace && this.#isWorn) this.#startNext();
+  }
+
+  get #isWorn(): boolean {
+    const { liveCount, deadCount, freeCount, lostShare } = this.#current;
+    if (lostShare > LOST_SHARE_MAX && this.#changeCount > liveCount * REBUILT_CHANGED_SHARE) return true;
+    const unused = deadCount + freeCount;
+    if (unused < DEAD_MIN) return false;
+    return deadCount > liveCount * DEAD_SHARE_MAX || unused > liveCount * UNUSED_SHARE_MAX;
   }
 
   /** A half-written node does no harm, but nothing is added to this graph: the writer may have failed because of it. */
@@ -155,6 +188,7 @@ export class BuiltGraph implements NamespaceGraph {
     const { dimension, similarity } = this.#options;
     const next = new GraphGeneration(GraphKernel.create(dimension, similarity), this.#options);
     this.#next = next;
+    this.#changeCount = 0;
     this.#current.pause();
     this.#open(next);
     this.#current.copyTo(next);

@@ -75,6 +75,7 @@ export class ThreadGraphBuilder implements GraphBuilder {
     thread.post({ kind: "open", graph, memory: kernel.memory }, []);
     return {
       build: (batch: RowBatch) => thread.post({ kind: "build", graph, batch }, buffersOf(batch)),
+      maintain: (work) => thread.post({ kind: "maintain", graph, work }, [work.retired.buffer]),
       close: () => {
         if (this.#graphsByNumber.delete(graph)) thread.post({ kind: "close", graph }, []);
       },
@@ -83,7 +84,11 @@ export class ThreadGraphBuilder implements GraphBuilder {
 
   #startThread(): GraphThread {
     return this.#start({
-      heard: ({ graph, batch }) => this.#graphsByNumber.get(graph)?.built(batch),
+      heard: ({ graph, batch, report }) => {
+        const events = this.#graphsByNumber.get(graph);
+        if (batch === undefined) events?.maintained(report);
+        else events?.built(batch, report);
+      },
       ended: () => this.#ended(),
     });
   }

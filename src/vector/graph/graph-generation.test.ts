@@ -25,7 +25,14 @@ function promptQueue(): GraphBuildQueue {
           queueMicrotask(() => {
             if (isClosed) return;
             writer.insert(batch, 0, batch.records.length);
-            events.built(batch);
+            events.built(batch, writer.maintenance.takeReport(0));
+          });
+        },
+        maintain: (work) => {
+          queueMicrotask(() => {
+            if (isClosed) return;
+            writer.maintenance.run(work);
+            events.maintained(writer.maintenance.takeReport(0));
           });
         },
         close: () => {

@@ -1,16 +1,21 @@
 /**
- * One memory of a namespace's graph, with its owner's state. When too many of its
- * nodes are dead, another generation replaces it (`built-graph.ts`).
+ * One memory of a namespace's graph, with its owner's state. The nodes of removed
+ * and changed records are dead until the writer has removed them from all lists;
+ * then they are free for new nodes. When too many are dead or free, another
+ * generation replaces it (`built-graph.ts`).
  *
  * (1) A record is in at most one of: the queues, the batches in progress, the
  *     live nodes.
  * (2) A node is live only while its record has the row it was made of: a row that
  *     changes or is removed while its batch is in progress has another ticket, or
  *     none, when the batch comes back.
+ * (3) A node that the writer reports as lost is dead, and its record is pending
+ *     until it has a new one.
  */
 import type { BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphHits, GraphOptions, GraphRequest } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
+import { CheckTally, type MaintenanceReport, RETIRED_MIN, RETIRED_SHARE } from "./graph-maintenance.ts";
 import { GraphSearcher } from "./graph-searcher.ts";
 import { isNode, type RowBatch } from "./graph-writer.ts";
 import { grown, RecordSet } from "./record-set.ts";
@@ -20,6 +25,15 @@ const BATCH_ROWS = 256;
 const BATCH_BYTES = 1_048_576;
 /** Batches in progress: one that is built, and others so that the builder need not wait for this thread. */
 const BATCHES_MAX = 4;
+
+/** Checks that become due with each change of a record, and with each node that a check missed. bench/graph.bench.ts */
+const CHECKS_PER_CHANGE = 0.1;
+const CHECKS_PER_MISSED = 500;
+/** Checks of one request, about 10 ms, and nodes of the pass that removes dead ones. */
+const CHECKS_MAX = 32;
+const SWEPT_MAX = 512;
+/** Dead nodes are sent with the next rows, or when there are this many. */
+const RETIRED_MAX = 512;
 
 const NO_HITS: GraphHits = {
   records: new Uint32Array(0),
@@ -53,7 +67,17 @@ export class GraphGeneration {
   /** The live node plus one by record; 0 for none. */
   #nodes = new Uint32Array(64);
   #liveCount = 0;
+  /** Nodes of removed and changed records. */
   #deadCount = 0;
+  /** Nodes without any link. */
+  #freeCount = 0;
+  /** Dead nodes that the writer does not know yet. */
+  #retired: number[] = [];
+  readonly #missed = new CheckTally();
+  readonly #lost = new CheckTally();
+  #checksDue = 0;
+  /** Resolves the caller that waits for a report. */
+  #reported: ((report: MaintenanceReport | undefined) => void) | undefined;
   #isFilling = false;
   #isPaused = false;
 
@@ -69,6 +93,32 @@ export class GraphGeneration {
 
   get deadCount(): number {
     return this.#deadCount;
+  }
+
+  get freeCount(): number {
+    return this.#freeCount;
+  }
+
+  /** The share of the live nodes that walks miss, by the last checks. */
+  get missedShare(): number {
+    return this.#missed.share;
+  }
+
+  /** The share that could not be linked again either. */
+  get lostShare(): number {
+    return this.#lost.share;
+  }
+
+  /** Whether there is something to check or to remove. */
+  get wantsMaintenance(): boolean {
+    if (this.#handle === undefined || this.#isPaused || this.#reported !== undefined) return false;
+    return this.#checksDue >= 1 || this.#retired.length >= RETIRED_MAX || this.#isSweepDue;
+  }
+
+  /** As the writer decides; it also ends a pass that it has begun. */
+  get #isSweepDue(): boolean {
+    if (this.kernel === undefined) return false;
+    return this.#deadCount >= Math.max(RETIRED_MIN, this.kernel.nodeCount * RETIRED_SHARE);
   }
 
   get pendingCount(): number {
@@ -88,9 +138,15 @@ export class GraphGeneration {
   open(queue: GraphBuildQueue, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
     if (this.kernel === undefined) return;
     this.#handle = queue.open(this.kernel, {
-      built: (batch) => {
+      built: (batch, report) => {
         this.#built(batch);
+        this.#note(report);
         this.#fill();
+        onChange();
+      },
+      maintained: (report) => {
+        this.#note(report);
+        this.#settleReport(report);
         onChange();
       },
       wanted: () => this.#fill(),
@@ -114,6 +170,20 @@ export class GraphGeneration {
   close(): void {
     this.#handle?.close();
     this.#handle = undefined;
+    this.#settleReport(undefined);
+  }
+
+  /** Asks the writer for a portion of checks and removals. Resolves with undefined if it ends before. */
+  maintain(): Promise<MaintenanceReport | undefined> {
+    const handle = this.#handle;
+    if (handle === undefined || !this.wantsMaintenance) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#reported = resolve;
+      const checkCount = Math.min(CHECKS_MAX, Math.floor(this.#checksDue));
+      // They count as done even if there are no nodes to check.
+      this.#checksDue -= checkCount;
+      handle.maintain({ retired: this.#takeRetired(), checkCount, sweepCount: this.#isSweepDue ? SWEPT_MAX : 0 });
+    });
   }
 
   isPending(record: number): boolean {
@@ -151,7 +221,7 @@ export class GraphGeneration {
     this.kernel?.code.setLive(node - 1, 0);
     this.#nodes[record] = 0;
     this.#liveCount -= 1;
-    this.#deadCount += 1;
+    this.#die(node - 1);
   }
 
   search(request: GraphRequest): GraphHits {
@@ -163,6 +233,7 @@ export class GraphGeneration {
     this.#nodes = grown(this.#nodes, record + 1);
     this.#nodes[record] = node + 1;
     this.#liveCount += 1;
+    this.#oweChecks(CHECKS_PER_CHANGE);
     this.kernel?.code.setLive(node, 1);
   }
 
@@ -200,7 +271,7 @@ export class GraphGeneration {
       this.#sent.set(record, this.#nextTicket);
       this.#nextTicket += 1;
     }
-    return { records, rows, nodes: new Uint32Array(count) };
+    return { records, rows, nodes: new Uint32Array(count), retired: this.#takeRetired() };
   }
 
   #built({ records, nodes }: RowBatch): void {
@@ -216,12 +287,48 @@ export class GraphGeneration {
         if (isCurrent) this.#queue.add(record);
         this.close();
       } else if (isCurrent) this.adopt(record, node);
-      else this.#deadCount += 1;
+      else this.#die(node);
     }
+  }
+
+  #die(node: number): void {
+    this.#deadCount += 1;
+    this.#retired.push(node);
+    this.#oweChecks(CHECKS_PER_CHANGE);
+  }
+
+  #takeRetired(): Uint32Array<ArrayBuffer> {
+    const retired = Uint32Array.from(this.#retired);
+    this.#retired = [];
+    return retired;
+  }
+
+  #oweChecks(count: number): void {
+    this.#checksDue = Math.min(this.#liveCount, this.#checksDue + count);
+  }
+
+  #note({ checkedCount, missedCount, lost, freedCount, placedCount }: MaintenanceReport): void {
+    this.#missed.add(checkedCount, missedCount);
+    this.#lost.add(checkedCount, lost.length);
+    this.#oweChecks(missedCount * CHECKS_PER_MISSED);
+    this.#deadCount -= freedCount;
+    this.#freeCount += freedCount - placedCount;
+    for (const node of lost) {
+      const record = this.recordOfNode(node);
+      // keeps (3)
+      if (record !== undefined) this.insert(record);
+    }
+  }
+
+  #settleReport(report: MaintenanceReport | undefined): void {
+    const resolve = this.#reported;
+    this.#reported = undefined;
+    resolve?.(report);
   }
 
   /** Puts all records in progress into the queue again. */
   #stop(): void {
+    this.#settleReport(undefined);
     this.#handle = undefined;
     this.#batches.length = 0;
     for (const record of this.#sent.keys()) this.#queue.add(record);

@@ -24,6 +24,10 @@ interface GraphExports {
   readonly GROUND_LINKS: Constant;
   readonly UPPER_LINKS: Constant;
   readonly LEVEL_MAX: Constant;
+  readonly CHECK_FOUND: Constant;
+  readonly CHECK_REPAIRED: Constant;
+  readonly CHECK_LOST: Constant;
+  readonly CHECK_SKIPPED: Constant;
   create(dimension: number, similarity: number): number;
   attach(): number;
   dimensions(): number;
@@ -47,7 +51,13 @@ interface GraphExports {
   visitCount(): number;
   wasCut(): number;
   append(record: number, level: number): number;
-  insert(record: number, level: number, effort: number): number;
+  insert(record: number, level: number, effort: number, place: number): number;
+  retire(node: number): number;
+  leave(node: number): void;
+  sweep(first: number, end: number): number;
+  unlink(node: number, effort: number): void;
+  free(node: number): number;
+  check(node: number, effort: number): number;
   countLinks(): void;
 }
 
@@ -56,7 +66,13 @@ export const GROUND_LINKS = 32;
 export const UPPER_LINKS = 16;
 export const LEVEL_MAX = 24;
 
-/** There was no memory for the node. */
+/** What a check of a node found, as in the WebAssembly code: a test compares them. */
+export const CHECK_FOUND = 0;
+export const CHECK_REPAIRED = 1;
+export const CHECK_LOST = 2;
+export const CHECK_SKIPPED = 3;
+
+/** There was no memory for the node; or, for a place, there is none. */
 export const NO_NODE = 0xffff_ffff;
 
 /** 4 GiB, the range of 32-bit addresses. Only written pages take memory of the machine. */

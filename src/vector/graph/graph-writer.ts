@@ -5,6 +5,7 @@
 import type { Random } from "../../kernel/random.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 import { LEVEL_MAX, NO_NODE, UPPER_LINKS } from "./graph-kernel.ts";
+import { GraphMaintenance } from "./graph-maintenance.ts";
 
 /** Candidates for the links of a new node (efConstruction). bench/graph.bench.ts */
 export const BUILD_EFFORT = 128;
@@ -18,10 +19,12 @@ const LEVEL_FACTOR = 1 / Math.log(UPPER_LINKS);
 export class GraphWriter {
   readonly #kernel: GraphKernel;
   readonly #random: Random;
+  readonly maintenance: GraphMaintenance;
 
   constructor(kernel: GraphKernel, random: Random) {
     this.#kernel = kernel;
     this.#random = random;
+    this.maintenance = new GraphMaintenance(kernel);
   }
 
   /**
@@ -30,11 +33,16 @@ export class GraphWriter {
    */
   insert(batch: RowBatch, start: number, end: number): void {
     if (start === 0 && this.#kernel.nodeCount === 0) this.#findCentre(batch);
+    // Before the rows, so that these are not linked to the former nodes of their records.
+    if (start === 0) this.maintenance.retire(batch.retired);
     const { records, nodes } = batch;
     for (let i = start; i < end; i += 1) {
       this.#kernel.putRow(this.#rowOf(batch, i));
-      nodes[i] = this.#kernel.code.insert(records[i] as number, this.#drawLevel(), BUILD_EFFORT);
+      const level = this.#drawLevel();
+      const place = this.maintenance.takePlace(level);
+      nodes[i] = this.#kernel.code.insert(records[i] as number, level, BUILD_EFFORT, place);
     }
+    this.maintenance.followRows(end - start);
   }
 
   #findCentre(batch: RowBatch): void {
@@ -62,6 +70,8 @@ export interface RowBatch {
   readonly records: Uint32Array<ArrayBuffer>;
   readonly rows: Float32Array<ArrayBuffer>;
   readonly nodes: Uint32Array<ArrayBuffer>;
+  /** Nodes whose records were removed or changed before. */
+  readonly retired: Uint32Array<ArrayBuffer>;
 }
 
 /** Whether a row of a batch became a node. */

@@ -6,6 +6,7 @@ import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
+import type { MaintenanceWork } from "./graph-maintenance.ts";
 import { GraphWriter, type RowBatch } from "./graph-writer.ts";
 import { QueuedGraphs } from "./queued-graphs.ts";
 
@@ -13,7 +14,7 @@ class InlineHandle implements BuildHandle {
   readonly #writer: GraphWriter;
   readonly #events: BuildEvents;
   readonly #onClosed: (handle: InlineHandle) => void;
-  #batches: RowBatch[] = [];
+  #jobs: (RowBatch | MaintenanceWork)[] = [];
   /** The number of rows of the first batch that are done. */
   #done = 0;
 
@@ -24,27 +25,37 @@ class InlineHandle implements BuildHandle {
   }
 
   build(batch: RowBatch): void {
-    this.#batches.push(batch);
+    this.#jobs.push(batch);
+  }
+
+  maintain(work: MaintenanceWork): void {
+    this.#jobs.push(work);
   }
 
   close(): void {
-    this.#batches = [];
+    this.#jobs = [];
     this.#onClosed(this);
   }
 
   /** Inserts up to `count` rows and returns how many. */
   run(count: number): number {
     this.#events.wanted();
-    const [batch] = this.#batches;
+    const { maintenance } = this.#writer;
+    let batch = this.#jobs[0];
+    for (; batch !== undefined && "checkCount" in batch; batch = this.#jobs[0]) {
+      this.#jobs.shift();
+      maintenance.run(batch);
+      this.#events.maintained(maintenance.takeReport(0));
+    }
     if (batch === undefined) return 0;
     const start = this.#done;
     const end = Math.min(batch.records.length, start + count);
     this.#writer.insert(batch, start, end);
     this.#done = end;
     if (end === batch.records.length) {
-      this.#batches.shift();
+      this.#jobs.shift();
       this.#done = 0;
-      this.#events.built(batch);
+      this.#events.built(batch, maintenance.takeReport(0));
     }
     return end - start;
   }

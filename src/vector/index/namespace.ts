@@ -92,9 +92,13 @@ export class Namespace {
     return this.#options.index.definition.similarity;
   }
 
-  /** Records that are not in the graph yet; searches find them too. */
+  /**
+   * Records that the graph does not find reliably: those that are not in it yet, which searches scan, and by estimate
+   * those that its walks miss until they are repaired.
+   */
   get pendingCount(): number {
-    return this.#graph?.pendingCount ?? 0;
+    const graph = this.#graph;
+    return graph === undefined ? 0 : graph.pendingCount + Math.round(graph.missedShare * graph.count);
   }
 
   /** The number of rows passed to the graph so far, which shows whether the graph changed. */
@@ -270,7 +274,11 @@ export class Namespace {
   }
 
   #openRecall(): void {
-    this.#recall ??= new NamespaceRecall(this.#options.recallSettings, this.#options.random);
+    this.#recall ??= new NamespaceRecall(
+      this.#options.recallSettings,
+      this.#options.random,
+      () => this.#graph?.missedShare ?? 0,
+    );
   }
 
   #graphOptions(): GraphOptions {

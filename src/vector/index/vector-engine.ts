@@ -16,9 +16,10 @@ import type { Random } from "../../kernel/random.ts";
 import { Turns } from "../../kernel/turns.ts";
 import type { VectorApi } from "../api.ts";
 import type { Embedders } from "../embedding/embedders.ts";
-import type { GraphBuilder } from "../graph/graph.ts";
+import type { GraphBuilder, NamespaceGraph } from "../graph/graph.ts";
 import type { GraphCache, PlacedNamespace } from "../graph/graph-cache.ts";
 import type { VectorLimits } from "../limits.ts";
+import { GraphKeeper } from "../recall/graph-keeper.ts";
 import { type KeptNamespace, RecallKeeper } from "../recall/recall-keeper.ts";
 import { RowMemory } from "../rows/row-memory.ts";
 import { SearchQueue } from "../search/queue.ts";
@@ -68,6 +69,8 @@ export class VectorEngine implements VectorApi {
   readonly #memory = new RowMemory();
   /** Measures the recall of searches, from its start on. */
   readonly recall: RecallKeeper;
+  /** Checks and repairs graphs, from its start on. */
+  readonly graphKeeper: GraphKeeper;
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
   #nextNumber = 1;
@@ -85,6 +88,11 @@ export class VectorEngine implements VectorApi {
       random: options.random,
       namespaces: () => this.#keptNamespaces(),
       isBusy: () => this.#queue.waitingCount > 0,
+    });
+    this.graphKeeper = new GraphKeeper({
+      clock: options.clock.real,
+      graphs: () => this.#keptGraphs(),
+      isMeasuring: () => this.recall.isMeasuring,
     });
   }
 
@@ -194,7 +202,13 @@ export class VectorEngine implements VectorApi {
   /** Frees the memory outside the heap. Not used after that. */
   close(): void {
     this.recall.stop();
+    this.graphKeeper.stop();
     for (const { state } of this.#byNumber.values()) state.close();
+  }
+
+  *#keptGraphs(): Generator<NamespaceGraph> {
+    for (const { state } of this.#byNumber.values())
+      for (const { graph } of state.namespaces) if (graph !== undefined) yield graph;
   }
 
   *#keptNamespaces(): Generator<KeptNamespace> {

@@ -8,7 +8,10 @@
  * (2) A measurement raises a class to the lowest level that reaches the target at
  *     once, and lowers it by one level only: a sample by chance too good costs
  *     little recall, one too bad only time.
- * (3) If no level reaches the target, the class is on the highest one and reported
+ * (3) While checks of the graph show that its walks miss more records than the
+ *     target allows, whatever the last measurement found, the effort is the
+ *     largest one, or a scan where that costs less.
+ * (4) If no level reaches the target, the class is on the highest one and reported
  *     as missed.
  */
 import type { Random } from "../../kernel/random.ts";
@@ -103,12 +106,15 @@ interface ClassState {
 export class NamespaceRecall {
   readonly #settings: () => RecallSettings;
   readonly #random: Random;
+  readonly #missedShare: () => number;
   /** By class; absent until it is asked for. */
   readonly #classes: (ClassState | undefined)[] = new Array(CLASS_COUNT).fill(undefined);
 
-  constructor(settings: () => RecallSettings, random: Random) {
+  /** `missedShare` returns the share of the records that walks miss, as the checks of the graph found it. */
+  constructor(settings: () => RecallSettings, random: Random, missedShare: () => number = () => 0) {
     this.#settings = settings;
     this.#random = random;
+    this.#missedShare = missedShare;
     this.#open(BASE_CLASS);
   }
 
@@ -125,7 +131,11 @@ export class NamespaceRecall {
 
   /** The effort of a walk for `wanted` hits; `share` of the records pass the filter, undefined without one. */
   effortFor(wanted: number, share: number | undefined): number {
-    return effortAt(this.levelOf(classOf(wanted, share)), wanted, this.#settings().effortMax);
+    const { recallTarget, effortMax } = this.#settings();
+    // keeps (3)
+    const isUnsafe = this.#missedShare() > 1 - recallTarget;
+    const level = isUnsafe ? topLevelOf(effortMax) : this.levelOf(classOf(wanted, share));
+    return effortAt(level, wanted, effortMax);
   }
 
   /** keeps (1) */
@@ -166,7 +176,7 @@ export class NamespaceRecall {
     this.#setLevel(state, firstLevel + (found < 0 ? levels.length - 1 : found));
   }
 
-  /** Takes over a complete measurement. keeps (2) and (3) */
+  /** Takes over a complete measurement. keeps (2) and (4) */
   settle(number: number, measurement: Measurement, { nowMs, size }: { nowMs: number; size: NamespaceSize }): void {
     const state = this.#classes[number];
     if (state === undefined) return;

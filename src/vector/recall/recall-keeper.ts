@@ -63,6 +63,11 @@ export class RecallKeeper {
     return this.#usedMs;
   }
 
+  /** Whether a namespace is being measured. */
+  get isMeasuring(): boolean {
+    return this.#current !== undefined;
+  }
+
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;

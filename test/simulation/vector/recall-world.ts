@@ -198,6 +198,8 @@ class SimulatedGraph implements NamespaceGraph {
   readonly pending: readonly number[] = [];
   readonly pendingCount = 0;
   readonly byteCount = 0;
+  readonly missedShare = 0;
+  readonly wantsMaintenance = false;
   readonly #options: GraphOptions;
   readonly #walks: Walks;
   /** One row after the other; NaN for records without one. */
@@ -214,6 +216,10 @@ class SimulatedGraph implements NamespaceGraph {
 
   isPending(): boolean {
     return false;
+  }
+
+  maintain(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   insert(record: number): void {
