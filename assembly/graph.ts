@@ -175,7 +175,7 @@ export function insert(record: u32, level: u32, effort: u32, place: u32): u32 {
   for (let level: i32 = min(ownLevel, topLevel); level >= 0; level -= 1) {
     walk(start, level, effort, false, 0, 0, NONE);
     start = load<u64>(results);
-    dropRetired(level, first, effort);
+    dropRetired(node, level, first, effort);
     link(node, address, level);
     setSalt(node);
   }
@@ -184,23 +184,23 @@ export function insert(record: u32, level: u32, effort: u32, place: u32): u32 {
   return node;
 }
 
-/** Removes retired nodes from the sorted results. If few are left, live nodes farther away are found. */
-function dropRetired(level: u32, first: u32, effort: u32): void {
+/** Removes retired nodes and `node` from the sorted results. If few are left, live nodes farther away are found. */
+function dropRetired(node: u32, level: u32, first: u32, effort: u32): void {
   const start = load<u64>(results);
   const count = resultsSize;
-  keepInUse();
+  keepInUse(node);
   if (resultsSize >= min(count, UPPER_LINKS)) return;
   walk(start, level, effort, true, 0, 0, NONE);
-  keepInUse();
+  keepInUse(node);
   // The entry is never retired.
   if (resultsSize == 0) insertResult(keyOf(distanceTo(addressOf(first)), first), effort);
 }
 
-function keepInUse(): void {
+function keepInUse(node: u32): void {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < resultsSize; i += 1) {
     const key = load<u64>(results + (usize(i) << 3));
-    if (isRetired(addressOf(nodeOf(key)))) continue;
+    if (isRetired(addressOf(nodeOf(key))) || nodeOf(key) == node) continue;
     store<u64>(results + (usize(kept) << 3), key);
     kept += 1;
   }

@@ -19,6 +19,8 @@
  * must be 0.
  *
  * Run: npm run bench -- graph [--rows <n>] [--dimension <n>]
+ *      npm run bench -- graph --part history [--rows <n>] [--dimension <n>] [--similarity <name>]
+ * (bench/vector/graph-history.ts: the recall after inserts, replacements and deletes)
  */
 import { parseArgs } from "node:util";
 import { type Random, seededRandom } from "../src/kernel/random.ts";
@@ -26,12 +28,25 @@ import type { GraphRequest, NamespaceGraph } from "../src/vector/graph/graph.ts"
 import { GROUND_LINKS, GraphKernel, NO_NODE } from "../src/vector/graph/graph-kernel.ts";
 import { GraphSearcher } from "../src/vector/graph/graph-searcher.ts";
 import { InlineGraphBuilder } from "../src/vector/graph/inline-graph-builder.ts";
+import { similarities } from "../src/vector/index/definition.ts";
 import { clusteredRows, nearestRows } from "../test/harness/clustered-rows.ts";
 import { figure, table } from "./harness/table.ts";
+import { printHistories } from "./vector/graph-history.ts";
 
 const { values: options } = parseArgs({
-  options: { rows: { type: "string", default: "20000" }, dimension: { type: "string", default: "384" } },
+  options: {
+    rows: { type: "string", default: "20000" },
+    dimension: { type: "string", default: "384" },
+    part: { type: "string", default: "parameters" },
+    similarity: { type: "string" },
+  },
 });
+if (options.part === "history") {
+  const { rows, dimension, similarity } = options;
+  const chosen = similarities.filter((name) => similarity === undefined || name === similarity);
+  await printHistories({ rows: Number(rows), dimension: Number(dimension), similarities: chosen });
+  process.exit(0);
+}
 const ROWS = Number(options.rows);
 const DIMENSION = Number(options.dimension);
 const QUERIES = 100;

@@ -26,8 +26,11 @@ const BATCH_BYTES = 1_048_576;
 /** Batches in progress: one that is built, and others so that the builder need not wait for this thread. */
 const BATCHES_MAX = 4;
 
-/** Checks that become due with each change of a record, and with each node that a check missed. bench/graph.bench.ts */
-const CHECKS_PER_CHANGE = 0.1;
+/**
+ * Checks that become due with each new node, each one that a pass removed, and each one that a check missed; at most one
+ * for each live node. A third of the records changed is a check of all. bench/graph.bench.ts
+ */
+const CHECKS_PER_CHANGE = 3;
 const CHECKS_PER_MISSED = 500;
 /** Checks of one request, about 10 ms, and nodes of the pass that removes dead ones. */
 const CHECKS_MAX = 32;
@@ -294,7 +297,6 @@ export class GraphGeneration {
   #die(node: number): void {
     this.#deadCount += 1;
     this.#retired.push(node);
-    this.#oweChecks(CHECKS_PER_CHANGE);
   }
 
   #takeRetired(): Uint32Array<ArrayBuffer> {
@@ -310,7 +312,7 @@ export class GraphGeneration {
   #note({ checkedCount, missedCount, lost, freedCount, placedCount }: MaintenanceReport): void {
     this.#missed.add(checkedCount, missedCount);
     this.#lost.add(checkedCount, lost.length);
-    this.#oweChecks(missedCount * CHECKS_PER_MISSED);
+    this.#oweChecks(freedCount * CHECKS_PER_CHANGE + missedCount * CHECKS_PER_MISSED);
     this.#deadCount -= freedCount;
     this.#freeCount += freedCount - placedCount;
     for (const node of lost) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import { GROUND_LINKS, GraphKernel } from "./graph-kernel.ts";
+import { GROUND_LINKS, GraphKernel, NO_NODE } from "./graph-kernel.ts";
 import { GraphSearcher } from "./graph-searcher.ts";
 
 const SEED = 20_261_128;
@@ -12,7 +12,7 @@ function graphOf(rows: readonly Float32Array[], levelOf: (node: number) => numbe
   assert.ok(kernel !== undefined);
   for (const [record, row] of rows.entries()) {
     kernel.putRow(row);
-    assert.equal(kernel.code.insert(record, levelOf(record), 32), record);
+    assert.equal(kernel.code.insert(record, levelOf(record), 32, NO_NODE), record);
     kernel.code.setLive(record, 1);
   }
   return kernel;

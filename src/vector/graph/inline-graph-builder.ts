@@ -61,13 +61,21 @@ class InlineHandle implements BuildHandle {
   }
 }
 
+export interface InlineGraphBuilderOptions {
+  readonly random?: Random;
+  /** Called with each graph before it is built. */
+  readonly onOpen?: (kernel: GraphKernel) => void;
+}
+
 export class InlineGraphBuilder implements GraphBuilder {
   readonly #random: Random;
+  readonly #onOpen: (kernel: GraphKernel) => void;
   readonly #handles = new Set<InlineHandle>();
   readonly #graphs: QueuedGraphs;
 
-  constructor({ random = seededRandom(1) }: { readonly random?: Random } = {}) {
+  constructor({ random = seededRandom(1), onOpen = () => {} }: InlineGraphBuilderOptions = {}) {
     this.#random = random;
+    this.#onOpen = onOpen;
     const queue: GraphBuildQueue = {
       open: (kernel, events) => this.#openGraph(kernel, events),
       finish: () => {
@@ -105,6 +113,7 @@ export class InlineGraphBuilder implements GraphBuilder {
   }
 
   #openGraph(kernel: GraphKernel, events: BuildEvents): BuildHandle {
+    this.#onOpen(kernel);
     const writer = new GraphWriter(kernel, this.#random);
     const handle = new InlineHandle(writer, events, (closed) => this.#handles.delete(closed));
     this.#handles.add(handle);
