@@ -76,6 +76,56 @@ test("when the memory is full, further records stay pending, and those in the gr
   assert.equal(generation.isPending(record as number), true);
 });
 
+test("a record whose node is lost is pending until it has a new one", async () => {
+  const kernel = GraphKernel.create(DIMENSION, "COSINE");
+  const generation = new GraphGeneration(kernel, options);
+  const report = new GraphWriter(kernel as GraphKernel, seededRandom(4)).maintenance.takeReport(0);
+  let events: BuildEvents | undefined;
+  const queue: GraphBuildQueue = {
+    open: (opened, given) => {
+      events = given;
+      return promptQueue().open(opened, given);
+    },
+    finish: () => {},
+  };
+  generation.open(queue, { onChange: () => {}, onLost: () => {} });
+  for (let record = 0; record < 100; record += 1) generation.insert(record);
+  while (generation.pendingCount > 0) await Promise.resolve();
+  const nodeOf7 = Array.from({ length: 100 }, (_, node) => node).find((node) => generation.recordOfNode(node) === 7);
+  generation.remove(9);
+  const nodeOf9 = Array.from({ length: 100 }, (_, node) => node).find((node) => kernel?.code.recordOf(node) === 9);
+
+  events?.maintained({ ...report, checkedCount: 100, missedCount: 2, lost: [nodeOf7 as number, nodeOf9 as number] });
+  assert.deepEqual([...generation.pending()], [7]);
+  assert.equal(generation.liveCount, 98);
+  while (generation.pendingCount > 0) await Promise.resolve();
+  assert.equal(generation.liveCount, 99);
+  assert.equal(generation.deadCount, 2);
+});
+
+test("checks become due with changes, and a third of the records changed is a check of all", async () => {
+  const kernel = GraphKernel.create(DIMENSION, "COSINE");
+  const generation = new GraphGeneration(kernel, options);
+  generation.open(promptQueue(), { onChange: () => {}, onLost: () => {} });
+  const checksDone = async (): Promise<number> => {
+    let count = 0;
+    while (generation.wantsMaintenance) count += (await generation.maintain())?.checkedCount ?? 0;
+    return count;
+  };
+  for (let record = 0; record < 300; record += 1) generation.insert(record);
+  while (generation.pendingCount > 0) await Promise.resolve();
+  assert.equal(await checksDone(), 300);
+
+  for (let record = 0; record < 20; record += 1) generation.insert(record);
+  while (generation.pendingCount > 0) await Promise.resolve();
+  assert.ok(generation.wantsMaintenance);
+  const again = await checksDone();
+  // Nodes that are not live are skipped.
+  assert.ok(again >= 50 && again <= 60, `${again} checks`);
+  generation.close();
+  assert.equal(generation.wantsMaintenance, false);
+});
+
 test("without any memory all records are pending, and a search reports that it is incomplete", () => {
   const generation = new GraphGeneration(undefined, options);
   generation.open(promptQueue(), { onChange: () => {}, onLost: () => {} });

@@ -45,6 +45,22 @@ test("if a walk that reaches the target costs more than a scan, queries are scan
   world.close();
 });
 
+test("while checks of the graph miss more than the target allows, queries are scans, and the misses count as pending", async () => {
+  const world = await worldOf({ missed: () => 60 });
+  const { graph } = world.namespace;
+  assert.ok(world.recallOf(50, { topK: 10 }) < 0.9);
+  assert.equal(world.index.info().pendingVectorCount, 0);
+
+  assert.ok(graph !== undefined);
+  Object.assign(graph, { missedShare: 0.011 });
+  assert.equal(world.recallOf(50, { topK: 10 }), 1);
+  assert.equal(world.index.info().pendingVectorCount, RECORDS * 0.011);
+
+  Object.assign(graph, { missedShare: 0.009 });
+  assert.ok(world.recallOf(50, { topK: 10 }) < 0.9);
+  world.close();
+});
+
 test("if the largest effort misses the target, the report says so with the recall that clients get", async () => {
   const world = await worldOf({ missed: () => 60, limits: { effortMax: 320 } });
   world.ask(60, { topK: 10 });
