@@ -14,10 +14,10 @@ import { assert } from "../../kernel/assert.ts";
 import type { Similarity } from "../index/definition.ts";
 import { countBits, hasBit } from "../search/bits.ts";
 import { type Hit, TopHits } from "../search/top-hits.ts";
-import { type Arena, BATCH_ROWS, CODED_QUERY_ADDRESS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
+import { type Arena, BATCH_ROWS } from "./arena.ts";
 import { type CodedQuery, codeQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
-import type { RowBlock, RowStore } from "./row-store.ts";
+import type { RowBlock } from "./row-store.ts";
 import { type SimilarityRow, similarityRows } from "./similarity.ts";
 
 /** The work of a row besides its multiplications. */
@@ -33,6 +33,21 @@ const PREFILTER_SHARE = 0.4;
 const GATHERED_PREFILTER_SHARE = 0.25;
 /** The least rows whose codes are compared at a time: after them the threshold has grown. */
 const PREFILTER_ROWS_MIN = 128;
+
+/** The rows of a namespace, as a scan reads them. */
+export interface ScannedRows {
+  readonly dimension: number;
+  readonly rowBytes: number;
+  /** The bytes of a code without its facts; 0 if rows have no codes. */
+  readonly codeBytes: number;
+  /** Records below this number have space. */
+  readonly capacity: number;
+  readonly memory: { prepare(values: Float32Array): PreparedQuery };
+  /** The block with space for a record, or undefined. */
+  findBlock(record: number): ScannedBlock | undefined;
+}
+
+export type ScannedBlock = Pick<RowBlock, "arena" | "start" | "end" | "rows" | "lengths" | "codes">;
 
 export interface ExactScanOptions {
   readonly query: Float32Array;
@@ -50,7 +65,7 @@ export interface ExactScanOptions {
 }
 
 export class ExactScan {
-  readonly #store: RowStore;
+  readonly #store: ScannedRows;
   readonly #query: PreparedQuery;
   readonly #similarity: SimilarityRow;
   readonly #hits: TopHits;
@@ -67,7 +82,7 @@ export class ExactScan {
   /** Codes are used after this many rows: before that, few rows are below the worst hit. */
   #prefilterFrom: number;
 
-  constructor(store: RowStore, options: ExactScanOptions) {
+  constructor(store: ScannedRows, options: ExactScanOptions) {
     const { query, similarity, count, order, matches, excluded } = options;
     assert(query.length === store.dimension, "a query has the dimension of the rows");
     this.#store = store;
@@ -106,13 +121,13 @@ export class ExactScan {
   }
 
   /** The number of rows that are read together. */
-  #batchRows(block: RowBlock): number {
+  #batchRows(block: ScannedBlock): number {
     return this.#prefilters(block)
       ? Math.min(BATCH_ROWS, Math.max(PREFILTER_ROWS_MIN, this.#seenCount >>> 1))
       : BATCH_ROWS;
   }
 
-  #prefilters(block: RowBlock): boolean {
+  #prefilters(block: ScannedBlock): boolean {
     if (block.codes === undefined || this.#seenCount < this.#prefilterFrom || this.#codedQuery === null) return false;
     if (this.#hits.threshold === Number.NEGATIVE_INFINITY) return false;
     this.#codedQuery ??= codeQuery(this.#query) ?? null;
@@ -126,7 +141,7 @@ export class ExactScan {
   }
 
   /** Scores the next rows of a block and returns the work done. */
-  #scan(block: RowBlock, rowsMax: number): number {
+  #scan(block: ScannedBlock, rowsMax: number): number {
     const first = this.#next;
     const end = Math.min(block.end, first + rowsMax);
     if (this.#prefilters(block)) return this.#scanCodes(block, end);
@@ -139,10 +154,10 @@ export class ExactScan {
       first - start,
       end - start,
       this.#store.rowBytes,
-      QUERY_ADDRESS,
+      arena.scratch.query,
       this.#query.squaredLength,
       this.#hits.threshold,
-      OUT_ADDRESS,
+      arena.scratch.out,
     );
     this.#next = end;
     this.#seenCount += end - first;
@@ -151,7 +166,7 @@ export class ExactScan {
   }
 
   /** As `#scan`, with the codes of the rows. */
-  #scanCodes(block: RowBlock, end: number): number {
+  #scanCodes(block: ScannedBlock, end: number): number {
     const { arena, start } = block;
     const count = end - this.#next;
     const coded = this.#codedQuery as CodedQuery;
@@ -162,9 +177,9 @@ export class ExactScan {
       this.#store.codeBytes,
       this.#next - start,
       end - start,
-      CODED_QUERY_ADDRESS,
+      arena.scratch.codedQuery,
       this.#hits.threshold,
-      LIST_ADDRESS,
+      arena.scratch.list,
     );
     this.#next = end;
     this.#seenCount += count;
@@ -173,7 +188,7 @@ export class ExactScan {
   }
 
   /** Scores the next matching rows of a block and returns the work done. */
-  #gather(block: RowBlock, matches: Uint32Array, rowsMax: number): number {
+  #gather(block: ScannedBlock, matches: Uint32Array, rowsMax: number): number {
     const first = this.#next;
     const count = this.#listMatches(block, matches, rowsMax);
     const wordWork = ((this.#next - first) >>> 5) + 1;
@@ -187,15 +202,15 @@ export class ExactScan {
   }
 
   /** Removes rows from the list by their codes and returns how many are left. */
-  #prefilterList({ arena, codes }: RowBlock, count: number): number {
+  #prefilterList({ arena, codes }: ScannedBlock, count: number): number {
     arena.loadCoded(this.#codedQuery as CodedQuery);
     const left = arena.kernel.sift(
       this.#similarity.code,
       codes as number,
       this.#store.codeBytes,
-      LIST_ADDRESS,
+      arena.scratch.list,
       count,
-      CODED_QUERY_ADDRESS,
+      arena.scratch.codedQuery,
       this.#hits.threshold,
     );
     this.#notePrefilter(count, left, 1 - GATHERED_PREFILTER_SHARE);
@@ -203,7 +218,7 @@ export class ExactScan {
   }
 
   /** Scores the rows of the list and returns the work done. */
-  #score(block: RowBlock, count: number): number {
+  #score(block: ScannedBlock, count: number): number {
     if (count === 0) return 0;
     const { arena, start } = block;
     arena.load(this.#query);
@@ -211,21 +226,22 @@ export class ExactScan {
       this.#similarity.code,
       block.rows,
       block.lengths,
-      LIST_ADDRESS,
+      arena.scratch.list,
       count,
       this.#store.rowBytes,
-      QUERY_ADDRESS,
+      arena.scratch.query,
       this.#query.squaredLength,
       this.#hits.threshold,
-      OUT_ADDRESS,
+      arena.scratch.out,
     );
     this.#offer(arena, start, found);
     return count * this.#rowWork * GATHER_FACTOR;
   }
 
   /** Lists up to `rowsMax` matching rows of a block for the kernel, moves past them and returns how many. */
-  #listMatches({ arena, start, end }: RowBlock, matches: Uint32Array, rowsMax: number): number {
-    const { words } = arena;
+  #listMatches({ arena, start, end }: ScannedBlock, matches: Uint32Array, rowsMax: number): number {
+    const { words, scratch } = arena;
+    const listAt = scratch.list / 4;
     let count = 0;
     let record = this.#next;
     while (record < end && count < rowsMax) {
@@ -236,7 +252,7 @@ export class ExactScan {
       }
       record += 31 - Math.clz32(word & -word);
       if (record >= end) break;
-      words[LIST_ADDRESS / 4 + count] = record - start;
+      words[listAt + count] = record - start;
       count += 1;
       record += 1;
     }
@@ -245,9 +261,10 @@ export class ExactScan {
   }
 
   /** Offers the rows that the kernel wrote. */
-  #offer({ words, floats }: Arena, start: number, found: number): void {
+  #offer({ words, floats, scratch }: Arena, start: number, found: number): void {
     const hits = this.#hits;
-    for (let i = OUT_ADDRESS / 4; i < OUT_ADDRESS / 4 + 2 * found; i += 2) {
+    const outAt = scratch.out / 4;
+    for (let i = outAt; i < outAt + 2 * found; i += 2) {
       const rank = floats[i + 1] as number;
       if (rank < hits.threshold) continue;
       const record = start + (words[i] as number);

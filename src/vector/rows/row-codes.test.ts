@@ -9,7 +9,6 @@ import { seedFrom } from "../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import { similarities } from "../index/definition.ts";
 import type { Hit } from "../search/top-hits.ts";
-import { CODED_QUERY_ADDRESS, LIST_ADDRESS } from "./arena.ts";
 import { codeQuery } from "./coded-query.ts";
 import { ExactScan, type ExactScanOptions } from "./exact-scan.ts";
 import { RowMemory } from "./row-memory.ts";
@@ -242,15 +241,16 @@ for (const similarity of similarities) {
         const coded = codeQuery(prepared);
         if (coded === undefined) continue;
         arena.loadCoded(coded);
-        arena.words[LIST_ADDRESS / 4] = record - block.start;
+        const { list, codedQuery } = arena.scratch;
+        arena.words[list / 4] = record - block.start;
 
         const left = arena.kernel.sift(
           similarityRows[similarity].code,
           codes,
           store.codeBytes,
-          LIST_ADDRESS,
+          list,
           1,
-          CODED_QUERY_ADDRESS,
+          codedQuery,
           store.rank(similarity, prepared, record),
         );
         assert.equal(left, 1, `seed ${seed}, dimension ${dimension}, round ${round}`);
@@ -275,6 +275,7 @@ test("codes skip nearly all rows that are not hits, and no hit", () => {
     );
     const threshold = ranks.toSorted((a, b) => b - a)[9] ?? assert.fail();
 
+    const { list, codedQuery } = block.arena.scratch;
     block.arena.loadCoded(coded);
     const left = block.arena.kernel.siftRange(
       similarityRows[similarity].code,
@@ -282,12 +283,12 @@ test("codes skip nearly all rows that are not hits, and no hit", () => {
       store.codeBytes,
       0,
       1_300 - block.start,
-      CODED_QUERY_ADDRESS,
+      codedQuery,
       threshold,
-      LIST_ADDRESS,
+      list,
     );
 
-    const rows = [...block.arena.words.subarray(LIST_ADDRESS / 4, LIST_ADDRESS / 4 + left)];
+    const rows = [...block.arena.words.subarray(list / 4, list / 4 + left)];
     assert.ok(left < 25, `${similarity}: ${left} are left`);
     assert.deepEqual(
       rows.filter((row) => (ranks[row] ?? 0) >= threshold),

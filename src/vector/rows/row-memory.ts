@@ -16,7 +16,10 @@ import { rowBytesOf } from "./row-kernel.ts";
 
 export const BLOCK_BYTES_MIN = 4_096;
 export const BLOCK_BYTES_MAX = CHUNK_BYTES;
-const ARENA_BYTES_MAX = 1_073_741_824;
+/** Threads that may have scratch in an arena, besides its owner. */
+export const SCRATCH_MAX = 64;
+/** With the scratch of all threads, an arena is 1 GiB, the most that the kernel's module declares. */
+const ARENA_BYTES_MAX = 1_073_741_824 - SCRATCH_MAX * CHUNK_BYTES;
 
 export interface Block {
   readonly arena: Arena;
@@ -43,15 +46,17 @@ interface Chunk {
 export interface RowMemoryOptions {
   /** The most bytes of all arenas together; by default only the machine's limit. */
   readonly bytesMax?: number;
-  /** The most bytes of one arena: a multiple of 1 MiB, by default and at most 1 GiB. */
+  /** The most bytes of one arena: a multiple of 1 MiB, by default and at most 960 MiB. */
   readonly arenaBytes?: number;
 }
 
 export class RowMemory {
   readonly #bytesMax: number;
   readonly #arenaBytes: number;
-  /** The chunks of each arena by their index after its scratch. */
+  /** The chunks of each arena by their index after the scratch of this thread. */
   readonly #chunks = new Map<Arena, Chunk[]>();
+  /** The addresses of the scratch of other threads in each arena, by the number of the thread. */
+  readonly #scratches = new Map<Arena, (number | undefined)[]>();
   readonly #freeChunks: Chunk[] = [];
   /** Chunks with a free block, by the size of their blocks. */
   readonly #chunksBySize = new Map<number, Chunk[]>();
@@ -61,7 +66,7 @@ export class RowMemory {
   #usedBytes = 0;
 
   constructor({ bytesMax = Number.POSITIVE_INFINITY, arenaBytes = ARENA_BYTES_MAX }: RowMemoryOptions = {}) {
-    assert(arenaBytes % CHUNK_BYTES === 0 && arenaBytes <= ARENA_BYTES_MAX, "an arena is whole chunks, 1 GiB at most");
+    assert(arenaBytes % CHUNK_BYTES === 0 && arenaBytes <= ARENA_BYTES_MAX, "an arena is whole chunks, 960 MiB at most");
     this.#bytesMax = bytesMax;
     this.#arenaBytes = arenaBytes;
   }
@@ -99,6 +104,21 @@ export class RowMemory {
     chunk.blockBytes = undefined;
     chunk.free.length = 0;
     this.#freeChunks.push(chunk);
+  }
+
+  /**
+   * The address of a chunk that only the thread of this number uses, as its scratch. Undefined if there is no memory.
+   * It stays allocated, for the next thread of that number.
+   */
+  findScratch(arena: Arena, thread: number): number | undefined {
+    assert(thread < SCRATCH_MAX, "an arena has room for the scratch of each thread");
+    let addresses = this.#scratches.get(arena);
+    if (addresses === undefined) {
+      addresses = [];
+      this.#scratches.set(arena, addresses);
+    }
+    addresses[thread] ??= this.#takeScratch(arena);
+    return addresses[thread];
   }
 
   /** Prepares a query for stores of its dimension. Throws OutOfMemory, as `squaredLength` does. */
@@ -149,15 +169,34 @@ export class RowMemory {
 
   #addChunk(): Chunk {
     let arena = this.#lastArena;
-    if (arena === undefined || arena.bytes === this.#arenaBytes) arena = this.#addArena();
+    if (arena === undefined || this.#isFull(arena)) arena = this.#addArena();
+    return this.#addChunkTo(arena);
+  }
+
+  #addChunkTo(arena: Arena): Chunk {
     const address = this.#take(CHUNK_BYTES, () => arena.addChunk());
     const chunk: Chunk = { arena, address, blockBytes: undefined, free: [], place: -1 };
     this.#chunks.get(arena)?.push(chunk);
     return chunk;
   }
 
+  /** The scratch of other threads is in addition to the bytes of an arena. */
+  #isFull(arena: Arena): boolean {
+    const scratchCount = this.#scratches.get(arena)?.filter((address) => address !== undefined).length ?? 0;
+    return arena.bytes - scratchCount * CHUNK_BYTES === this.#arenaBytes;
+  }
+
+  #takeScratch(arena: Arena): number | undefined {
+    try {
+      return this.#addChunkTo(arena).address;
+    } catch (failure) {
+      if (failure instanceof OutOfMemory) return undefined;
+      throw failure;
+    }
+  }
+
   #addArena(): Arena {
-    const arena = this.#take(CHUNK_BYTES, () => new Arena(this.#arenaBytes));
+    const arena = this.#take(CHUNK_BYTES, () => Arena.create(this.#arenaBytes + SCRATCH_MAX * CHUNK_BYTES));
     this.#chunks.set(arena, []);
     this.#firstArena ??= arena;
     this.#lastArena = arena;

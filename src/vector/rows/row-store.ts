@@ -12,7 +12,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { DIMENSION_MAX, type Similarity } from "../index/definition.ts";
-import { type Arena, QUERY_ADDRESS } from "./arena.ts";
+import type { Arena } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { CODE_FACTS_BYTES, codeBytesOf, rowBytesOf } from "./row-kernel.ts";
 import { BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, type Block, type RowMemory } from "./row-memory.ts";
@@ -54,6 +54,7 @@ export class RowStore {
   #end = 0;
   #count = 0;
   #byteCount = 0;
+  #releasedCount = 0;
 
   constructor(memory: RowMemory, dimension: number) {
     assert(dimension >= 1 && dimension <= DIMENSION_MAX, "a row has 1 to DIMENSION_MAX values");
@@ -83,6 +84,16 @@ export class RowStore {
   /** The memory of all blocks. */
   get byteCount(): number {
     return this.#byteCount;
+  }
+
+  /** The blocks in the order of their records. The list changes with the store. */
+  get blocks(): readonly RowBlock[] {
+    return this.#blocks;
+  }
+
+  /** The number of blocks that were freed so far. Other namespaces may use a freed block at once. */
+  get releasedCount(): number {
+    return this.#releasedCount;
   }
 
   /** Makes space for the records 0 to `record`. Throws OutOfMemory; then nothing has changed. */
@@ -177,7 +188,7 @@ export class RowStore {
       this.#rowAddress(block, record),
       length,
       this.rowBytes,
-      QUERY_ADDRESS,
+      arena.scratch.query,
       query.squaredLength,
     );
   }
@@ -258,6 +269,7 @@ export class RowStore {
       this.#end = Math.min(this.#end, last.start);
       this.#count -= last.count;
       this.#byteCount -= last.block.bytes;
+      this.#releasedCount += 1;
       this.memory.release(last.block);
     }
   }
