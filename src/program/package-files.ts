@@ -24,6 +24,7 @@ export const entries = {
   "history-events": "messaging/history.ts",
   "model-worker": "program/workers/model-worker.ts",
   "graph-worker": "program/workers/graph-worker.ts",
+  "search-worker": "program/workers/search-worker.ts",
 } as const;
 
 /** The file to start or to import. */

@@ -116,6 +116,10 @@ export class BuiltGraph implements NamespaceGraph {
     return report?.workMs ?? 0;
   }
 
+  get kernel(): GraphKernel | undefined {
+    return this.#current.kernel;
+  }
+
   whenBuilt(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -142,8 +146,8 @@ export class BuiltGraph implements NamespaceGraph {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#current.close();
-    this.#next?.close();
+    this.#current.retire();
+    this.#next?.retire();
     this.#next = undefined;
     this.#settle();
     this.#onClosed(this);
@@ -179,7 +183,7 @@ export class BuiltGraph implements NamespaceGraph {
   /** A half-written node does no harm, but nothing is added to this graph: the writer may have failed because of it. */
   #replaceLost(generation: GraphGeneration): void {
     if (this.#isClosed || (generation !== this.#current && generation !== this.#next)) return;
-    this.#next?.close();
+    this.#next?.retire();
     this.#startNext();
     this.#settle();
   }
@@ -199,12 +203,12 @@ export class BuiltGraph implements NamespaceGraph {
     const next = this.#next;
     if (next?.isStuck) {
       // The old one stays.
-      next.close();
+      next.retire();
       this.#next = undefined;
       this.#canReplace = false;
       this.#current.resume();
     } else if (next !== undefined && next.pendingCount <= this.#current.pendingCount + LAG_MAX) {
-      this.#current.close();
+      this.#current.retire();
       this.#current = next;
       this.#next = undefined;
     }

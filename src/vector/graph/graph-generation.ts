@@ -189,6 +189,12 @@ export class GraphGeneration {
     });
   }
 
+  /** Closes it for good: no search follows. */
+  retire(): void {
+    this.close();
+    this.kernel?.retire();
+  }
+
   isPending(record: number): boolean {
     return this.#queue.has(record) || this.#rewritten.has(record) || this.#sent.has(record);
   }

@@ -92,6 +92,7 @@ export class GraphKernel {
   readonly #row: number;
   #words: Uint32Array;
   #floats: Float32Array;
+  #onRetired: (() => void) | undefined;
 
   /** A new, empty graph, or undefined if there is no memory for it. `pagesMax` counts 64 KiB; tests use fewer. */
   static create(dimension: number, similarity: Similarity, pagesMax = PAGES_MAX): GraphKernel | undefined {
@@ -119,6 +120,17 @@ export class GraphKernel {
     this.#row = code.rowAddress() >>> 2;
     this.#words = new Uint32Array(memory.buffer);
     this.#floats = new Float32Array(memory.buffer);
+  }
+
+  /** Sets what is called when no further search will use this graph, so that other threads let go of its memory. */
+  set onRetired(task: () => void) {
+    this.#onRetired = task;
+  }
+
+  /** The owner does not search this graph any more. */
+  retire(): void {
+    this.#onRetired?.();
+    this.#onRetired = undefined;
   }
 
   /** The memory as u32. Each growth replaces the array. */

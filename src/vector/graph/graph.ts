@@ -11,6 +11,7 @@
  *     more similar, whatever the similarity.
  */
 import type { Similarity } from "../index/definition.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
 
 export interface GraphOptions {
   readonly dimension: number;
@@ -71,6 +72,8 @@ export interface NamespaceGraph {
   readonly byteCount: number;
   /** Synchronous; the hits are valid until the next search. */
   search(request: GraphRequest): GraphHits;
+  /** The graph that `search` walks now, which other threads may walk too; undefined if there is none. */
+  readonly kernel?: GraphKernel | undefined;
   /** The share of the records in the graph that `search` misses by their own vectors, as the last checks found it. */
   readonly missedShare: number;
   /** Whether `maintain` has something to do. */

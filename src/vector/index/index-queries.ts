@@ -14,6 +14,7 @@ import type { VectorLimits } from "../limits.ts";
 import { AnswerBudget } from "../search/answer-budget.ts";
 import { NamespaceSearch, type SearchRequest } from "../search/namespace-search.ts";
 import type { SearchJob, SearchQueue } from "../search/queue.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
 import type { IndexState } from "./index-state.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Include, ScoredView } from "./record.ts";
@@ -235,7 +236,7 @@ class QueryJob implements SearchJob {
     this.#shown = shown;
   }
 
-  step(): boolean {
+  step(taker?: TaskTaker): boolean {
     const namespace = this.#find();
     if (namespace !== this.#namespace) {
       this.#search?.abandon();
@@ -244,7 +245,7 @@ class QueryJob implements SearchJob {
     }
     const search = this.#search;
     if (namespace === undefined || search === undefined) return true;
-    if (!search.step()) return false;
+    if (!search.step(taker)) return false;
     noteQuery(namespace, search, this.#request);
     const { include, budget } = this.#shown;
     this.views = search.hits.map(({ record, score }) => {

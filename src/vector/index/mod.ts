@@ -1,4 +1,5 @@
 /** The entry of the thread that has the indexes: the engine, with the kernels that it searches by. */
 export { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../graph/graph-builder.ts";
 export { GraphCache, type GraphFiles } from "../graph/graph-cache.ts";
+export { type SearchThread, type SearchThreadEvents, SearchThreads } from "../threads/search-threads.ts";
 export { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";

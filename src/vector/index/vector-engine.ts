@@ -23,6 +23,7 @@ import { GraphKeeper } from "../recall/graph-keeper.ts";
 import { type KeptNamespace, RecallKeeper } from "../recall/recall-keeper.ts";
 import { RowMemory } from "../rows/row-memory.ts";
 import { SearchQueue } from "../search/queue.ts";
+import type { SearchThreads } from "../threads/search-threads.ts";
 import { type Change, readChanges, writeChange } from "./changes.ts";
 import type { IndexDefinition } from "./definition.ts";
 import { dumpIndexes } from "./dump.ts";
@@ -39,6 +40,8 @@ export interface VectorEngineOptions {
   readonly limits: VectorLimits;
   /** Builds graphs after `start` was called; if undefined, every search is exact. */
   readonly graphs: GraphBuilder | undefined;
+  /** Do parts of searches; if absent, the thread of the engine does all of them. The caller closes them first. */
+  readonly threads?: SearchThreads | undefined;
   /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
   /** Returns a text that cannot be guessed, for the handle of a resumable query. */
@@ -80,7 +83,8 @@ export class VectorEngine implements VectorApi {
   constructor(options: VectorEngineOptions) {
     this.#options = options;
     this.#journal = new IndexJournal(options.journal);
-    this.#queue = new SearchQueue(options.clock.real);
+    if (options.threads !== undefined) options.threads.scratches = this.#memory;
+    this.#queue = new SearchQueue(options.clock.real, options.threads);
     options.guard?.watchOutside(() => this.#outsideBytes);
     this.#turns = options.turns ?? new Turns({ clock: options.clock.real });
     this.recall = new RecallKeeper({

@@ -14,18 +14,22 @@ import { assert } from "../../kernel/assert.ts";
 import type { NamespaceGraph } from "../graph/graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { FilterMatch } from "../metadata/filter-matcher.ts";
-import { ExactScan } from "../rows/exact-scan.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowStore } from "../rows/row-store.ts";
 import { similarityRows } from "../rows/similarity.ts";
+import type { TaskTaker, WalkResult } from "../threads/search-task.ts";
 import { hasBit, setBit, wordCountOf } from "./bits.ts";
 import { LateHits } from "./late-hits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
+import { RowScan } from "./row-scan.ts";
 import type { CandidateSearch, RankedRecord } from "./scored.ts";
 import { TopHits } from "./top-hits.ts";
 
-/** About a millisecond, in multiplications. bench/vector.bench.ts */
-const SCAN_WORK = 4_000_000;
+/** Rows of a whole scan in a millisecond, in multiplications. bench/row-kernel.bench.ts */
+const SCANNED_PER_MS = 4_000_000;
+/** The time of a visit: a part for its cache misses, and one for each dimension. bench/graph.bench.ts */
+const MS_PER_VISIT = 0.000_05;
+const MS_PER_VISITED_VALUE = 0.000_000_15;
 /**
  * Nodes that a walk visits for each of them if every record passes; with a filter, the fewer records pass, the more it
  * visits. If the passing records are far away, the walk ends at a multiple of that. bench/graph.bench.ts
@@ -42,6 +46,16 @@ const ROWS_PER_GATHER = 4;
 const ROWS_PER_CODED_SCAN = 0.5;
 const ROWS_PER_CODED_GATHER = 1.5;
 
+type Matches = Pick<FilterMatch, "matches" | "count">;
+
+/** A walk on another thread. */
+interface WalkAway {
+  readonly graph: NamespaceGraph;
+  /** The pending records when it was sent. keeps (5) of threads/search-threads.ts */
+  readonly pending: Matches;
+  result: WalkResult | undefined;
+}
+
 export class DenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
   readonly #rows: RowStore;
@@ -55,9 +69,10 @@ export class DenseSearch implements CandidateSearch {
   /** The candidates of a walk. */
   readonly #effort: number;
   /** Undefined while the graph is used. */
-  #scan: ExactScan | undefined;
+  #scan: RowScan | undefined;
   /** Scans the rows that were not in the graph at its search; undefined before that. */
-  #pendingScan: ExactScan | undefined;
+  #pendingScan: RowScan | undefined;
+  #walkAway: WalkAway | undefined;
   #isWalkComplete = true;
 
   constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
@@ -80,16 +95,23 @@ export class DenseSearch implements CandidateSearch {
     return this.#scan !== undefined;
   }
 
-  step(): boolean {
-    if (this.#scan !== undefined) return this.#scan.step(SCAN_WORK);
+  step(taker?: TaskTaker): boolean {
+    if (this.#scan !== undefined) return this.#scan.step(taker);
     const { graph } = this.#namespace;
     // A graph is removed when its namespace has become small.
-    if (graph === undefined) return this.#scanAll();
-    this.#pendingScan ??= this.#askGraph(graph);
-    if (!this.#pendingScan.step(SCAN_WORK)) return false;
+    if (graph === undefined) return this.#scanAll(taker);
+    if (this.#pendingScan === undefined) {
+      if (this.#walkAway !== undefined) {
+        // Another graph knows nothing of the records that were pending.
+        if (this.#walkAway.graph !== graph) return this.#scanAll(taker);
+        this.#pendingScan = this.#takeBack(this.#walkAway);
+      } else if (taker !== undefined && this.#giveTo(taker, graph)) return false;
+      this.#pendingScan ??= this.#askGraph(graph);
+    }
+    if (!this.#pendingScan.step(taker)) return false;
     for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
     const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
-    return this.#isWalkComplete && this.#top.size >= wanted ? true : this.#scanAll();
+    return this.#isWalkComplete && this.#top.size >= wanted ? true : this.#scanAll(taker);
   }
 
   hits(): readonly RankedRecord[] {
@@ -102,23 +124,28 @@ export class DenseSearch implements CandidateSearch {
     return { record, rank, score: similarityRows[this.#namespace.similarity].score(rank) };
   }
 
-  #scanAll(): boolean {
+  #scanAll(taker?: TaskTaker): boolean {
     this.#scan = this.#newScan(this.#request.match);
-    return this.#scan.step(SCAN_WORK);
+    return this.#scan.step(taker);
   }
 
-  #newScan(match: Pick<FilterMatch, "matches" | "count"> | undefined): ExactScan {
+  #newScan(match: Matches | undefined): RowScan {
     const { similarity, table } = this.#namespace;
     const { count, spareCount, excluded } = this.#request;
-    return new ExactScan(this.#rows, {
+    const options = {
       query: this.#vector,
       similarity,
       count: count + spareCount,
-      order: (record) => table.order.placeOf(record),
+      order: (record: number) => table.order.placeOf(record),
       matches: match?.matches,
       matchCount: match?.count,
       excluded,
-    });
+    };
+    return new RowScan(this.#rows, options, this.#scanMs(match?.count ?? this.#rows.count));
+  }
+
+  #scanMs(passCount: number): number {
+    return (this.#scannedRows(passCount) * this.#rows.dimension) / SCANNED_PER_MS;
   }
 
   #chosenEffort(): number {
@@ -137,35 +164,77 @@ export class DenseSearch implements CandidateSearch {
   }
 
   #isExactCheaper(graph: NamespaceGraph): boolean {
-    const isCoded = this.#rows.codeBytes > 0;
-    const rowsPerGather = isCoded ? ROWS_PER_CODED_GATHER : ROWS_PER_GATHER;
-    const wholeScan = this.#rows.count * (isCoded ? ROWS_PER_CODED_SCAN : 1);
-    const scanned = Math.min(wholeScan, this.#passCount * rowsPerGather);
     const rowsPerVisit = this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
-    return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * rowsPerGather;
+    const walked = this.#visits * rowsPerVisit + graph.pendingCount * this.#rowsPerGather;
+    return this.#scannedRows(this.#passCount) <= walked;
+  }
+
+  get #isCoded(): boolean {
+    return this.#rows.codeBytes > 0;
+  }
+
+  get #rowsPerGather(): number {
+    return this.#isCoded ? ROWS_PER_CODED_GATHER : ROWS_PER_GATHER;
+  }
+
+  /** The cost of a scan of so many rows, in rows of a whole scan. */
+  #scannedRows(passCount: number): number {
+    const wholeScan = this.#rows.count * (this.#isCoded ? ROWS_PER_CODED_SCAN : 1);
+    return Math.min(wholeScan, passCount * this.#rowsPerGather);
   }
 
   /** Offers the graph's candidates. Returns the scan of the rows that are not in it; both have the same state. */
-  #askGraph(graph: NamespaceGraph): ExactScan {
+  #askGraph(graph: NamespaceGraph): RowScan {
     const { match } = this.#request;
     const pending = this.#pendingMatches(graph);
     const { records, count, isComplete } = graph.search({
       query: this.#vector,
       count: this.#effort,
       effort: this.#effort,
-      visitsMax: Math.ceil(this.#visits * VISITS_FACTOR_MAX),
+      visitsMax: this.#visitsMax,
       ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
     });
     this.#isWalkComplete = isComplete;
-    for (let i = 0; i < count; i += 1) {
-      const record = records[i] as number;
-      // A record may already be in the graph while it still counts as pending.
-      if (!graph.isPending(record)) this.#offer(record);
-    }
+    for (let i = 0; i < count; i += 1) this.#offer(records[i] as number, pending);
     return this.#newScan(pending);
   }
 
-  #pendingMatches(graph: NamespaceGraph): Pick<FilterMatch, "matches" | "count"> {
+  get #visitsMax(): number {
+    return Math.ceil(this.#visits * VISITS_FACTOR_MAX);
+  }
+
+  /** Lets another thread walk. */
+  #giveTo(taker: TaskTaker, graph: NamespaceGraph): boolean {
+    const { kernel } = graph;
+    const costMs = this.#visits * (MS_PER_VISIT + MS_PER_VISITED_VALUE * this.#rows.dimension);
+    if (kernel === undefined || !taker.wants(costMs)) return false;
+    const { match } = this.#request;
+    const walk: WalkAway = { graph, pending: this.#pendingMatches(graph), result: undefined };
+    const isTaken = taker.take({
+      kind: "walk",
+      costMs,
+      kernel,
+      query: this.#vector,
+      effort: this.#effort,
+      visitsMax: this.#visitsMax,
+      accepts: match,
+      done: (result) => {
+        walk.result = result;
+      },
+    });
+    if (isTaken) this.#walkAway = walk;
+    return isTaken;
+  }
+
+  /** As `#askGraph`, with the candidates of another thread; undefined if it has lost them. */
+  #takeBack({ result, pending }: WalkAway): RowScan | undefined {
+    if (result === undefined) return undefined;
+    this.#isWalkComplete = result.isComplete;
+    for (const record of result.records) this.#offer(record, pending);
+    return this.#newScan(pending);
+  }
+
+  #pendingMatches(graph: NamespaceGraph): Matches {
     const { match } = this.#request;
     const matches = new Uint32Array(graph.pendingCount === 0 ? 0 : wordCountOf(this.#rows.capacity));
     let count = 0;
@@ -177,9 +246,11 @@ export class DenseSearch implements CandidateSearch {
     return { matches, count };
   }
 
-  #offer(record: number): void {
+  #offer(record: number, pending: Matches): void {
     if (this.#lateHits.isUnlikely) return;
     const { match, excluded } = this.#request;
+    // It became a node during the walk, and is scanned too.
+    if (hasBit(pending.matches, record)) return;
     if (!this.#rows.has(record) || excluded.has(record)) return;
     if (match !== undefined && !hasBit(match.matches, record)) return;
     const { similarity } = this.#namespace;

@@ -17,6 +17,7 @@ import type { Filter } from "../filter/filter.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { SparseVector } from "../index/record.ts";
 import type { FilterMatch } from "../metadata/filter-matcher.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
 import { DenseSearch } from "./dense.ts";
 import { fuse } from "./fusion.ts";
 import type { SearchJob } from "./queue.ts";
@@ -101,18 +102,18 @@ export class NamespaceSearch implements SearchJob {
     if (this.#mark !== undefined) this.#namespace.changes.end();
   }
 
-  step(): boolean {
+  step(taker?: TaskTaker): boolean {
     let isDone = true;
     this.#mark ??= this.#namespace.changes.begin();
     try {
-      isDone = this.#step();
+      isDone = this.#step(taker);
     } finally {
       if (isDone) this.#namespace.changes.end();
     }
     return isDone;
   }
 
-  #step(): boolean {
+  #step(taker: TaskTaker | undefined): boolean {
     const { filter } = this.#request;
     if (filter.expression !== undefined) {
       this.#match ??= this.#namespace.filters.start(filter);
@@ -120,7 +121,7 @@ export class NamespaceSearch implements SearchJob {
     }
     this.#searches ??= this.#begin();
     for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
-      if (this.#searches[this.#doneCount]?.step() === false) return false;
+      if (this.#searches[this.#doneCount]?.step(taker) === false) return false;
     }
     return this.#finish(this.#searches);
   }

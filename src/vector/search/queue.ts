@@ -7,18 +7,35 @@
  * time.
  *
  * A running search holds memory, so at most RUNNING_MAX run, in addition to one
- * for each tenant that has none. The others have not begun; the next to begin is
- * of the tenant with the fewest running searches.
+ * for each tenant that has none, and to those on other threads. The others have
+ * not begun; the next to begin is of the tenant with the fewest running searches.
+ *
+ * With other threads (`threads/`), this one searches too:
+ *
+ * (1) A search that is alone runs here: a hop costs more than it saves. A search
+ *     of LONG_MS or more goes away, so that other requests need not wait for it.
+ * (2) While several searches come at the same time, an idle thread gets the next
+ *     one. A thread gets a second task only while further searches wait here:
+ *     otherwise this thread is the idle one.
+ * (3) A task shorter than SHORT_MS stays here.
+ * (4) Whether searches come at the same time cannot be seen from one that runs at
+ *     once. So now and then one is sent away, and if another comes meanwhile,
+ *     they do.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Eventually } from "../api.ts";
+import type { SearchTask, TaskTaker } from "../threads/search-task.ts";
+import type { SearchThreads } from "../threads/search-threads.ts";
 
 /** Work in bounded steps. */
 export interface SearchJob {
-  /** Does about a millisecond of work. Returns true when done; it is not called after that, or after it threw. */
-  step(): boolean;
+  /**
+   * Does about a millisecond of work. Returns true when done; it is not called after that, or after it threw. If
+   * `taker` took a task of the job, the next call is after the task's end.
+   */
+  step(taker?: TaskTaker): boolean;
 }
 
 /** The time of all searches in a turn; new requests are read in between. bench/vector.bench.ts */
@@ -27,24 +44,47 @@ const TURN_MS = 8;
 /** The most searches that run at the same time. */
 const RUNNING_MAX = 16;
 
+/** A hop to another thread and back costs about a third of this in processor time. bench/vector.bench.ts */
+const SHORT_MS = 0.06;
+const LONG_MS = 2;
+
+/** Searches that find nothing else running, after which they count as alone. */
+const ALONE_AFTER = 8;
+/** Searches alone between two that are sent away; doubled each time up to the maximum. */
+const PROBE_FIRST = 2;
+const PROBE_MAX = 256;
+
 /** The searches of a tenant. */
 interface Searches {
   runningCount: number;
+  /** Those of them that are on other threads. */
+  awayCount: number;
   /** Searches that have not begun. */
-  readonly waiting: (() => void)[];
+  readonly waiting: Running[];
 }
 
 export class SearchQueue {
   readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #threads: SearchThreads | undefined;
   /** By tenant, if it has any. */
   readonly #searches = new Map<Tenant, Searches>();
   #runningCount = 0;
+  #awayCount = 0;
   #waitingCount = 0;
   /** When this turn's time is used up; undefined if there was no search in this turn. */
   #turnEndMs: number | undefined;
+  /** True if the threads report the end of a task, or will be asked to in this turn. */
+  #isListening = false;
+  /** Searches in a row that found nothing else running. */
+  #aloneCount = ALONE_AFTER;
+  #probeEvery = PROBE_FIRST;
+  #probeAt = ALONE_AFTER + PROBE_FIRST;
 
-  constructor(clock: Pick<Clock, "monotonicMs">) {
+  /** `threads` are undefined if this thread does everything. */
+  constructor(clock: Pick<Clock, "monotonicMs">, threads?: SearchThreads) {
     this.#clock = clock;
+    this.#threads = threads;
+    if (threads !== undefined) threads.onWake = () => this.#woke();
   }
 
   /** The number of searches that wait or run in later turns. */
@@ -55,62 +95,114 @@ export class SearchQueue {
   /** Runs a job, at once while this turn has time. Throws or rejects with the error of its step. */
   run(job: SearchJob, tenant: Tenant): Eventually<void> {
     this.#openTurn();
+    if (this.#awayCount > 0) this.#threads?.collect();
+    const running = new Running(job, tenant, this);
+    const searches = this.#searches.get(tenant);
     // Waiting searches go first, or a stream of short searches would block a long one forever.
-    const isFirst = this.#searches.get(tenant) === undefined;
-    if (isFirst && this.#runningCount < RUNNING_MAX) {
-      while (this.#hasTime()) if (job.step()) return undefined;
+    const hasWaiting = searches !== undefined && (searches.runningCount > searches.awayCount || searches.waiting.length > 0);
+    if (this.#threads === undefined || this.#isAlone()) {
+      running.isAlone = true;
+      if (!hasWaiting && this.#mayRunMore) while (this.#hasTime() && !running.isAway) if (job.step(running)) return undefined;
+      running.isAlone = false;
+    } else if (!hasWaiting && this.#mayRunMore && this.#hasTime() && this.#threads.hasIdle) {
+      if (job.step(running)) return undefined;
     }
-    return this.#runLater(job, tenant);
+    return this.#runLater(running);
   }
 
-  async #runLater(job: SearchJob, tenant: Tenant): Promise<void> {
-    this.#waitingCount += 1;
+  /** For `Running`: whether another thread would take a task of this duration now. */
+  wants({ isAlone }: Running, costMs: number): boolean {
+    const threads = this.#threads;
+    if (threads === undefined || costMs < (isAlone ? LONG_MS : SHORT_MS)) return false;
+    if (threads.hasIdle) return true;
+    return this.#runningCount - this.#awayCount > 1 && threads.hasRoom; // keeps (2)
+  }
+
+  take(running: Running, task: SearchTask): boolean {
+    const threads = this.#threads;
+    if (threads === undefined || !this.wants(running, task.costMs)) return false;
+    const isTaken = threads.take(task, () => {
+      running.isAway = false;
+      this.#countAway(running.tenant, -1);
+      // Before searches that have not begun: little is left to do.
+      running.tenant.queue(running.turn, { isFirst: true });
+    });
+    if (!isTaken) return false;
+    running.isAway = true;
+    if (running.isQueued) this.#countAway(running.tenant, 1);
+    this.#listen();
+    return true;
+  }
+
+  /** One step in the turn of its tenant. */
+  step(running: Running): void {
+    this.#threads?.collect();
     try {
-      await this.#begin(tenant);
-      do await tenant.next();
-      while (!job.step());
-    } finally {
-      this.#waitingCount -= 1;
-      this.#end(tenant);
+      if (!running.job.step(running)) {
+        if (!running.isAway) running.tenant.queue(running.turn);
+        return;
+      }
+    } catch (failure) {
+      this.#end(running);
+      running.reject(failure);
+      return;
     }
+    this.#end(running);
+    running.resolve();
   }
 
-  /** Returns undefined if the next search of a tenant may begin, otherwise a promise that resolves when it may. */
-  #begin(tenant: Tenant): Promise<void> | undefined {
-    let searches = this.#searches.get(tenant);
+  #runLater(running: Running): Promise<void> {
+    this.#waitingCount += 1;
+    const done = running.open();
+    this.#begin(running);
+    return done;
+  }
+
+  /** Begins a search, or notes that it waits until another one ends. */
+  #begin(running: Running): void {
+    let searches = this.#searches.get(running.tenant);
     if (searches === undefined) {
-      searches = { runningCount: 0, waiting: [] };
-      this.#searches.set(tenant, searches);
+      searches = { runningCount: 0, awayCount: 0, waiting: [] };
+      this.#searches.set(running.tenant, searches);
     }
-    if (searches.runningCount > 0 && this.#runningCount >= RUNNING_MAX) {
-      const { waiting } = searches;
-      return new Promise((resolve) => waiting.push(resolve));
-    }
-    this.#count(searches);
-    return undefined;
+    if (!running.isAway && searches.runningCount > 0 && !this.#mayRunMore) searches.waiting.push(running);
+    else this.#start(searches, running);
   }
 
-  #count(searches: Searches): void {
+  #start(searches: Searches, running: Running): void {
     searches.runningCount += 1;
     this.#runningCount += 1;
+    running.isQueued = true;
+    if (running.isAway) this.#countAway(running.tenant, 1);
+    else running.tenant.queue(running.turn);
   }
 
-  #end(tenant: Tenant): void {
+  #countAway(tenant: Tenant, change: number): void {
+    const searches = this.#searches.get(tenant);
+    if (searches === undefined) return;
+    searches.awayCount += change;
+    this.#awayCount += change;
+  }
+
+  #end({ tenant }: Running): void {
+    this.#waitingCount -= 1;
     const ended = this.#searches.get(tenant);
     if (ended === undefined) return;
     ended.runningCount -= 1;
     this.#runningCount -= 1;
     if (ended.runningCount === 0 && ended.waiting.length === 0) this.#searches.delete(tenant);
-    if (this.#runningCount >= RUNNING_MAX) return;
+    if (!this.#mayRunMore) return;
     let next: Searches | undefined;
     for (const searches of this.#searches.values()) {
       if (searches.waiting.length === 0) continue;
       if (next === undefined || searches.runningCount < next.runningCount) next = searches;
     }
-    const begin = next?.waiting.shift();
-    if (next === undefined || begin === undefined) return;
-    this.#count(next);
-    begin();
+    const begun = next?.waiting.shift();
+    if (next !== undefined && begun !== undefined) this.#start(next, begun);
+  }
+
+  get #mayRunMore(): boolean {
+    return this.#runningCount < RUNNING_MAX + (this.#threads?.tasksMax ?? 0);
   }
 
   #hasTime(): boolean {
@@ -123,5 +215,80 @@ export class SearchQueue {
     void nextTurn().then(() => {
       this.#turnEndMs = undefined;
     });
+  }
+
+  /** Whether the next search should run here at once. keeps (1) and (4) */
+  #isAlone(): boolean {
+    if (this.#runningCount > 0) {
+      this.#aloneCount = 0;
+      this.#probeEvery = PROBE_FIRST;
+      this.#probeAt = ALONE_AFTER + PROBE_FIRST;
+      return false;
+    }
+    this.#aloneCount += 1;
+    if (this.#aloneCount <= ALONE_AFTER) return false;
+    if (this.#aloneCount < this.#probeAt) return true;
+    this.#probeEvery = Math.min(PROBE_MAX, this.#probeEvery * 2);
+    this.#probeAt = this.#aloneCount + this.#probeEvery;
+    return false;
+  }
+
+  /** Looks at the threads once more in this turn, and then waits for their report. */
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    void nextTurn().then(() => this.#sleep());
+  }
+
+  #sleep(): void {
+    const threads = this.#threads;
+    if (threads === undefined) return;
+    threads.sleep();
+    // What ended before that was not reported.
+    threads.collect();
+  }
+
+  #woke(): void {
+    this.#isListening = false;
+    this.#threads?.collect();
+    if (this.#awayCount > 0) this.#listen();
+  }
+}
+
+/** A search with its promise, and the tasks of it that other threads take. */
+class Running implements TaskTaker {
+  readonly job: SearchJob;
+  readonly tenant: Tenant;
+  readonly #queue: SearchQueue;
+  /** It came while no other search ran, and it runs at once. */
+  isAlone = false;
+  /** Another thread has a task of it. */
+  isAway = false;
+  /** It has a promise, and counts among the running ones. */
+  isQueued = false;
+  resolve: () => void = () => {};
+  reject: (failure: unknown) => void = () => {};
+
+  constructor(job: SearchJob, tenant: Tenant, queue: SearchQueue) {
+    this.job = job;
+    this.tenant = tenant;
+    this.#queue = queue;
+  }
+
+  readonly turn = (): void => this.#queue.step(this);
+
+  open(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  wants(costMs: number): boolean {
+    return this.#queue.wants(this, costMs);
+  }
+
+  take(task: SearchTask): boolean {
+    return this.#queue.take(this, task);
   }
 }

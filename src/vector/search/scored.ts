@@ -1,4 +1,5 @@
 /** The results of searches, and the interface of a search by one of the two vectors. */
+import type { TaskTaker } from "../threads/search-task.ts";
 
 export interface ScoredRecord {
   readonly record: number;
@@ -13,8 +14,8 @@ export interface RankedRecord extends ScoredRecord {
 
 /** Finds the nearest records to a vector, in steps of about a millisecond. */
 export interface CandidateSearch {
-  /** Returns true when the search is done. */
-  step(): boolean;
+  /** Returns true when the search is done. If `taker` took a task of it, the next step is after the task's end. */
+  step(taker?: TaskTaker): boolean;
   /** True if it ranks every record that passes, so that it misses none. Known from the first step on. */
   readonly isScan: boolean;
   /** The hits, best first, as many as requested if they exist. */

@@ -1,0 +1,13 @@
+/** A thread that searches for the vector area. Started by `search-threads.ts`; it never reads its event loop. */
+import "../prototype.ts";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { Mailbox, runSearches, type ToSearchThread } from "../../vector/threads/mod.ts";
+
+const port = parentPort;
+if (port !== null) {
+  runSearches(new Mailbox(workerData as SharedArrayBuffer), {
+    // The area's thread sends nothing else.
+    receive: () => receiveMessageOnPort(port)?.message as ToSearchThread | undefined,
+    report: () => port.postMessage(undefined),
+  });
+}

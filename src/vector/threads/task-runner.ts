@@ -1,0 +1,183 @@
+/**
+ * Runs the tasks of one mailbox, in slices of about a millisecond by turns, with
+ * kernels of its own over the shared memory. It knows no index and creates no
+ * thread.
+ *
+ * It reads rows, and the nodes of graphs, while the owner changes them: its ranks
+ * may be those of half-written rows, and its candidates may be gone. The owner
+ * knows which (`search-threads.ts`).
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { SharedMemory } from "../../kernel/web-assembly.ts";
+import { GraphKernel } from "../graph/graph-kernel.ts";
+import { similarities } from "../index/definition.ts";
+import { Arena } from "../rows/arena.ts";
+import { ExactScan, type ScannedBlock, type ScannedRows } from "../rows/exact-scan.ts";
+import { similarityRows } from "../rows/similarity.ts";
+import { type Mailbox, SLOT_COUNT, Slot } from "./mailbox.ts";
+import { readTask, type ScanWords, type WalkWords, writeScanResult, writeWalkResult } from "./task-words.ts";
+
+/** What the thread must know before the tasks that name it. */
+export type ToSearchThread =
+  | { readonly kind: "graph"; readonly graph: number; readonly memory: SharedMemory }
+  | { readonly kind: "forget graph"; readonly graph: number }
+  | {
+      readonly kind: "arena";
+      readonly arena: number;
+      readonly memory: SharedMemory;
+      /** The address of the chunk that only this thread uses. */
+      readonly scratch: number;
+    }
+  | { readonly kind: "slot"; readonly slot: number; readonly buffer: SharedArrayBuffer };
+
+/** The connection to the owner. */
+export interface SearchPort {
+  /** The next message that has arrived, if any. */
+  receive(): ToSearchThread | undefined;
+  /** A task has ended, and the owner wants to know. */
+  report(): void;
+}
+
+/** About a millisecond, as in `search/dense.ts`. */
+const SLICE_WORK = 4_000_000;
+
+/** A task in progress. Returns true when its result is written. */
+type Step = () => boolean;
+
+const similarityByCode = similarities.toSorted((a, b) => similarityRows[a].code - similarityRows[b].code);
+
+export class TaskRunner {
+  readonly #mailbox: Mailbox;
+  readonly #port: SearchPort;
+  readonly #slots: (Slot | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
+  readonly #running: (Step | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
+  #next = 0;
+  readonly #graphs = new Map<number, GraphKernel>();
+  readonly #arenas: (Arena | undefined)[] = [];
+
+  constructor(mailbox: Mailbox, port: SearchPort) {
+    this.#mailbox = mailbox;
+    this.#port = port;
+  }
+
+  /** Reads the messages that have arrived. */
+  receive(): void {
+    for (let message = this.#port.receive(); message !== undefined; message = this.#port.receive()) this.#hear(message);
+  }
+
+  /** Does a slice of the next task. Returns false if there is none. */
+  step(): boolean {
+    for (let i = 0; i < SLOT_COUNT; i += 1) {
+      const number = (this.#next + i) % SLOT_COUNT;
+      if (!this.#mailbox.isSent(number)) continue;
+      this.#next = (number + 1) % SLOT_COUNT;
+      this.#stepSlot(number);
+      return true;
+    }
+    return false;
+  }
+
+  #hear(message: ToSearchThread): void {
+    switch (message.kind) {
+      case "graph": {
+        // Without memory for the scratch, tasks fail, and the owner does them.
+        const kernel = GraphKernel.attach(message.memory);
+        if (kernel !== undefined) this.#graphs.set(message.graph, kernel);
+        break;
+      }
+      case "forget graph":
+        this.#graphs.delete(message.graph);
+        break;
+      case "arena":
+        this.#arenas[message.arena] = Arena.attach(message.memory, message.scratch);
+        break;
+      case "slot":
+        this.#slots[message.slot] = new Slot(message.buffer);
+        break;
+      default: {
+        const never: never = message;
+        throw new Error(`Unknown message: ${String(never)}`);
+      }
+    }
+  }
+
+  #stepSlot(number: number): void {
+    const step = this.#running[number] ?? this.#begin(number);
+    this.#running[number] = step;
+    if (step !== undefined && !step()) return;
+    this.#running[number] = undefined;
+    if (this.#mailbox.finish(number, step !== undefined)) this.#port.report();
+  }
+
+  /** Undefined if the memory of the task is not known here. */
+  #begin(number: number): Step | undefined {
+    // The messages that belong to a task were sent before it.
+    this.receive();
+    const slot = this.#slots[number];
+    assert(slot !== undefined, "a slot is made known before its first task");
+    const task = readTask(slot);
+    return task.kind === "walk" ? this.#beginWalk(slot, task) : this.#beginScan(slot, task);
+  }
+
+  #beginWalk(slot: Slot, { graph, effort, visitsMax, accepts, recordEnd, query }: WalkWords): Step | undefined {
+    const kernel = this.#graphs.get(graph);
+    if (kernel === undefined) return undefined;
+    return () => {
+      const { code } = kernel;
+      kernel.putRow(query);
+      const count = code.search(code.nodeCount(), effort, effort, accepts, recordEnd, visitsMax);
+      const isComplete = code.wasCut() === 0;
+      const { words } = kernel;
+      const records = new Uint32Array(count);
+      let at = code.resultsAddress() >>> 2;
+      for (let i = 0; i < count; i += 1, at += 2) records[i] = words[at] as number;
+      writeWalkResult(slot, records, isComplete);
+      return true;
+    };
+  }
+
+  #beginScan(slot: Slot, task: ScanWords): Step | undefined {
+    const rows = this.#rowsOf(task);
+    const similarity = similarityByCode[task.similarity];
+    if (rows === undefined || similarity === undefined) return undefined;
+    const { query, count, collected, matches, matchCount } = task;
+    const scan = new ExactScan(rows, {
+      query: query.padded.subarray(0, query.dimension),
+      similarity,
+      count: collected,
+      order: (record) => record,
+      matches,
+      matchCount,
+    });
+    return () => {
+      if (!scan.step(SLICE_WORK)) return false;
+      const hits = scan.hits();
+      // If the last collected hit is equal to the last requested one, so may be hits that were not collected.
+      const isComplete = hits.length < collected || hits[collected - 1]?.rank !== hits[count - 1]?.rank;
+      writeScanResult(slot, hits, isComplete);
+      return true;
+    };
+  }
+
+  #rowsOf({ query, rowBytes, codeBytes, capacity, blocks }: ScanWords): ScannedRows | undefined {
+    const found: ScannedBlock[] = [];
+    for (const { arenaNumber, ...block } of blocks) {
+      const arena = this.#arenas[arenaNumber];
+      if (arena === undefined) return undefined;
+      found.push({ ...block, arena });
+    }
+    // A scan asks for the blocks in their order.
+    let at = 0;
+    return {
+      dimension: query.dimension,
+      rowBytes,
+      codeBytes,
+      capacity,
+      memory: { prepare: () => query },
+      findBlock: (record) => {
+        while (at < found.length && record >= (found[at] as ScannedBlock).end) at += 1;
+        return found[at];
+      },
+    };
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Tasks and their results as words of a slot (`mailbox.ts`).
+ *
+ *     walk   | WALK | graph | effort | visits | accepts | record end | query words | result at |
+ *     scan   | SCAN | similarity | count | dimension | row bytes | code bytes | capacity | squared length f32 |
+ *            | block count | bit words or NONE | match count or NONE | result at |
+ *
+ * Then the query f32; for a scan the blocks, each
+ *
+ *     | arena | start | end | rows | lengths | codes, 0 for none |
+ *
+ * and the bits. The result is a count, 1 if it is complete, and the records, each with its rank f32 if it is a scan.
+ */
+import type { PreparedQuery } from "../rows/prepared-query.ts";
+import type { RowBlock } from "../rows/row-store.ts";
+import { similarityRows } from "../rows/similarity.ts";
+import { HEADER_WORDS, type Slot } from "./mailbox.ts";
+import type { ScanResult, ScanTask, WalkResult, WalkTask } from "./search-task.ts";
+
+const WALK = 1;
+const SCAN = 2;
+const NONE = 0xffff_ffff;
+const BLOCK_WORDS = 6;
+const RESULT_HEADER_WORDS = 2;
+/** The place of the result is the last word of the header. */
+const RESULT_AT = HEADER_WORDS - 1;
+
+/** More hits than were requested, among which equal ranks at the end are put into insertion order. */
+const SPARE_TIES = 64;
+
+/** The memory of a task, by the numbers that the thread knows. */
+export interface WalkPlace {
+  readonly graph: number;
+  /** The address of the bits of records that pass, in the graph's memory; 0 if all pass. */
+  readonly accepts: number;
+}
+
+export function walkWords({ query, effort }: WalkTask): number {
+  return HEADER_WORDS + query.length + RESULT_HEADER_WORDS + effort;
+}
+
+export function writeWalk({ words, floats }: Slot, task: WalkTask, { graph, accepts }: WalkPlace): void {
+  const { query, effort, visitsMax, accepts: passing } = task;
+  words[0] = WALK;
+  words[1] = graph;
+  words[2] = effort;
+  words[3] = Math.min(visitsMax, NONE);
+  words[4] = accepts;
+  words[5] = passing === undefined ? 0 : passing.matches.length * 32;
+  words[6] = query.length;
+  words[RESULT_AT] = HEADER_WORDS + query.length;
+  floats.set(query, HEADER_WORDS);
+}
+
+export function readWalkResult({ words }: Slot): WalkResult {
+  const at = words[RESULT_AT] as number;
+  const count = words[at] as number;
+  const first = at + RESULT_HEADER_WORDS;
+  return { records: words.slice(first, first + count), isComplete: words[at + 1] === 1 };
+}
+
+export function scanWords({ query, matches, rows, count }: ScanTask): number {
+  const given = query.padded.length + rows.blocks.length * BLOCK_WORDS + (matches?.length ?? 0);
+  return HEADER_WORDS + given + RESULT_HEADER_WORDS + 2 * (count + SPARE_TIES);
+}
+
+/** `arenaOf` is the number of a block's arena. */
+export function writeScan({ words, floats }: Slot, task: ScanTask, arenaOf: (block: RowBlock) => number): void {
+  const { rows, query, similarity, count, matches, matchCount } = task;
+  words[0] = SCAN;
+  words[1] = similarityRows[similarity].code;
+  words[2] = count;
+  words[3] = query.dimension;
+  words[4] = rows.rowBytes;
+  words[5] = rows.codeBytes;
+  words[6] = rows.capacity;
+  floats[7] = query.squaredLength;
+  words[8] = rows.blocks.length;
+  words[9] = matches?.length ?? NONE;
+  words[10] = matchCount ?? NONE;
+  floats.set(query.padded, HEADER_WORDS);
+  let at = HEADER_WORDS + query.padded.length;
+  for (const block of rows.blocks) {
+    words[at] = arenaOf(block);
+    words[at + 1] = block.start;
+    words[at + 2] = block.end;
+    words[at + 3] = block.rows;
+    words[at + 4] = block.lengths;
+    // No block is at the address 0, which is in the scratch of the owner.
+    words[at + 5] = block.codes ?? 0;
+    at += BLOCK_WORDS;
+  }
+  if (matches !== undefined) words.set(matches, at);
+  words[RESULT_AT] = at + (matches?.length ?? 0);
+}
+
+export function readScanResult({ words, floats }: Slot): ScanResult {
+  const at = words[RESULT_AT] as number;
+  const count = words[at] as number;
+  const records = new Uint32Array(count);
+  const ranks = new Float32Array(count);
+  for (let i = 0, from = at + RESULT_HEADER_WORDS; i < count; i += 1, from += 2) {
+    records[i] = words[from] as number;
+    ranks[i] = floats[from + 1] as number;
+  }
+  return { records, ranks, isComplete: words[at + 1] === 1 };
+}
+
+// The thread's side.
+
+export interface WalkWords extends WalkPlace {
+  readonly kind: "walk";
+  readonly effort: number;
+  readonly visitsMax: number;
+  readonly recordEnd: number;
+  readonly query: Float32Array;
+}
+
+export interface ScanWords {
+  readonly kind: "scan";
+  /** The code of the similarity. */
+  readonly similarity: number;
+  readonly count: number;
+  /** The number of hits that the scan collects: `count`, and more of them that may be equal to the last. */
+  readonly collected: number;
+  readonly rowBytes: number;
+  readonly codeBytes: number;
+  readonly capacity: number;
+  readonly query: PreparedQuery;
+  readonly blocks: readonly BlockWords[];
+  readonly matches: Uint32Array | undefined;
+  readonly matchCount: number | undefined;
+}
+
+export interface BlockWords extends Pick<RowBlock, "start" | "end" | "rows" | "lengths" | "codes"> {
+  readonly arenaNumber: number;
+}
+
+export function readTask(slot: Slot): WalkWords | ScanWords {
+  return slot.words[0] === WALK ? readWalk(slot) : readScan(slot);
+}
+
+function readWalk({ words, floats }: Slot): WalkWords {
+  return {
+    kind: "walk",
+    graph: words[1] as number,
+    effort: words[2] as number,
+    visitsMax: words[3] as number,
+    accepts: words[4] as number,
+    recordEnd: words[5] as number,
+    query: floats.subarray(HEADER_WORDS, HEADER_WORDS + (words[6] as number)),
+  };
+}
+
+function readScan({ words, floats }: Slot): ScanWords {
+  const rowBytes = words[4] as number;
+  const blockCount = words[8] as number;
+  const bitWords = words[9] as number;
+  const matchCount = words[10] as number;
+  const blocksAt = HEADER_WORDS + rowBytes / Float32Array.BYTES_PER_ELEMENT;
+  const bitsAt = blocksAt + blockCount * BLOCK_WORDS;
+  const count = words[2] as number;
+  return {
+    kind: "scan",
+    similarity: words[1] as number,
+    count,
+    collected: count + SPARE_TIES,
+    rowBytes,
+    codeBytes: words[5] as number,
+    capacity: words[6] as number,
+    query: {
+      dimension: words[3] as number,
+      padded: floats.subarray(HEADER_WORDS, blocksAt),
+      squaredLength: floats[7] as number,
+    },
+    blocks: Array.from({ length: blockCount }, (_, i) => readBlock(words, blocksAt + i * BLOCK_WORDS)),
+    matches: bitWords === NONE ? undefined : words.subarray(bitsAt, bitsAt + bitWords),
+    matchCount: matchCount === NONE ? undefined : matchCount,
+  };
+}
+
+function readBlock(words: Uint32Array, at: number): BlockWords {
+  const codes = words[at + 5] as number;
+  return {
+    arenaNumber: words[at] as number,
+    start: words[at + 1] as number,
+    end: words[at + 2] as number,
+    rows: words[at + 3] as number,
+    lengths: words[at + 4] as number,
+    codes: codes === 0 ? undefined : codes,
+  };
+}
+
+export function writeWalkResult({ words }: Slot, records: Uint32Array, isComplete: boolean): void {
+  const at = words[RESULT_AT] as number;
+  words[at] = records.length;
+  words[at + 1] = Number(isComplete);
+  words.set(records, at + RESULT_HEADER_WORDS);
+}
+
+export function writeScanResult(
+  { words, floats }: Slot,
+  hits: readonly { readonly record: number; readonly rank: number }[],
+  isComplete: boolean,
+): void {
+  const at = words[RESULT_AT] as number;
+  words[at] = hits.length;
+  words[at + 1] = Number(isComplete);
+  let to = at + RESULT_HEADER_WORDS;
+  for (const { record, rank } of hits) {
+    words[to] = record;
+    floats[to + 1] = rank;
+    to += 2;
+  }
+}
