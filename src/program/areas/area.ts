@@ -76,6 +76,8 @@ export interface MessagingPlan {
 /** Configuration of the vector area. */
 export interface VectorPlan {
   readonly limits: VectorLimits;
+  /** Threads that search, with the one of the area. */
+  readonly threads: number;
 }
 
 /** Configuration of the RESP port. */

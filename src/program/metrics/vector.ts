@@ -1,6 +1,6 @@
 /** The metrics of the vector area. */
 import type { Metrics } from "../../kernel/metrics.ts";
-import type { VectorEngine } from "../../vector/index/mod.ts";
+import type { SearchThreads, VectorEngine } from "../../vector/index/mod.ts";
 import type { IndexRecall } from "../../vector/mod.ts";
 
 export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
@@ -30,6 +30,24 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
   );
   measureRecall(metrics, engine);
   now("waiting_searches", "Searches that are waiting for their next turn", () => engine.waitingCount);
+}
+
+/** `threads` are undefined if the thread of the area does all searches. */
+export function measureSearchThreads(metrics: Metrics, threads: SearchThreads | undefined): void {
+  const now = (name: string, help: string, read: (started: SearchThreads) => number): void => {
+    metrics.reading(`larder_vector_${name}`, help, () => (threads === undefined ? 0 : read(threads)));
+  };
+  now("search_threads", "Running threads that search, besides the one of the area", (started) => started.threadCount);
+  now("thread_searches", "Walks and scans that wait or run on these threads", (started) => started.taskCount);
+  metrics.readings(
+    {
+      name: "larder_vector_thread_searches_total",
+      help: "Walks and scans that these threads were given",
+      kind: "counter",
+      labelNames: [],
+    },
+    () => [{ labelValues: [], values: [threads?.takenCount ?? 0] }],
+  );
 }
 
 /** For each index and class of queries, the figures of the namespace that is furthest from the target. */

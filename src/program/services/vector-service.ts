@@ -1,20 +1,27 @@
 /**
  * The service of the vector area: the engine, the models of its indexes, the
- * thread that builds graphs, and the files of graphs.
+ * threads that build graphs and search, and the files of graphs.
  */
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretText, systemRandom } from "../../kernel/random.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
-import { DefinitionMismatch, GraphCache, type ThreadGraphBuilder, VectorEngine } from "../../vector/index/mod.ts";
+import {
+  DefinitionMismatch,
+  GraphCache,
+  type SearchThreads,
+  type ThreadGraphBuilder,
+  VectorEngine,
+} from "../../vector/index/mod.ts";
 import type { IndexDefinition } from "../../vector/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { measureTenants } from "../metrics/tenants.ts";
-import { measureVectors } from "../metrics/vector.ts";
+import { measureSearchThreads, measureVectors } from "../metrics/vector.ts";
 import { StartRefusal } from "../refusal.ts";
 import { defaultIndex } from "../settings/index-settings.ts";
 import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
 import { threadGraphBuilder } from "../workers/graph-threads.ts";
+import { openSearchThreads } from "../workers/search-threads.ts";
 import { type IndexEmbedders, openEmbedders } from "./embedders.ts";
 import { reportGraphs } from "./graph-report.ts";
 import { PeriodicTask } from "./periodic-task.ts";
@@ -30,6 +37,7 @@ export class VectorService implements AreaService {
   readonly #context: ServiceContext;
   readonly #engine: VectorEngine;
   readonly #graphs: ThreadGraphBuilder;
+  readonly #threads: SearchThreads | undefined;
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
   #cache: GraphCache | undefined;
@@ -41,6 +49,7 @@ export class VectorService implements AreaService {
     const { vector, limits } = plan;
     this.#context = context;
     this.#graphs = threadGraphBuilder({ log });
+    this.#threads = openSearchThreads({ log, count: vector.threads });
     this.#engine = new VectorEngine({
       journal: persistence.journal,
       clock,
@@ -48,6 +57,7 @@ export class VectorService implements AreaService {
       turns,
       limits: vector.limits,
       graphs: this.#graphs,
+      threads: this.#threads,
       newHandle: () => secretText(HANDLE_LENGTH),
       guard: context.guard,
     });
@@ -67,6 +77,7 @@ export class VectorService implements AreaService {
       onFault: onFatal,
     });
     measureVectors(metrics, this.#engine);
+    measureSearchThreads(metrics, this.#threads);
     measureTenants(metrics, () => [...this.#engine.indexes].map(({ state }) => state));
   }
 
@@ -91,6 +102,7 @@ export class VectorService implements AreaService {
     await this.#cache?.save(this.#engine.namespaces, { all: true });
     await this.#context.persistence.close();
     await Promise.all([...this.#embedders.values()].map((embedders) => embedders.close()));
+    await this.#threads?.close();
     this.#engine.close();
     await this.#graphs.close();
   }

@@ -296,6 +296,8 @@ export interface ConfigurationKeys {
   readonly recallTarget?: number | string;
   /** Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target. Default: 4000. */
   readonly maxEffort?: number | string;
+  /** Threads that search dense vectors, with the area's own: auto is one for each core but one, and at least 1, which starts no other thread. Default: auto. */
+  readonly vectorThreads?: number | string | "auto";
   /** Most records in one upsert, and ids in one delete. Default: 1000. */
   readonly maxWritesPerRequest?: number | string;
   /** Largest body of a request to the vector index. Default: 64mb. */

@@ -1,5 +1,6 @@
 /** Makes the plan of each area from settings and tenants. */
 
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
 import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
@@ -138,6 +139,8 @@ function messagingPlan({ settings }: RunSettings, deliveriesDisabled: boolean): 
 
 function vectorPlan({ settings }: RunSettings): VectorPlan {
   return {
+    // One core is for the thread that builds graphs, and for other areas.
+    threads: settings.vectorThreads ?? Math.max(1, availableParallelism() - 1),
     limits: {
       ...defaultVectorLimits,
       topKMax: settings.topKMax,

@@ -17,6 +17,7 @@ import { memorySettingRows } from "./memory-settings.ts";
 import { peerSettingRows } from "./peer-settings.ts";
 import type { Setting } from "./setting.ts";
 import {
+  orAuto,
   orOff,
   type Parser,
   parseChoice,
@@ -626,6 +627,17 @@ export const settingRows = {
       "Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target",
     default: "4000",
     parse: parseCount(100, 100_000),
+  },
+  vectorThreads: {
+    group: "Vector index",
+    flag: "--vector-threads",
+    environment: ["LARDER_VECTOR_THREADS"],
+    fileKey: "vectorThreads",
+    argument: "<count>|auto",
+    meaning:
+      "Threads that search dense vectors, with the area's own: auto is one for each core but one, and at least 1, which starts no other thread",
+    default: "auto",
+    parse: orAuto(parseCount(1, 64)),
   },
   writesPerRequestMax: {
     group: "Vector index",

@@ -66,7 +66,10 @@ export class RowMemory {
   #usedBytes = 0;
 
   constructor({ bytesMax = Number.POSITIVE_INFINITY, arenaBytes = ARENA_BYTES_MAX }: RowMemoryOptions = {}) {
-    assert(arenaBytes % CHUNK_BYTES === 0 && arenaBytes <= ARENA_BYTES_MAX, "an arena is whole chunks, 960 MiB at most");
+    assert(
+      arenaBytes % CHUNK_BYTES === 0 && arenaBytes <= ARENA_BYTES_MAX,
+      "an arena is whole chunks, 960 MiB at most",
+    );
     this.#bytesMax = bytesMax;
     this.#arenaBytes = arenaBytes;
   }

@@ -59,7 +59,9 @@ interface Searches {
   runningCount: number;
   /** Those of them that are on other threads. */
   awayCount: number;
-  /** Searches that have not begun. */
+  /** Those that wait for their first turn: threads with room get them before any other work is done here. */
+  readonly fresh: Running[];
+  /** Searches that may not begin yet. */
   readonly waiting: Running[];
 }
 
@@ -99,11 +101,12 @@ export class SearchQueue {
     const running = new Running(job, tenant, this);
     const searches = this.#searches.get(tenant);
     // Waiting searches go first, or a stream of short searches would block a long one forever.
-    const hasWaiting = searches !== undefined && (searches.runningCount > searches.awayCount || searches.waiting.length > 0);
+    const hasWaiting =
+      searches !== undefined && (searches.runningCount > searches.awayCount || searches.waiting.length > 0);
     if (this.#threads === undefined || this.#isAlone()) {
       running.isAlone = true;
-      if (!hasWaiting && this.#mayRunMore) while (this.#hasTime() && !running.isAway) if (job.step(running)) return undefined;
-      running.isAlone = false;
+      if (!hasWaiting && this.#mayRunMore)
+        while (this.#hasTime() && !running.isAway) if (job.step(running)) return undefined;
     } else if (!hasWaiting && this.#mayRunMore && this.#hasTime() && this.#threads.hasIdle) {
       if (job.step(running)) return undefined;
     }
@@ -113,7 +116,7 @@ export class SearchQueue {
   /** For `Running`: whether another thread would take a task of this duration now. */
   wants({ isAlone }: Running, costMs: number): boolean {
     const threads = this.#threads;
-    if (threads === undefined || costMs < (isAlone ? LONG_MS : SHORT_MS)) return false;
+    if (threads === undefined || costMs < (isAlone && this.#runningCount <= 1 ? LONG_MS : SHORT_MS)) return false;
     if (threads.hasIdle) return true;
     return this.#runningCount - this.#awayCount > 1 && threads.hasRoom; // keeps (2)
   }
@@ -135,8 +138,25 @@ export class SearchQueue {
   }
 
   /** One step in the turn of its tenant. */
-  step(running: Running): void {
+  turn(running: Running): void {
     this.#threads?.collect();
+    this.#giveFresh(running.tenant);
+    if (!running.isAway && !running.isOver) this.#step(running);
+  }
+
+  /** Lets idle threads begin before this one does what takes longer. */
+  #giveFresh(tenant: Tenant): void {
+    const fresh = this.#searches.get(tenant)?.fresh;
+    if (fresh === undefined || this.#threads === undefined) return;
+    while (fresh.length > 0 && this.#threads.hasRoom) {
+      const next = fresh[0] as Running;
+      // A job that nobody takes is one step further then.
+      this.#step(next);
+    }
+  }
+
+  #step(running: Running): void {
+    if (running.isFresh) this.#forgetFresh(running);
     try {
       if (!running.job.step(running)) {
         if (!running.isAway) running.tenant.queue(running.turn);
@@ -151,6 +171,13 @@ export class SearchQueue {
     running.resolve();
   }
 
+  #forgetFresh(running: Running): void {
+    running.isFresh = false;
+    const fresh = this.#searches.get(running.tenant)?.fresh ?? [];
+    const index = fresh.indexOf(running);
+    if (index >= 0) fresh.splice(index, 1);
+  }
+
   #runLater(running: Running): Promise<void> {
     this.#waitingCount += 1;
     const done = running.open();
@@ -162,7 +189,7 @@ export class SearchQueue {
   #begin(running: Running): void {
     let searches = this.#searches.get(running.tenant);
     if (searches === undefined) {
-      searches = { runningCount: 0, awayCount: 0, waiting: [] };
+      searches = { runningCount: 0, awayCount: 0, fresh: [], waiting: [] };
       this.#searches.set(running.tenant, searches);
     }
     if (!running.isAway && searches.runningCount > 0 && !this.#mayRunMore) searches.waiting.push(running);
@@ -173,8 +200,15 @@ export class SearchQueue {
     searches.runningCount += 1;
     this.#runningCount += 1;
     running.isQueued = true;
-    if (running.isAway) this.#countAway(running.tenant, 1);
-    else running.tenant.queue(running.turn);
+    if (running.isAway) {
+      this.#countAway(running.tenant, 1);
+      return;
+    }
+    if (this.#threads !== undefined) {
+      running.isFresh = true;
+      searches.fresh.push(running);
+    }
+    running.tenant.queue(running.turn);
   }
 
   #countAway(tenant: Tenant, change: number): void {
@@ -184,7 +218,9 @@ export class SearchQueue {
     this.#awayCount += change;
   }
 
-  #end({ tenant }: Running): void {
+  #end(running: Running): void {
+    const { tenant } = running;
+    running.isOver = true;
     this.#waitingCount -= 1;
     const ended = this.#searches.get(tenant);
     if (ended === undefined) return;
@@ -260,12 +296,15 @@ class Running implements TaskTaker {
   readonly job: SearchJob;
   readonly tenant: Tenant;
   readonly #queue: SearchQueue;
-  /** It came while no other search ran, and it runs at once. */
+  /** It came while no other search ran. */
   isAlone = false;
   /** Another thread has a task of it. */
   isAway = false;
   /** It has a promise, and counts among the running ones. */
   isQueued = false;
+  /** It has had no turn yet. */
+  isFresh = false;
+  isOver = false;
   resolve: () => void = () => {};
   reject: (failure: unknown) => void = () => {};
 
@@ -275,7 +314,7 @@ class Running implements TaskTaker {
     this.#queue = queue;
   }
 
-  readonly turn = (): void => this.#queue.step(this);
+  readonly turn = (): void => this.#queue.turn(this);
 
   open(): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@
  */
 
 /** Tasks that one thread has at a time: one that runs, and the next, so that it need not wait for the owner. */
-export const SLOT_COUNT = 2;
+export const SLOT_COUNT = 4;
 /** The words of a slot before its query. */
 export const HEADER_WORDS = 16;
 
