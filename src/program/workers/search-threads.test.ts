@@ -213,11 +213,14 @@ test("exact searches on threads are right while rows change, shrink, grow and ge
       await nextTurn();
     }
   })();
-  const answers = await callOften(world, "exact");
-  isOver = true;
-  await writing;
-  context.diagnostic(`SEED=${seed}: ${answers} answers, ${threads.takenCount} scans by threads`);
-  await closeWorld(world);
+  try {
+    const answers = await callOften(world, "exact");
+    context.diagnostic(`SEED=${seed}: ${answers} answers, ${threads.takenCount} scans by threads`);
+  } finally {
+    isOver = true;
+    await writing;
+    await closeWorld(world);
+  }
 });
 
 test("walks on threads return only current records while rows change and the graph is built again", async (context) => {
@@ -234,11 +237,14 @@ test("walks on threads return only current records while rows change and the gra
       await nextTurn();
     }
   })();
-  const answers = await callOften(world, 100);
-  isOver = true;
-  await writing;
-  context.diagnostic(`SEED=${seed}: ${answers} answers, ${threads.takenCount} tasks by threads`);
-  await closeWorld(world);
+  try {
+    const answers = await callOften(world, 100);
+    context.diagnostic(`SEED=${seed}: ${answers} answers, ${threads.takenCount} tasks by threads`);
+  } finally {
+    isOver = true;
+    await writing;
+    await closeWorld(world);
+  }
 });
 
 test("threads that always end lose no search: the area's thread does them, and the log has it", async () => {

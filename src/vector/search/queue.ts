@@ -13,11 +13,11 @@
  * With other threads (`threads/`), this one searches too:
  *
  * (1) A search that is alone runs here: a hop costs more than it saves. A search
- *     of LONG_MS or more goes away, so that other requests need not wait for it.
+ *     of `longMs` or more goes away, so that other requests need not wait for it.
  * (2) While several searches come at the same time, an idle thread gets the next
  *     one. A thread gets a second task only while further searches wait here:
  *     otherwise this thread is the idle one.
- * (3) A task shorter than SHORT_MS stays here.
+ * (3) A task shorter than `shortMs` stays here.
  * (4) Whether searches come at the same time cannot be seen from one that runs at
  *     once. So now and then one is sent away, and if another comes meanwhile,
  *     they do.
@@ -43,10 +43,6 @@ const TURN_MS = 8;
 
 /** The most searches that run at the same time. */
 const RUNNING_MAX = 16;
-
-/** A hop to another thread and back costs about a third of this in processor time. bench/vector.bench.ts */
-const SHORT_MS = 0.06;
-const LONG_MS = 2;
 
 /** Searches that find nothing else running, after which they count as alone. */
 const ALONE_AFTER = 8;
@@ -116,7 +112,8 @@ export class SearchQueue {
   /** For `Running`: whether another thread would take a task of this duration now. */
   wants({ isAlone }: Running, costMs: number): boolean {
     const threads = this.#threads;
-    if (threads === undefined || costMs < (isAlone && this.#runningCount <= 1 ? LONG_MS : SHORT_MS)) return false;
+    if (threads === undefined) return false;
+    if (costMs < (isAlone && this.#runningCount <= 1 ? threads.longMs : threads.shortMs)) return false;
     if (threads.hasIdle) return true;
     return this.#runningCount - this.#awayCount > 1 && threads.hasRoom; // keeps (2)
   }

@@ -61,6 +61,10 @@ export interface SearchThreadEvents {
 export interface SearchThreadsOptions {
   /** The most threads, besides the owner. */
   readonly count: number;
+  /** Shorter tasks are not worth a hop; `SHORT_MS` if undefined. */
+  readonly shortMs?: number;
+  /** Longer tasks are worth one even if nothing else is done; `LONG_MS` if undefined. */
+  readonly longMs?: number;
   start(mailbox: Mailbox, events: SearchThreadEvents): SearchThread;
 }
 
@@ -69,6 +73,9 @@ export interface ScratchSource {
   findScratch(arena: Arena, thread: number): number | undefined;
 }
 
+/** A hop to a thread and back costs about a third of this in processor time. bench/vector.bench.ts */
+const SHORT_MS = 0.06;
+const LONG_MS = 2;
 /** Threads that may end unexpectedly before no other is started. */
 const ENDS_MAX = 3;
 /** Larger tasks do not fit into a slot: the owner does them. */
@@ -106,6 +113,8 @@ interface KnownGraph {
 export class SearchThreads {
   /** Called when a task has ended while the owner slept. */
   onWake: () => void = () => {};
+  readonly shortMs: number;
+  readonly longMs: number;
   readonly #countMax: number;
   readonly #start: SearchThreadsOptions["start"];
   readonly #seats: Seat[] = [];
@@ -118,7 +127,9 @@ export class SearchThreads {
   #isClosed = false;
   #isAsleep = false;
 
-  constructor({ count, start }: SearchThreadsOptions) {
+  constructor({ count, start, shortMs = SHORT_MS, longMs = LONG_MS }: SearchThreadsOptions) {
+    this.shortMs = shortMs;
+    this.longMs = longMs;
     this.#countMax = count;
     this.#start = start;
   }

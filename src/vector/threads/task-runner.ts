@@ -38,7 +38,7 @@ export interface SearchPort {
   report(): void;
 }
 
-/** About a millisecond, as in `search/dense.ts`. */
+/** About a millisecond, as in `search/row-scan.ts`. */
 const SLICE_WORK = 4_000_000;
 
 /** A task in progress. Returns true when its result is written. */
@@ -49,15 +49,18 @@ const similarityByCode = similarities.toSorted((a, b) => similarityRows[a].code 
 export class TaskRunner {
   readonly #mailbox: Mailbox;
   readonly #port: SearchPort;
+  readonly #sliceWork: number;
   readonly #slots: (Slot | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
   readonly #running: (Step | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
   #next = 0;
   readonly #graphs = new Map<number, GraphKernel>();
   readonly #arenas: (Arena | undefined)[] = [];
 
-  constructor(mailbox: Mailbox, port: SearchPort) {
+  /** `sliceWork` is the multiplications of a slice. */
+  constructor(mailbox: Mailbox, port: SearchPort, sliceWork = SLICE_WORK) {
     this.#mailbox = mailbox;
     this.#port = port;
+    this.#sliceWork = sliceWork;
   }
 
   /** Reads the messages that have arrived. */
@@ -150,7 +153,7 @@ export class TaskRunner {
       matchCount,
     });
     return () => {
-      if (!scan.step(SLICE_WORK)) return false;
+      if (!scan.step(this.#sliceWork)) return false;
       const hits = scan.hits();
       // If the last collected hit is equal to the last requested one, so may be hits that were not collected.
       const isComplete = hits.length < collected || hits[collected - 1]?.rank !== hits[count - 1]?.rank;

@@ -11,6 +11,7 @@ import { historyBugs } from "./vector-histories.ts";
 import { vectorKillBugs } from "./vector-kills.ts";
 import { vectorProgramBugs } from "./vector-programs.ts";
 import { recallBugs } from "./vector-recall.ts";
+import { searchThreadBugs } from "./vector-threads.ts";
 import { workflowBugs } from "./workflow.ts";
 
 testPlantedBugs(storeBugs);
@@ -21,6 +22,7 @@ testPlantedBugs(metadataBugs);
 testPlantedBugs(graphBugs);
 testPlantedBugs(historyBugs);
 testPlantedBugs(recallBugs);
+testPlantedBugs(searchThreadBugs);
 testPlantedBugs(vectorKillBugs);
 testPlantedBugs(bodyBugs);
 testPlantedBugs(messagingBugs);

@@ -1,0 +1,64 @@
+/** Bugs of searches on other threads, planted between the queue of searches, its threads and the log of changes. */
+import type { Namespace } from "../../../src/vector/index/namespace.ts";
+import type { ScanResult, SearchTask, WalkResult } from "../../../src/vector/threads/search-task.ts";
+import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
+import { runThreadWorld, type ThreadPlant } from "../vector/thread-world.ts";
+import type { PlantedBugs } from "./planted-bugs.ts";
+
+export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
+  simulation: "searches of the vector index on threads",
+  run: async (seed, plant) => (await runThreadWorld(seed, plant)).fault,
+  runsMax: 20,
+  control: { bug: {}, runs: 10 },
+  bugs: [
+    {
+      name: "a row that changes while a thread reads it is not scored again",
+      breaks: "src/vector/search/namespace-search.ts",
+      bug: { namespace: withoutChanges },
+      seed: 1,
+      found: /score of another version|a shown record exists/,
+    },
+    {
+      name: "the tasks of a thread that has ended found nothing",
+      breaks: "src/vector/threads/search-threads.ts",
+      bug: { threads: (threads) => changeTasks(threads, withEmptyResults) },
+      seed: 4,
+      found: /hits instead of|is not the nearest/,
+    },
+    {
+      name: "the result of a scan is cut",
+      breaks: "src/vector/threads/task-words.ts",
+      bug: { threads: (threads) => changeTasks(threads, withFewerHits) },
+      seed: 1,
+      found: /hits instead of|is not the nearest/,
+    },
+  ],
+};
+
+function withoutChanges(namespace: Namespace): void {
+  namespace.changes.note = () => {};
+}
+
+function changeTasks(threads: SearchThreads, change: (task: SearchTask) => SearchTask): void {
+  const take = threads.take.bind(threads);
+  threads.take = (task, onBack) => take(change(task), onBack);
+}
+
+function withEmptyResults(task: SearchTask): SearchTask {
+  const records = new Uint32Array(0);
+  const ranks = new Float32Array(0);
+  if (task.kind === "walk")
+    return { ...task, done: (result?: WalkResult) => task.done(result ?? { records, isComplete: true }) };
+  return { ...task, done: (result?: ScanResult) => task.done(result ?? { records, ranks, isComplete: true }) };
+}
+
+/** The spare hits, and some more, are missing. */
+function withFewerHits(task: SearchTask): SearchTask {
+  if (task.kind === "walk") return task;
+  const cut = (result: ScanResult): ScanResult => ({
+    records: result.records.slice(0, 3),
+    ranks: result.ranks.slice(0, 3),
+    isComplete: result.isComplete,
+  });
+  return { ...task, done: (result?: ScanResult) => task.done(result && cut(result)) };
+}

@@ -1,0 +1,233 @@
+/**
+ * Searches on simulated threads (`simulated-threads.ts`) while records are
+ * written, removed and moved, and while blocks of rows go to another namespace.
+ * Every value of a row is its version, so the answer of each moment is known.
+ */
+
+import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { NullJournal } from "../../../src/kernel/journal.ts";
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { nextTurn } from "../../../src/kernel/turn.ts";
+import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
+import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
+import type { Namespace } from "../../../src/vector/index/namespace.ts";
+import type { ScoredView } from "../../../src/vector/index/record.ts";
+import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
+import type { VectorIndex } from "../../../src/vector/index/vector-index.ts";
+import { defaultVectorLimits } from "../../../src/vector/limits.ts";
+import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
+import { simulatedThreads } from "./simulated-threads.ts";
+
+const DIMENSION = 8;
+/** So many that a removal of most of them frees blocks (`index/namespace.ts`). */
+const RECORDS = 3_000;
+const STEPS = 100;
+const TOP_K = 5;
+const SLICE_WORK = 24_000;
+/** Rows, so that a namespace has a graph in some worlds. */
+const GRAPH_WORK_MIN = 1_500 * DIMENSION;
+
+/** What a planted bug changes. */
+export interface ThreadPlant {
+  readonly threads?: (threads: SearchThreads) => void;
+  readonly namespace?: (namespace: Namespace) => void;
+}
+
+const definition: IndexDefinition = {
+  type: "DENSE",
+  dimension: DIMENSION,
+  similarity: "EUCLIDEAN",
+  denseModel: undefined,
+  sparseModel: undefined,
+};
+
+export interface ThreadRun {
+  /** Undefined if all answers were right. */
+  readonly fault: string | undefined;
+  readonly answerCount: number;
+  readonly taskCount: number;
+}
+
+/** Runs the world of a seed. */
+export async function runThreadWorld(seed: number, plant: ThreadPlant = {}): Promise<ThreadRun> {
+  const world = new ThreadWorld(seed, plant);
+  const fault = await world.run();
+  await world.close();
+  return { fault, answerCount: world.answerCount, taskCount: world.taskCount };
+}
+
+class ThreadWorld {
+  readonly #random: Random;
+  readonly #threads: SearchThreads;
+  readonly #builder = new InlineGraphBuilder();
+  readonly #engine: VectorEngine;
+  readonly #index: VectorIndex;
+  readonly #plant: ThreadPlant;
+  readonly #versions = new Map<string, number>();
+  readonly #asked: Promise<void>[] = [];
+  #nextVersion = 1;
+  #fault: string | undefined;
+  answerCount = 0;
+
+  constructor(seed: number, plant: ThreadPlant) {
+    this.#random = seededRandom(seed);
+    this.#plant = plant;
+    const hasGraph = this.#random.below(2) === 0;
+    const endsOneIn = this.#random.below(4) === 0 ? 20 : 0;
+    this.#threads = simulatedThreads({ random: this.#random, sliceWork: SLICE_WORK, endsOneIn });
+    plant.threads?.(this.#threads);
+    this.#engine = new VectorEngine({
+      journal: new NullJournal(),
+      clock: new VirtualClock(),
+      random: seededRandom(seed),
+      limits: defaultVectorLimits,
+      graphs: hasGraph ? this.#builder : undefined,
+      graphWorkMin: GRAPH_WORK_MIN,
+      threads: this.#threads,
+      newHandle: () => "handle",
+    });
+    void this.#engine.start();
+    this.#index = this.#engine.define("docs", definition, { dense: undefined, sparse: undefined });
+  }
+
+  get taskCount(): number {
+    return this.#threads.takenCount;
+  }
+
+  async run(): Promise<string | undefined> {
+    this.#put(Array.from({ length: RECORDS }, (_, i) => i));
+    const [placed] = this.#engine.namespaces;
+    if (placed !== undefined) this.#plant.namespace?.(placed.namespace);
+    for (let step = 0; step < STEPS && this.#fault === undefined; step += 1) {
+      this.#act();
+      for (let turns = 1 + this.#random.below(3); turns > 0; turns -= 1) await nextTurn();
+    }
+    await Promise.all(this.#asked);
+    return this.#fault;
+  }
+
+  async close(): Promise<void> {
+    await this.#threads.close();
+    this.#engine.close();
+    await this.#builder.close();
+  }
+
+  #act(): void {
+    const random = this.#random;
+    switch (random.below(8)) {
+      case 0:
+      case 1:
+      case 2:
+        for (let i = random.below(4); i >= 0; i -= 1) this.#asked.push(this.#ask());
+        break;
+      case 3:
+        this.#put(Array.from({ length: 1 + random.below(50) }, () => random.below(RECORDS)));
+        break;
+      case 4: {
+        // A few of them, or most: numbers are free for a while before their blocks are (`index/record-table.ts`).
+        const share = [1, 2, 5, 9][random.below(4)] as number;
+        const isReused = random.below(2) === 0;
+        if (isReused) this.#dropOther();
+        this.#remove([...this.#versions.keys()].filter(() => random.below(10) < share));
+        // It gets the freed blocks at once.
+        if (isReused) this.#fillOther();
+        break;
+      }
+      case 5:
+        this.#fillOther();
+        break;
+      case 6:
+        if (random.below(2) === 0) this.#dropOther();
+        else this.#put(Array.from({ length: RECORDS / 2 }, () => random.below(RECORDS)));
+        break;
+      default:
+        this.#builder.runOnce(random.below(500));
+    }
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      await this.#askOnce();
+    } catch (failure) {
+      this.#fault ??= String(failure);
+    }
+  }
+
+  async #askOnce(): Promise<void> {
+    const version = 1 + this.#random.below(this.#nextVersion);
+    const isExact = this.#random.below(2) === 0;
+    const include = { vectors: true, metadata: false, data: false };
+    const lists = await this.#index.query("", [
+      {
+        vector: new Float32Array(DIMENSION).fill(version),
+        topK: TOP_K,
+        include,
+        filter: "",
+        weighting: undefined,
+        fusion: "RRF",
+        effort: isExact ? "exact" : 50,
+      },
+    ]);
+    this.answerCount += 1;
+    this.#fault ??= this.#faultOf(lists[0] ?? [], version, isExact);
+  }
+
+  /** The answer is that of the state now: nothing is written between the last step of a search and its answer. */
+  #faultOf(hits: readonly ScoredView[], version: number, isExact: boolean): string | undefined {
+    for (const { id, score, vector = [] } of hits) {
+      const current = this.#versions.get(id);
+      if (current === undefined) return `${id} is found, but was removed`;
+      if (vector.some((value) => value !== current)) return `${id} has the row of another version`;
+      if (!isClose(score, scoreOf(current - version))) return `${id} has the score of another version`;
+    }
+    if (new Set(hits.map(({ id }) => id)).size < hits.length) return "a record is found twice";
+    const distances = [...this.#versions.values()].map((each) => Math.abs(each - version)).sort((a, b) => a - b);
+    const best = distances.slice(0, TOP_K);
+    if (hits.length !== best.length) return `${hits.length} hits instead of ${best.length}`;
+    if (!isExact) return undefined;
+    const missed = best.findIndex((distance, i) => !isClose(hits[i]?.score ?? 0, scoreOf(distance)));
+    return missed < 0 ? undefined : `hit ${missed} is not the nearest`;
+  }
+
+  #put(numbers: readonly number[]): void {
+    const ids = [...new Set(numbers)].map((number) => `r-${number}`);
+    for (let from = 0; from < ids.length; from += 1_000) {
+      const records = ids.slice(from, from + 1_000).map((id) => {
+        this.#versions.set(id, this.#nextVersion);
+        const vector = new Float32Array(DIMENSION).fill(this.#nextVersion);
+        this.#nextVersion += 1;
+        return { id, vector };
+      });
+      this.#index.upsert("", records);
+    }
+  }
+
+  #remove(ids: readonly string[]): void {
+    for (let from = 0; from < ids.length; from += 1_000)
+      this.#index.delete("", { kind: "ids", ids: ids.slice(from, from + 1_000) });
+    for (const id of ids) this.#versions.delete(id);
+  }
+
+  #dropOther(): void {
+    if (this.#index.namespaceNames().includes("other")) this.#index.deleteNamespace("other");
+  }
+
+  /** Rows like those of this namespace, which would be hits of it. */
+  #fillOther(): void {
+    const records = Array.from({ length: 1_000 }, (_, i) => ({
+      id: `other-${i}`,
+      vector: new Float32Array(DIMENSION).fill(1 + this.#random.below(this.#nextVersion)),
+    }));
+    this.#index.upsert("other", records);
+  }
+}
+
+/** The score of two rows that differ by this in every value. */
+function scoreOf(distance: number): number {
+  return 1 / (1 + DIMENSION * distance * distance);
+}
+
+/** Sums are float32. */
+function isClose(score: number, expected: number): boolean {
+  return Math.abs(score / expected - 1) < 1e-5;
+}
