@@ -26,6 +26,8 @@
  *             effort that reaches a recall of 0.99, for topK 10 and 100: 100,000 x 384 with clusters, the same without
  *             clusters and with few directions, and real images (--images); larder in the process and over HTTP; and
  *             the times of building; only if it is named
+ *   threads   100,000 x 384: one and two threads that search, with 8 callers in this process and over HTTP
+ *             (vector/threads.ts); only if it is named
  *   sparse    100,000 documents of 60 values, and hybrid ones, compared with plain
  *             inverted lists in TypeScript, which also check the answers
  * Searches are warmed up and run for 1 s, in three rounds whose order
@@ -46,7 +48,8 @@
  * differences below 15 % are noise, and ratios within one run say more than
  * rates. A missed goal is marked NO.
  *
- * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million|recall|equal]
+ * Run: npm run build && npm run bench -- vector [--quick]
+ *          [--part dense|filtered|http|start|sparse|million|recall|equal|threads]
  *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--rows <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
  *      --rows: of the set with clusters, instead of 100,000
@@ -75,6 +78,7 @@ import { report } from "./vector/report.ts";
 import { measureSparse, type SparseSize } from "./vector/sparse.ts";
 import { measureStarts } from "./vector/starts.ts";
 import { efforts, subjects } from "./vector/subjects.ts";
+import { measureThreads, type ThreadsSize } from "./vector/threads.ts";
 import { FILTERED_MODULI, Truth } from "./vector/truth.ts";
 
 /** Of the set without clusters: about the inner dimension of embeddings. */
@@ -88,6 +92,7 @@ interface Size {
   readonly dense: DenseSize;
   readonly http: HttpSize;
   readonly starts: number;
+  readonly threads: ThreadsSize;
   readonly sparse: SparseSize;
   readonly equal: EqualSize;
 }
@@ -99,6 +104,7 @@ const full: Size = {
   dense: { efforts, rounds: 3, seconds: 1, queryCount: 500, slowQueryCount: 50 },
   http: { rounds: 3, seconds: 5, connections: [1, 16, 64] },
   starts: 3,
+  threads: { rounds: 7, seconds: 3 },
   sparse: { documentCount: 100_000, queryCount: 500, seconds: 3 },
   equal: { topKs: [10, 100], rounds: 5, seconds: 1, queryCount: 500 },
 };
@@ -109,12 +115,15 @@ const quick: Size = {
   dense: { efforts: [64, 128], rounds: 1, seconds: 0.2, queryCount: 100, slowQueryCount: 10 },
   http: { rounds: 1, seconds: 1, connections: [1, 64] },
   starts: 1,
+  threads: { rounds: 3, seconds: 1 },
   sparse: { documentCount: 10_000, queryCount: 50, seconds: 0.3 },
   equal: { topKs: [10, 100], rounds: 3, seconds: 0.3, queryCount: 100 },
 };
 
-const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall", "equal"] as const;
+const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall", "equal", "threads"] as const;
 type Part = (typeof parts)[number];
+/** Parts that run only if they are named. */
+const named: readonly Part[] = ["recall", "equal", "threads"];
 
 const { values } = parseArgs({
   options: {
@@ -182,6 +191,7 @@ if (isWanted("recall"))
     console.log(`\n${await measureRecall(set, log)}\n`);
 if (isWanted("equal"))
   for (const set of equalSets()) console.log(`\n${await measureEqual({ place, set, size: size.equal, log })}\n`);
+if (isWanted("threads")) console.log(`\n${await measureThreads({ place, set: mainSet, log }, size.threads)}\n`);
 const http = isWanted("http")
   ? await measureHttp({ place, set: mainSet, truth: truthOf(mainSet), log }, size.http)
   : undefined;
@@ -208,7 +218,7 @@ if (isWhole) writePart(page);
 function isWanted(part: Part): boolean {
   if (given !== undefined && part !== "dense" && part !== "filtered" && part !== "equal") return false;
   if (values.part.length > 0) return values.part.includes(part);
-  return part !== "recall" && part !== "equal" && (part !== "million" || values.quick !== true);
+  return !named.includes(part) && (part !== "million" || values.quick !== true);
 }
 
 /** The set of --data, or three kinds of data; the third only if a file of it is given. */

@@ -185,7 +185,7 @@ export async function withServer<Result>(
   similarity: Similarity = "COSINE",
 ): Promise<Result> {
   const directory = mkdtempSync(join(parent, "vector-"));
-  const server = await startServer(program, directory, similarity);
+  const server = await startServer(program, directory, { similarity });
   try {
     return await use(server);
   } finally {

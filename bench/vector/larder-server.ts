@@ -28,12 +28,22 @@ const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter(
 export async function startServer(
   program: string,
   directory: string,
-  similarity: Similarity = "COSINE",
+  { similarity = "COSINE", settings = [] }: { similarity?: Similarity; settings?: readonly string[] } = {},
 ): Promise<VectorServer> {
   const configuration = `${directory}.json`;
   const index = { name: "main", type: "DENSE", similarity, token: TOKEN };
   writeFileSync(configuration, JSON.stringify({ vector: { indexes: [index] } }));
-  const flags = ["--config", configuration, "--data-dir", directory, "--fsync", "everysec", "--snapshots", "off"];
+  const flags = [
+    "--config",
+    configuration,
+    "--data-dir",
+    directory,
+    "--fsync",
+    "everysec",
+    "--snapshots",
+    "off",
+    ...settings,
+  ];
   const server = await startPinned({
     command: [process.execPath, ...nodeOptions, program, "serve", ...flags],
     core: "any",

@@ -12,7 +12,7 @@ import { measureResp, measureStore, measureStreams } from "../../src/program/met
 import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";
 import { measureDisk, measureProcess, measureThread } from "../../src/program/metrics/thread.ts";
 import { measureTurns } from "../../src/program/metrics/turns.ts";
-import { measureVectors } from "../../src/program/metrics/vector.ts";
+import { measureSearchThreads, measureVectors } from "../../src/program/metrics/vector.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";
 
@@ -42,7 +42,10 @@ export const metricParts: Parts = {
       measureStreams(metrics, nothing);
       measureResp(metrics, nothing);
     }),
-    vector: familiesOf((metrics) => measureVectors(metrics, nothing)),
+    vector: familiesOf((metrics) => {
+      measureVectors(metrics, nothing);
+      measureSearchThreads(metrics, undefined);
+    }),
     messaging: familiesOf((metrics) => measureMessaging(metrics, nothing)),
   },
 };
