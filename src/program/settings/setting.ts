@@ -37,3 +37,6 @@ export interface Setting<Value> {
   readonly secret?: boolean;
   readonly parse: Parser<Value>;
 }
+
+/** Half of the memory that all request bodies of one thread may use (edge/http/listener.ts). */
+export const REQUEST_BYTES_MAX = 134_217_728;

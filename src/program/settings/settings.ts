@@ -11,13 +11,11 @@ import { transportNames } from "../../edge/http/transport.ts";
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { evictionPolicies } from "../../store/memory/mod.ts";
-import { DIMENSION_MAX } from "../../vector/mod.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";
 import { peerSettingRows } from "./peer-settings.ts";
-import type { Setting } from "./setting.ts";
+import { REQUEST_BYTES_MAX, type Setting } from "./setting.ts";
 import {
-  orAuto,
   orOff,
   type Parser,
   parseChoice,
@@ -30,22 +28,19 @@ import {
   parseOutboundMap,
   parsePath,
   parsePort,
-  parseRecallTarget,
   parseRegion,
   parseSigningKey,
   parseSize,
   parseSwitch,
   parseToken,
 } from "./values.ts";
+import { vectorSettingRows } from "./vector-settings.ts";
 import { workflowSettingRows } from "./workflow-settings.ts";
 
 const KB = 2 ** 10;
 const MB = 2 ** 20;
 const GB = 2 ** 30;
 const DAY_MS = 86_400_000;
-
-/** Half of the memory that all request bodies of one thread may use (edge/http/listener.ts). */
-const REQUEST_BYTES_MAX = 128 * MB;
 
 export const settingRows = {
   config: {
@@ -586,159 +581,7 @@ export const settingRows = {
     default: "US-EAST-1",
     parse: parseRegion,
   },
-  topKMax: {
-    group: "Vector index",
-    flag: "--max-top-k",
-    environment: ["LARDER_MAX_TOP_K"],
-    fileKey: "maxTopK",
-    argument: "<count>",
-    meaning: "Most hits that a query may request, and most records in one page of a range or of a fetch by prefix",
-    default: "1000",
-    parse: parseCount(1, 100_000),
-  },
-  readsPerRequestMax: {
-    group: "Vector index",
-    flag: "--max-reads-per-request",
-    environment: ["LARDER_MAX_READS_PER_REQUEST"],
-    fileKey: "maxReadsPerRequest",
-    argument: "<count>",
-    meaning: "Most queries in one request, and ids in one fetch",
-    default: "1000",
-    parse: parseCount(1, 100_000),
-  },
-  recallTarget: {
-    group: "Vector index",
-    flag: "--recall-target",
-    environment: ["LARDER_RECALL_TARGET"],
-    fileKey: "recallTarget",
-    argument: "<share>",
-    meaning:
-      "Share of the nearest records that a query finds by dense vectors, on average; an index may have its own recallTarget",
-    default: "0.99",
-    parse: parseRecallTarget,
-  },
-  effortMax: {
-    group: "Vector index",
-    flag: "--max-effort",
-    environment: ["LARDER_MAX_EFFORT"],
-    fileKey: "maxEffort",
-    argument: "<count>",
-    meaning:
-      "Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target",
-    default: "4000",
-    parse: parseCount(100, 100_000),
-  },
-  vectorThreads: {
-    group: "Vector index",
-    flag: "--vector-threads",
-    environment: ["LARDER_VECTOR_THREADS"],
-    fileKey: "vectorThreads",
-    argument: "<count>|auto",
-    meaning:
-      "Threads that search dense vectors, with the area's own: auto is one for each core but one, and at least 1, which starts no other thread",
-    default: "auto",
-    parse: orAuto(parseCount(1, 64)),
-  },
-  writesPerRequestMax: {
-    group: "Vector index",
-    flag: "--max-writes-per-request",
-    environment: ["LARDER_MAX_WRITES_PER_REQUEST"],
-    fileKey: "maxWritesPerRequest",
-    argument: "<count>",
-    meaning: "Most records in one upsert, and ids in one delete",
-    default: "1000",
-    parse: parseCount(1, 100_000),
-  },
-  vectorRequestBytesMax: {
-    group: "Vector index",
-    flag: "--max-vector-request-size",
-    environment: ["LARDER_MAX_VECTOR_REQUEST_SIZE"],
-    fileKey: "maxVectorRequestSize",
-    argument: "<size>",
-    meaning: "Largest body of a request to the vector index",
-    default: "64mb",
-    parse: parseSize(KB, REQUEST_BYTES_MAX),
-  },
-  dimensionMax: {
-    group: "Vector index",
-    flag: "--max-dimension",
-    environment: ["LARDER_MAX_DIMENSION"],
-    fileKey: "maxDimension",
-    argument: "<count>",
-    meaning: "Most dimensions that an index may have",
-    default: "5376",
-    parse: parseCount(1, DIMENSION_MAX),
-  },
-  sparseValuesMax: {
-    group: "Vector index",
-    flag: "--max-sparse-values",
-    environment: ["LARDER_MAX_SPARSE_VALUES"],
-    fileKey: "maxSparseValues",
-    argument: "<count>",
-    meaning: "Most values of one sparse vector",
-    default: "1000",
-    parse: parseCount(1, 100_000),
-  },
-  metadataBytesMax: {
-    group: "Vector index",
-    flag: "--max-metadata-size",
-    environment: ["LARDER_MAX_METADATA_SIZE"],
-    fileKey: "maxMetadataSize",
-    argument: "<size>",
-    meaning: "Largest metadata of one record, as compact JSON",
-    default: "48kb",
-    parse: parseSize(1, 16 * MB),
-  },
-  dataBytesMax: {
-    group: "Vector index",
-    flag: "--max-data-size",
-    environment: ["LARDER_MAX_DATA_SIZE"],
-    fileKey: "maxDataSize",
-    argument: "<size>",
-    meaning: "Largest data of one record",
-    default: "1mb",
-    parse: parseSize(1, 16 * MB),
-  },
-  namespacesMax: {
-    group: "Vector index",
-    flag: "--max-namespaces",
-    environment: ["LARDER_MAX_NAMESPACES"],
-    fileKey: "maxNamespaces",
-    argument: "<count>",
-    meaning: "Most namespaces of an index",
-    default: "100000",
-    parse: parseCount(1, 10_000_000),
-  },
-  resumableQueriesMax: {
-    group: "Vector index",
-    flag: "--max-resumable-queries",
-    environment: ["LARDER_MAX_RESUMABLE_QUERIES"],
-    fileKey: "maxResumableQueries",
-    argument: "<count>",
-    meaning: "Most resumable queries of an index that are open at the same time",
-    default: "1000",
-    parse: parseCount(0, 100_000),
-  },
-  queriesPerDayMax: {
-    group: "Vector index",
-    flag: "--daily-query-limit",
-    environment: ["LARDER_DAILY_QUERY_LIMIT"],
-    fileKey: "dailyQueryLimit",
-    argument: "<count>|off",
-    meaning: "Most queries per index and UTC day",
-    default: "off",
-    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
-  },
-  updatesPerDayMax: {
-    group: "Vector index",
-    flag: "--daily-update-limit",
-    environment: ["LARDER_DAILY_UPDATE_LIMIT"],
-    fileKey: "dailyUpdateLimit",
-    argument: "<count>|off",
-    meaning: "Most records changed per index and UTC day",
-    default: "off",
-    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
-  },
+  ...vectorSettingRows,
   logLevel: {
     group: "Logs",
     flag: "--log-level",

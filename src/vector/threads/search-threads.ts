@@ -78,6 +78,11 @@ const SHORT_MS = 0.06;
 const LONG_MS = 2;
 /** Threads that may end unexpectedly before no other is started. */
 const ENDS_MAX = 3;
+/**
+ * Graphs that a thread has let go of stay in memory until its heap is collected, which nothing else causes. After this
+ * many bytes of them, another thread replaces it.
+ */
+const RETIRED_BYTES_MAX = 67_108_864;
 /** Larger tasks do not fit into a slot: the owner does them. */
 const SLOT_WORDS_MAX = 16_777_216;
 
@@ -101,6 +106,8 @@ interface Seat {
   taskCount: number;
   /** The expected duration of its tasks. */
   costMs: number;
+  /** The bytes of the graphs that it has let go of. */
+  retiredBytes: number;
   readonly graphs: Set<number>;
   readonly arenas: Set<number>;
 }
@@ -124,6 +131,8 @@ export class SearchThreads {
   #scratches: ScratchSource | undefined;
   #endCount = 0;
   #takenCount = 0;
+  /** Threads that others replace. */
+  readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
   #isAsleep = false;
 
@@ -167,14 +176,14 @@ export class SearchThreads {
 
   /** True if some thread has no task. Starts another one if none has. */
   get hasIdle(): boolean {
-    if (this.#seats.some(({ mailbox, taskCount }) => taskCount === 0 && mailbox.isReady)) return true;
+    if (this.#seats.some((seat) => seat.taskCount === 0 && isOpen(seat))) return true;
     this.#startMore();
     return false;
   }
 
   /** True if some thread can have another task. */
   get hasRoom(): boolean {
-    return this.#seats.some(({ mailbox, taskCount }) => taskCount < SLOT_COUNT && mailbox.isReady);
+    return this.#seats.some((seat) => seat.taskCount < SLOT_COUNT && isOpen(seat));
   }
 
   /**
@@ -202,6 +211,7 @@ export class SearchThreads {
       if (seat.taskCount === 0) continue;
       for (let slot = 0; slot < SLOT_COUNT; slot += 1) this.#collectSlot(seat, slot);
     }
+    this.#closeWorn();
   }
 
   /** From now on `onWake` is called when a task ends, until it was called once. Call `collect` after both. */
@@ -214,7 +224,7 @@ export class SearchThreads {
   async close(): Promise<void> {
     this.#isClosed = true;
     const seats = this.#seats.splice(0);
-    await Promise.all(seats.map(({ thread }) => thread.close()));
+    await Promise.all([...seats.map(({ thread }) => thread.close()), ...this.#closing]);
     for (const seat of seats) lose(seat);
   }
 
@@ -242,11 +252,20 @@ export class SearchThreads {
     onBack();
   }
 
+  #closeWorn(): void {
+    for (const seat of this.#seats.filter((each) => isWorn(each) && each.taskCount === 0)) {
+      this.#seats.splice(this.#seats.indexOf(seat), 1);
+      // Its scratch may go to the next thread at once: without a task it writes nothing.
+      const closing = seat.thread.close().finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
+    }
+  }
+
   /** The thread that is likely to begin a task first. */
   #findSeat(): Seat | undefined {
     let best: Seat | undefined;
     for (const seat of this.#seats) {
-      if (seat.taskCount === SLOT_COUNT || !seat.mailbox.isReady) continue;
+      if (seat.taskCount === SLOT_COUNT || !isOpen(seat)) continue;
       if (best === undefined || seat.costMs < best.costMs) best = seat;
     }
     return best;
@@ -267,6 +286,7 @@ export class SearchThreads {
       tasks: new Array(SLOT_COUNT).fill(undefined),
       taskCount: 0,
       costMs: 0,
+      retiredBytes: 0,
       graphs: new Set(),
       arenas: new Set(),
     };
@@ -332,11 +352,14 @@ export class SearchThreads {
     this.#graphs.set(kernel, graph);
     kernel.onRetired = () => {
       this.#graphs.delete(kernel);
-      for (const { graphs, thread, mailbox } of this.#seats) {
-        if (!graphs.delete(number)) continue;
-        thread.post({ kind: "forget graph", graph: number });
-        mailbox.wake();
+      const bytes = kernel.code.usedBytes();
+      for (const seat of this.#seats) {
+        if (!seat.graphs.delete(number)) continue;
+        seat.thread.post({ kind: "forget graph", graph: number });
+        seat.mailbox.wake();
+        seat.retiredBytes += bytes;
       }
+      this.#closeWorn();
     };
     return graph;
   }
@@ -355,6 +378,15 @@ export class SearchThreads {
     seat.thread.post({ kind: "arena", arena: number, memory: arena.memory, scratch });
     return true;
   }
+}
+
+function isWorn({ retiredBytes }: Seat): boolean {
+  return retiredBytes > RETIRED_BYTES_MAX;
+}
+
+/** Whether the thread takes tasks. */
+function isOpen(seat: Seat): boolean {
+  return seat.mailbox.isReady && !isWorn(seat);
 }
 
 /** Ends the tasks of a thread that has ended. */
