@@ -235,6 +235,13 @@ export const budgets: readonly Budget[] = [
     proofCount: 20,
   },
   {
+    suite: "vector-threads",
+    unit: "worlds of searches on threads",
+    files: ["test/simulation/vector/thread-searches.test.ts"],
+    testMs: 1_000,
+    proofCount: 400,
+  },
+  {
     suite: "vector-graph-programs",
     unit: "programs with searches in graphs",
     files: ["test/simulation/vector/large-programs.test.ts"],

@@ -6,21 +6,22 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf, spending } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { runThreadWorld } from "./thread-world.ts";
 
 const seed = seedFrom("LARDER_VECTOR_THREADS_SEED");
-const WORLDS = process.env["LARDER_TEST_SIZE"] === "proof" ? 400 : 8;
 
 test("every answer of searches on threads is that of one moment", async (context) => {
   let answers = 0;
   let tasks = 0;
-  for (let i = 0; i < WORLDS; i += 1) {
-    const { fault, answerCount, taskCount } = await runThreadWorld(seed + i);
-    assert.equal(fault, undefined, `LARDER_VECTOR_THREADS_SEED=${seed + i}`);
+  let worlds = 0;
+  for (const isSpent = spending(allowanceOf("vector-threads")); !isSpent(worlds); worlds += 1) {
+    const { fault, answerCount, taskCount } = await runThreadWorld(seed + worlds);
+    assert.equal(fault, undefined, `LARDER_VECTOR_THREADS_SEED=${seed + worlds}`);
     answers += answerCount;
     tasks += taskCount;
   }
-  context.diagnostic(`SEED=${seed}: ${WORLDS} worlds, ${answers} answers, ${tasks} tasks of threads`);
+  context.diagnostic(`SEED=${seed}: ${worlds} worlds, ${answers} answers, ${tasks} tasks of threads`);
   assert.ok(tasks > 0, "threads were given tasks");
 });
