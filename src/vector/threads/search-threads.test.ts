@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GraphKernel } from "../graph/graph-kernel.ts";
+import { GraphKernel, NO_NODE } from "../graph/graph-kernel.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { WalkTask } from "./search-task.ts";
 import { SearchThreads } from "./search-threads.ts";
@@ -41,7 +41,7 @@ function graphOf(bytes = 0): GraphKernel {
   const kernel = GraphKernel.create(DIMENSION, "EUCLIDEAN") ?? assert.fail("there is memory");
   for (let record = 0; record < 3; record += 1) {
     kernel.putRow(new Float32Array(DIMENSION).fill(record));
-    kernel.code.setLive(kernel.code.insert(record + 10, 0, 8), 1);
+    kernel.code.setLive(kernel.code.insert(record + 10, 0, 8, NO_NODE), 1);
   }
   if (bytes > 0) assert.notEqual(kernel.code.allocate(bytes), 0);
   return kernel;
