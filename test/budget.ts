@@ -377,6 +377,13 @@ export const budgets: readonly Budget[] = [
     testMs: 100,
     proofCount: 200,
   },
+  {
+    suite: "record-tables",
+    unit: "changes of ids and of texts",
+    files: ["src/vector/records/record-tables.test.ts"],
+    testMs: 100,
+    proofCount: 300_000,
+  },
 ];
 
 /**

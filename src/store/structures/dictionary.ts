@@ -28,7 +28,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
-import { halfSipHash, hashKey } from "./hashing/half-sip-hash.ts";
+import { halfSipHash, hashKey } from "../../kernel/checksum/half-sip-hash.ts";
 
 const CHUNK_SHIFT = 12;
 /** Entries of a chunk, and buckets of a segment. Only the first of each may be smaller. */

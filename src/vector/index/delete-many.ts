@@ -79,15 +79,16 @@ export class DeleteMany implements SearchJob {
     let record = Math.min(this.#end, table.end);
     while (record > stop && ids.length < PORTION_COUNT) {
       record -= 1;
+      if (!this.#isSelected(record)) continue;
       const id = table.idOf(record);
-      if (id !== undefined && this.#isSelected(record, id)) ids.push(id);
+      if (id !== undefined) ids.push(id);
     }
     this.#end = record;
     return ids;
   }
 
-  #isSelected(record: number, id: string): boolean {
-    if (this.#selected.kind === "prefix") return id.startsWith(this.#selected.prefix);
+  #isSelected(record: number): boolean {
+    if (this.#selected.kind === "prefix") return this.#parts.namespace.table.hasPrefix(record, this.#selected.prefix);
     return this.#match !== undefined && hasBit(this.#match.matches, record);
   }
 }

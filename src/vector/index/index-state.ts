@@ -20,8 +20,8 @@ import { Namespace } from "./namespace.ts";
 
 export const DEFAULT_NAMESPACE = "";
 const DEFAULT_NUMBER = 0;
-/** An empty namespace. */
-const NAMESPACE_BYTES = 4_000;
+/** The objects of a namespace. test/harness/vector-memory-growth.ts */
+const NAMESPACE_BYTES = 9_000;
 
 export interface StateParts {
   readonly memory: RowMemory;
@@ -46,8 +46,6 @@ export class IndexState {
   journalBytes = 0;
   /** Its share of the thread's memory. */
   readonly memory: MemoryAccount;
-  /** The part of graphs in it, as of the last changes of their namespaces. */
-  graphBytes = 0;
   /** The share of the nearest records that queries should find, as the operator set it for this index. */
   recallTarget: number | undefined;
   readonly #parts: StateParts;
@@ -85,6 +83,13 @@ export class IndexState {
   get recall(): IndexRecall | undefined {
     const measured = worstReports(this.#byNumber.values());
     return measured && { target: this.recallSettings.recallTarget, measured };
+  }
+
+  /** The memory of its graphs. */
+  get graphBytes(): number {
+    let bytes = 0;
+    for (const { graph } of this.#byNumber.values()) bytes += graph?.byteCount ?? 0;
+    return bytes;
   }
 
   /** In the order of creation, the default namespace first. */
@@ -169,6 +174,11 @@ export class IndexState {
     this.#count(changed);
   }
 
+  /** Updates the account after namespaces got graphs without a change of a record. */
+  recount(): void {
+    for (const namespace of this.#byNumber.values()) this.#count(namespace);
+  }
+
   /** Throws `OutOfMemory` if a new namespace could not have so many rows now. The test frees its memory again. */
   checkMemory(rowCount: number, dimension: number): void {
     if (rowCount === 0 || dimension === 0) return;
@@ -181,17 +191,13 @@ export class IndexState {
   close(): void {
     for (const namespace of this.#byNumber.values()) namespace.close();
     this.memory.close();
-    this.graphBytes = 0;
   }
 
   /** Updates the account to the current memory of a namespace. */
   #count(namespace: Namespace): void {
-    const graphBytes = namespace.graph?.byteCount ?? 0;
-    const bytes = namespace.memoryBytes + graphBytes;
+    const bytes = namespace.memoryBytes;
     this.memory.add(bytes - namespace.countedBytes);
-    this.graphBytes += graphBytes - namespace.countedGraphBytes;
     namespace.countedBytes = bytes;
-    namespace.countedGraphBytes = graphBytes;
   }
 
   #addNamespace(number: number, name: string): void {
@@ -207,7 +213,6 @@ export class IndexState {
     const namespace = this.get(number);
     namespace.close();
     this.memory.add(-namespace.countedBytes - NAMESPACE_BYTES);
-    this.graphBytes -= namespace.countedGraphBytes;
     this.#byNumber.delete(number);
     this.#byName.delete(namespace.name);
   }

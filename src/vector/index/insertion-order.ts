@@ -16,8 +16,11 @@
  *     refilled, a record's offset from the first slot is that of its place.
  */
 import { assert } from "../../kernel/assert.ts";
+import { Float64Pages } from "../records/number-pages.ts";
 
 const CHUNK_LENGTH = 512;
+/** The slots of a new chunk if it is the only one: it grows, so that a small namespace stays small. */
+const SLOTS_MIN = 8;
 const CHUNKS_KEPT_MIN = 64;
 /** In a chunk: a slot without a record. */
 const EMPTY = -1;
@@ -26,6 +29,7 @@ const NO_RECORDS = new Int32Array(0);
 
 interface Chunk {
   readonly first: number;
+  /** The slots; a chunk that never had more records has fewer than CHUNK_LENGTH. */
   records: Int32Array;
   count: number;
 }
@@ -38,10 +42,17 @@ export class InsertionOrder {
   #nextPlace = 0;
   #count = 0;
   /** Places by record number, valid for present records only. */
-  #places = new Float64Array(64);
+  readonly #places = new Float64Pages();
 
   get count(): number {
     return this.#count;
+  }
+
+  /** The memory outside the heap. */
+  get byteCount(): number {
+    let bytes = this.#places.byteCount;
+    for (const { records } of this.#chunks) bytes += records.byteLength;
+    return bytes;
   }
 
   /** The place of the next record, above all places ever assigned. */
@@ -58,7 +69,7 @@ export class InsertionOrder {
   /** Gives the record the last place. It must not be present. */
   append(record: number): void {
     if (this.#lastUsed === CHUNK_LENGTH && this.#chunks.length > this.#chunksMax()) this.#fillAgain();
-    this.#setPlace(record, this.#nextPlace);
+    this.#places.set(record, this.#nextPlace);
     this.#nextPlace += 1;
     this.#push(record);
   }
@@ -76,12 +87,17 @@ export class InsertionOrder {
   rename(from: number, to: number): void {
     const { chunk, slot } = this.#find(from);
     chunk.records[slot] = to;
-    this.#setPlace(to, this.#places[from] as number);
+    this.#places.set(to, this.#places.get(from));
+  }
+
+  /** Frees memory for records from `end` on, which are not present. */
+  freeFrom(end: number): void {
+    this.#places.freeFrom(end);
   }
 
   /** The record's place: the earlier of two records has the smaller place. */
   placeOf(record: number): number {
-    return this.#places[record] as number;
+    return this.#places.get(record);
   }
 
   /** The records from a position on, in order. Records must not change during the iteration. */
@@ -119,7 +135,7 @@ export class InsertionOrder {
     this.#chunks = [];
     this.#lastUsed = CHUNK_LENGTH;
     this.#count = 0;
-    this.#places = new Float64Array(64);
+    this.#places.clear();
   }
 
   /** Puts a record with its place after all others. keeps (3) */
@@ -127,10 +143,12 @@ export class InsertionOrder {
     if (this.#lastUsed === CHUNK_LENGTH) {
       const last = this.#chunks.at(-1);
       if (last?.count === 0) last.records = NO_RECORDS;
-      this.#chunks.push({ first: this.placeOf(record), records: new Int32Array(CHUNK_LENGTH).fill(EMPTY), count: 0 });
+      const records = new Int32Array(this.#chunks.length === 0 ? SLOTS_MIN : CHUNK_LENGTH).fill(EMPTY);
+      this.#chunks.push({ first: this.placeOf(record), records, count: 0 });
       this.#lastUsed = 0;
     }
     const chunk = this.#chunks.at(-1) as Chunk;
+    if (this.#lastUsed === chunk.records.length) chunk.records = withMoreSlots(chunk.records);
     chunk.records[this.#lastUsed] = record;
     chunk.count += 1;
     this.#lastUsed += 1;
@@ -138,7 +156,7 @@ export class InsertionOrder {
   }
 
   #find(record: number): { readonly chunk: Chunk; readonly chunkIndex: number; readonly slot: number } {
-    const place = this.#places[record] as number;
+    const place = this.#places.get(record);
     const chunkIndex = this.#chunkOf(place);
     const chunk = this.#chunks[chunkIndex];
     assert(chunk !== undefined, "a record is in a chunk");
@@ -160,15 +178,6 @@ export class InsertionOrder {
     return low - 1;
   }
 
-  #setPlace(record: number, place: number): void {
-    if (record >= this.#places.length) {
-      const grown = new Float64Array(Math.max(record + 1, this.#places.length * 2));
-      grown.set(this.#places);
-      this.#places = grown;
-    }
-    this.#places[record] = place;
-  }
-
   #chunksMax(): number {
     return Math.max(CHUNKS_KEPT_MIN, Math.ceil(this.#count / CHUNK_LENGTH) * 4);
   }
@@ -181,4 +190,10 @@ export class InsertionOrder {
     this.#count = 0;
     for (const { records } of chunks) for (const record of records) if (record !== EMPTY) this.#push(record);
   }
+}
+
+function withMoreSlots(records: Int32Array): Int32Array {
+  const longer = new Int32Array(Math.min(CHUNK_LENGTH, 2 * records.length)).fill(EMPTY);
+  longer.set(records);
+  return longer;
 }

@@ -11,10 +11,11 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
+import { nodeBytesOf } from "../graph/graph-size.ts";
 import { FilterMatcher } from "../metadata/filter-matcher.ts";
 import { MetadataStore } from "../metadata/metadata-store.ts";
 import { NamespaceRecall, type RecallSettings } from "../recall/namespace-recall.ts";
-import type { RowMemory } from "../rows/row-memory.ts";
+import { BLOCK_BYTES_MAX, type RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import { SparseIndex } from "../sparse/sparse-index.ts";
 import { ChangeLog } from "./change-log.ts";
@@ -38,10 +39,8 @@ const TRUNCATED_MIN = 1_024;
 /** An index and a value. */
 const SPARSE_VALUE_BYTES = 8;
 
-/** The overhead of a record: id, numbers, places in tables and lists. */
-const RECORD_BYTES = 250;
-/** The overhead of a dense row, besides its values and its code. */
-const ROW_FACTS_BYTES = 16;
+/** Of a record: the location of its metadata, and the bit of its existence. */
+const METADATA_BYTES = 4 + 1 / 8;
 
 export interface NamespaceOptions {
   readonly number: number;
@@ -69,12 +68,13 @@ export class Namespace {
   readonly sparse = new SparseIndex();
   readonly changes = new ChangeLog();
   countedBytes = 0;
-  countedGraphBytes = 0;
   readonly #options: NamespaceOptions;
   #rows: RowStore | undefined;
   /** Rows and metadata have room for this many numbers. */
   #keptEnd = 0;
   #graph: NamespaceGraph | undefined;
+  /** The memory of a node of the graph. */
+  #nodeBytes = 0;
   #graphInsertCount = 0;
   #recall: NamespaceRecall | undefined;
 
@@ -124,15 +124,17 @@ export class Namespace {
   get byteCount(): number {
     const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
     const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
-    return dense + sparse + this.metadata.byteCount + this.table.dataBytes;
+    return dense + sparse + this.metadata.textBytes + this.table.dataBytes;
   }
 
-  /** The approximate memory without the graph; `countedBytes` of it are counted so far. */
+  /**
+   * The memory of its records, and of the graph when it has all of them; `countedBytes` of it are counted so far. Room
+   * that deleted records left is not counted, so that a tenant that deletes some records may write others.
+   */
   get memoryBytes(): number {
-    const rows = this.#rows;
-    const rowBytes = rows === undefined ? 0 : rows.count * (rows.rowBytes + rows.codeBytes + ROW_FACTS_BYTES);
-    const parts = this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes + this.count * RECORD_BYTES;
-    return rowBytes + parts + (this.#recall?.byteCount ?? 0);
+    const texts = this.table.liveBytes + this.metadata.liveBytes + this.count * METADATA_BYTES;
+    const bytes = this.#rowsBytes + this.sparse.byteCount + texts + this.#graphBytes + (this.#recall?.byteCount ?? 0);
+    return Math.round(bytes);
   }
 
   /** Makes room for dense vectors of `count` more records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
@@ -184,6 +186,7 @@ export class Namespace {
     const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
     if (loaded.kind === "loaded") {
       this.#graph = loaded.graph;
+      this.#nodeBytes = nodeBytesOf(this.#dimension);
       this.#openRecall();
     } else this.#openGraph();
     return loaded.kind === "loaded" ? undefined : loaded.reason;
@@ -231,6 +234,19 @@ export class Namespace {
     return this.#rows?.has(record) ? this.#rows.read(record) : undefined;
   }
 
+  /** Of a small namespace all blocks, which are half empty or more; of a large one, those that its rows need. */
+  get #rowsBytes(): number {
+    const rows = this.#rows;
+    if (rows === undefined || rows.count === 0) return 0;
+    return rows.byteCount < BLOCK_BYTES_MAX ? rows.byteCount : (rows.byteCount * rows.count) / rows.capacity;
+  }
+
+  /** With the nodes of pending records: another thread makes them, without a change that would count them. */
+  get #graphBytes(): number {
+    const graph = this.#graph;
+    return graph === undefined ? 0 : graph.byteCount + graph.pendingCount * this.#nodeBytes;
+  }
+
   get #dimension(): number {
     return this.#options.index.definition.dimension ?? 0;
   }
@@ -269,6 +285,7 @@ export class Namespace {
     const graphs = this.#options.graphs();
     if (graphs === undefined) return;
     this.#graph = graphs.open(this.#graphOptions());
+    this.#nodeBytes = nodeBytesOf(this.#dimension);
     this.#openRecall();
     for (const { record, version } of this.#versions()) this.#graph.insert(record, version);
   }

@@ -1,6 +1,7 @@
 /**
  * The records of a namespace: id to record number and back, insertion order, and
- * the parts that are not searched: data and the version of the vector.
+ * the parts that are not searched: data and the version of the vector. All of it
+ * is outside V8's heap (`../records/`).
  *
  * (1) Numbers are dense: every number below `end` was assigned, and a freed
  *     number is assigned again before a new one.
@@ -8,25 +9,28 @@
  *     to move into a gap, so that arrays by number shrink.
  */
 import { assert } from "../../kernel/assert.ts";
+import { IdTable } from "../records/id-table.ts";
+import { Float64Pages, Uint32Pages } from "../records/number-pages.ts";
+import { TextStore } from "../records/text-store.ts";
 import { InsertionOrder } from "./insertion-order.ts";
 
-/**
- * A Map of a million ids grows in one call that takes a tenth of a second. Many
- * small ones grow at different times, and each quickly.
- */
-const SHARD_COUNT = 64;
 /** Namespaces smaller than this are never compacted. */
 const GAPS_MIN = 1_024;
+/** Of a record: its version and its place. */
+const RECORD_BYTES = 20;
+/** Of a record with data: its location. */
+const DATA_BYTES = 4;
 
 export class RecordTable {
   readonly order = new InsertionOrder();
-  #shards: Map<string, number>[] = [new Map()];
-  readonly #ids: (string | undefined)[] = [];
-  readonly #data: (string | undefined)[] = [];
-  readonly #versions: number[] = [];
+  readonly #ids = new IdTable();
+  readonly #data = new TextStore();
+  #dataCount = 0;
+  readonly #versions = new Float64Pages();
+  #end = 0;
   /** May hold numbers that are taken again or beyond the end, so each is checked when it is taken. */
-  #free: number[] = [];
-  #dataBytes = 0;
+  readonly #free = new Uint32Pages();
+  #freeCount = 0;
 
   /** The number of records. */
   get count(): number {
@@ -35,62 +39,79 @@ export class RecordTable {
 
   /** One above the highest number in use or free. */
   get end(): number {
-    return this.#ids.length;
+    return this.#end;
   }
 
   /** The bytes of all data, in UTF-8. */
   get dataBytes(): number {
-    return this.#dataBytes;
+    return this.#data.textBytes;
+  }
+
+  /** The memory of all records in it, without what `byteCount` has unused. */
+  get liveBytes(): number {
+    const data = this.#data.liveBytes + this.#dataCount * DATA_BYTES;
+    return this.#ids.liveBytes + data + this.count * RECORD_BYTES;
+  }
+
+  /** The memory outside the heap. */
+  get byteCount(): number {
+    const numbers = this.#versions.byteCount + this.#free.byteCount + this.order.byteCount;
+    return this.#ids.byteCount + this.#data.byteCount + numbers;
   }
 
   find(id: string): number | undefined {
-    return this.#shardOf(id).get(id);
+    return this.#ids.find(id);
+  }
+
+  /** Whether a record has that number. */
+  has(record: number): boolean {
+    return this.#ids.has(record);
   }
 
   /** The id, or undefined if no record has that number. */
   idOf(record: number): string | undefined {
-    return this.#ids[record];
+    return this.#ids.idOf(record);
+  }
+
+  /** Whether a record has that number, and an id that begins with `prefix`. */
+  hasPrefix(record: number, prefix: string): boolean {
+    return this.#ids.startsWith(record, prefix);
   }
 
   dataOf(record: number): string | undefined {
-    return this.#data[record];
+    return this.#data.get(record);
   }
 
   setData(record: number, data: string | undefined): void {
-    const before = this.#data[record];
-    if (before !== undefined) this.#dataBytes -= Buffer.byteLength(before);
-    if (data !== undefined) this.#dataBytes += Buffer.byteLength(data);
-    this.#data[record] = data;
+    this.#dataCount += Number(data !== undefined) - Number(this.#data.has(record));
+    this.#data.set(record, data);
   }
 
   versionOf(record: number): number {
-    return this.#versions[record] as number;
+    return this.#versions.get(record);
   }
 
   setVersion(record: number, version: number): void {
-    this.#versions[record] = version;
+    this.#versions.set(record, version);
   }
 
   /** Assigns a number to a new id. */
   add(id: string): number {
-    const record = this.#takeFree() ?? this.#ids.length;
-    this.#ids[record] = id;
-    this.#data[record] = undefined;
-    this.#versions[record] = 0;
-    if (this.#shards.length === 1 && this.count >= SHARD_COUNT * 16) this.#split();
-    this.#shardOf(id).set(id, record);
+    const record = this.#takeFree() ?? this.#end;
+    this.#end = Math.max(this.#end, record + 1);
+    this.#ids.add(id, record);
     this.order.append(record);
     return record;
   }
 
   remove(record: number): void {
-    const id = this.#ids[record];
-    assert(id !== undefined, "a removed record exists");
+    assert(this.has(record), "a removed record exists");
     this.setData(record, undefined);
-    this.#shardOf(id).delete(id);
+    this.#versions.set(record, 0);
+    this.#ids.remove(record);
     this.order.remove(record);
-    this.#ids[record] = undefined;
-    this.#free.push(record);
+    this.#free.set(this.#freeCount, record);
+    this.#freeCount += 1;
   }
 
   /** The record with the highest number and its target gap, while more numbers are free than taken: keeps (2). */
@@ -104,60 +125,39 @@ export class RecordTable {
 
   /** Changes the record's number to `to`, which `nextMove` took. */
   move(from: number, to: number): void {
-    const id = this.#ids[from];
-    assert(id !== undefined && this.#ids[to] === undefined, "a record moves to a free number");
-    this.#ids[to] = id;
-    this.#data[to] = this.#data[from];
-    this.#versions[to] = this.#versions[from] as number;
-    this.#shardOf(id).set(id, to);
+    assert(this.has(from) && !this.has(to), "a record moves to a free number");
+    this.#ids.move(from, to);
+    this.#data.move(from, to);
+    this.#versions.set(to, this.#versions.get(from));
+    this.#versions.set(from, 0);
     this.order.rename(from, to);
-    this.#ids[from] = undefined;
-    this.#data[from] = undefined;
     this.#dropFreeEnd();
   }
 
   clear(): void {
-    this.order.clear();
-    this.#shards = [new Map()];
-    this.#ids.length = 0;
-    this.#data.length = 0;
-    this.#versions.length = 0;
-    this.#free = [];
-    this.#dataBytes = 0;
+    for (const part of [this.order, this.#ids, this.#data, this.#versions, this.#free]) part.clear();
+    this.#dataCount = 0;
+    this.#end = 0;
+    this.#freeCount = 0;
   }
 
   #takeFree(): number | undefined {
-    for (;;) {
-      const record = this.#free.pop();
-      if (record === undefined) return undefined;
-      if (record < this.#ids.length && this.#ids[record] === undefined) return record; // keeps (1)
+    while (this.#freeCount > 0) {
+      this.#freeCount -= 1;
+      const record = this.#free.get(this.#freeCount);
+      if (record < this.#end && !this.has(record)) return record; // keeps (1)
     }
+    this.#free.clear();
+    return undefined;
   }
 
   #dropFreeEnd(): void {
     let { end } = this;
-    while (end > 0 && this.#ids[end - 1] === undefined) end -= 1;
-    this.#ids.length = end;
-    this.#data.length = end;
-    this.#versions.length = end;
-  }
-
-  #split(): void {
-    const [all] = this.#shards as [Map<string, number>];
-    this.#shards = Array.from({ length: SHARD_COUNT }, () => new Map());
-    for (const [id, record] of all) this.#shardOf(id).set(id, record);
-  }
-
-  /** The Map of an id. Chosen ids that all go to one Map only make it as slow as a single Map. */
-  #shardOf(id: string): Map<string, number> {
-    const shards = this.#shards;
-    if (shards.length === 1) return shards[0] as Map<string, number>;
-    let hash = 0;
-    for (let i = Math.max(0, id.length - SHARD_UNITS); i < id.length; i += 1)
-      hash = (Math.imul(hash, 31) + id.charCodeAt(i)) | 0;
-    return shards[(hash ^ (hash >>> 15)) & (SHARD_COUNT - 1)] as Map<string, number>;
+    while (end > 0 && !this.has(end - 1)) end -= 1;
+    this.#end = end;
+    this.#ids.freeFrom(end);
+    this.#data.freeFrom(end);
+    this.#versions.freeFrom(end);
+    this.order.freeFrom(end);
   }
 }
-
-/** Units at the end of an id that select its Map: numbered ids differ there. */
-const SHARD_UNITS = 16;

@@ -186,6 +186,7 @@ export class VectorEngine implements VectorApi {
     this.#graphs = this.#options.graphs;
     if (cache !== undefined) await cache.start(this.namespaces);
     else for (const { namespace } of this.namespaces) namespace.startGraph(undefined);
+    for (const { state } of this.#byNumber.values()) state.recount();
   }
 
   /** The counts of all indexes. */

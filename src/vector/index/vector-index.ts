@@ -128,7 +128,7 @@ export class VectorIndex implements IndexApi {
       if (namespace === undefined) return [];
       const views: RecordView[] = [];
       for (const record of namespace.table.order.from(0)) {
-        if (namespace.table.idOf(record)?.startsWith(selection.prefix) !== true) continue;
+        if (!namespace.table.hasPrefix(record, selection.prefix)) continue;
         const view = namespace.view(record, include);
         budget.spend(view);
         views.push(view);
@@ -152,7 +152,7 @@ export class VectorIndex implements IndexApi {
     if (namespace === undefined) return { nextCursor: "", vectors };
     let last = 0;
     for (const record of this.#recordsFrom(namespace, cursor)) {
-      if (prefix !== "" && namespace.table.idOf(record)?.startsWith(prefix) !== true) continue;
+      if (prefix !== "" && !namespace.table.hasPrefix(record, prefix)) continue;
       // A further record means that there is a next page (B1.end).
       if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       const view = namespace.view(record, include);

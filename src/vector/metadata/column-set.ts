@@ -131,8 +131,7 @@ export class ColumnSet {
   }
 
   #read(record: number, columns: readonly Column[], slice: Slice): void {
-    const text = this.#store.text(record);
-    slice.takeParsing(text);
+    slice.takeParsing(this.#store.textBytesOf(record));
     slice.left -= COLUMN_COST * columns.length;
     if (!this.#store.has(record)) {
       for (const column of columns) column.remove(record);
@@ -154,7 +153,7 @@ export class ColumnSet {
   }
 
   #evict(wanted: ReadonlySet<Column>): void {
-    const bytesMax = BYTES_FREE + BYTES_PER_TEXT_BYTE * this.#store.byteCount;
+    const bytesMax = BYTES_FREE + BYTES_PER_TEXT_BYTE * this.#store.textBytes;
     let bytes = this.byteCount;
     for (const [text, column] of this.#columns) {
       if (this.#columns.size <= COLUMNS_MAX && bytes <= bytesMax) return;

@@ -287,7 +287,7 @@ export class Evaluation {
     for (let at = 0; at < this.#wordCount; at += 1) {
       for (let word = words[at] as number; word !== 0; word &= word - 1) {
         const record = (at << 5) + lowestBit(word);
-        this.#slice.takeParsing(this.#store.text(record));
+        this.#slice.takeParsing(this.#store.textBytesOf(record));
         if (!this.#filter.matches(this.#store.parsed(record))) clearBit(words, record);
         this.#slice.takeFilterWork();
         if (this.#slice.left <= 0) yield;

@@ -106,7 +106,7 @@ export class MatchSet {
   }
 
   #decide(record: number): void {
-    this.#slice.takeParsing(this.#store.text(record));
+    this.#slice.takeParsing(this.#store.textBytesOf(record));
     const before = hasBit(this.#matches, record);
     const after = this.#store.has(record) && this.filter.matches(this.#store.parsed(record));
     this.#slice.takeFilterWork();

@@ -16,6 +16,11 @@ export class MetadataLog {
   #start = 0;
   #end = 0;
 
+  /** The memory outside the heap. */
+  get byteCount(): number {
+    return this.#records.byteLength;
+  }
+
   /** The first position that is still stored. */
   get start(): number {
     return this.#start;

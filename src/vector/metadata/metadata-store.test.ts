@@ -28,13 +28,13 @@ test("bytes are counted in UTF-8", () => {
   const store = new MetadataStore();
   store.set(0, '{"a":"é"}');
   store.set(1, '{"a":"😀"}');
-  assert.equal(store.byteCount, 22);
+  assert.equal(store.textBytes, 22);
   store.set(0, "{}");
-  assert.equal(store.byteCount, 14);
+  assert.equal(store.textBytes, 14);
   store.remove(1);
-  assert.equal(store.byteCount, 2);
+  assert.equal(store.textBytes, 2);
   store.set(0, undefined);
-  assert.equal(store.byteCount, 0);
+  assert.equal(store.textBytes, 0);
 });
 
 test("truncate removes the records from a number on, clear removes all", () => {
@@ -44,13 +44,13 @@ test("truncate removes the records from a number on, clear removes all", () => {
   assert.equal(store.has(39), true);
   assert.equal(store.has(40), false);
   assert.equal(store.limit, 40);
-  assert.equal(store.byteCount, 280);
+  assert.equal(store.textBytes, 280);
   store.truncate(60);
   assert.equal(store.limit, 40);
   store.clear();
   assert.equal(store.has(0), false);
   assert.equal(store.limit, 0);
-  assert.equal(store.byteCount, 0);
+  assert.equal(store.textBytes, 0);
 });
 
 test("setting the same metadata again is not a change", () => {

@@ -1,5 +1,6 @@
 /**
- * The metadata of one namespace by record number, as the original texts.
+ * The metadata of one namespace by record number, as the original texts, outside
+ * V8's heap.
  *
  * (1) A record exists from `set` to `remove`, even without metadata: then it
  *     passes HAS NOT FIELD. A record that does not exist passes nothing.
@@ -9,26 +10,36 @@
 
 import { hasEscapedName } from "../../kernel/json/parse.ts";
 import { type Json, parseMetadata, parsePlainMetadata } from "../filter/json.ts";
+import { TextStore } from "../records/text-store.ts";
 import { clearBit, hasBit, setBit, widened, wordCountOf } from "../search/bits.ts";
 import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {
   readonly log = new MetadataLog();
-  /** As long as the highest number that existed since the last `truncate`. */
-  readonly #texts: (string | undefined)[] = [];
+  readonly #texts = new TextStore();
+  #limit = 0;
   #present: Uint32Array = new Uint32Array(0);
-  #byteCount = 0;
   /** Whether a text since the last `clear` had one. A search for it is a quarter of the time of parsing a text with quotes. */
   #hasEscapedName = false;
 
-  /** One above the highest record number that may exist. */
+  /** One above the highest record number that existed since the last `truncate`. */
   get limit(): number {
-    return this.#texts.length;
+    return this.#limit;
   }
 
   /** The bytes of all texts, in UTF-8. */
+  get textBytes(): number {
+    return this.#texts.textBytes;
+  }
+
+  /** The memory of all texts, without what `byteCount` has unused; without the locations of texts. */
+  get liveBytes(): number {
+    return this.#texts.liveBytes;
+  }
+
+  /** The memory outside the heap. */
   get byteCount(): number {
-    return this.#byteCount;
+    return this.#texts.byteCount + this.#present.byteLength + this.log.byteCount;
   }
 
   /** The bits of existing records. The array is live, and is replaced when it must grow. */
@@ -39,8 +50,7 @@ export class MetadataStore {
   /** Sets the metadata of a record: compact JSON of an object, or undefined for none. */
   set(record: number, text: string | undefined): void {
     if (record >= this.limit) this.#grow(record + 1);
-    const before = this.#texts[record];
-    if (before === text && hasBit(this.#present, record)) return;
+    if (hasBit(this.#present, record) && this.#texts.equals(record, text)) return;
     this.#replace(record, text);
     setBit(this.#present, record);
     this.log.append(record, this.limit);
@@ -60,12 +70,17 @@ export class MetadataStore {
 
   /** Undefined for a record without metadata, or one that does not exist. */
   text(record: number): string | undefined {
-    return this.#texts[record];
+    return this.#texts.get(record);
+  }
+
+  /** The bytes of a text; undefined for a record without metadata, or one that does not exist. */
+  textBytesOf(record: number): number | undefined {
+    return this.#texts.lengthOf(record);
   }
 
   /** The parsed metadata, or undefined if there is none. Each call parses it again. */
   parsed(record: number): Json | undefined {
-    const text = this.#texts[record];
+    const text = this.#texts.get(record);
     if (text === undefined) return undefined;
     return this.#hasEscapedName ? parseMetadata(text) : parsePlainMetadata(text);
   }
@@ -74,32 +89,28 @@ export class MetadataStore {
   truncate(count: number): void {
     if (count === 0) this.clear();
     for (let record = count; record < this.limit; record += 1) this.remove(record);
-    if (count < this.limit) this.#texts.length = count;
+    if (count >= this.limit) return;
+    this.#limit = count;
+    this.#texts.freeFrom(count);
   }
 
   /** Removes all records. */
   clear(): void {
-    this.#texts.length = 0;
+    this.#texts.clear();
+    this.#limit = 0;
     this.#present = new Uint32Array(0);
-    this.#byteCount = 0;
     this.#hasEscapedName = false;
     this.log.forget();
   }
 
   #replace(record: number, text: string | undefined): void {
-    const before = this.#texts[record];
-    if (before !== undefined) this.#byteCount -= Buffer.byteLength(before);
-    if (text !== undefined) {
-      this.#byteCount += Buffer.byteLength(text);
-      this.#hasEscapedName ||= hasEscapedName(text);
-    }
-    this.#texts[record] = text;
+    if (text !== undefined) this.#hasEscapedName ||= hasEscapedName(text);
+    this.#texts.set(record, text);
   }
 
   #grow(limit: number): void {
-    // Without gaps: a gap would make V8 turn the array into a hash table.
-    while (this.#texts.length < limit) this.#texts.push(undefined);
+    this.#limit = limit;
     const wordCount = wordCountOf(limit);
-    if (this.#present.length < wordCount) this.#present = widened(this.#present, Math.max(32, 2 * wordCount));
+    if (this.#present.length < wordCount) this.#present = widened(this.#present, Math.max(4, 2 * wordCount));
   }
 }

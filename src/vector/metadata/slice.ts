@@ -27,8 +27,9 @@ export class Slice {
     this.#stepsSeen = filterWork.steps;
   }
 
-  takeParsing(text: string | undefined): void {
-    this.left -= text === undefined ? SKIP_COST : PARSE_COST + PARSE_COST_PER_CHARACTER * text.length;
+  /** The bytes of a text; undefined: there is none. */
+  takeParsing(textBytes: number | undefined): void {
+    this.left -= textBytes === undefined ? SKIP_COST : PARSE_COST + PARSE_COST_PER_BYTE * textBytes;
   }
 }
 
@@ -37,4 +38,4 @@ const OWED_MAX = 2_048;
 
 const SKIP_COST = 10;
 const PARSE_COST = 300;
-const PARSE_COST_PER_CHARACTER = 8;
+const PARSE_COST_PER_BYTE = 8;

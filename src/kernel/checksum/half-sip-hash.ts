@@ -4,7 +4,7 @@
  * nobody can choose inputs that fall into one bucket, so a hash table of
  * untrusted keys stays fast (threats A-20).
  */
-import type { Bytes } from "../../../kernel/bytes.ts";
+import type { Bytes } from "../bytes.ts";
 
 /** From this length on, copying the bytes out of the string and reading words is faster than reading single bytes. */
 const COPY_LENGTH_MIN = 160;
