@@ -162,6 +162,38 @@ test("a text that changes all the time takes no more memory than before", () => 
   assert.ok(texts.byteCount <= 4_096, `${texts.byteCount} bytes`);
 });
 
+test("the memory of removed texts is freed, in whatever order they are removed", () => {
+  const texts = new TextStore();
+  for (let record = 0; record < 6_000; record += 1) texts.set(record, "x".repeat(90 + (record % 20)));
+  for (let record = 0; record < 6_000; record += 1) if (record % 10 !== 3) texts.set(record, undefined);
+
+  const bound = 1.6 * texts.liveBytes + CHUNK_BYTES + 2 * 16_384;
+  assert.ok(texts.byteCount < bound, `${texts.byteCount} bytes, not ${bound}`);
+  for (let record = 3; record < 6_000; record += 10) assert.equal(texts.get(record), "x".repeat(90 + (record % 20)));
+});
+
+test("ids are found while the table grows and shrinks by every size", () => {
+  const table = new IdTable();
+  for (let record = 0; record < 300; record += 1) {
+    table.add(`id-${record}`, record);
+    for (let each = 0; each <= record; each += 1) assert.equal(table.find(`id-${each}`), each);
+  }
+  for (let record = 299; record >= 0; record -= 1) {
+    table.remove(record);
+    for (let each = 0; each < record; each += 1) assert.equal(table.find(`id-${each}`), each);
+  }
+});
+
+test("ids are found while a large table becomes small", () => {
+  const table = new IdTable();
+  for (let record = 0; record < 20_000; record += 1) table.add(`id-${record}`, record);
+  for (let record = 19_999; record >= 0; record -= 1) {
+    table.remove(record);
+    if (record % 1_000 !== 0) continue;
+    for (let each = 0; each < record; each += 1) assert.equal(table.find(`id-${each}`), each);
+  }
+});
+
 test("numbers that were never set are 0, and pages of numbers from an end on are freed", () => {
   for (const pages of [new Uint32Pages(), new Float64Pages()]) {
     pages.set(9_000, 7);
