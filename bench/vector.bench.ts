@@ -28,6 +28,8 @@
  *             the times of building; only if it is named
  *   threads   100,000 x 384: one and two threads that search, with 8 callers in this process and over HTTP
  *             (vector/threads.ts); only if it is named
+ *   memory    100,000 x 384: resident bytes of each vector after collections, by parts, and the processor time of
+ *             calls that use its tables; only if it is named
  *   sparse    100,000 documents of 60 values, and hybrid ones, compared with plain
  *             inverted lists in TypeScript, which also check the answers
  * Searches are warmed up and run for 1 s, in three rounds whose order
@@ -49,7 +51,7 @@
  * rates. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- vector [--quick]
- *          [--part dense|filtered|http|start|sparse|million|recall|equal|threads]
+ *          [--part dense|filtered|http|start|sparse|million|recall|equal|threads|memory]
  *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--rows <n>] [--program <bin/larder.cjs>]
  *      --quick: 10,500 x 768 and one short round; writes no results
  *      --rows: of the set with clusters, instead of 100,000
@@ -73,6 +75,7 @@ import { type DenseResult, type DenseSize, measureDense } from "./vector/dense.t
 import { type EqualSize, measureEqual } from "./vector/equal.ts";
 import { type HttpSize, measureHttp } from "./vector/http.ts";
 import type { Place } from "./vector/larder-server.ts";
+import { measureMemory } from "./vector/memory.ts";
 import { measureRecall } from "./vector/recall.ts";
 import { report } from "./vector/report.ts";
 import { measureSparse, type SparseSize } from "./vector/sparse.ts";
@@ -120,10 +123,21 @@ const quick: Size = {
   equal: { topKs: [10, 100], rounds: 3, seconds: 0.3, queryCount: 100 },
 };
 
-const parts = ["dense", "filtered", "http", "start", "sparse", "million", "recall", "equal", "threads"] as const;
+const parts = [
+  "dense",
+  "filtered",
+  "http",
+  "start",
+  "sparse",
+  "million",
+  "recall",
+  "equal",
+  "threads",
+  "memory",
+] as const;
 type Part = (typeof parts)[number];
 /** Parts that run only if they are named. */
-const named: readonly Part[] = ["recall", "equal", "threads"];
+const named: readonly Part[] = ["recall", "equal", "threads", "memory"];
 
 const { values } = parseArgs({
   options: {
@@ -192,6 +206,7 @@ if (isWanted("recall"))
 if (isWanted("equal"))
   for (const set of equalSets()) console.log(`\n${await measureEqual({ place, set, size: size.equal, log })}\n`);
 if (isWanted("threads")) console.log(`\n${await measureThreads({ place, set: mainSet, log }, size.threads)}\n`);
+if (isWanted("memory")) console.log(`\n${await measureMemory(mainSet, log)}\n`);
 const http = isWanted("http")
   ? await measureHttp({ place, set: mainSet, truth: truthOf(mainSet), log }, size.http)
   : undefined;

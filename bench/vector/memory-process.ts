@@ -18,7 +18,7 @@ import { openEngine, plainQuery } from "./larder-subject.ts";
 /** All bytes are for each vector, except `threadBytes`. */
 export interface MemoryResult {
   readonly residentBytes: number;
-  /** By the account of the index, and the part of graphs. */
+  /** By the account of the index, with the graph. */
   readonly countedBytes: number;
   readonly parts: Readonly<Record<string, number>>;
   /** The thread that builds graphs, before it has built anything. */
