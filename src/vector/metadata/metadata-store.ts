@@ -80,7 +80,7 @@ export class MetadataStore {
 
   /** The parsed metadata, or undefined if there is none. Each call parses it again. */
   parsed(record: number): Json | undefined {
-    const text = this.#texts.get(record);
+    const text = this.#texts.look(record);
     if (text === undefined) return undefined;
     return this.#hasEscapedName ? parseMetadata(text) : parsePlainMetadata(text);
   }

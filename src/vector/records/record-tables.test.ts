@@ -61,6 +61,7 @@ test(`texts are those of a Map, in memory of a bounded size (seed ${seed})`, () 
     for (const each of [record, target, looked]) {
       const text = model.get(each);
       assert.equal(store.get(each), text);
+      assert.equal(store.look(each), text);
       assert.equal(store.has(each), text !== undefined);
       assert.equal(store.lengthOf(each), text === undefined ? undefined : Buffer.byteLength(text));
       assert.equal(store.equals(each, text), true);
@@ -78,7 +79,10 @@ test(`texts are those of a Map, in memory of a bounded size (seed ${seed})`, () 
 });
 
 function checkAll(store: TextStore, model: ReadonlyMap<number, string>): void {
-  for (const [record, text] of model) assert.equal(store.get(record), text);
+  for (const [record, text] of model) {
+    assert.equal(store.get(record), text);
+    assert.equal(store.look(record), text);
+  }
   // Pages of locations, and one chunk.
   const bound = 1.6 * store.liveBytes + 4 * 6_000 + 2 * 16_384 + CHUNK_BYTES;
   assert.ok(store.byteCount <= bound, `${store.byteCount} bytes for ${store.liveBytes} bytes of live texts`);
