@@ -267,16 +267,19 @@ export class IndexWrites {
     const record = namespace?.table.find(change.id);
     if (namespace === undefined || record === undefined) return 0;
     const { id, vector, sparseVector, data } = change;
-    const metadata = this.#metadataAfter(namespace.metadata.text(record), change);
+    const metadata = this.#metadataAfter(() => namespace.metadata.text(record), change);
     const version = vector === undefined ? 0 : this.#state.nextVersion;
     const put = { id, isWhole: false, vector, version, sparseVector, metadata, data };
     this.#commit([{ kind: "put", index: this.#state.number, namespace: namespace.number, put }]);
     return 1;
   }
 
-  #metadataAfter(before: string | undefined, { metadata, metadataUpdateMode }: RecordChange): string | undefined {
+  #metadataAfter(
+    readBefore: () => string | undefined,
+    { metadata, metadataUpdateMode }: RecordChange,
+  ): string | undefined {
     if (metadata === undefined || metadataUpdateMode === "OVERWRITE") return metadata;
-    const merged = mergePatch(before, metadata);
+    const merged = mergePatch(readBefore(), metadata);
     const bytesMax = this.#limits.metadataBytesMax;
     if (Buffer.byteLength(merged) > bytesMax)
       throw unprocessable(`metadata would be larger than ${bytesMax} bytes after the patch`);

@@ -337,14 +337,12 @@ export class Namespace {
     this.changes.note(to);
     const vector = this.vectorOf(from);
     const sparseVector = this.sparse.read(from);
-    const metadata = this.metadata.text(from);
     const version = this.table.versionOf(from);
     this.#removeRow(from);
     this.sparse.remove(from);
-    this.metadata.remove(from);
+    this.metadata.move(from, to);
     this.table.move(from, to);
     if (vector !== undefined) this.#setRow(to, vector, version);
     if (sparseVector !== undefined) this.sparse.set(to, sparseVector);
-    this.metadata.set(to, metadata);
   }
 }

@@ -37,6 +37,30 @@ test("bytes are counted in UTF-8", () => {
   assert.equal(store.textBytes, 0);
 });
 
+test("a moved record exists under its new number only, and followers see both numbers", () => {
+  const store = new MetadataStore();
+  store.set(9, '{"a":1}');
+  store.set(4, undefined);
+  store.log.keep();
+  const { end } = store.log;
+  store.move(9, 2);
+  store.move(4, 40);
+
+  assert.deepEqual(
+    [2, 4, 9, 40].map((record) => store.has(record)),
+    [true, false, false, true],
+  );
+  assert.deepEqual(
+    [2, 9, 40].map((record) => store.text(record)),
+    ['{"a":1}', undefined, undefined],
+  );
+  assert.deepEqual(
+    [0, 1, 2, 3].map((change) => store.log.at(end + change)),
+    [9, 2, 4, 40],
+  );
+  assert.equal(store.textBytes, 7);
+});
+
 test("truncate removes the records from a number on, clear removes all", () => {
   const store = new MetadataStore();
   for (let record = 0; record < 100; record += 1) store.set(record, '{"a":1}');

@@ -64,6 +64,16 @@ export class MetadataStore {
     this.log.append(record, this.limit);
   }
 
+  /** Gives the metadata of an existing record to a number without a record. */
+  move(from: number, to: number): void {
+    if (to >= this.limit) this.#grow(to + 1);
+    this.#texts.move(from, to);
+    clearBit(this.#present, from);
+    setBit(this.#present, to);
+    this.log.append(from, this.limit);
+    this.log.append(to, this.limit);
+  }
+
   has(record: number): boolean {
     return hasBit(this.#present, record);
   }
