@@ -10,8 +10,8 @@ import { CHECK_LOST, CHECK_REPAIRED, CHECK_SKIPPED, type GraphKernel, NO_NODE } 
 
 /** The candidates of a walk that must find a node: as many as the lowest effort of searches has (`recall/effort.ts`). */
 const CHECK_EFFORT = 80;
-/** Checks for each inserted row: about 2 % of its time, and a sixth while walks miss more than MISSED_SHARE. */
-const CHECKS_PER_ROW = 1 / 16;
+/** Checks for each inserted row: about 2 % of its time, and a quarter while walks miss more than MISSED_SHARE. */
+const CHECKS_PER_ROW = 1 / 32;
 const CHECKS_PER_ROW_MAX = 1 / 2;
 const MISSED_SHARE = 0.01;
 /** A graph of fewer nodes is not checked while it grows. */

@@ -73,6 +73,8 @@ export class GraphKeeper {
   #findNext(): NamespaceGraph | undefined {
     const all = [...this.#options.graphs()];
     const start = this.#last === undefined ? 0 : all.indexOf(this.#last) + 1;
+    // A closed graph is not kept.
+    if (start === 0) this.#last = undefined;
     const wanting = [...all.slice(start), ...all.slice(0, start)].filter((graph) => graph.wantsMaintenance);
     return wanting.find((graph) => graph.missedShare > MISSED_SHARE) ?? wanting[0];
   }
