@@ -43,7 +43,7 @@ export const historyBugs: PlantedBugs<PlantInCode> = {
         free: () => 1,
       }),
       seed: 1,
-      found: /found by their own vectors|the recall is/,
+      found: /was used again/,
     },
   ],
 };

@@ -6,10 +6,12 @@
  *     their own vectors.
  * (2) The recall of the 10 nearest records, beside brute force, is SHARE_MIN.
  * (3) The graph has exactly the records of the history, and none is pending.
+ *
+ * And always: (4) nothing is linked to a place that a new node takes.
  */
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { NamespaceGraph } from "../../../src/vector/graph/graph.ts";
-import type { GraphKernel } from "../../../src/vector/graph/graph-kernel.ts";
+import { type GraphKernel, NO_NODE } from "../../../src/vector/graph/graph-kernel.ts";
 import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
 import { type Similarity, similarities } from "../../../src/vector/index/definition.ts";
 import { clusteredRows, nearestRows } from "../../harness/clustered-rows.ts";
@@ -43,6 +45,8 @@ class History {
   #nextRecord = 0;
   #version = 0;
   readonly #steps: string[] = [];
+  /** A place that was taken while something was linked to it. */
+  #takenPlace: string | undefined;
 
   constructor(seed: number, plant: PlantInCode) {
     this.#random = seededRandom(seed);
@@ -59,7 +63,12 @@ class History {
       random: this.#random,
       onOpen: (kernel) => {
         const code = { ...kernel.code, ...plant(kernel.code, kernel) };
-        Object.defineProperty(kernel, "code", { value: code });
+        const insert: typeof code.insert = (record, level, effort, place) => {
+          if (place !== NO_NODE && linksTo(place, kernel) > 0)
+            this.#takenPlace ??= `node ${place} was used again, and ${linksTo(place, kernel)} links led to it`;
+          return code.insert(record, level, effort, place);
+        };
+        Object.defineProperty(kernel, "code", { value: { ...code, insert } });
       },
     });
     const read = (record: number): Float32Array => this.#rows.get(record) as Float32Array;
@@ -150,6 +159,7 @@ class History {
       await done;
     }
     await this.#graph.whenBuilt();
+    if (this.#takenPlace !== undefined) return this.#takenPlace;
     const records = this.#records;
     if (this.#graph.count !== records.length || this.#graph.pendingCount > 0)
       return `the graph has ${this.#graph.count} of ${records.length} records`;
@@ -181,6 +191,11 @@ class History {
     const { records, count } = this.#graph.search({ query, count: effort, effort });
     return new Set(records.subarray(0, count));
   }
+}
+
+/** The links to a node on the ground level, as its own count has them, which is the word before its links. */
+function linksTo(node: number, kernel: GraphKernel): number {
+  return kernel.words[kernel.linksAt(node, 0) - 1] as number;
 }
 
 /** Runs the history of a seed. Resolves with the broken rule and what came before it; undefined if all hold. */
