@@ -27,7 +27,7 @@
  * at once is sent in the same call, without a promise, with one flat array of
  * headers and one write.
  */
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
@@ -61,6 +61,7 @@ import { chooseTransport, type NewTransport, type TransportChoice } from "./choo
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import { framingFailure, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
+import { startListening } from "./socket-server.ts";
 import { statusTexts } from "./status-texts.ts";
 import type {
   CertificatePair,
@@ -217,18 +218,9 @@ class HttpListener implements Listener {
     this.#transport.renewCertificate(pair);
   }
 
-  start(): Promise<void> {
-    const { host, port } = this.options;
-    const { server } = this.#transport;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port }, () => {
-        server.off("error", reject);
-        this.#port = (server.address() as AddressInfo).port;
-        this.#paceBodies();
-        resolve();
-      });
-    });
+  async start(): Promise<void> {
+    this.#port = await startListening(this.#transport.server, this.options);
+    this.#paceBodies();
   }
 
   close(graceMs: number): Promise<void> {

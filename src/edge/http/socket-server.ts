@@ -1,7 +1,62 @@
-/** What the transports over sockets share: a TLS server, and the check of the timeouts of their connections. */
-import type { Server, Socket } from "node:net";
+/**
+ * What the listeners and the transports over sockets share: the start of
+ * listening, a TLS server, and the check of the timeouts of connections.
+ */
+import { type AddressInfo, type BoundSocket, isIPv4, type ListenOptions, type Server, type Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import { type CertificatePair, HANDSHAKE_MS_MAX, TIMEOUT_CHECK_MS, TLS_MIN, type Transport } from "./transport.ts";
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+/**
+ * Starts to listen, and resolves with the real port. Rejects with the system's error if the address cannot be used.
+ *
+ * `server.listen` looks the host up, and tests the address with the regular expression of IPv6, whose compilation costs a
+ * thread 8 ms of its start. A socket that is already bound to an IPv4 address needs neither. After any failure
+ * `server.listen` tries again, since its errors name the address.
+ */
+export async function startListening(server: Server, { host, port }: ListenAddress): Promise<number> {
+  const handle = bindIPv4(host, port);
+  const adoption = handle && listenWith(server, { handle });
+  const isListening = await adoption?.then(
+    () => true,
+    () => false,
+  );
+  if (isListening !== true) await listenWith(server, { host, port });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Undefined for other hosts, if binding fails, and in versions of Node without bound sockets. */
+function bindIPv4(host: string, port: number): BoundSocket | undefined {
+  // Not in every version that larder supports (since 26.4), so that it cannot be imported by name.
+  const { BoundSocket: Bound } = process.getBuiltinModule("node:net") as Partial<typeof import("node:net")>;
+  if (Bound === undefined || !isIPv4(host)) return undefined;
+  try {
+    return new Bound({ host, port });
+  } catch {
+    return undefined;
+  }
+}
+
+function listenWith(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      server.off("error", failed);
+      resolve();
+    };
+    const failed = (fault: Error): void => {
+      server.off("listening", done);
+      reject(fault);
+    };
+    server.once("error", failed);
+    server.once("listening", done);
+    server.listen(options);
+  });
+}
 
 /** A server that reports `secureConnection`. `protocols`: what a client may choose in the handshake (ALPN). */
 export function createTlsServer(

@@ -14,6 +14,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
+import { startListening } from "../http/socket-server.ts";
 import type { CertificatePair } from "../http/transport.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionGateOptions } from "../limits/connection-gate.ts";
@@ -109,17 +110,8 @@ export class RespListener {
   }
 
   /** Starts to listen. Rejects with the system's error if the address cannot be used. */
-  open(): Promise<void> {
-    const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off("error", reject);
-        const address = this.#server.address();
-        if (typeof address === "object" && address !== null) this.#port = address.port;
-        resolve();
-      });
-    });
+  async open(): Promise<void> {
+    this.#port = await startListening(this.#server, this.#options);
   }
 
   /** The real port, even if the options ask for any free port. */
