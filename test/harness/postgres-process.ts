@@ -5,7 +5,17 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,10 +35,11 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const data = join(directory, "data");
   mkdirSync(data, { mode: 0o700 });
   const user = process.getuid?.() === 0 ? nobody() : undefined;
-  // The folder for temporary files may be closed to other users.
   const options = { cwd: directory, ...user };
   if (user !== undefined) {
-    chmodSync(directory, 0o711);
+    // The folder for the temporary files of a test run is closed to other users.
+    const { mode } = statSync(tmpdir());
+    if ((mode & 0o001) === 0) chmodSync(tmpdir(), mode | 0o011);
     for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
   }
   execFileSync(programOf("initdb"), ["-D", data, "-A", "trust", "-U", "larder", "-N"], { ...options, stdio: "ignore" });
