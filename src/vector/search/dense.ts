@@ -41,10 +41,10 @@ const VISITS_FACTOR_MAX = 4;
  * scored with the others, or alone, if codes skip most rows. bench/graph.bench.ts, bench/row-kernel.bench.ts
  */
 const ROWS_PER_VISIT = 2;
-const ROWS_PER_FILTERED_VISIT = 3;
+const ROWS_PER_FILTERED_VISIT = 2;
 const ROWS_PER_GATHER = 4;
 const ROWS_PER_CODED_SCAN = 0.5;
-const ROWS_PER_CODED_GATHER = 1.5;
+const ROWS_PER_CODED_GATHER = 1;
 
 type Matches = Pick<FilterMatch, "matches" | "count">;
 
