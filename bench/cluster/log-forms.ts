@@ -3,7 +3,7 @@
  * segments leave: TRUNCATE of one of three tables in turn, or DELETE from one.
  *
  * Both append with one statement that locks and compares the epoch of the shard,
- * so that a former owner adds nothing, and inserts a row only behind the row
+ * so that a former owner adds nothing, and inserts a row only after the row
  * before it.
  */
 import type { Client } from "pg";

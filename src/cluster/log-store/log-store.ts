@@ -127,7 +127,7 @@ export interface LogStore {
   addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void>;
   /** Returns false if another life of that name is not dead. */
   register(node: NodeRegistration): Promise<boolean>;
-  /** Proves that the node may go on. Undefined if its life was declared dead: then its process must end. */
+  /** Proves that the node may continue. Undefined if its life was declared dead: then its process must end. */
   renew(life: string, clockMs: number): Promise<Renewal | undefined>;
   watch(): Promise<ClusterView>;
   /** Returns the last `clockMs` of that life, or undefined if it has renewed since that beat. */

@@ -52,7 +52,7 @@ test("statements of a session share a connection, which is opened when it is fir
   assert.deepEqual(await session.run(STATEMENT, []), { rows: [{ a: 2 }], isWarned: false });
 });
 
-test("a warning belongs to the statement that was running, and a notice is none", async () => {
+test("a warning belongs to the statement that was running, and a notice is not a warning", async () => {
   const connection: FakeConnection = new FakeConnection(
     () => connection.emit("notice", { severity: "NOTICE" }) && { rows: [] },
     () => connection.emit("notice", { severity: "WARNING" }) && { rows: [] },

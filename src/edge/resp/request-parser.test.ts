@@ -162,7 +162,7 @@ function readBehind(stream: string, { pieceBytes, readCount }: { pieceBytes: num
 const numbered = Array.from({ length: 20_000 }, (_, index) => ["SET", `k${String(index).padStart(7, "0")}`, "v"]);
 const numberedStream = numbered.map(printed).join("");
 
-test("reading takes linear time, however the stream is split and however far it is behind", () => {
+test("reading takes linear time, however the stream is split and however late it is read", () => {
   assert.equal(numberedStream.length, 680_000);
   for (const [pieceBytes, readCount] of [
     // Each piece ends within a request.

@@ -37,7 +37,7 @@ export function measureSearchThreads(metrics: Metrics, threads: SearchThreads | 
   const now = (name: string, help: string, read: (started: SearchThreads) => number): void => {
     metrics.reading(`larder_vector_${name}`, help, () => (threads === undefined ? 0 : read(threads)));
   };
-  now("search_threads", "Running threads that search, besides the one of the area", (started) => started.threadCount);
+  now("search_threads", "Running threads that search, not counting that of the area", (started) => started.threadCount);
   now("thread_searches", "Walks and scans that wait or run on these threads", (started) => started.taskCount);
   metrics.readings(
     {

@@ -72,7 +72,7 @@ export const CHECK_REPAIRED = 1;
 export const CHECK_LOST = 2;
 export const CHECK_SKIPPED = 3;
 
-/** There was no memory for the node; or, for a place, there is none. */
+/** There was no memory for the node, or there is no free place. */
 export const NO_NODE = 0xffff_ffff;
 
 /** 4 GiB, the range of 32-bit addresses. Only written pages take memory of the machine. */

@@ -172,7 +172,7 @@ export class GraphMaintenance {
     this.#node %= Math.max(1, count);
   }
 
-  /** Goes on with the pass that removes nodes, or begins one if it is needed. */
+  /** Continues the pass that removes nodes, or begins one if it is needed. */
   #sweep(count: number): void {
     const { code, nodeCount } = this.#kernel;
     if (this.#leaving.length === 0 && !this.#beginPass(nodeCount)) return;

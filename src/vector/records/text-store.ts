@@ -35,7 +35,7 @@ const ENTRY_HEAD_BYTES = 6;
 /** The location of a text with a buffer of its own, and the least bytes of one: a chunk has at most 6 % unused at its end. */
 const LARGE = 0xffff_ffff;
 const LARGE_BYTES_MIN = 4_096;
-/** The memory of a buffer and its entry in the map, besides its bytes. */
+/** The memory of a buffer and its entry in the map, in addition to its bytes. */
 const BUFFER_BYTES = 300;
 
 /** Shorter texts are written faster by a loop than by a call of the runtime. */

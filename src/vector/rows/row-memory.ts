@@ -16,7 +16,7 @@ import { rowBytesOf } from "./row-kernel.ts";
 
 export const BLOCK_BYTES_MIN = 4_096;
 export const BLOCK_BYTES_MAX = CHUNK_BYTES;
-/** Threads that may have scratch in an arena, besides its owner. */
+/** Threads other than its owner that may have scratch in an arena. */
 export const SCRATCH_MAX = 64;
 /** With the scratch of all threads, an arena is 1 GiB, the most that the kernel's module declares. */
 const ARENA_BYTES_MAX = 1_073_741_824 - SCRATCH_MAX * CHUNK_BYTES;

@@ -36,7 +36,7 @@ function openThreads(): { threads: SearchThreads; started: Started[] } {
   return { threads, started };
 }
 
-/** A graph with three rows, and this much memory besides. */
+/** A graph with three rows, and this much more memory. */
 function graphOf(bytes = 0): GraphKernel {
   const kernel = GraphKernel.create(DIMENSION, "EUCLIDEAN") ?? assert.fail("there is memory");
   for (let record = 0; record < 3; record += 1) {

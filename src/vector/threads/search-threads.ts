@@ -16,12 +16,14 @@
  *     is a release and an acquire of all earlier writes (`mailbox.ts`): the thread
  *     read its row as it is.
  * (3) Memory that a task names stays mapped and keeps its meaning: arenas and
- *     graphs only grow while they exist, nodes of a graph are appended and keep
- *     their record, and a graph without an owner is freed when the last thread has
- *     let go of it. The exception is a block of rows, which another namespace may
- *     use at once when it is freed. A scan counts only if its store has freed no
- *     block since the task was sent (`RowStore.releasedCount`); otherwise the
- *     owner scans again. So a foreign row is never a hit, nor hides one.
+ *     graphs only grow while they exist, and a graph without an owner is freed when
+ *     the last thread has let go of it. There are two exceptions. The place of a
+ *     removed node may get another record during a walk; then the walk may return
+ *     this record, which is scored from its own row as all are. And another
+ *     namespace may use a block of rows at once when it is freed. A scan counts
+ *     only if its store has freed no block since the task was sent
+ *     (`RowStore.releasedCount`); otherwise the owner scans again. So a foreign row
+ *     is never a hit, nor hides one.
  * (4) A half-written row may get any rank, and may displace hits from the result of
  *     its task. It is in the log, so a spare hit replaces it, and the search starts
  *     again if these are too few, as for any other change
@@ -59,7 +61,7 @@ export interface SearchThreadEvents {
 }
 
 export interface SearchThreadsOptions {
-  /** The most threads, besides the owner. */
+  /** The most threads, not counting the owner. */
   readonly count: number;
   /** Shorter tasks are not worth a hop; `SHORT_MS` if undefined. */
   readonly shortMs?: number;

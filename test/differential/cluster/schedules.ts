@@ -141,7 +141,7 @@ export async function runSchedule(
 }
 
 /**
- * What the sessions do when none can go further without another step. A call that waits may go on when another one ends
+ * What the sessions do when none can go further without another step. A call that waits may continue when another one ends
  * its own wait, so two looks must agree.
  */
 async function settled(sessions: readonly ScheduledSession[]): Promise<readonly Doing[]> {
