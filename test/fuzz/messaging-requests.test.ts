@@ -147,7 +147,8 @@ test("C-10, C-11, C-12: for any request, also a repeated one, the engine gets on
 
 /** The requests that the engine got, without the object that repeated ones share. */
 function acceptedIn(calls: readonly unknown[][]): readonly object[] {
-  return calls.map(([, requests]) => (requests as PublishRequest[]).map(({ shared: _, ...request }) => request));
+  const accepted = calls.filter(([name]) => name === "accept");
+  return accepted.map(([, requests]) => (requests as PublishRequest[]).map(({ shared: _, ...request }) => request));
 }
 
 function checkOptions({ headers, retriesMax }: PublishOptions): void {

@@ -3,7 +3,7 @@
  * only what waited to the end counts as committed.
  */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, beforeEach, test } from "node:test";
 import { Client } from "pg";
 import { type Append, DoubtfulOutcome } from "../../../src/cluster/log-store/log-store.ts";
 import { PgSession } from "../../../src/cluster/postgres/pg-session.ts";
@@ -19,41 +19,44 @@ let postgres: PostgresProcess;
 let admin: Client;
 const sessions: PgSession[] = [];
 
-async function connect(): Promise<Client> {
-  const client = new Client({ connectionString: postgres.connectionString, application_name: "store" });
-  await client.connect();
-  return client;
-}
-
-function openStore(): PostgresLogStore {
-  const session = new PgSession(connect);
+/** A store whose commits wait for the standby, or not. */
+function openStore(synchronousCommit: "on" | "local"): PostgresLogStore {
+  const session = new PgSession(async () => {
+    const client = new Client({
+      connectionString: postgres.connectionString,
+      application_name: "store",
+      options: `-c synchronous_commit=${synchronousCommit}`,
+    });
+    await client.connect();
+    return client;
+  });
   sessions.push(session);
   return new PostgresLogStore(session);
 }
 
-/** Resolves when the backend of a store waits for the standby, or the number that do. */
-async function untilWaiting(count: number): Promise<readonly number[]> {
+/** The process of the store that waits for the standby, when one does. */
+async function untilWaiting(): Promise<number> {
   for (;;) {
     const { rows } = await admin.query<{ pid: number }>(
       "SELECT pid FROM pg_stat_activity WHERE application_name = 'store' AND wait_event = 'SyncRep'",
     );
-    if (rows.length === count) return rows.map(({ pid }) => pid);
+    const [waiting] = rows;
+    if (waiting !== undefined) return waiting.pid;
   }
-}
-
-async function waitForStandbys(names: string): Promise<void> {
-  await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
-  await admin.query("SELECT pg_reload_conf()");
 }
 
 before(async () => {
   if (skip !== false) return;
-  postgres = await startPostgres();
-  admin = new Client({ connectionString: postgres.connectionString });
+  postgres = await startPostgres(["synchronous_standby_names=missing"]);
+  admin = new Client({ connectionString: postgres.connectionString, options: "-c synchronous_commit=local" });
   await admin.connect();
   await admin.query(SCHEMA);
-  // Commits of this connection must not wait.
-  await admin.query("SET synchronous_commit = local");
+});
+
+beforeEach(async () => {
+  if (skip !== false) return;
+  await admin.query("TRUNCATE larder.shard, larder.log");
+  await openStore("local").addShards([{ shard: 1, area: "store", hashSeed: Buffer.alloc(4) }]);
 });
 
 after(async () => {
@@ -63,41 +66,29 @@ after(async () => {
   await postgres.stop();
 });
 
-test("an append whose wait for the standby was cancelled is doubtful, and its repetition waits again", {
-  skip,
-}, async () => {
-  await admin.query("TRUNCATE larder.shard, larder.log");
-  const store = openStore();
-  await store.addShards([{ shard: 1, area: "store", hashSeed: Buffer.alloc(4) }]);
-  await waitForStandbys("missing");
-  const isDoubtful = assert.rejects(store.append(APPEND), DoubtfulOutcome);
-  const [pid] = await untilWaiting(1);
-  await admin.query("SELECT pg_cancel_backend($1)", [pid]);
-  await isDoubtful;
-  const again = store.append(APPEND);
-  await untilWaiting(1);
-  await waitForStandbys("");
-  assert.equal(await again, "committed");
+test("a statement that PostgreSQL refuses is undone and no doubt", { skip }, async () => {
+  const store = openStore("local");
+  await assert.rejects(store.append({ ...APPEND, shard: 2 ** 40 }), { name: "error", severity: "ERROR" });
+  assert.equal(await store.append(APPEND), "committed");
 });
 
 test("an append whose connection ended is doubtful, and its repetition finds the row", { skip }, async () => {
-  await admin.query("TRUNCATE larder.shard, larder.log");
-  const store = openStore();
-  await store.addShards([{ shard: 1, area: "store", hashSeed: Buffer.alloc(4) }]);
-  await waitForStandbys("missing");
-  const isDoubtful = assert.rejects(store.append(APPEND), DoubtfulOutcome);
-  const [pid] = await untilWaiting(1);
-  await admin.query("SELECT pg_terminate_backend($1)", [pid]);
+  const isDoubtful = assert.rejects(openStore("on").append(APPEND), DoubtfulOutcome);
+  await admin.query("SELECT pg_terminate_backend($1)", [await untilWaiting()]);
   await isDoubtful;
-  await waitForStandbys("");
-  assert.equal(await store.append(APPEND), "committed");
-  assert.deepEqual(await store.segments(1), [{ segment: 1, epoch: 0, bytes: 5 }]);
+  const other = openStore("local");
+  assert.equal(await other.append(APPEND), "committed");
+  assert.deepEqual(await other.segments(1), [{ segment: 1, epoch: 0, bytes: 5 }]);
 });
 
-test("a statement that PostgreSQL refuses is undone and no doubt", { skip }, async () => {
-  await admin.query("TRUNCATE larder.shard, larder.log");
-  const store = openStore();
-  await store.addShards([{ shard: 1, area: "store", hashSeed: Buffer.alloc(4) }]);
-  await assert.rejects(store.append({ ...APPEND, shard: 2 ** 40 }), { name: "error", severity: "ERROR" });
-  assert.equal(await store.append(APPEND), "committed");
+test("an append whose wait for the standby was cancelled is doubtful, and its repetition waits again", {
+  skip,
+}, async () => {
+  const store = openStore("on");
+  const isDoubtful = assert.rejects(store.append(APPEND), DoubtfulOutcome);
+  await admin.query("SELECT pg_cancel_backend($1)", [await untilWaiting()]);
+  await isDoubtful;
+  const isAgainDoubtful = assert.rejects(store.append(APPEND), DoubtfulOutcome);
+  await admin.query("SELECT pg_cancel_backend($1)", [await untilWaiting()]);
+  await isAgainDoubtful;
 });
