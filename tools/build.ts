@@ -31,6 +31,8 @@ export async function buildProgram(folder: string): Promise<void> {
     // Modules that some entry needs at once are in files that others load on demand.
     checks: { ineffectiveDynamicImport: false },
     treeshake,
+    // No comment for each module, of which there are a thousand.
+    experimental: { attachDebugInfo: "none" },
     plugins: [builtinsByName],
   });
   await bundle.write({
@@ -38,8 +40,8 @@ export async function buildProgram(folder: string): Promise<void> {
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    // The sources and the types have them.
-    comments: { jsdoc: false },
+    // The sources have them, and the types.
+    comments: false,
     codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
   });
   await bundle.close();

@@ -24,9 +24,9 @@ export interface ConfigSchema extends Omit<Schema, "properties" | "additionalPro
   readonly maxProperties?: number;
 }
 
-/** The text of `config.schema.json`. */
+/** The text of `config.schema.json`, without spaces: it is in the package, and only programs read it. */
 export function configSchemaText(): string {
-  return `${JSON.stringify(configSchema(), undefined, 2)}\n`;
+  return `${JSON.stringify(configSchema())}\n`;
 }
 
 export function configSchema(): ConfigSchema & { readonly $schema: string } {
