@@ -120,8 +120,10 @@ export class NamespaceSearch implements SearchJob {
       if (!this.#match.step(MATCH_WORK)) return false;
     }
     this.#searches ??= this.#begin();
+    // The last start stays on this thread: the records that change meanwhile are then few.
+    const lastTaker = this.#startCount < STARTS_MAX ? taker : undefined;
     for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
-      if (this.#searches[this.#doneCount]?.step(taker) === false) return false;
+      if (this.#searches[this.#doneCount]?.step(lastTaker) === false) return false;
     }
     return this.#finish(this.#searches);
   }
