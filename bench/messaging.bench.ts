@@ -9,7 +9,7 @@
  * pinned to core 0; publishers and destination are one process on core 1, so
  * that one clock times publish and arrival. Bodies of 300 bytes; publishers
  * have one request in flight each and send the headers of a client that
- * publishes through fetch. Warm-up 2 s, runs of 5 s, three rounds whose order
+ * publishes through fetch. Warm-up 2 s, runs of 5 s, five rounds whose order
  * alternates, each run on a fresh data directory; medians [min to max].
  * The history of larder follows the journal on separate threads: on core 1
  * (with the load), on core 0 (with everything), or removed for the bench
@@ -57,7 +57,7 @@ import { publishedProgram } from "./store/subjects.ts";
 
 const TMPFS = 0x0102_1994;
 
-const full = { rounds: 3, seconds: 5, warmUpSeconds: 2, pending: 1_000_000, schedules: 10_000 };
+const full = { rounds: 5, seconds: 5, warmUpSeconds: 2, pending: 1_000_000, schedules: 10_000 };
 const quick = { rounds: 1, seconds: 2, warmUpSeconds: 1, pending: 100_000, schedules: 1_000 };
 
 /** One message, then nothing for a while after its arrival. */

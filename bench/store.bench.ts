@@ -5,7 +5,7 @@
  * Method: the published `dist/` (npm run build first), data directory on
  * disk, everysec. All processes of a server are pinned to core 0, the load
  * generator (wrk, 64 connections, one request each) to core 1. Warm-up 1 s,
- * runs of 3 s, three rounds whose order alternates; medians [min to max]. The
+ * runs of 3 s, five rounds whose order alternates; medians [min to max]. The
  * requests carry the headers that the official client sends through fetch.
  * Peers run in the same rounds on the same cores and give the same guarantee:
  * redis-server with an append-only file that is synced once a second, alone
@@ -41,7 +41,7 @@ import { measureThroughput } from "./store/throughput.ts";
 const TMPFS = 0x0102_1994;
 
 const full = {
-  rounds: 3,
+  rounds: 5,
   seconds: 3,
   starts: 10,
   keyspaces: [1_000_000, 5_000_000],
