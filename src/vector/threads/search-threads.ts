@@ -165,12 +165,6 @@ export class SearchThreads {
     return this.#seats.reduce((sum, { taskCount }) => sum + taskCount, 0);
   }
 
-  get unfinished(): number {
-    let n = 0;
-    for (const seat of this.#seats)
-      for (let i = 0; i < SLOT_COUNT; i += 1) if (seat.mailbox.outcomeOf(i) === "sent") n += 1;
-    return n;
-  }
   /** The number of tasks taken since the start. */
   get takenCount(): number {
     return this.#takenCount;
