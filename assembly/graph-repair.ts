@@ -62,7 +62,7 @@ export function retire(node: u32): bool {
   return true;
 }
 
-/** Makes another node of the highest level the entry. Returns false if there is none. */
+/** Makes another node of the highest level the entry. Returns false if no other node exists. */
 function moveEntry(former: u32): bool {
   const count = load<u32>(NODE_COUNT);
   let best: u32 = NONE;

@@ -47,7 +47,7 @@ export interface RequestHead {
 }
 
 export interface HttpRequest extends RequestHead {
-  /** The whole body, within its limit. Empty if there is none. */
+  /** The whole body, within its limit. Empty for a request without a body. */
   readonly body: Buffer;
   /** The tenant that is charged for the time on the thread; the area sets it as soon as it is known. */
   payer?: Tenant | undefined;

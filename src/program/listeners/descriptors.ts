@@ -41,7 +41,7 @@ export interface DescriptorWatchOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly limit: number | undefined;
-  /** The lowest free descriptor; undefined if there is none. Absent: queries the system. */
+  /** The lowest free descriptor; undefined if all are in use. Absent: queries the system. */
   readonly probe?: () => number | undefined;
 }
 

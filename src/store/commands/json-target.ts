@@ -5,7 +5,7 @@
  * The reply for a path that begins with `$` is an array, with nil for each node
  * of the wrong kind. The reply for a path of the legacy syntax is one value, of
  * the first node for a read, of the last changed one for a write, or an error if
- * there is none.
+ * no node matches.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";

@@ -60,7 +60,7 @@ export function findBit(bytes: Uint8Array, bit: 0 | 1, range: { start: number; e
   return place <= range.end ? place : -1;
 }
 
-/** The first index from `start` on whose byte is not `byte`, which is 0 or 255; `end` if there is none before it. */
+/** The first index from `start` on whose byte is not `byte`, which is 0 or 255; `end` if all before it are. */
 function findByteOtherThan(bytes: Uint8Array, byte: number, start: number, end: number): number {
   const same = byte === 0 ? zeros : ones;
   let at = start;

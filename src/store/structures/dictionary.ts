@@ -432,7 +432,7 @@ export class Dictionary<V> {
     return this.#chunkOf(slot).links[(slot & CHUNK_MASK) * this.#stride] as number;
   }
 
-  /** Starting at a link, the first of its chain with this hash; 0 if there is none. */
+  /** Starting at a link, the first of its chain with this hash; 0 if no link has it. */
   #seekHash(first: number, hash: number): number {
     const chunks = this.#chunks;
     const stride = this.#stride;

@@ -72,7 +72,7 @@ export interface NamespaceGraph {
   readonly byteCount: number;
   /** Synchronous; the hits are valid until the next search. */
   search(request: GraphRequest): GraphHits;
-  /** The graph that `search` walks now, which other threads may walk too; undefined if there is none. */
+  /** The graph that `search` walks now, which other threads may walk too; undefined without a graph. */
   readonly kernel?: GraphKernel | undefined;
   /** The share of the records in the graph that `search` misses by their own vectors, as the last checks found it. */
   readonly missedShare: number;

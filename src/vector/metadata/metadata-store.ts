@@ -88,7 +88,7 @@ export class MetadataStore {
     return this.#texts.lengthOf(record);
   }
 
-  /** The parsed metadata, or undefined if there is none. Each call parses it again. */
+  /** The parsed metadata; undefined as in `textBytesOf`. Each call parses it again. */
   parsed(record: number): Json | undefined {
     const text = this.#texts.look(record);
     if (text === undefined) return undefined;

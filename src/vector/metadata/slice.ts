@@ -27,7 +27,7 @@ export class Slice {
     this.#stepsSeen = filterWork.steps;
   }
 
-  /** The bytes of a text; undefined: there is none. */
+  /** The bytes of a text; undefined for a record without a text. */
   takeParsing(textBytes: number | undefined): void {
     this.left -= textBytes === undefined ? SKIP_COST : PARSE_COST + PARSE_COST_PER_BYTE * textBytes;
   }

@@ -67,7 +67,7 @@ export class TextStore {
   readonly #locations = new Uint32Pages();
   #chunks: (Chunk | undefined)[] = [];
   #freeNumbers: number[] = [];
-  /** The number of the open chunk; -1 if there is none. */
+  /** The number of the open chunk; -1 without an open chunk. */
   #open = -1;
   /** Undefined until the first one, as most namespaces have none. */
   #large: Map<number, Buffer> | undefined;
@@ -133,7 +133,7 @@ export class TextStore {
     return readText.substring(start, end);
   }
 
-  /** The bytes of a text in UTF-8; undefined if there is none. */
+  /** The bytes of a text in UTF-8; undefined for a record without a text. */
   lengthOf(record: number): number | undefined {
     const location = this.#locations.get(record);
     if (location === 0) return undefined;
@@ -141,7 +141,7 @@ export class TextStore {
     return headAt(this.#chunkAt(location).bytes, startOf(location)) >>> 1;
   }
 
-  /** Whether the record has this text; undefined: none. */
+  /** Whether the record has this text, or, if that is undefined, no text. */
   equals(record: number, text: string | undefined): boolean {
     const location = this.#locations.get(record);
     if (location === 0 || text === undefined) return location === 0 && text === undefined;

@@ -68,7 +68,7 @@ export class TaskRunner {
     for (let message = this.#port.receive(); message !== undefined; message = this.#port.receive()) this.#hear(message);
   }
 
-  /** Does a slice of the next task. Returns false if there is none. */
+  /** Does a slice of the next task. Returns false if no task waits. */
   step(): boolean {
     for (let i = 0; i < SLOT_COUNT; i += 1) {
       const number = (this.#next + i) % SLOT_COUNT;

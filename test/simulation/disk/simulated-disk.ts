@@ -153,7 +153,7 @@ export class SimulatedDisk implements Disk {
     for (const underway of this.#underway) underway.waitedMs += ms;
   }
 
-  /** How long the oldest operation of a kind has been under way; 0 if there is none. */
+  /** How long the oldest operation of a kind has been under way; 0 if none of them is. */
   waitedMs(kind: OperationKind): number {
     return Math.max(0, ...this.#underway.map(({ operation, waitedMs }) => (operation.kind === kind ? waitedMs : 0)));
   }
@@ -163,7 +163,7 @@ export class SimulatedDisk implements Disk {
     return this.#openCount;
   }
 
-  /** Completes one of the operations under way. False if there is none. */
+  /** Completes one of the operations under way. False if none is under way. */
   step(random: Random): boolean {
     const [next] = this.#underway.splice(random.below(this.#underway.length), 1);
     next?.run();

@@ -292,7 +292,7 @@ export class LuaInstance {
 
   /**
    * Pushes a string of `length` bytes that `fill` writes into the given memory, from the address on. Raises "not enough
-   * memory" in Lua if there is none.
+   * memory" in Lua if it has no room.
    */
   pushFilled(lua: LuaPointer, length: number, fill: (memory: Buffer, at: number) => void): void {
     if (length <= SCRATCH_BYTES) {

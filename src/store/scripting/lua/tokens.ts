@@ -205,7 +205,7 @@ export class LuaTokens {
     while (this.#at < source.length && !isLineEnd(source.charCodeAt(this.#at))) this.#at += 1;
   }
 
-  /** The number of equals signs between the brackets that open a long string, which it skips; -1 if there is none. */
+  /** The number of equals signs between the brackets that open a long string, which it skips; -1 without them. */
   #longLevel(start: number): number {
     const source = this.#source;
     let at = start + 1;
