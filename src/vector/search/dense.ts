@@ -149,13 +149,13 @@ export class DenseSearch implements CandidateSearch {
   }
 
   #chosenEffort(): number {
-    const { count, excluded, effort, match } = this.#request;
+    const { count, excluded, effort, effortMin, match } = this.#request;
     // Excluded records are candidates of the walk too.
     const wanted = count + excluded.size;
-    if (typeof effort === "number") return Math.max(effort, wanted);
+    if (typeof effort === "number") return Math.max(effort, wanted, effortMin);
     const share = match && this.#passCount / Math.max(1, this.#rows.count);
     // A namespace without a graph has no recall to keep.
-    return this.#namespace.recall?.effortFor(wanted, share) ?? wanted;
+    return Math.max(this.#namespace.recall?.effortFor(wanted, share) ?? wanted, effortMin);
   }
 
   /** The expected number of nodes that a walk visits. */

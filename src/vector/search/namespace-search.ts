@@ -8,8 +8,9 @@
  * The answer is the state at the time of `finish`, which is one step:
  * (1) A candidate that changed since the search began counts only with its
  *     current score, and any changed record may become a candidate.
- * (2) The search collects spare candidates for those that drop out; if they are
- *     too few, it starts again.
+ * (2) The search collects spare candidates for those that drop out. If they are
+ *     too few, it starts again with SPARE_GROWTH times as many, until they suffice
+ *     or are all records that pass. So a scan misses nothing, whatever changes.
  */
 
 import type { Effort, Fusion, Weighting } from "../api.ts";
@@ -45,16 +46,21 @@ export interface CandidateRequest {
   /** The number of candidates; `spareCount` more replace those that drop out during the search. */
   readonly count: number;
   readonly spareCount: number;
+  /** The least candidates of a walk. */
+  readonly effortMin: number;
   /** Every record passes if undefined. */
   readonly match: FilterMatch | undefined;
   readonly excluded: ReadonlySet<number>;
   readonly effort: Effort;
 }
 
-/** Spare candidates, a fixed number and a share: keeps (2). All are scored, so they are few. */
+/** Spare candidates, a fixed number and a share: keeps (2). All are scored, so the first start has few. */
 const SPARE_MIN = 16;
 const SPARE_SHARE = 0.1;
-const STARTS_MAX = 3;
+/** Each further start has this many times as many, so a search of n records starts about log4(n) times at most. */
+const SPARE_GROWTH = 4;
+/** Starts that other threads may take. The later ones stay on this thread: fewer records change meanwhile. */
+const AWAY_STARTS_MAX = 3;
 /** The time of one step, in nanoseconds. */
 const MATCH_WORK = 1_000_000;
 
@@ -64,7 +70,8 @@ export class NamespaceSearch implements SearchJob {
   readonly #depth: number;
   /** The mark of this search in the log of changes. */
   #mark: number | undefined;
-  #startCount = 0;
+  /** The starts after the first one. */
+  #againCount = 0;
   #match: FilterMatch | undefined;
   #searches: readonly CandidateSearch[] | undefined;
   #doneCount = 0;
@@ -120,10 +127,9 @@ export class NamespaceSearch implements SearchJob {
       if (!this.#match.step(MATCH_WORK)) return false;
     }
     this.#searches ??= this.#begin();
-    // The last start stays on this thread: the records that change meanwhile are then few.
-    const lastTaker = this.#startCount < STARTS_MAX ? taker : undefined;
+    const allowedTaker = this.#againCount < AWAY_STARTS_MAX ? taker : undefined;
     for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
-      if (this.#searches[this.#doneCount]?.step(lastTaker) === false) return false;
+      if (this.#searches[this.#doneCount]?.step(allowedTaker) === false) return false;
     }
     return this.#finish(this.#searches);
   }
@@ -132,17 +138,23 @@ export class NamespaceSearch implements SearchJob {
     const { vector, sparseVector, weighting } = this.#request;
     const namespace = this.#namespace;
     const { rows } = namespace;
+    const excluded = this.#excluded();
     const options = {
       count: this.#depth,
-      spareCount: SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE),
+      spareCount: this.#spareCount,
+      effortMin: this.#againCount === 0 ? 0 : this.#depth + this.#spareCount + excluded.size,
       match: this.#match,
-      excluded: this.#excluded(),
+      excluded,
       effort: this.#request.effort,
     };
     return [
       ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, options)]),
       ...(sparseVector === undefined ? [] : [new SparseSearch(namespace, { query: sparseVector, weighting }, options)]),
     ];
+  }
+
+  get #spareCount(): number {
+    return (SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE)) * SPARE_GROWTH ** this.#againCount;
   }
 
   #excluded(): ReadonlySet<number> {
@@ -173,14 +185,14 @@ export class NamespaceSearch implements SearchJob {
     return true;
   }
 
-  /** The candidates with their current scores; undefined if too many of them changed. keeps (1) */
+  /** The candidates with their current scores; undefined if too many of them changed. keeps (1) and (2) */
   #settle(search: CandidateSearch, changed: ReadonlySet<number>): RankedRecord[] | undefined {
     const found = search.hits();
     if (changed.size === 0) return found.slice(0, this.#depth);
     const settled = found.filter(({ record }) => !changed.has(record));
     // Records that were not found may be better than the remaining candidates.
-    const isTooFew = settled.length < this.#depth && found.length >= this.#depth;
-    if (isTooFew && this.#startCount < STARTS_MAX) return undefined;
+    const mayMiss = found.length >= this.#depth + (search.isScan ? this.#spareCount : 0);
+    if (settled.length < this.#depth && mayMiss) return undefined;
     for (const record of changed) {
       if (!this.#isWanted(record)) continue;
       const scored = search.scoreNow(record);
@@ -202,7 +214,7 @@ export class NamespaceSearch implements SearchJob {
   }
 
   #startAgain(): false {
-    this.#startCount += 1;
+    this.#againCount += 1;
     this.#namespace.changes.end();
     this.#mark = this.#namespace.changes.begin();
     this.#match = undefined;

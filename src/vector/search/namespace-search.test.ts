@@ -1,0 +1,125 @@
+/** Searches whose best candidates change between their steps, more of them than a search has spare ones. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { readFilter } from "../filter/filter-text.ts";
+import type { Namespace } from "../index/namespace.ts";
+import { VectorEngine } from "../index/vector-engine.ts";
+import { defaultVectorLimits } from "../limits.ts";
+import { NamespaceSearch } from "./namespace-search.ts";
+
+/** So many values that a scan has two steps. */
+const DIMENSION = 1_536;
+const RECORDS = 4_000;
+const TOP_K = 10;
+/** The values of records that have moved away. */
+const FAR_FROM = 100_000;
+
+class ChangingNamespace {
+  readonly namespace: Namespace;
+  /** The first value of each record, which is its distance from the query; the others are 0. */
+  readonly #values = new Map<string, number>();
+  readonly #index;
+  readonly #engine: VectorEngine;
+
+  constructor() {
+    this.#engine = new VectorEngine({
+      journal: new NullJournal(),
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      limits: defaultVectorLimits,
+      graphs: undefined,
+      newHandle: () => "handle",
+    });
+    this.#index = this.#engine.define(
+      "docs",
+      {
+        type: "DENSE",
+        dimension: DIMENSION,
+        similarity: "EUCLIDEAN",
+        denseModel: undefined,
+        sparseModel: undefined,
+      },
+      { dense: undefined, sparse: undefined },
+    );
+    this.put(Array.from({ length: RECORDS }, (_, i) => [`r-${i}`, i]));
+    const [placed] = this.#engine.namespaces;
+    assert.ok(placed !== undefined);
+    this.namespace = placed.namespace;
+  }
+
+  put(values: readonly (readonly [id: string, value: number])[]): void {
+    const records = values.map(([id, value]) => {
+      this.#values.set(id, value);
+      const vector = new Float32Array(DIMENSION);
+      vector[0] = value;
+      return { id, vector };
+    });
+    this.#index.upsert("", records);
+  }
+
+  /** The nearest ids to the query, best first. */
+  nearest(count: number): readonly string[] {
+    return [...this.#values]
+      .sort(([, a], [, b]) => a - b)
+      .slice(0, count)
+      .map(([id]) => id);
+  }
+
+  /** Runs a search to its end, and calls `change` after each other step. Returns the ids and the number of steps. */
+  search(change: (step: number) => void): { readonly ids: readonly (string | undefined)[]; readonly steps: number } {
+    const search = new NamespaceSearch(this.namespace, {
+      vector: new Float32Array(DIMENSION),
+      sparseVector: undefined,
+      count: TOP_K,
+      fusionDepth: TOP_K,
+      filter: readFilter(""),
+      weighting: undefined,
+      fusion: "RRF",
+      excludedIds: new Set(),
+      effort: "exact",
+    });
+    let steps = 1;
+    for (; !search.step(); steps += 1) change(steps);
+    return { ids: search.hits.map(({ record }) => this.namespace.table.idOf(record)), steps };
+  }
+
+  close(): void {
+    this.#engine.close();
+  }
+}
+
+// A start has two steps, and four times as many spare candidates as the one before it.
+for (const [count, starts] of [
+  [60, 2],
+  [500, 4],
+] as const) {
+  test(`a scan is exact although its ${count} nearest records move away between its steps`, () => {
+    const world = new ChangingNamespace();
+    let far = FAR_FROM;
+    const { ids, steps } = world.search(() => {
+      world.put(
+        world.nearest(count).map((id) => {
+          far += 1;
+          return [id, far];
+        }),
+      );
+    });
+    assert.deepEqual(ids, world.nearest(TOP_K));
+    assert.equal(steps, 2 * starts);
+    world.close();
+  });
+}
+
+test("a scan ends although every record is written between its steps, and is exact", () => {
+  const world = new ChangingNamespace();
+  const { ids, steps } = world.search(() => {
+    // As a write of the same vector does.
+    for (let record = 0; record < RECORDS; record += 1) world.namespace.changes.note(record);
+  });
+  assert.deepEqual(ids, world.nearest(TOP_K));
+  assert.equal(steps, 2 * 5);
+  world.close();
+});
