@@ -151,6 +151,41 @@ test("waiting tenants get equal times, not equal counts", () => {
   assert.ok(counts.small >= 480 && counts.small <= 520, `${counts.small} of 1 ms`);
 });
 
+test("waiting tenants get equal times if one of them works on other threads", () => {
+  const thread = new Thread();
+  const scans = thread.tenant("scans");
+  for (let count = 0; count < 200; count += 1) {
+    scans.queue(() => {
+      thread.ran.push("scans");
+      thread.clock.advance(0.1);
+      // One of two threads.
+      scans.chargeElsewhere({ usedMs: 40, owedMs: 20 });
+    });
+  }
+  thread.requests(2_000, "walks", 1);
+  const startMs = thread.clock.monotonicMs();
+  while (thread.clock.monotonicMs() - startMs < 1_000) thread.loop.turn();
+  const counts = { scans: 0, walks: 0 };
+  for (const name of thread.take()) counts[name as "scans" | "walks"] += 1;
+  assert.ok(counts.scans >= 48 && counts.scans <= 52, `${counts.scans} of 20.1 ms`);
+  assert.ok(counts.walks >= 980, `${counts.walks} of 1 ms`);
+  assert.ok(Math.abs(scans.usedMs - counts.scans * 40.1) < 0.001, `${scans.usedMs} ms`);
+});
+
+test("work on other threads uses up no turn, and delays no unit that is already first", () => {
+  const thread = new Thread();
+  const scans = thread.tenant("scans");
+  scans.queue(() => thread.ran.push("rest of a scan"));
+  scans.chargeElsewhere({ usedMs: 500, owedMs: 500 });
+  thread.request("walks", 1);
+  thread.loop.turn();
+  assert.deepEqual(thread.take(), ["walks", "rest of a scan"]);
+  assert.equal(scans.heavyCount, 0);
+  // What it requests from now on waits.
+  assert.equal(scans.mayRun, false);
+  assert.equal(thread.tenant("walks").mayRun, true);
+});
+
 test("a tenant that requests one large unit at a time gets no priority", () => {
   const thread = new Thread();
   thread.request("large", 90);

@@ -12,7 +12,8 @@
  * (3) A tenant with nothing waiting and with credit goes to the front, where
  *     tenants with the shortest recent units come first. So a simple request waits
  *     only for the running unit, however many others wait.
- * (4) The real time of a unit is charged to its tenant afterwards. The debt
+ * (4) The real time of a unit is charged to its tenant afterwards, as is its share
+ *     of the time of other threads that work for tenants of this one. The debt
  *     remains when the tenant has nothing waiting, and fades with time, faster the
  *     fewer tenants wait. A tenant that made all of the last ALONE_UNITS requests
  *     has delayed no other: it owes almost nothing, and its requests run on arrival.
@@ -96,7 +97,7 @@ export class Tenant {
   readonly name: string;
   /** The kind of the running or last unit. The engine sets it. */
   kind: UnitKind = NO_KIND;
-  /** Thread time since the start. */
+  /** The time of this thread since the start, and of others that worked for the tenant. */
   usedMs = 0;
   /** Count of units that had to wait, and the longest wait. */
   waitedCount = 0;
@@ -171,6 +172,18 @@ export class Tenant {
   charge(ms: number, nowMs = this.#turns.nowMs()): void {
     this.#turns.charge(this, ms, nowMs);
   }
+
+  /** Charges work that another thread did for the tenant, when it has ended. */
+  chargeElsewhere(work: WorkElsewhere): void {
+    this.#turns.chargeElsewhere(this, work);
+  }
+}
+
+export interface WorkElsewhere {
+  /** The time of the other thread. */
+  readonly usedMs: number;
+  /** What the tenant owes for it here: of n threads that share the work, one millisecond is an nth of their time. */
+  readonly owedMs: number;
 }
 
 export interface NextOptions {
@@ -297,16 +310,20 @@ export class Turns {
     if (this.#turnUsedMs >= ARM_MS) this.#arm();
   }
 
-  /** keeps (4) */
+  /** This thread was free meanwhile, so it counts neither in this turn nor for the expected duration of units. */
+  chargeElsewhere(tenant: Tenant, { usedMs, owedMs }: WorkElsewhere): void {
+    tenant.usedMs += usedMs;
+    this.#owe(tenant, owedMs, this.#clock.monotonicMs());
+  }
+
   #account(tenant: Tenant, ms: number, nowMs: number): void {
     this.observer.unit(undefined);
     this.#turnUsedMs += ms;
     tenant.usedMs += ms;
     tenant.costMs = Math.max(ms, tenant.costMs * COST_FADING);
-    if (tenant.creditMs > 0) tenant.creditAtMs = nowMs;
     const { kind } = tenant;
     if (kind !== NO_KIND) this.#countLone(tenant);
-    tenant.creditMs = Math.max(tenant.creditMs - ms, this.#isAlone(tenant) ? -QUANTUM_MS : -DEBT_MS_MAX);
+    this.#owe(tenant, ms, nowMs);
     // Later work without its own kind (a late answer, upkeep) does not affect expectations of this one. keeps (6)
     tenant.kind = NO_KIND;
     if (kind !== NO_KIND && kind !== tenant.knownLast) {
@@ -327,6 +344,12 @@ export class Turns {
     }
     this.#heavyMs = ms;
     this.#pauseEndMs = Math.min(Math.max(this.#pauseEndMs, nowMs) + LIGHT_SHARE * ms, nowMs + PAUSE_MS_MAX);
+  }
+
+  /** keeps (4) */
+  #owe(tenant: Tenant, ms: number, nowMs: number): void {
+    if (tenant.creditMs > 0) tenant.creditAtMs = nowMs;
+    tenant.creditMs = Math.max(tenant.creditMs - ms, this.#isAlone(tenant) ? -QUANTUM_MS : -DEBT_MS_MAX);
   }
 
   #countLone(tenant: Tenant): void {

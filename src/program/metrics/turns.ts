@@ -15,7 +15,7 @@ export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, 
   metrics.readings(
     {
       name: "larder_tenant_seconds_total",
-      help: "Time of the thread that requests took, by database, index or user; names in parentheses are larder's own work",
+      help: "Time of the thread that requests took, and of the search threads, by database, index or user; names in parentheses are larder's own work",
       kind: "counter",
       labelNames,
     },

@@ -1,6 +1,7 @@
 /** A thread that searches for the vector area. Started by `search-threads.ts`; it never reads its event loop. */
 import "../prototype.ts";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../kernel/clock.ts";
 import { Mailbox, runSearches, type ToSearchThread } from "../../vector/threads/mod.ts";
 
 const port = parentPort;
@@ -9,5 +10,6 @@ if (port !== null) {
     // The area's thread sends nothing else.
     receive: () => receiveMessageOnPort(port)?.message as ToSearchThread | undefined,
     report: () => port.postMessage(undefined),
+    nowMs: () => systemClock.monotonicMs(),
   });
 }

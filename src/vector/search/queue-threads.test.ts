@@ -13,11 +13,14 @@ const SHORT_MS = 0.06;
 const MEDIUM_MS = 0.5;
 
 /** Threads that hold their tasks until they are ended. */
-class HeldThreads implements Pick<SearchThreads, "shortMs" | "longMs" | "tasksMax" | "hasIdle" | "hasRoom" | "take"> {
+class HeldThreads
+  implements Pick<SearchThreads, "shortMs" | "longMs" | "threadCount" | "tasksMax" | "hasIdle" | "hasRoom" | "take">
+{
   readonly shortMs = SHORT_MS;
   readonly longMs = LONG_MS;
+  readonly threadCount = 1;
   readonly tasksMax = 2;
-  readonly held: (() => void)[] = [];
+  readonly held: ((threadMs: number) => void)[] = [];
   onWake: () => void = () => {};
   isIdle = true;
 
@@ -29,10 +32,10 @@ class HeldThreads implements Pick<SearchThreads, "shortMs" | "longMs" | "tasksMa
     return this.isIdle && this.held.length < this.tasksMax;
   }
 
-  take(task: SearchTask, onBack: () => void): boolean {
-    this.held.push(() => {
+  take(task: SearchTask, onBack: (threadMs: number) => void): boolean {
+    this.held.push((threadMs) => {
       task.done(undefined);
-      onBack();
+      onBack(threadMs);
     });
     return true;
   }
@@ -41,8 +44,9 @@ class HeldThreads implements Pick<SearchThreads, "shortMs" | "longMs" | "tasksMa
 
   sleep(): void {}
 
-  endAll(): void {
-    for (const end of this.held.splice(0)) end();
+  /** Ends all tasks, each after this time of a thread. */
+  endAll(threadMs = 0): void {
+    for (const end of this.held.splice(0)) end(threadMs);
   }
 }
 
@@ -123,4 +127,16 @@ test("a task that comes back lost is done here", async () => {
   threads.endAll();
   await done;
   assert.ok(job.isDone);
+});
+
+test("the time of another thread is charged to the tenant of the search, as a share of all threads", async () => {
+  const { queue, threads, main } = openQueue();
+  const { creditMs } = main;
+  const done = queue.run(new OneTask(LONG_MS), main);
+  assert.equal(main.usedMs, 0);
+  threads.endAll(40);
+  assert.equal(main.usedMs, 40);
+  // That thread and this one.
+  assert.equal(main.creditMs, creditMs - 20);
+  await done;
 });

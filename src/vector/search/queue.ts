@@ -21,6 +21,9 @@
  * (4) Whether searches come at the same time cannot be seen from one that runs at
  *     once. So now and then one is sent away, and if another comes meanwhile,
  *     they do.
+ * (5) The time of other threads is charged to the tenant, divided by the number of
+ *     all threads. So a tenant of long scans gets no more of them than one of short
+ *     walks, and while another tenant keeps this thread busy, they need not idle.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { nextTurn } from "../../kernel/turn.ts";
@@ -121,11 +124,13 @@ export class SearchQueue {
   take(running: Running, task: SearchTask): boolean {
     const threads = this.#threads;
     if (threads === undefined || !this.wants(running, task.costMs)) return false;
-    const isTaken = threads.take(task, () => {
+    const isTaken = threads.take(task, (threadMs) => {
       running.isAway = false;
       this.#countAway(running.tenant, -1);
       // Before searches that have not begun: little is left to do.
       running.tenant.queue(running.turn, { isFirst: true });
+      // After that: further searches wait for the debt, not the rest of this one. keeps (5)
+      running.tenant.chargeElsewhere({ usedMs: threadMs, owedMs: threadMs / (threads.threadCount + 1) });
     });
     if (!isTaken) return false;
     running.isAway = true;

@@ -7,6 +7,8 @@ import { SearchThreads } from "./search-threads.ts";
 import { TaskRunner, type ToSearchThread } from "./task-runner.ts";
 
 const DIMENSION = 16;
+/** The virtual time of a slice. */
+const SLICE_MS = 3;
 
 interface Started {
   readonly mailbox: Mailbox;
@@ -17,11 +19,19 @@ interface Started {
 /** Threads that do a slice when they are told to. */
 function openThreads(): { threads: SearchThreads; started: Started[] } {
   const started: Started[] = [];
+  let nowMs = 0;
   const threads = new SearchThreads({
     count: 1,
     start: (mailbox, events) => {
       const messages: ToSearchThread[] = [];
-      const runner = new TaskRunner(mailbox, { receive: () => messages.shift(), report: () => events.woke() });
+      const runner = new TaskRunner(mailbox, {
+        receive: () => messages.shift(),
+        report: () => events.woke(),
+        nowMs: () => {
+          nowMs += SLICE_MS;
+          return nowMs;
+        },
+      });
       const thread: Started = { mailbox, runner, isClosed: false };
       started.push(thread);
       mailbox.setReady();
@@ -60,10 +70,8 @@ test("a thread walks, with the bits of a filter that were set when the task was 
   const found: (readonly number[] | undefined)[] = [];
   const done: WalkTask["done"] = (result) => found.push(result && [...result.records]);
   const matches = Uint32Array.of((1 << 10) | (1 << 11));
-  let backCount = 0;
-  const onBack = (): void => {
-    backCount += 1;
-  };
+  const backMs: number[] = [];
+  const onBack = (threadMs: number): void => void backMs.push(threadMs);
   assert.ok(threads.take(walkOf(kernel, done), onBack));
   assert.ok(threads.take(walkOf(kernel, done, { matches, version: 1 }), onBack));
   matches[0] = 1 << 12;
@@ -71,7 +79,7 @@ test("a thread walks, with the bits of a filter that were set when the task was 
   while (started[0]?.runner.step() === true);
   threads.collect();
   assert.deepEqual(found, [[12, 11, 10], [11, 10], [12]]);
-  assert.equal(backCount, 3);
+  assert.deepEqual(backMs, [3, 3, 3]);
   assert.equal(threads.taskCount, 0);
   assert.equal(threads.takenCount, 3);
   await threads.close();

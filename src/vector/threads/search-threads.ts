@@ -45,7 +45,15 @@ import { Mailbox, SLOT_COUNT, Slot } from "./mailbox.ts";
 import type { ScanTask, SearchTask, WalkTask } from "./search-task.ts";
 import { type SharedFilter, SharedFilters } from "./shared-filters.ts";
 import type { ToSearchThread } from "./task-runner.ts";
-import { readScanResult, readWalkResult, scanWords, walkWords, writeScan, writeWalk } from "./task-words.ts";
+import {
+  readScanResult,
+  readThreadMs,
+  readWalkResult,
+  scanWords,
+  walkWords,
+  writeScan,
+  writeWalk,
+} from "./task-words.ts";
 
 /** A running thread. It reads its messages before its next task. */
 export interface SearchThread {
@@ -90,10 +98,12 @@ const SLOT_WORDS_MAX = 16_777_216;
 
 type Written = Pick<SentTask, "filter">;
 
+/** Called after `done` of a task, with the time that the thread worked for it; 0 if the thread has ended. */
+type OnBack = (threadMs: number) => void;
+
 interface SentTask {
   readonly task: SearchTask;
-  /** Called after `done` of the task. */
-  readonly onBack: () => void;
+  readonly onBack: OnBack;
   readonly filter: SharedFilter | undefined;
 }
 
@@ -186,7 +196,7 @@ export class SearchThreads {
    * Returns false if no thread can do the task. Otherwise its `done` is called later, by `collect` or `close`, and then
    * `onBack`.
    */
-  take(task: SearchTask, onBack: () => void): boolean {
+  take(task: SearchTask, onBack: OnBack): boolean {
     const seat = this.#findSeat();
     const slot = seat?.tasks.indexOf(undefined);
     if (seat === undefined || slot === undefined || slot < 0) return false;
@@ -235,6 +245,7 @@ export class SearchThreads {
     seat.taskCount -= 1;
     seat.costMs = seat.taskCount === 0 ? 0 : seat.costMs - task.costMs;
     filter?.release();
+    const threadMs = readThreadMs(slot);
     const isDone = outcome === "done";
     if (task.kind === "walk") {
       const result = isDone ? readWalkResult(slot) : undefined;
@@ -245,7 +256,7 @@ export class SearchThreads {
       seat.mailbox.free(number);
       task.done(result);
     }
-    onBack();
+    onBack(threadMs);
   }
 
   #closeWorn(): void {
@@ -391,6 +402,6 @@ function lose({ tasks }: Seat): void {
     tasks[slot] = undefined;
     sent?.filter?.release();
     sent?.task.done(undefined);
-    sent?.onBack();
+    sent?.onBack(0);
   }
 }

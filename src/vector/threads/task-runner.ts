@@ -15,7 +15,14 @@ import { Arena } from "../rows/arena.ts";
 import { ExactScan, type ScannedBlock, type ScannedRows } from "../rows/exact-scan.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import { type Mailbox, SLOT_COUNT, Slot } from "./mailbox.ts";
-import { readTask, type ScanWords, type WalkWords, writeScanResult, writeWalkResult } from "./task-words.ts";
+import {
+  readTask,
+  type ScanWords,
+  type WalkWords,
+  writeScanResult,
+  writeThreadMs,
+  writeWalkResult,
+} from "./task-words.ts";
 
 /** What the thread must know before the tasks that name it. */
 export type ToSearchThread =
@@ -36,6 +43,8 @@ export interface SearchPort {
   receive(): ToSearchThread | undefined;
   /** A task has ended, and the owner wants to know. */
   report(): void;
+  /** A time in milliseconds, for durations. */
+  nowMs(): number;
 }
 
 /** About a millisecond, as in `search/row-scan.ts`. */
@@ -52,6 +61,8 @@ export class TaskRunner {
   readonly #sliceWork: number;
   readonly #slots: (Slot | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
   readonly #running: (Step | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
+  /** The time of the slices of each running task so far. */
+  readonly #usedMs: number[] = new Array(SLOT_COUNT).fill(0);
   #next = 0;
   readonly #graphs = new Map<number, GraphKernel>();
   readonly #arenas: (Arena | undefined)[] = [];
@@ -105,19 +116,24 @@ export class TaskRunner {
   }
 
   #stepSlot(number: number): void {
-    const step = this.#running[number] ?? this.#begin(number);
+    const startMs = this.#port.nowMs();
+    // The messages that belong to a task were sent before it.
+    if (this.#running[number] === undefined) this.receive();
+    const slot = this.#slots[number];
+    assert(slot !== undefined, "a slot is made known before its first task");
+    const step = this.#running[number] ?? this.#begin(slot);
     this.#running[number] = step;
-    if (step !== undefined && !step()) return;
+    const isOver = step === undefined || step();
+    const usedMs = (this.#usedMs[number] as number) + this.#port.nowMs() - startMs;
+    this.#usedMs[number] = isOver ? 0 : usedMs;
+    if (!isOver) return;
     this.#running[number] = undefined;
+    writeThreadMs(slot, usedMs);
     if (this.#mailbox.finish(number, step !== undefined)) this.#port.report();
   }
 
   /** Undefined if the memory of the task is not known here. */
-  #begin(number: number): Step | undefined {
-    // The messages that belong to a task were sent before it.
-    this.receive();
-    const slot = this.#slots[number];
-    assert(slot !== undefined, "a slot is made known before its first task");
+  #begin(slot: Slot): Step | undefined {
     const task = readTask(slot);
     return task.kind === "walk" ? this.#beginWalk(slot, task) : this.#beginScan(slot, task);
   }

@@ -1,15 +1,16 @@
 /**
  * Tasks and their results as words of a slot (`mailbox.ts`).
  *
- *     walk   | WALK | graph | effort | visits | accepts | record end | query words | result at |
+ *     walk   | WALK | graph | effort | visits | accepts | record end | query words | thread ms f32 | result at |
  *     scan   | SCAN | similarity | count | dimension | row bytes | code bytes | capacity | squared length f32 |
- *            | block count | bit words or NONE | match count or NONE | result at |
+ *            | block count | bit words or NONE | match count or NONE | thread ms f32 | result at |
  *
  * Then the query f32; for a scan the blocks, each
  *
  *     | arena | start | end | rows | lengths | codes, 0 for none |
  *
- * and the bits. The result is a count, 1 if it is complete, and the records, each with its rank f32 if it is a scan.
+ * and the bits. The thread writes how long it worked, and the result: a count, 1 if it is complete, and the records, each
+ * with its rank f32 if it is a scan.
  */
 import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowBlock } from "../rows/row-store.ts";
@@ -22,8 +23,9 @@ const SCAN = 2;
 const NONE = 0xffff_ffff;
 const BLOCK_WORDS = 6;
 const RESULT_HEADER_WORDS = 2;
-/** The place of the result is the last word of the header. */
+/** The place of the result is the last word of the header, and the time of the thread is before it. */
 const RESULT_AT = HEADER_WORDS - 1;
+const THREAD_MS_AT = HEADER_WORDS - 2;
 
 /** More hits than were requested, among which equal ranks at the end are put into insertion order. */
 const SPARE_TIES = 64;
@@ -104,6 +106,11 @@ export function readScanResult({ words, floats }: Slot): ScanResult {
     ranks[i] = floats[from + 1] as number;
   }
   return { records, ranks, isComplete: words[at + 1] === 1 };
+}
+
+/** The time that the thread worked for the task that has ended. */
+export function readThreadMs({ floats }: Slot): number {
+  return floats[THREAD_MS_AT] as number;
 }
 
 // The thread's side.
@@ -189,6 +196,10 @@ function readBlock(words: Uint32Array, at: number): BlockWords {
     lengths: words[at + 4] as number,
     codes: codes === 0 ? undefined : codes,
   };
+}
+
+export function writeThreadMs({ floats }: Slot, ms: number): void {
+  floats[THREAD_MS_AT] = ms;
 }
 
 export function writeWalkResult({ words }: Slot, records: Uint32Array, isComplete: boolean): void {

@@ -25,7 +25,7 @@ export function simulatedThreads({ random, sliceWork, endsOneIn = 0 }: Simulated
     longMs: 0,
     start: (mailbox, events) => {
       const messages: ToSearchThread[] = [];
-      const port = { receive: () => messages.shift(), report: () => events.woke() };
+      const port = { receive: () => messages.shift(), report: () => events.woke(), nowMs: () => 0 };
       const runner = new TaskRunner(mailbox, port, sliceWork);
       let isRunning = true;
       const turn = (): void => {
