@@ -27,8 +27,15 @@ export interface NodeRegistration {
   readonly address: string;
   /** The newest format of journals that it reads and writes. */
   readonly format: number;
+  /** The time of its engines. */
   readonly clockMs: number;
 }
+
+/**
+ * A time that a node reports is replaced by the one that was known before if that is later by at most this much, so that
+ * no owner of a shard sees its time run back. One that is later by more was an error of a clock.
+ */
+export const SET_BACK_MS_MAX = 5_000;
 
 export interface Renewal {
   readonly beat: number;
@@ -55,8 +62,18 @@ export interface NodeView {
 
 export interface ShardView extends ShardEpoch {
   readonly area: string;
+  /** A life. */
   readonly owner: string | undefined;
+  /** The name of the last node that owned it. */
+  readonly ownerName: string | undefined;
+  /** The name of the node that it was released for. */
   readonly heir: string | undefined;
+  /** The name of the node that should own it, whatever the other rules say. */
+  readonly pin: string | undefined;
+  /** The newest format of those who owned it. */
+  readonly writerFormat: number;
+  /** Claims since it was last recovered. */
+  readonly tries: number;
 }
 
 export interface ClusterView {
@@ -74,6 +91,8 @@ export interface Claim {
 
 export interface ClaimedShard {
   readonly epoch: number;
+  /** The last time that the former owner reported; 0 without one. */
+  readonly floorMs: number;
   readonly hashSeed: Buffer;
   readonly snapshot: SnapshotPointer | undefined;
 }
@@ -125,7 +144,7 @@ export interface SnapshotPart extends ShardEpoch {
 export interface LogStore {
   /** Adds shards. Existing ones are kept. */
   addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void>;
-  /** Returns false if another life of that name is not dead. */
+  /** Returns false if another life of that name is not dead, or if this one is. */
   register(node: NodeRegistration): Promise<boolean>;
   /** Proves that the node may continue. Undefined if its life was declared dead: then its process must end. */
   renew(life: string, clockMs: number): Promise<Renewal | undefined>;
@@ -134,8 +153,14 @@ export interface LogStore {
   declareDead(life: string, beat: number): Promise<number | undefined>;
   /** Undefined if the shard has another epoch, an owner that is not dead, or a newer format, or if the claimant is dead. */
   claim(claim: Claim): Promise<ClaimedShard | undefined>;
+  /** The claimant has recovered the shard. A claim counts as a try until then, so a recovery that ends its process does. */
+  recovered(shard: ShardEpoch): Promise<FencedOutcome>;
   /** Gives a shard up, preferably to the node `heir`. */
   release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome>;
+  /** Says which node should own a shard; undefined: the usual rules. For administrators, so not fenced. */
+  pin(shard: number, node: string | undefined): Promise<void>;
+  /** Forgets the tries of a shard. For administrators, so not fenced. */
+  forgetTries(shard: number): Promise<void>;
   append(append: Append): Promise<AppendOutcome>;
   segments(shard: number): Promise<readonly SegmentView[]>;
   /** The rows of a segment from the byte `start` on, up to about `bytesMax` of them and at least one if there is one. */

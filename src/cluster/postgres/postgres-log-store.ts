@@ -32,7 +32,7 @@ import type {
   SnapshotPart,
   SnapshotPointer,
 } from "../log-store/log-store.ts";
-import { DoubtfulOutcome } from "../log-store/log-store.ts";
+import { DoubtfulOutcome, SET_BACK_MS_MAX } from "../log-store/log-store.ts";
 import type { SqlSession, SqlValue, Statement } from "./session.ts";
 
 /** Locks the shard $1 if its epoch is $2. */
@@ -46,15 +46,23 @@ const ADD_SHARD: Statement = {
     ON CONFLICT (id) DO UPDATE SET area = larder.shard.area RETURNING id`,
 };
 
-/** Also matches its own life: then this is a repetition. */
+/** The time that a node reports, unless it is a little before the one that was known. */
+const laterClock = (reported: string, before: string): string =>
+  `CASE WHEN ${before} - ${reported} BETWEEN 1 AND ${SET_BACK_MS_MAX} THEN ${before} ELSE ${reported} END`;
+
+/**
+ * Also matches its own life: then this is a repetition, which keeps the beat. It does not match its own life after that
+ * was declared dead, or a repetition that comes late would bring a dead life back.
+ */
 const REGISTER: Statement = {
   name: "larder-register",
   text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms)
     VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint)
     ON CONFLICT (name) DO UPDATE
-      SET life = excluded.life, beat = 0, is_dead = false, address = excluded.address, format = excluded.format,
-          clock_ms = excluded.clock_ms
-      WHERE n.is_dead OR n.life = $6::uuid OR n.life = excluded.life
+      SET life = excluded.life, beat = CASE WHEN n.life = excluded.life THEN n.beat ELSE 0 END, is_dead = false,
+          address = excluded.address, format = excluded.format,
+          clock_ms = ${laterClock("excluded.clock_ms", "n.clock_ms")}
+      WHERE CASE WHEN n.life = excluded.life THEN NOT n.is_dead ELSE n.is_dead OR coalesce(n.life = $6::uuid, false) END
     RETURNING 1`,
 };
 
@@ -62,7 +70,8 @@ const REGISTER: Statement = {
 const RENEW: Statement = {
   name: "larder-renew",
   text: `WITH me AS (
-      UPDATE larder.node SET beat = beat + 1, clock_ms = $2::bigint WHERE life = $1::uuid AND NOT is_dead RETURNING beat)
+      UPDATE larder.node SET beat = beat + 1, clock_ms = ${laterClock("$2::bigint", "clock_ms")}
+      WHERE life = $1::uuid AND NOT is_dead RETURNING beat)
     SELECT beat::float8 AS beat, extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock,
       (SELECT coalesce(json_agg(json_build_array(id, epoch) ORDER BY id), '[]') FROM larder.shard WHERE owner = $1::uuid)
         AS owned
@@ -76,7 +85,8 @@ const NODES: Statement = {
 
 const SHARDS: Statement = {
   name: "larder-shards",
-  text: "SELECT id, epoch::float8 AS epoch, area, owner, heir FROM larder.shard ORDER BY id",
+  text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries
+    FROM larder.shard ORDER BY id`,
 };
 
 const DECLARE_DEAD: Statement = {
@@ -85,17 +95,37 @@ const DECLARE_DEAD: Statement = {
     RETURNING clock_ms::float8 AS clock`,
 };
 
-/** The second condition matches the repetition of a claim that was committed. */
+/** The second condition matches the repetition of a claim that was committed, which changes nothing. */
 const CLAIM: Statement = {
   name: "larder-claim",
-  text: `UPDATE larder.shard s SET epoch = $2::bigint + 1, owner = $3::uuid, heir = NULL, writer_format = $4::int
+  text: `UPDATE larder.shard s SET epoch = $2::bigint + 1, owner = $3::uuid, heir = NULL, writer_format = $4::int,
+      owner_name = (SELECT n.name FROM larder.node n WHERE n.life = $3::uuid),
+      tries = CASE s.epoch WHEN $2::bigint THEN s.tries + 1 ELSE s.tries END,
+      floor_ms = CASE s.epoch WHEN $2::bigint THEN coalesce((
+          SELECT ${laterClock("n.clock_ms", "s.floor_ms")} FROM larder.node n WHERE n.name = s.owner_name), s.floor_ms)
+        ELSE s.floor_ms END
     WHERE id = $1::int AND writer_format <= $4::int
       AND ((epoch = $2::bigint AND NOT EXISTS (
               SELECT 1 FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead))
         OR (epoch = $2::bigint + 1 AND owner = $3::uuid))
       AND EXISTS (SELECT 1 FROM larder.node n WHERE n.life = $3::uuid AND NOT n.is_dead)
-    RETURNING epoch::float8 AS epoch, hash_seed, snapshot_epoch::float8 AS snapshot_epoch,
+    RETURNING epoch::float8 AS epoch, floor_ms::float8 AS floor, hash_seed, snapshot_epoch::float8 AS snapshot_epoch,
       snapshot_number::float8 AS number, snapshot_parts AS parts, snapshot_bytes::float8 AS bytes`,
+};
+
+const RECOVERED: Statement = {
+  name: "larder-recovered",
+  text: "UPDATE larder.shard SET tries = 0 WHERE id = $1::int AND epoch = $2::bigint RETURNING 1 AS owned",
+};
+
+const PIN: Statement = {
+  name: "larder-pin",
+  text: "UPDATE larder.shard SET pin = $2::text WHERE id = $1::int",
+};
+
+const FORGET_TRIES: Statement = {
+  name: "larder-forget-tries",
+  text: "UPDATE larder.shard SET tries = 0 WHERE id = $1::int",
 };
 
 const RELEASE: Statement = {
@@ -192,8 +222,21 @@ interface Owned {
   readonly owned: number;
 }
 
+interface ShardViewRow {
+  readonly id: number;
+  readonly epoch: number;
+  readonly area: string;
+  readonly owner: string | null;
+  readonly owner_name: string | null;
+  readonly heir: string | null;
+  readonly pin: string | null;
+  readonly writer_format: number;
+  readonly tries: number;
+}
+
 interface ClaimRow {
   readonly epoch: number;
+  readonly floor: number;
   readonly hash_seed: Buffer;
   readonly snapshot_epoch: number | null;
   readonly number: number;
@@ -227,17 +270,19 @@ export class PostgresLogStore implements LogStore {
 
   async watch(): Promise<ClusterView> {
     type Node = Omit<NodeView, "isDead"> & { is_dead: boolean };
-    type Shard = { id: number; epoch: number; area: string; owner: string | null; heir: string | null };
     const nodes = await this.#rows<Node>(NODES, []);
-    const shards = await this.#rows<Shard>(SHARDS, []);
+    const shards = await this.#rows<ShardViewRow>(SHARDS, []);
     return {
       nodes: nodes.map(({ is_dead: isDead, ...node }): NodeView => ({ ...node, isDead })),
       shards: shards.map(
-        ({ id, owner, heir, ...shard }): ShardView => ({
+        ({ id, owner, owner_name, heir, pin, writer_format, ...shard }): ShardView => ({
           ...shard,
           shard: id,
           owner: owner ?? undefined,
+          ownerName: owner_name ?? undefined,
           heir: heir ?? undefined,
+          pin: pin ?? undefined,
+          writerFormat: writer_format,
         }),
       ),
     };
@@ -253,7 +298,19 @@ export class PostgresLogStore implements LogStore {
     if (row === undefined) return undefined;
     const { snapshot_epoch: writer, number, parts, bytes } = row;
     const snapshot = writer === null ? undefined : { epoch: writer, number, parts, bytes };
-    return { epoch: row.epoch, hashSeed: row.hash_seed, snapshot };
+    return { epoch: row.epoch, floorMs: row.floor, hashSeed: row.hash_seed, snapshot };
+  }
+
+  recovered({ shard, epoch }: ShardEpoch): Promise<FencedOutcome> {
+    return this.#fenced(RECOVERED, [shard, epoch]);
+  }
+
+  async pin(shard: number, node: string | undefined): Promise<void> {
+    await this.#change(PIN, [shard, node ?? null]);
+  }
+
+  async forgetTries(shard: number): Promise<void> {
+    await this.#change(FORGET_TRIES, [shard]);
   }
 
   release({ shard, epoch }: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {

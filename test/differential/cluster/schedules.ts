@@ -47,10 +47,14 @@ export function drawCall(random: Random, now: ClusterView): Step {
     () => {
       const name = NAMES[LIVES.indexOf(life)] as string;
       const formerLife = pick([undefined, ...LIVES]);
-      const node = { name, life, formerLife, address: "127.0.0.1:1", format: 1 + random.below(2), clockMs: 5 };
+      const clockMs = pick([5, 9, 20_000]);
+      const node = { name, life, formerLife, address: "127.0.0.1:1", format: 1 + random.below(2), clockMs };
       return call(`register ${JSON.stringify(node)}`, (store) => store.register(node));
     },
-    () => call(`renew ${life}`, (store) => store.renew(life, 7)),
+    () => {
+      const clockMs = pick([7, 10_000]);
+      return call(`renew ${life} at ${clockMs}`, (store) => store.renew(life, clockMs));
+    },
     () => {
       const beat = around(now.nodes.find((each) => each.life === life)?.beat ?? 0);
       return call(`declare dead ${life} at ${beat}`, (store) => store.declareDead(life, beat));
@@ -59,6 +63,12 @@ export function drawCall(random: Random, now: ClusterView): Step {
       const claim = { shard, epoch, life, format: 1 + random.below(2) };
       return call(`claim ${JSON.stringify(claim)}`, (store) => store.claim(claim));
     }),
+    () => call(`recovered ${shard} of ${epoch}`, (store) => store.recovered(fence)),
+    () => {
+      const node = pick([undefined, "a"]);
+      return call(`pin ${shard} to ${node}`, (store) => store.pin(shard, node));
+    },
+    () => call(`forget tries of ${shard}`, (store) => store.forgetTries(shard)),
     () => {
       const heir = pick([undefined, "b"]);
       return call(`release ${shard} of ${epoch} to ${heir}`, (store) => store.release(fence, heir));

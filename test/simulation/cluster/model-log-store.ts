@@ -6,21 +6,22 @@
  * Each call that changes something asks its session before it commits, so that a
  * schedule decides when it does and whether.
  */
-import type {
-  Append,
-  AppendOutcome,
-  Claim,
-  ClaimedShard,
-  ClusterView,
-  FencedOutcome,
-  LogRow,
-  LogStore,
-  NodeRegistration,
-  Renewal,
-  SegmentView,
-  ShardEpoch,
-  SnapshotPart,
-  SnapshotPointer,
+import {
+  type Append,
+  type AppendOutcome,
+  type Claim,
+  type ClaimedShard,
+  type ClusterView,
+  type FencedOutcome,
+  type LogRow,
+  type LogStore,
+  type NodeRegistration,
+  type Renewal,
+  SET_BACK_MS_MAX,
+  type SegmentView,
+  type ShardEpoch,
+  type SnapshotPart,
+  type SnapshotPointer,
 } from "../../../src/cluster/log-store/log-store.ts";
 import { type Statement, Transaction, VersionedTable } from "./versioned-table.ts";
 
@@ -39,7 +40,11 @@ interface ShardRow {
   readonly area: string;
   readonly epoch: number;
   readonly owner: string | undefined;
+  readonly ownerName: string | undefined;
   readonly heir: string | undefined;
+  readonly pin: string | undefined;
+  readonly tries: number;
+  readonly floorMs: number;
   readonly writerFormat: number;
   readonly hashSeed: Buffer;
   readonly snapshot: SnapshotPointer | undefined;
@@ -63,15 +68,27 @@ interface StoredPart {
 
 /** The tables that all sessions share. */
 export class ModelDatabase {
-  readonly nodes = new VersionedTable<NodeRow>();
-  readonly shards = new VersionedTable<ShardRow>();
-  readonly log = new VersionedTable<StoredRow>();
-  readonly parts = new VersionedTable<StoredPart>();
+  readonly nodes: VersionedTable<NodeRow>;
+  readonly shards: VersionedTable<ShardRow>;
+  readonly log: VersionedTable<StoredRow>;
+  readonly parts: VersionedTable<StoredPart>;
   commits = 0;
   readonly #clockMs: () => number;
 
-  constructor(clockMs: () => number) {
+  /** With the tables of another one, or with new ones. */
+  constructor(clockMs: () => number, tables?: Pick<ModelDatabase, "nodes" | "shards" | "log" | "parts">) {
     this.#clockMs = clockMs;
+    this.nodes = tables?.nodes ?? new VersionedTable();
+    this.shards = tables?.shards ?? new VersionedTable();
+    this.log = tables?.log ?? new VersionedTable();
+    this.parts = tables?.parts ?? new VersionedTable();
+  }
+
+  /** What a primary that is cut off from now on would answer to readers. */
+  frozen(): ModelDatabase {
+    const frozen = new ModelDatabase(this.#clockMs, this);
+    frozen.commits = this.commits;
+    return frozen;
   }
 
   get clockMs(): number {
@@ -110,9 +127,10 @@ export class ModelLogStore implements LogStore {
 
   async addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void> {
     for (const { shard, area, hashSeed } of shards) {
-      const row = { shard, area, hashSeed, epoch: 0, owner: undefined, heir: undefined };
+      const nobody = { owner: undefined, ownerName: undefined, heir: undefined, pin: undefined };
+      const row = { shard, area, hashSeed, epoch: 0, ...nobody, tries: 0, floorMs: 0, writerFormat: 1 };
       await this.#change((statement) =>
-        this.#database.shards.insert(`${shard}`, statement, { ...row, writerFormat: 1, snapshot: undefined }),
+        this.#database.shards.insert(`${shard}`, statement, { ...row, snapshot: undefined }),
       );
     }
   }
@@ -123,8 +141,11 @@ export class ModelLogStore implements LogStore {
     return this.#change(async (statement) => {
       const taken = await nodes.insert(name, statement, row);
       if (taken === undefined) return true;
-      if (!taken.isDead && taken.life !== formerLife && taken.life !== life) return false;
-      nodes.update(name, statement, row);
+      const isRepeated = taken.life === life;
+      const mayReplace = isRepeated ? !taken.isDead : taken.isDead || taken.life === formerLife;
+      if (!mayReplace) return false;
+      const beat = isRepeated ? taken.beat : 0;
+      nodes.update(name, statement, { ...row, beat, clockMs: laterClock(clockMs, taken.clockMs) });
       return true;
     });
   }
@@ -136,7 +157,7 @@ export class ModelLogStore implements LogStore {
       const row = await nodes.lock(name, statement, (node) => node.life === life && !node.isDead);
       if (row === undefined) return undefined;
       const beat = row.beat + 1;
-      nodes.update(name, statement, { ...row, beat, clockMs });
+      nodes.update(name, statement, { ...row, beat, clockMs: laterClock(clockMs, row.clockMs) });
       const owned = shards
         .rows(statement)
         .filter(([, { owner }]) => owner === life)
@@ -151,7 +172,7 @@ export class ModelLogStore implements LogStore {
     const nodes = this.#database.nodes.rows(statement).map(([, { clockMs: _, ...node }]) => node);
     const shards = this.#database.shards
       .rows(statement)
-      .map(([, { shard, epoch, area, owner, heir }]) => ({ shard, epoch, area, owner, heir }));
+      .map(([, { hashSeed: _, floorMs: __, snapshot: ___, ...shard }]) => shard);
     nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
     return Promise.resolve({ nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
   }
@@ -171,12 +192,8 @@ export class ModelLogStore implements LogStore {
     const { nodes, shards } = this.#database;
     return this.#change(async (statement) => {
       // Conditions on nodes are about those that the statement sees, also after a wait for the shard.
-      const alive = new Set(
-        nodes
-          .rows(statement)
-          .filter(([, { isDead }]) => !isDead)
-          .map(([, node]) => node.life),
-      );
+      const all = nodes.rows(statement).map(([, node]) => node);
+      const alive = new Set(all.filter(({ isDead }) => !isDead).map((node) => node.life));
       const row = await shards.lock(
         `${shard}`,
         statement,
@@ -186,10 +203,36 @@ export class ModelLogStore implements LogStore {
           ((current === epoch && !alive.has(owner ?? "")) || (current === epoch + 1 && owner === life)),
       );
       if (row === undefined) return undefined;
-      const claimed = { ...row, epoch: epoch + 1, owner: life, heir: undefined, writerFormat: format };
-      shards.update(`${shard}`, statement, claimed);
-      return { epoch: epoch + 1, hashSeed: row.hashSeed, snapshot: row.snapshot };
+      const isRepeated = row.epoch !== epoch;
+      const former = all.find(({ name }) => name === row.ownerName);
+      const isKnown = !isRepeated && former !== undefined;
+      const floorMs = isKnown ? laterClock(former.clockMs, row.floorMs) : row.floorMs;
+      const tries = isRepeated ? row.tries : row.tries + 1;
+      const owner = { owner: life, ownerName: all.find((node) => node.life === life)?.name, heir: undefined };
+      shards.update(`${shard}`, statement, {
+        ...row,
+        ...owner,
+        epoch: epoch + 1,
+        tries,
+        floorMs,
+        writerFormat: format,
+      });
+      return { epoch: epoch + 1, floorMs, hashSeed: row.hashSeed, snapshot: row.snapshot };
     });
+  }
+
+  recovered(shard: ShardEpoch): Promise<FencedOutcome> {
+    return this.#fenced(shard, (statement, row) => {
+      this.#database.shards.update(`${shard.shard}`, statement, { ...row, tries: 0 });
+    });
+  }
+
+  pin(shard: number, pin: string | undefined): Promise<void> {
+    return this.#administer(shard, { pin });
+  }
+
+  forgetTries(shard: number): Promise<void> {
+    return this.#administer(shard, { tries: 0 });
   }
 
   release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {
@@ -311,6 +354,14 @@ export class ModelLogStore implements LogStore {
     });
   }
 
+  #administer(shard: number, change: Partial<ShardRow>): Promise<void> {
+    const { shards } = this.#database;
+    return this.#change(async (statement) => {
+      const row = await shards.lock(`${shard}`, statement, () => true);
+      if (row !== undefined) shards.update(`${shard}`, statement, { ...row, ...change });
+    });
+  }
+
   async #change<Result>(run: (statement: Statement) => Promise<Result>): Promise<Result> {
     const statement = this.#database.begin();
     const result = await run(statement);
@@ -321,6 +372,10 @@ export class ModelLogStore implements LogStore {
     this.#database.commit(statement);
     return result;
   }
+}
+
+function laterClock(reportedMs: number, beforeMs: number): number {
+  return beforeMs > reportedMs && beforeMs - reportedMs <= SET_BACK_MS_MAX ? beforeMs : reportedMs;
 }
 
 function logKey(shard: number, segment: number, start: number): string {
