@@ -41,6 +41,23 @@ test("reads back the fields that were written", () => {
   );
 });
 
+test("bulk bytes are those of each field after its first 256, in the current or the last frame", () => {
+  const frame = new FrameWriter();
+
+  frame.record(1, 1).bytes("x".repeat(256)).bytes("x".repeat(300)).buffer(Buffer.alloc(1_000)).number(1);
+  assert.equal(frame.bulkBytes, 788);
+  frame.take();
+  assert.equal(frame.bulkBytes, 788);
+
+  frame.record(1, 1).bytes("a");
+  assert.equal(frame.bulkBytes, 0);
+  const { byteCount } = frame;
+  frame.record(1, 1).bytes("x".repeat(300));
+  assert.equal(frame.bulkBytes, 44);
+  frame.cut(byteCount);
+  assert.equal(frame.bulkBytes, 0);
+});
+
 test("reads back a byte string of a megabyte, and the writer releases its large buffer", () => {
   const frame = new FrameWriter();
   const long = "x".repeat(3_000_000);

@@ -24,6 +24,8 @@ const CAPACITY_BYTES_KEPT = 1024 * 1024;
 const LOOP_LENGTH_MAX = 10;
 /** Views up to this length are cached; most frames are shorter. */
 const VIEW_BYTES_MAX = 512;
+/** The bytes of a longer field after so many are bulk. */
+const BULK_BYTES_MIN = 256;
 /** Longest varint: 53 bits at 7 a byte. */
 const VARINT_BYTES_MAX = 8;
 /** Up to here the bits of a number can be shifted. */
@@ -33,6 +35,7 @@ export class FrameWriter {
   #buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
   #length = 0;
   #tenantNumber = 0;
+  #bulkBytes = 0;
   /** Views of the start of the buffer, by their length: a view costs as much as the rest of a short frame. */
   #views: (Buffer | undefined)[] = [];
 
@@ -50,10 +53,19 @@ export class FrameWriter {
     return this.#tenantNumber;
   }
 
+  /**
+   * Bytes that a replay of the frame only copies: those of each field after its first 256. Of the current frame, or of the
+   * last one that was taken. Bytes before a cut do not count.
+   */
+  get bulkBytes(): number {
+    return this.#bulkBytes;
+  }
+
   /** Opens a record. The first record of a frame writes the tenant number before it. */
   record(tenantNumber: number, code: number): this {
     if (this.#length === 0) {
       this.#tenantNumber = tenantNumber;
+      this.#bulkBytes = 0;
       this.number(tenantNumber);
     }
     this.#reserve(1);
@@ -73,6 +85,7 @@ export class FrameWriter {
     } else {
       this.#writeNumber(count);
       this.#buffer.latin1Write(bytes, this.#length, count);
+      if (count > BULK_BYTES_MIN) this.#bulkBytes += count - BULK_BYTES_MIN;
     }
     this.#length += count;
     return this;
@@ -84,6 +97,7 @@ export class FrameWriter {
     this.#writeNumber(bytes.length);
     this.#buffer.set(bytes, this.#length);
     this.#length += bytes.length;
+    if (bytes.length > BULK_BYTES_MIN) this.#bulkBytes += bytes.length - BULK_BYTES_MIN;
     return this;
   }
 
@@ -114,6 +128,7 @@ export class FrameWriter {
   cut(byteCount: number): void {
     assert(byteCount <= this.#length, "a frame is cut within its length");
     this.#length = byteCount;
+    this.#bulkBytes = 0;
     if (byteCount === 0) this.#release();
   }
 

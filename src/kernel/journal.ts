@@ -6,9 +6,10 @@
 export interface Journal {
   /**
    * Appends one frame: all of it or none of it survives a crash. The bytes are copied before this returns, so the
-   * caller may reuse its buffer. Returns the position after the frame (a count of frames, growing by one).
+   * caller may reuse its buffer. `bulkBytes`: how many of them a replay only copies (0 if absent); they count less towards
+   * the next snapshot. Returns the position after the frame (a count of frames, growing by one).
    */
-  append(frame: Uint8Array, owner?: FrameOwner): number;
+  append(frame: Uint8Array, owner?: FrameOwner, bulkBytes?: number): number;
   /** Offset of the payload of the last appended frame in its batch, in bytes. */
   readonly appendedOffset: number;
   /** The position after the last appended frame. */

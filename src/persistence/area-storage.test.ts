@@ -213,6 +213,57 @@ test("a snapshot is due when the segments since the last one are larger than it"
   assert.equal(area.isSnapshotDue(), true);
 });
 
+/** Appends a frame of so many bytes, `bulkBytes` of which a replay only copies, and waits until the segment is closed. */
+async function appendBulk({ area }: OpenedArea, bytes: number, bulkBytes: number): Promise<void> {
+  area.journal.append(Buffer.alloc(bytes, 1), undefined, bulkBytes);
+  await area.journal.whenSafe(area.journal.end);
+  await settle();
+}
+
+test("bytes that a replay only copies count an eighth towards a snapshot", async () => {
+  const opened = await openOn(await emptyDisk(), { snapshotBytesMin: 1_000, segmentBytesMax: 1_500 });
+  const { area } = opened;
+  // Each frame has 100 bytes and 80 for 640 that are copied.
+  for (let i = 0; i < 4; i += 1) {
+    assert.equal(area.isSnapshotDue(), false, `${i} frames`);
+    await appendBulk(opened, 740, 640);
+  }
+
+  assert.equal(area.isSnapshotDue(), true);
+  assert.ok(area.sizes.journalBytes < 4_000);
+});
+
+test("a snapshot is due when the segments take four times the bound on their weight", async () => {
+  const disk = await emptyDisk();
+  const options = { snapshotBytesMin: 1_000, segmentBytesMax: 1_500 };
+  const opened = await openOn(disk, options);
+  await appendBulk(opened, 1_900, 1_900);
+  assert.equal(opened.area.isSnapshotDue(), false);
+  await appendBulk(opened, 1_900, 1_900);
+  assert.equal(opened.area.isSnapshotDue(), true);
+
+  await opened.area.closeSegment();
+  const engine = new TailEngine();
+  engine.dump = () => [Buffer.alloc(5_000, 1)];
+  await snapshotOn(disk, engine);
+  await opened.area.adoptSnapshot();
+  await appendBulk(opened, 4_500, 4_500);
+  assert.equal(opened.area.isSnapshotDue(), false, "the snapshot has 5,000 bytes");
+  await appendBulk(opened, 500, 500);
+  assert.equal(opened.area.isSnapshotDue(), true);
+});
+
+test("after a start all bytes of earlier segments count", async () => {
+  const disk = await emptyDisk();
+  const options = { snapshotBytesMin: 1_000, segmentBytesMax: 1_500 };
+  const opened = await openOn(disk, options);
+  await appendBulk(opened, 1_200, 1_200);
+  assert.equal(opened.area.isSnapshotDue(), false);
+  await opened.area.close();
+
+  assert.equal((await openOn(disk, options)).area.isSnapshotDue(), true);
+});
+
 test("a hundred small segments make a snapshot due", async () => {
   const disk = await emptyDisk();
   for (let i = 0; i < 100; i += 1) {

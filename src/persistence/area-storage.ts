@@ -40,7 +40,7 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
    * numbers of covered segments. If present, covered segments also outlive a start, until `removeUnneeded`.
    */
   mayRemove?(segment: number): boolean;
-  /** A snapshot is due when the segments since the last one exceed this and its size. */
+  /** A snapshot is due when the weight of the segments since the last one exceeds this and its size. */
   readonly snapshotBytesMin?: number;
   /** The free space that must remain for new writes to be accepted; absent: any. */
   readonly space?: SpaceGuardOptions | undefined;
@@ -49,6 +49,10 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
 }
 
 const SNAPSHOT_BYTES_MIN = 64 * 1024 * 1024;
+/** So many bytes that a replay only copies weigh as much as one other byte. */
+const BULK_BYTES_OF_WEIGHT = 8;
+/** A snapshot is also due when the bytes of the segments exceed so many times the bound on their weight, and its size. */
+const JOURNAL_FACTOR = 4;
 const RESERVE_FILE = "reserve";
 /** This many closed segments make a snapshot due, however small they are: each clean stop leaves one. */
 const SEGMENT_COUNT_MAX = 100;
@@ -111,6 +115,11 @@ export class AreaClosing extends Error {
   override name = "AreaClosing";
 }
 
+interface ClosedSegment extends SegmentFound {
+  /** Bytes that a replay only copies; 0 for a segment of an earlier start. */
+  readonly bulkBytes: number;
+}
+
 /** A journal file of an area. */
 export interface AreaSegment {
   readonly number: number;
@@ -127,7 +136,7 @@ export class AreaStorage {
   readonly #reserve: SpaceReserve;
   readonly #reader: SegmentReader;
   /** Closed segments that the snapshot does not cover. */
-  #ended: SegmentFound[];
+  #ended: ClosedSegment[];
   /** Segments that it covers and that still exist. */
   #covered: SegmentFound[];
   #snapshot: { number: number; bytes: number } | undefined;
@@ -144,7 +153,9 @@ export class AreaStorage {
     this.#options = options;
     this.recovered = recovered;
     // If the journal has yet to leave a segment, that segment counts as the one it writes.
-    this.#ended = recovered.ended.filter(({ number }) => number !== start.segment.header.number);
+    this.#ended = recovered.ended
+      .filter(({ number }) => number !== start.segment.header.number)
+      .map((segment) => ({ ...segment, bulkBytes: 0 }));
     this.#covered = [...recovered.covered];
     this.#snapshot = recovered.snapshot;
     const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
@@ -171,7 +182,7 @@ export class AreaStorage {
     const { segmentNumber: number, segmentBytes: bytes } = this.journal;
     return [
       ...this.#covered.map((segment) => ({ ...segment, isCovered: true })),
-      ...this.#ended.map((segment) => ({ ...segment, isCovered: false })),
+      ...this.#ended.map(({ number, bytes }) => ({ number, bytes, isCovered: false })),
       { number, bytes, isCovered: false },
     ];
   }
@@ -182,11 +193,20 @@ export class AreaStorage {
     return { snapshotBytes: this.#snapshot?.bytes ?? 0, journalBytes };
   }
 
-  /** True when replaying the segments since the last snapshot would cost a start enough to be worth a new one. */
+  /**
+   * True when replaying the segments since the last snapshot would cost a start enough to be worth a new one, or when they
+   * take much more of the disk than the state.
+   */
   isSnapshotDue(): boolean {
+    const { snapshotBytesMin: weightMin = SNAPSHOT_BYTES_MIN } = this.#options;
     const { snapshotBytes, journalBytes } = this.sizes;
-    const dueBytes = Math.max(this.#options.snapshotBytesMin ?? SNAPSHOT_BYTES_MIN, snapshotBytes);
-    return journalBytes > dueBytes || this.#ended.length >= SEGMENT_COUNT_MAX;
+    const bulkBytes = this.#ended.reduce((sum, segment) => sum + segment.bulkBytes, this.journal.segmentBulkBytes);
+    const weight = journalBytes - bulkBytes + bulkBytes / BULK_BYTES_OF_WEIGHT;
+    return (
+      weight > Math.max(weightMin, snapshotBytes) ||
+      journalBytes > Math.max(JOURNAL_FACTOR * weightMin, snapshotBytes) ||
+      this.#ended.length >= SEGMENT_COUNT_MAX
+    );
   }
 
   /** Closes the current segment, so that a snapshot or a backup can cover everything before. */
@@ -261,7 +281,8 @@ export class AreaStorage {
     const bytes = await withFile(await disk.open(snapshotPath(directory, number), "read"), (file) => file.size());
     await disk.syncDirectory(directory); // keeps (1)
     this.#snapshot = { number, bytes };
-    this.#covered.push(...this.#ended.filter((segment) => segment.number < number));
+    const covered = this.#ended.filter((segment) => segment.number < number);
+    this.#covered.push(...covered.map((segment) => ({ number: segment.number, bytes: segment.bytes })));
     this.#ended = this.#ended.filter((segment) => segment.number >= number);
     for (const older of snapshots) if (older < number) await disk.unlink(snapshotPath(directory, older));
     await this.#removeUnneeded();

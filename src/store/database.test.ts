@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { luaOptions } from "../../test/harness/lua.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { type Journal, NullJournal } from "../kernel/journal.ts";
+import { type FrameOwner, type Journal, NullJournal } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 import type { Database } from "./database.ts";
@@ -16,6 +16,7 @@ import { Store } from "./store.ts";
 class HeldJournal implements Journal {
   readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
+  readonly bulkBytes: (number | undefined)[] = [];
   safe = 0;
   refusal: string | undefined;
   readonly #waiting: { position: number; wake: () => void }[] = [];
@@ -24,8 +25,9 @@ class HeldJournal implements Journal {
     return this.frames.length;
   }
 
-  append(frame: Uint8Array): number {
+  append(frame: Uint8Array, _owner?: FrameOwner, bulkBytes?: number): number {
     this.frames.push(Buffer.from(frame));
+    this.bulkBytes.push(bulkBytes);
     return this.end;
   }
 
@@ -71,6 +73,17 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   await new Promise((resolve) => setImmediate(resolve));
   return settled;
 }
+
+test("the journal learns how many bytes of a frame a replay only copies", () => {
+  const journal = new HeldJournal();
+  const { database } = open(journal);
+
+  run(database, `SET k ${"v".repeat(10_000)}`);
+  run(database, `MSET a ${"v".repeat(256)} b ${"v".repeat(257)}`);
+  run(database, "SET k v");
+
+  assert.deepEqual(journal.bulkBytes.slice(-3), [9_744, 1, 0]);
+});
 
 test("a write waits until its frame is safe", async () => {
   const { database, journal } = open();

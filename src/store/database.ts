@@ -620,7 +620,7 @@ export class Database implements SessionHost {
       throw error;
     }
     if (!frame.isEmpty) {
-      journal.append(frame.take(), this);
+      journal.append(frame.take(), this, frame.bulkBytes);
       this.activity.changeCount += 1;
       this.countMemory();
     }

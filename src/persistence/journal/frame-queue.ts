@@ -21,6 +21,8 @@ export interface Batch {
   /** Room for a mark, then frames. */
   buffer: Buffer;
   bytes: number;
+  /** Bytes of the frames that a replay only copies. */
+  bulkBytes: number;
   /** The position before its first frame. */
   readonly start: number;
   /** The position after its last frame. */
@@ -93,7 +95,7 @@ export class FrameQueue {
   }
 
   /** Copies a frame into the open batch. Returns the position after it. */
-  append(frame: Uint8Array, owner: FrameOwner = this.unowned): number {
+  append(frame: Uint8Array, owner: FrameOwner = this.unowned, bulkBytes = 0): number {
     const count = frame.length;
     assert(count > 0 && count <= FRAME_BYTES_MAX, "a frame holds at least one byte and less than 2 GiB");
     const batch = this.#open;
@@ -106,6 +108,7 @@ export class FrameQueue {
     this.#appendedOffset = start + FRAME_HEADER_BYTES;
     copyFrame(frame, buffer, start + FRAME_HEADER_BYTES);
     batch.bytes = end;
+    batch.bulkBytes += bulkBytes;
     this.#end += 1;
     batch.end = this.#end;
     this.#bytes += end - start;
@@ -196,7 +199,8 @@ export class FrameQueue {
     this.#spare = undefined;
     const { end } = this;
     const runs = { owners: [], ownerStarts: [], lastOwner: undefined };
-    return { kind: "batch", buffer, bytes: MARK_BYTES, start: end, end, salt, waiters: undefined, ...runs };
+    const counts = { bytes: MARK_BYTES, bulkBytes: 0, start: end, end };
+    return { kind: "batch", buffer, ...counts, salt, waiters: undefined, ...runs };
   }
 }
 

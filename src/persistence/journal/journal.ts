@@ -65,8 +65,8 @@ export interface JournalOptions {
   onBatchWritten?(batch: WrittenBatch): void;
   /** Called whenever `syncedLocation` has moved. */
   onSyncedLocation?(location: SyncedLocation): void;
-  /** Called when a segment was closed and the next one is open. */
-  onClosed?(closed: { number: number; bytes: number }): void;
+  /** Called when a segment was closed and the next one is open. `bulkBytes`: see `FileJournal.segmentBulkBytes`. */
+  onClosed?(closed: { number: number; bytes: number; bulkBytes: number }): void;
   /** A segment that reaches this size is closed. */
   readonly segmentBytesMax?: number;
   /** The bound on the unwritten bytes of one owner; at twice this bound all writes are refused (5). */
@@ -127,6 +127,7 @@ export class FileJournal implements Journal {
   #written: number;
   #synced: number;
   #unsyncedBytes = 0;
+  #segmentBulkBytes = 0;
   /** The location of the synced position. */
   #syncedSegment: number;
   #syncedOffset: number;
@@ -247,17 +248,22 @@ export class FileJournal implements Journal {
     return this.#segment.bytes;
   }
 
+  /** The part of the segment that a replay only copies, without what was in it when it was opened. */
+  get segmentBulkBytes(): number {
+    return this.#segmentBulkBytes;
+  }
+
   get counts(): JournalCounts {
     return this.#counts;
   }
 
   /**
    * Appends one frame of at least one byte and returns the position after it. A crash leaves all or nothing of it.
-   * The bytes are copied before this returns.
+   * The bytes are copied before this returns. A replay only copies `bulkBytes` of them.
    */
-  append(frame: Uint8Array, owner?: FrameOwner): number {
+  append(frame: Uint8Array, owner?: FrameOwner, bulkBytes?: number): number {
     assert(!this.#isClosing, "nothing is appended to a closed journal");
-    const position = this.#queue.append(frame, owner);
+    const position = this.#queue.append(frame, owner, bulkBytes);
     if (this.#queue.bytes > 2 * this.#queueBytesMax) this.#refusal ??= QUEUE_FULL;
     this.#plan();
     return position;
@@ -401,6 +407,7 @@ export class FileJournal implements Journal {
     this.#queue.shift();
     this.#written = batch.end;
     this.#unsyncedBytes += batch.bytes;
+    this.#segmentBulkBytes += batch.bulkBytes;
     this.#counts.batches += 1;
     this.#counts.frames += batch.end - batch.start;
     this.#counts.bytes += batch.bytes;
@@ -513,8 +520,10 @@ export class FileJournal implements Journal {
     const isBegun = await this.#untilSpace(async () => {
       const begun = await SegmentWriter.create(disk, this.#options, header);
       // In one step, so that a count of the segments always includes both.
+      const bulkBytes = this.#segmentBulkBytes;
       this.#segment = begun;
-      onClosed?.({ number: old.header.number, bytes: old.bytes });
+      this.#segmentBulkBytes = 0;
+      onClosed?.({ number: old.header.number, bytes: old.bytes, bulkBytes });
     });
     if (!isBegun) return false;
     this.#isEnded = false;

@@ -33,8 +33,8 @@ export class DeferredJournal implements Journal {
     this.#isClosed = true;
   }
 
-  append(frame: Uint8Array, owner?: FrameOwner): number {
-    if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame, owner);
+  append(frame: Uint8Array, owner?: FrameOwner, bulkBytes?: number): number {
+    if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame, owner, bulkBytes);
     this.#end += 1;
     this.onFrame(frame, this.end);
     return this.end;
