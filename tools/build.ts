@@ -15,6 +15,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { entries } from "../src/program/package-files.ts";
+import { compacted } from "./compact-code.ts";
 import { builtinsByName, startFileGroups, treeshake } from "./start-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -33,7 +34,7 @@ export async function buildProgram(folder: string): Promise<void> {
     treeshake,
     // No comment for each module, of which there are a thousand.
     experimental: { attachDebugInfo: "none" },
-    plugins: [builtinsByName],
+    plugins: [builtinsByName, compacted],
   });
   await bundle.write({
     dir: folder,
