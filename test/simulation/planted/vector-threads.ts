@@ -1,5 +1,6 @@
 /** Bugs of searches on other threads, planted between the queue of searches, its threads and the log of changes. */
 import type { Namespace } from "../../../src/vector/index/namespace.ts";
+import type { VectorIndex } from "../../../src/vector/index/vector-index.ts";
 import type { ScanResult, SearchTask, WalkResult } from "../../../src/vector/threads/search-task.ts";
 import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
 import { runThreadWorld, type ThreadPlant } from "../vector/thread-world.ts";
@@ -17,6 +18,20 @@ export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
       bug: { namespace: withoutChanges },
       seed: 1,
       found: /score of another version|a shown record exists/,
+    },
+    {
+      name: "a search answers for its namespace after that was dropped",
+      breaks: "src/vector/index/index-queries.ts",
+      bug: { index: withKeptNamespaces },
+      seed: 1,
+      found: /0 hits instead of/,
+    },
+    {
+      name: "a scan counts although its blocks were freed meanwhile",
+      breaks: "src/vector/search/row-scan.ts",
+      bug: { namespace: withUnseenReleases },
+      seed: 3,
+      found: /a shown record exists|hits instead of|is not the nearest/,
     },
     {
       name: "the tasks of a thread that has ended found nothing",
@@ -37,6 +52,24 @@ export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
 
 function withoutChanges(namespace: Namespace): void {
   namespace.changes.note = () => {};
+}
+
+/** A search has the namespace that it began with: the only one by the name that is used for it. */
+function withKeptNamespaces(index: VectorIndex): void {
+  const { state } = index;
+  const find = state.find.bind(state);
+  const query = index.query.bind(index);
+  const kept = new Map<string, Namespace | undefined>();
+  state.find = (name) => (kept.has(name) ? kept.get(name) : find(name));
+  index.query = (name, queries) => {
+    const ownName = `search ${kept.size}`;
+    kept.set(ownName, find(name));
+    return query(ownName, queries);
+  };
+}
+
+function withUnseenReleases({ rows }: Namespace): void {
+  if (rows !== undefined) Object.defineProperty(rows, "releasedCount", { value: 0 });
 }
 
 function changeTasks(threads: SearchThreads, change: (task: SearchTask) => SearchTask): void {

@@ -1,6 +1,7 @@
 /**
  * Searches on simulated threads (`simulated-threads.ts`) while records are
- * written, removed and moved, and while blocks of rows go to another namespace.
+ * written, removed and moved, while blocks of rows go to another namespace, and
+ * while the namespace or its index is dropped and another one gets its name.
  * Every value of a row is its version, so the answer of each moment is known.
  */
 
@@ -18,6 +19,8 @@ import { defaultVectorLimits } from "../../../src/vector/limits.ts";
 import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
 import { simulatedThreads } from "./simulated-threads.ts";
 
+const INDEX = "docs";
+const NAMESPACE = "searched";
 const DIMENSION = 8;
 /** So many that a removal of most of them frees blocks (`index/namespace.ts`). */
 const RECORDS = 3_000;
@@ -30,6 +33,9 @@ const GRAPH_WORK_MIN = 1_500 * DIMENSION;
 /** What a planted bug changes. */
 export interface ThreadPlant {
   readonly threads?: (threads: SearchThreads) => void;
+  /** Called for each index that gets the name. */
+  readonly index?: (index: VectorIndex) => void;
+  /** Called for each namespace that gets the name, when it has rows. */
   readonly namespace?: (namespace: Namespace) => void;
 }
 
@@ -61,7 +67,8 @@ class ThreadWorld {
   readonly #threads: SearchThreads;
   readonly #builder = new InlineGraphBuilder();
   readonly #engine: VectorEngine;
-  readonly #index: VectorIndex;
+  #index: VectorIndex;
+  #namespace: Namespace | undefined;
   readonly #plant: ThreadPlant;
   readonly #versions = new Map<string, number>();
   readonly #asked: Promise<void>[] = [];
@@ -87,7 +94,7 @@ class ThreadWorld {
       newHandle: () => "handle",
     });
     void this.#engine.start();
-    this.#index = this.#engine.define("docs", definition, { dense: undefined, sparse: undefined });
+    this.#index = this.#define();
   }
 
   get taskCount(): number {
@@ -95,9 +102,7 @@ class ThreadWorld {
   }
 
   async run(): Promise<string | undefined> {
-    this.#put(Array.from({ length: RECORDS }, (_, i) => i));
-    const [placed] = this.#engine.namespaces;
-    if (placed !== undefined) this.#plant.namespace?.(placed.namespace);
+    this.#putAll();
     for (let step = 0; step < STEPS && this.#fault === undefined; step += 1) {
       this.#act();
       for (let turns = 1 + this.#random.below(3); turns > 0; turns -= 1) await nextTurn();
@@ -114,7 +119,7 @@ class ThreadWorld {
 
   #act(): void {
     const random = this.#random;
-    switch (random.below(8)) {
+    switch (random.below(9)) {
       case 0:
       case 1:
       case 2:
@@ -123,22 +128,21 @@ class ThreadWorld {
       case 3:
         this.#put(Array.from({ length: 1 + random.below(50) }, () => random.below(RECORDS)));
         break;
-      case 4: {
-        // A few of them, or most: numbers are free for a while before their blocks are (`index/record-table.ts`).
-        const share = [1, 2, 5, 9][random.below(4)] as number;
-        const isReused = random.below(2) === 0;
-        if (isReused) this.#dropOther();
-        this.#remove([...this.#versions.keys()].filter(() => random.below(10) < share));
-        // It gets the freed blocks at once.
-        if (isReused) this.#fillOther();
+      case 4:
+        if (random.below(2) === 0) this.#removeTenths([1, 2, 5, 9][random.below(4)] as number);
+        else this.#reuseBlocks();
         break;
-      }
       case 5:
         this.#fillOther();
         break;
       case 6:
         if (random.below(2) === 0) this.#dropOther();
         else this.#put(Array.from({ length: RECORDS / 2 }, () => random.below(RECORDS)));
+        break;
+      case 7:
+        this.#dropAll();
+        // Another namespace gets the name, the numbers and the memory.
+        if (random.below(4) > 0) this.#putAll();
         break;
       default:
         this.#builder.runOnce(random.below(500));
@@ -157,7 +161,8 @@ class ThreadWorld {
     const version = 1 + this.#random.below(this.#nextVersion);
     const isExact = this.#random.below(2) === 0;
     const include = { vectors: true, metadata: false, data: false };
-    const lists = await this.#index.query("", [
+    const index = this.#index;
+    const answer = index.query(NAMESPACE, [
       {
         vector: new Float32Array(DIMENSION).fill(version),
         topK: TOP_K,
@@ -168,8 +173,11 @@ class ThreadWorld {
         effort: isExact ? "exact" : 50,
       },
     ]);
+    // An answer at once is checked at once, before the caller writes.
+    const [hits = []] = answer instanceof Promise ? await answer : answer;
     this.answerCount += 1;
-    this.#fault ??= this.#faultOf(lists[0] ?? [], version, isExact);
+    if (index === this.#index) this.#fault ??= this.#faultOf(hits, version, isExact);
+    else if (hits.length > 0) this.#fault ??= "an index finds records that were dropped with it";
   }
 
   /** The answer is that of the state now: nothing is written between the last step of a search and its answer. */
@@ -189,6 +197,28 @@ class ThreadWorld {
     return missed < 0 ? undefined : `hit ${missed} is not the nearest`;
   }
 
+  #define(): VectorIndex {
+    const index = this.#engine.define(INDEX, definition, { dense: undefined, sparse: undefined });
+    this.#plant.index?.(index);
+    return index;
+  }
+
+  /** Removes all records while searches run: by a reset, with their namespace, or with their index. */
+  #dropAll(): void {
+    const kind = this.#random.below(3);
+    if (kind === 0) this.#index.reset(NAMESPACE);
+    else if (kind === 1) this.#dropIfThere(NAMESPACE);
+    else {
+      this.#engine.drop(INDEX);
+      this.#index = this.#define();
+    }
+    this.#versions.clear();
+  }
+
+  #putAll(): void {
+    this.#put(Array.from({ length: RECORDS }, (_, i) => i));
+  }
+
   #put(numbers: readonly number[]): void {
     const ids = [...new Set(numbers)].map((number) => `r-${number}`);
     for (let from = 0; from < ids.length; from += 1_000) {
@@ -198,18 +228,39 @@ class ThreadWorld {
         this.#nextVersion += 1;
         return { id, vector };
       });
-      this.#index.upsert("", records);
+      this.#index.upsert(NAMESPACE, records);
     }
+    const namespace = this.#index.state.find(NAMESPACE);
+    if (namespace === undefined || namespace === this.#namespace) return;
+    this.#namespace = namespace;
+    this.#plant.namespace?.(namespace);
   }
 
   #remove(ids: readonly string[]): void {
     for (let from = 0; from < ids.length; from += 1_000)
-      this.#index.delete("", { kind: "ids", ids: ids.slice(from, from + 1_000) });
+      this.#index.delete(NAMESPACE, { kind: "ids", ids: ids.slice(from, from + 1_000) });
     for (const id of ids) this.#versions.delete(id);
   }
 
+  #removeTenths(tenths: number): void {
+    this.#remove([...this.#versions.keys()].filter(() => this.#random.below(10) < tenths));
+  }
+
+  /** A search begins while numbers are free whose block is not yet (`index/namespace.ts`); then others get the block. */
+  #reuseBlocks(): void {
+    this.#dropOther();
+    this.#removeTenths(3);
+    this.#asked.push(this.#ask());
+    this.#removeTenths(9);
+    this.#fillOther();
+  }
+
   #dropOther(): void {
-    if (this.#index.namespaceNames().includes("other")) this.#index.deleteNamespace("other");
+    this.#dropIfThere("other");
+  }
+
+  #dropIfThere(name: string): void {
+    if (this.#index.namespaceNames().includes(name)) this.#index.deleteNamespace(name);
   }
 
   /** Rows like those of this namespace, which would be hits of it. */
