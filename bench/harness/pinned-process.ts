@@ -8,7 +8,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { isInstalled } from "./machine.ts";
 
@@ -33,6 +32,8 @@ export interface PinnedOptions {
   /** The servers' core unless another is named. */
   readonly core?: number | "any";
   readonly cwd?: string;
+  /** Runs as this user instead of ours. */
+  readonly user?: { readonly uid: number; readonly gid: number };
   readonly env?: Readonly<Record<string, string>>;
   /** The process is ready when its output contains this. */
   readonly until: RegExp;
@@ -55,6 +56,7 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited, ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...options.user,
   });
   const killWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithUs);
@@ -73,16 +75,6 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
       return code as number | null;
     },
   };
-}
-
-/** A port that was recently free. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 function collect(child: ChildProcess): () => string {

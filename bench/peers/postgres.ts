@@ -3,20 +3,21 @@
  * before it is answered, which is its default. It does not run as root, so for
  * root it runs as `nobody`. A standby gets what its primary writes.
  */
-import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { isInstalled } from "../harness/machine.ts";
-import { freePort, type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { freePort } from "../../test/harness/free-port.ts";
+import {
+  initPostgres,
+  openPostgresFolder,
+  POSTGRES_USER,
+  type PostgresFolder,
+  postgresCommand,
+  postgresConnection,
+  runPostgresProgram,
+} from "../../test/harness/postgres-process.ts";
+import { missingProgram } from "../../test/harness/required-programs.ts";
+import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
 
-/** The programs of each version on Debian; elsewhere they are in the PATH. */
-const DEBIAN = "/usr/lib/postgresql";
-
-const folder = findFolder();
-export const hasPostgres: boolean = folder !== undefined;
-
-const user = process.getuid?.() === 0 ? nobody() : undefined;
-const asUser = user === undefined ? [] : ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
+export const hasPostgres: boolean = missingProgram("postgres") === false;
 
 export interface PostgresPeer {
   readonly connection: string;
@@ -29,62 +30,35 @@ export interface PostgresPeer {
 
 /** @param parent folder of its own directory */
 export function startPostgres(parent: string): Promise<PostgresPeer> {
-  return startIn(parent, (data) => runProgram("initdb", ["-D", data, "-A", "trust", "-U", "bench", "-N"], data));
+  return startIn(parent, initPostgres);
 }
 
 /** A standby of the primary. Commits wait for it only if the primary names it in `synchronous_standby_names`. */
 export function startStandby(parent: string, primary: PostgresPeer): Promise<PostgresPeer> {
-  const from = ["-h", "127.0.0.1", "-p", `${primary.port}`, "-U", "bench"];
-  return startIn(parent, (data) => runProgram("pg_basebackup", [...from, "-D", data, "-R", "-X", "stream"], data));
+  const from = ["-h", "127.0.0.1", "-p", `${primary.port}`, "-U", POSTGRES_USER];
+  return startIn(parent, (folder) => runPostgresProgram(folder, "pg_basebackup", [...from, "-R", "-X", "stream"]));
 }
 
-async function startIn(parent: string, fill: (data: string) => void): Promise<PostgresPeer> {
-  const directory = mkdtempSync(join(parent, "postgres-"));
-  const data = join(directory, "data");
-  mkdirSync(data, { mode: 0o700 });
-  if (user !== undefined) for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
-  fill(data);
+async function startIn(parent: string, fill: (folder: PostgresFolder) => void): Promise<PostgresPeer> {
+  const folder = openPostgresFolder(parent);
+  fill(folder);
   const port = await freePort();
-  const settings = ["-p", `${port}`, "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${directory}`];
   const server = await startPinned({
-    command: [...asUser, programOf("postgres"), "-D", data, ...settings],
-    cwd: directory,
+    command: postgresCommand(folder, { port }),
+    cwd: folder.directory,
+    ...(folder.user !== undefined && { user: folder.user }),
     until: /ready to accept (read-only )?connections/,
   });
   return {
-    connection: `postgres://bench@127.0.0.1:${port}/postgres`,
+    connection: postgresConnection(port),
     port,
     process: server,
     cpuMs: () => cpuMsOfFamily(server.pid),
     stop: async () => {
       await server.stop();
-      rmSync(directory, { recursive: true, force: true });
+      rmSync(folder.directory, { recursive: true, force: true });
     },
   };
-}
-
-function runProgram(name: string, options: readonly string[], cwd: string): void {
-  const [first = "", ...rest] = [...asUser, programOf(name), ...options];
-  execFileSync(first, rest, { stdio: "ignore", cwd });
-}
-
-function findFolder(): string | undefined {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
-  const [latest] = versions;
-  if (latest !== undefined) return join(DEBIAN, latest, "bin");
-  return isInstalled("postgres") && isInstalled("initdb") ? "" : undefined;
-}
-
-function programOf(name: string): string {
-  return folder === undefined || folder === "" ? name : join(folder, name);
-}
-
-function nobody(): { uid: number; gid: number } {
-  const line = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .find((each) => each.startsWith("nobody:"));
-  const [, , uid, gid] = line?.split(":") ?? [];
-  return { uid: Number(uid), gid: Number(gid) };
 }
 
 /** Each connection is a process; if it has ended, its time is included in that of the server. */

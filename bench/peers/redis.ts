@@ -7,8 +7,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../test/harness/free-port.ts";
 import { isInstalled } from "../harness/machine.ts";
-import { freePort, LOAD_CORE, type PinnedProcess, pinned, startPinned } from "../harness/pinned-process.ts";
+import { LOAD_CORE, type PinnedProcess, pinned, startPinned } from "../harness/pinned-process.ts";
 
 export const hasRedis: boolean = isInstalled("redis-server");
 export const hasRedisBenchmark: boolean = hasRedis && isInstalled("redis-benchmark");

@@ -1,8 +1,9 @@
 /** webdis, an HTTP server in C in front of a redis-server, configured for one core. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../test/harness/free-port.ts";
 import { isInstalled } from "../harness/machine.ts";
-import { freePort, type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
+import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
 import { hasRedis, startRedis } from "./redis.ts";
 
 export const hasWebdis: boolean = hasRedis && isInstalled("webdis");

@@ -8,9 +8,10 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../harness/free-port.ts";
 import { missingProgram } from "../harness/required-programs.ts";
 
 export type RawReply =
@@ -117,18 +118,6 @@ function untilReady(child: ChildProcess): Promise<void> {
       resolve();
     });
     child.once("close", () => clearTimeout(limit));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
   });
 }
 

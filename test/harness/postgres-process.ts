@@ -1,7 +1,8 @@
 /**
  * A private PostgreSQL for comparisons: a new directory in the memory of the
  * machine, loopback only, a free port, stopped by its own process handle. It
- * refuses to run as root, so for root it runs as `nobody`.
+ * refuses to run as root, so for root it runs as `nobody`. Its parts are for
+ * benches too, which pin the server to a core.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,9 +17,9 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { DEBIAN_POSTGRES } from "./required-programs.ts";
 
 export interface PostgresProcess {
@@ -27,26 +28,30 @@ export interface PostgresProcess {
   stop(): Promise<void>;
 }
 
+/** The directory of one server. */
+export interface PostgresFolder {
+  /** For its socket; the working directory of its programs. */
+  readonly directory: string;
+  readonly data: string;
+  /** Whom its programs run as; undefined: as the user of this process. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** The superuser of each server. It needs no password. */
+export const POSTGRES_USER = "larder";
 const START_MS_MAX = 30_000;
 
 /** Starts a server with the default configuration plus `settings` (`["synchronous_commit=off"]`). */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresProcess> {
-  const directory = mkdtempSync(join(tmpdir(), "postgres-"));
-  const data = join(directory, "data");
-  mkdirSync(data, { mode: 0o700 });
-  const user = process.getuid?.() === 0 ? nobody() : undefined;
-  const options = { cwd: directory, ...user };
-  if (user !== undefined) {
-    // The folder for the temporary files of a test run is closed to other users.
-    const { mode } = statSync(tmpdir());
-    if ((mode & 0o001) === 0) chmodSync(tmpdir(), mode | 0o011);
-    for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
-  }
-  execFileSync(programOf("initdb"), ["-D", data, "-A", "trust", "-U", "larder", "-N"], { ...options, stdio: "ignore" });
+  const folder = openPostgresFolder(tmpdir());
+  initPostgres(folder);
   const port = await freePort();
-  const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`, `port=${port}`, ...settings];
-  const args = ["-D", data, ...all.flatMap((setting) => ["-c", setting])];
-  const child = spawn(programOf("postgres"), args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
+  const [program, ...args] = postgresCommand(folder, { port, settings });
+  const child = spawn(program, args, {
+    cwd: folder.directory,
+    ...folder.user,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   // A test that crashes must not leave a server running.
   const killWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithUs);
@@ -56,7 +61,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     child.kill("SIGQUIT");
     await gone;
     process.removeListener("exit", killWithUs);
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(folder.directory, { recursive: true, force: true });
   };
   try {
     await untilReady(child);
@@ -64,7 +69,50 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await stop();
     throw error;
   }
-  return { connectionString: `postgres://larder@127.0.0.1:${port}/postgres`, stop };
+  return { connectionString: postgresConnection(port), stop };
+}
+
+/** Creates an empty directory below `parent`, which the caller removes. */
+export function openPostgresFolder(parent: string): PostgresFolder {
+  const directory = mkdtempSync(join(parent, "postgres-"));
+  const data = join(directory, "data");
+  mkdirSync(data, { mode: 0o700 });
+  const user = process.getuid?.() === 0 ? nobody() : undefined;
+  if (user !== undefined) {
+    // The folder for the temporary files of a test run is closed to other users.
+    const { mode } = statSync(parent);
+    if ((mode & 0o001) === 0) chmodSync(parent, mode | 0o011);
+    for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
+  }
+  return { directory, data, user };
+}
+
+/** Creates the databases of a server in an empty directory. */
+export function initPostgres(folder: PostgresFolder): void {
+  runPostgresProgram(folder, "initdb", ["-A", "trust", "-U", POSTGRES_USER, "-N"]);
+}
+
+/** Runs a program of PostgreSQL on the data of a directory to its end. Throws if it fails. */
+export function runPostgresProgram(
+  { directory, data, user }: PostgresFolder,
+  name: "initdb" | "pg_basebackup",
+  args: readonly string[],
+): void {
+  execFileSync(programOf(name), ["-D", data, ...args], { cwd: directory, ...user, stdio: "ignore" });
+}
+
+/** The command that runs a server. It prints "ready to accept connections" to stderr. */
+export function postgresCommand(
+  { directory, data }: PostgresFolder,
+  { port, settings = [] }: { readonly port: number; readonly settings?: readonly string[] },
+): readonly [program: string, ...args: string[]] {
+  const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`, `port=${port}`, ...settings];
+  return [programOf("postgres"), "-D", data, ...all.flatMap((setting) => ["-c", setting])];
+}
+
+/** For clients: the superuser of the server of a port. */
+export function postgresConnection(port: number): string {
+  return `postgres://${POSTGRES_USER}@127.0.0.1:${port}/postgres`;
 }
 
 function untilReady(child: ChildProcess): Promise<void> {
@@ -101,13 +149,4 @@ function nobody(): { uid: number; gid: number } {
     .find((each) => each.startsWith("nobody:"));
   const [, , uid, gid] = line?.split(":") ?? [];
   return { uid: Number(uid), gid: Number(gid) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
