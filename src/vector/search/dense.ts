@@ -48,6 +48,8 @@ const ROWS_PER_CODED_GATHER = 1;
 
 type Matches = Pick<FilterMatch, "matches" | "count">;
 
+const nothingPending: Matches = { matches: new Uint32Array(0), count: 0 };
+
 /** A walk on another thread. */
 interface WalkAway {
   readonly graph: NamespaceGraph;
@@ -70,7 +72,8 @@ export class DenseSearch implements CandidateSearch {
   readonly #effort: number;
   /** Undefined while the graph is used. */
   #scan: RowScan | undefined;
-  /** Scans the rows that were not in the graph at its search; undefined before that. */
+  #hasWalked = false;
+  /** Scans the rows that were not in the graph at its search; undefined if all were. */
   #pendingScan: RowScan | undefined;
   #walkAway: WalkAway | undefined;
   #isWalkComplete = true;
@@ -100,16 +103,18 @@ export class DenseSearch implements CandidateSearch {
     const { graph } = this.#namespace;
     // A graph is removed when its namespace has become small.
     if (graph === undefined) return this.#scanAll(taker);
-    if (this.#pendingScan === undefined) {
+    if (!this.#hasWalked) {
       if (this.#walkAway !== undefined) {
         // Another graph knows nothing of the records that were pending.
         if (this.#walkAway.graph !== graph) return this.#scanAll(taker);
-        this.#pendingScan = this.#takeBack(this.#walkAway);
+        this.#takeBack(this.#walkAway);
       } else if (taker !== undefined && this.#giveTo(taker, graph)) return false;
-      this.#pendingScan ??= this.#askGraph(graph);
+      if (!this.#hasWalked) this.#askGraph(graph);
     }
-    if (!this.#pendingScan.step(taker)) return false;
-    for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
+    if (this.#pendingScan !== undefined) {
+      if (!this.#pendingScan.step(taker)) return false;
+      for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
+    }
     const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
     return this.#isWalkComplete && this.#top.size >= wanted ? true : this.#scanAll(taker);
   }
@@ -183,8 +188,8 @@ export class DenseSearch implements CandidateSearch {
     return Math.min(wholeScan, passCount * this.#rowsPerGather);
   }
 
-  /** Offers the graph's candidates. Returns the scan of the rows that are not in it; both have the same state. */
-  #askGraph(graph: NamespaceGraph): RowScan {
+  /** Offers the graph's candidates, and begins the scan of the rows that are not in it; both have the same state. */
+  #askGraph(graph: NamespaceGraph): void {
     const { match } = this.#request;
     const pending = this.#pendingMatches(graph);
     const { records, count, isComplete } = graph.search({
@@ -194,9 +199,14 @@ export class DenseSearch implements CandidateSearch {
       visitsMax: this.#visitsMax,
       ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
     });
-    this.#isWalkComplete = isComplete;
+    this.#walked(isComplete, pending);
     for (let i = 0; i < count; i += 1) this.#offer(records[i] as number, pending);
-    return this.#newScan(pending);
+  }
+
+  #walked(isComplete: boolean, pending: Matches): void {
+    this.#hasWalked = true;
+    this.#isWalkComplete = isComplete;
+    if (pending.count > 0) this.#pendingScan = this.#newScan(pending);
   }
 
   get #visitsMax(): number {
@@ -226,17 +236,17 @@ export class DenseSearch implements CandidateSearch {
     return isTaken;
   }
 
-  /** As `#askGraph`, with the candidates of another thread; undefined if it has lost them. */
-  #takeBack({ result, pending }: WalkAway): RowScan | undefined {
-    if (result === undefined) return undefined;
-    this.#isWalkComplete = result.isComplete;
+  /** As `#askGraph`, with the candidates of another thread, unless it has lost them. */
+  #takeBack({ result, pending }: WalkAway): void {
+    if (result === undefined) return;
+    this.#walked(result.isComplete, pending);
     for (const record of result.records) this.#offer(record, pending);
-    return this.#newScan(pending);
   }
 
   #pendingMatches(graph: NamespaceGraph): Matches {
+    if (graph.pendingCount === 0) return nothingPending;
     const { match } = this.#request;
-    const matches = new Uint32Array(graph.pendingCount === 0 ? 0 : wordCountOf(this.#rows.capacity));
+    const matches = new Uint32Array(wordCountOf(this.#rows.capacity));
     let count = 0;
     for (const record of graph.pending) {
       if (match !== undefined && !hasBit(match.matches, record)) continue;
@@ -250,7 +260,7 @@ export class DenseSearch implements CandidateSearch {
     if (this.#lateHits.isUnlikely) return;
     const { match, excluded } = this.#request;
     // It became a node during the walk, and is scanned too.
-    if (hasBit(pending.matches, record)) return;
+    if (pending.count > 0 && hasBit(pending.matches, record)) return;
     if (!this.#rows.has(record) || excluded.has(record)) return;
     if (match !== undefined && !hasBit(match.matches, record)) return;
     const { similarity } = this.#namespace;
