@@ -56,6 +56,18 @@ test("the threshold is the worst hit once there are enough", () => {
   assert.equal(hits.size, 2);
 });
 
+test("hits can be added after the best ones were read", () => {
+  const hits = new TopHits(3, byNumber);
+  for (const [record, rank] of [0.25, 0.5, 0.125].entries()) hits.offer(record, rank);
+  const recordsOf = (): number[] => hits.sorted().map(({ record }) => record);
+
+  assert.deepEqual(recordsOf(), [1, 0, 2]);
+  assert.deepEqual(recordsOf(), [1, 0, 2]);
+
+  hits.offer(3, 0.375);
+  assert.deepEqual(recordsOf(), [1, 3, 0]);
+});
+
 test("a count of zero gives no hits", () => {
   const hits = new TopHits(0, byNumber);
 
