@@ -14,6 +14,7 @@ import { defaultVectorLimits, VectorFailure, type VectorFailureKind } from "../.
 import { TokenTable } from "../auth.ts";
 import { RequestFailure } from "../errors.ts";
 import { RateLimiter } from "../limits/rate-limit.ts";
+import { bodyBytes, encodingOf } from "../respond.ts";
 import { vectorRoutes } from "./routes.ts";
 
 const namespaceNames = () => [""];
@@ -48,6 +49,19 @@ test("the token selects the index; its name before the command is optional", asy
     const reply = await edge.send(line, { token });
     assert.equal(reply.status, 200, line);
     assert.deepEqual(reply.json, { result }, line);
+  }
+});
+
+test("an answer is sent as UTF-8, and its length is that of its bytes", async () => {
+  for (const [name, text, bytes] of [
+    ["plain", '{"result":["plain"]}', 20],
+    ["é", '{"result":["é"]}', 17],
+    ["日本", '{"result":["日本"]}', 21],
+    ["\u0080\uffff", '{"result":["\u0080\uffff"]}', 20],
+  ] as const) {
+    const reply = await vectorEdge({ namespaceNames: () => [name] }).area.handle(vectorRequest("GET /list-namespaces"));
+    assert.equal(bodyBytes(reply), bytes, name);
+    assert.equal(Buffer.from(reply.body as string, encodingOf(reply)).toString("utf8"), text, name);
   }
 });
 

@@ -25,7 +25,8 @@ import { corsHeaders, isPreflight, preflightReply } from "../http/cors.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
 import { HeaderSet } from "../names.ts";
-import { numberedRefusalReply } from "../respond.ts";
+import { bodyBytes, numberedRefusalReply } from "../respond.ts";
+import type { JsonBody } from "./json-writer.ts";
 import { readNamespace, splitVectorPath } from "./path.ts";
 import { type VectorRoute, vectorRouteName } from "./route.ts";
 import { vectorRoutes } from "./routes.ts";
@@ -141,7 +142,7 @@ export class VectorArea implements HttpService {
     { route, namespace, query }: Admission,
     { index, head, name }: { readonly index: IndexApi; readonly head: VectorHead; readonly name: string },
   ): HttpReply | Promise<HttpReply> {
-    const answer = (printed: Buffer): HttpReply | Promise<HttpReply> =>
+    const answer = (printed: JsonBody): HttpReply | Promise<HttpReply> =>
       whenIndexSafe(index, this.#reply(printed, head, name), request);
     const refuse = (thrown: unknown): HttpReply | Promise<HttpReply> => {
       const reply = this.#refusal(thrown, head, name);
@@ -183,8 +184,11 @@ export class VectorArea implements HttpService {
     throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
   }
 
-  #reply(body: Buffer, head: VectorHead, route: string): HttpReply {
-    return { status: 200, headers: ["Content-Type", "application/json", ...this.#corsHeaders(head)], body, route };
+  #reply(body: JsonBody, head: VectorHead, route: string): HttpReply {
+    const headers = ["Content-Type", "application/json", ...this.#corsHeaders(head)];
+    // Text in ASCII is its own bytes, so that it is not measured again.
+    const bodyIsBytes = typeof body === "string" && Buffer.byteLength(body) === body.length;
+    return { status: 200, headers, body, bodyIsBytes, route };
   }
 
   /** A failure of the request as a reply. Rethrows other errors, which are our bugs. */
@@ -216,7 +220,7 @@ function readHead(rawHeaders: readonly string[]): VectorHead {
 function whenIndexSafe(index: IndexApi, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
   const safe = index.whenSafe();
   if (safe === undefined) return reply;
-  request.holdReply?.(reply.body.length);
+  request.holdReply?.(bodyBytes(reply));
   return safe.then(() => reply);
 }
 

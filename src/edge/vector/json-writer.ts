@@ -5,10 +5,15 @@
  */
 import { FLOAT32_TEXT_BYTES_MAX, writeFloat32List } from "../../kernel/float32/text.ts";
 
+/** JSON as text, or as its bytes in UTF-8. */
+export type JsonBody = string | Buffer;
+
 /** Collected text is written at this length, so that it does not grow with the answer. */
 const GATHERED_LENGTH_MAX = 65_536;
 /** The most UTF-8 bytes of one code unit. */
 const UNIT_BYTES_MAX = 3;
+
+const NO_BYTES = Buffer.alloc(0);
 
 export class JsonWriter {
   #buffer: Buffer;
@@ -17,7 +22,7 @@ export class JsonWriter {
 
   /** `expectedBytes`: initial size of the buffer; the answer may be longer. */
   constructor(expectedBytes: number) {
-    this.#buffer = expectedBytes > GATHERED_LENGTH_MAX ? Buffer.allocUnsafeSlow(expectedBytes) : Buffer.alloc(0);
+    this.#buffer = expectedBytes > GATHERED_LENGTH_MAX ? Buffer.allocUnsafeSlow(expectedBytes) : NO_BYTES;
   }
 
   text(piece: string): void {
@@ -32,9 +37,9 @@ export class JsonWriter {
     this.#length = writeFloat32List(values, this.#buffer, this.#length);
   }
 
-  /** The whole answer, which the caller owns. */
-  take(): Buffer {
-    if (this.#length === 0) return Buffer.from(this.#gathered);
+  /** The whole answer, which the caller owns; a short one without lists is text, which leaves with its head as one string. */
+  take(): JsonBody {
+    if (this.#length === 0) return this.#gathered;
     this.#write();
     return this.#buffer.subarray(0, this.#length);
   }

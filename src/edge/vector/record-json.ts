@@ -6,10 +6,10 @@
  */
 import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32/text.ts";
 import type { RangePage, RecordView, ResumableStart, ScoredView } from "../../vector/mod.ts";
-import { JsonWriter } from "./json-writer.ts";
+import { type JsonBody, JsonWriter } from "./json-writer.ts";
 
 /** One list for each query; the list of a single query is not nested (B2.result). */
-export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
+export function printScores(lists: readonly (readonly ScoredView[])[]): JsonBody {
   const [first] = lists;
   if (lists.length === 1 && first !== undefined) {
     const writer = writerFor(first);
@@ -27,7 +27,7 @@ export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
 }
 
 /** A missing record is null. */
-export function printRecords(records: readonly (RecordView | undefined)[]): Buffer {
+export function printRecords(records: readonly (RecordView | undefined)[]): JsonBody {
   const writer = writerFor(records);
   writer.text('{"result":');
   writeRecords(writer, records);
@@ -35,21 +35,21 @@ export function printRecords(records: readonly (RecordView | undefined)[]): Buff
 }
 
 /** One record, or null. */
-export function printRecord(record: RecordView | undefined): Buffer {
+export function printRecord(record: RecordView | undefined): JsonBody {
   const writer = writerFor([record]);
   writer.text('{"result":');
   writeRecord(writer, record, undefined);
   return closed(writer, "}");
 }
 
-export function printRange({ nextCursor, vectors }: RangePage): Buffer {
+export function printRange({ nextCursor, vectors }: RangePage): JsonBody {
   const writer = writerFor(vectors);
   writer.text(`{"result":{"nextCursor":${JSON.stringify(nextCursor)},"vectors":`);
   writeRecords(writer, vectors);
   return closed(writer, "}}");
 }
 
-export function printResumable({ uuid, scores }: ResumableStart): Buffer {
+export function printResumable({ uuid, scores }: ResumableStart): JsonBody {
   const writer = writerFor(scores);
   writer.text(`{"result":{"uuid":${JSON.stringify(uuid)},"scores":`);
   writeScored(writer, scores);
@@ -57,18 +57,25 @@ export function printResumable({ uuid, scores }: ResumableStart): Buffer {
 }
 
 /** Any other answer of an endpoint. */
-export function printResult(value: unknown): Buffer {
-  return Buffer.from(`{"result":${JSON.stringify(value)}}`);
+export function printResult(value: unknown): JsonBody {
+  return `{"result":${JSON.stringify(value)}}`;
 }
 
 function writeScored(writer: JsonWriter, records: readonly ScoredView[]): void {
-  const scores = float32Texts(Float32Array.from(records, ({ score }) => score));
+  const scores = scoreTexts(records);
   writer.text("[");
   for (let index = 0; index < records.length; index += 1) {
     if (index > 0) writer.text(",");
     writeRecord(writer, records[index], scores[index]);
   }
   writer.text("]");
+}
+
+function scoreTexts(records: readonly ScoredView[]): string[] {
+  const scores = new Float32Array(records.length);
+  // `Float32Array.from` with a function takes several times as long.
+  for (let index = 0; index < records.length; index += 1) scores[index] = (records[index] as ScoredView).score;
+  return float32Texts(scores);
 }
 
 function writeRecords(writer: JsonWriter, records: readonly (RecordView | undefined)[]): void {
@@ -103,7 +110,7 @@ function writeRecord(writer: JsonWriter, record: RecordView | undefined, score: 
   writer.text(`${text}}`);
 }
 
-function closed(writer: JsonWriter, text: string): Buffer {
+function closed(writer: JsonWriter, text: string): JsonBody {
   writer.text(text);
   return writer.take();
 }

@@ -5,6 +5,7 @@
  */
 import type { Eventually, IndexApi, VectorLimits } from "../../vector/mod.ts";
 import type { Route } from "../route.ts";
+import type { JsonBody } from "./json-writer.ts";
 
 export interface VectorCall {
   readonly index: IndexApi;
@@ -17,7 +18,7 @@ export interface VectorCall {
 }
 
 /** The rule is the number of the route in docs/interface, or `B` for one without a number. */
-export interface VectorRoute<Command extends string = string> extends Route<VectorCall, Eventually<Buffer>> {
+export interface VectorRoute<Command extends string = string> extends Route<VectorCall, Eventually<JsonBody>> {
   /** The segment of the path that leads here. */
   readonly command: Command;
   readonly summary: string;

@@ -21,6 +21,7 @@ import {
   readUpsertData,
 } from "./body.ts";
 import { infoView } from "./info-view.ts";
+import type { JsonBody } from "./json-writer.ts";
 import { printRange, printRecord, printRecords, printResult, printResumable, printScores } from "./record-json.ts";
 import { type VectorCall, vectorRoute } from "./route.ts";
 
@@ -187,27 +188,27 @@ export const vectorRoutes = [
 
 export type VectorCommand = (typeof vectorRoutes)[number]["command"];
 
-function fetchRecords({ index, namespace, body, limits }: VectorCall): Buffer {
+function fetchRecords({ index, namespace, body, limits }: VectorCall): JsonBody {
   const { selection, include } = readFetch(body, limits);
   return printRecords(index.fetch(namespace, selection, include));
 }
 
-function startQuery({ index, namespace, body, limits }: VectorCall): Eventually<Buffer> {
+function startQuery({ index, namespace, body, limits }: VectorCall): Eventually<JsonBody> {
   const { query, maxIdleSeconds } = readResumableQuery(body, limits);
   return printed(index.resumableQuery(namespace, query, maxIdleSeconds), printResumable);
 }
 
-function startDataQuery({ index, namespace, body, limits }: VectorCall): Eventually<Buffer> {
+function startDataQuery({ index, namespace, body, limits }: VectorCall): Eventually<JsonBody> {
   const { query, maxIdleSeconds } = readResumableDataQuery(body, limits);
   return printed(index.resumableQueryData(namespace, query, maxIdleSeconds), printResumable);
 }
 
-function continueQuery({ index, body, limits }: VectorCall): Eventually<Buffer> {
+function continueQuery({ index, body, limits }: VectorCall): Eventually<JsonBody> {
   const { uuid, additionalK } = readResumableNext(body, limits);
   return printed(index.resumableQueryNext(uuid, additionalK), (scores) => printScores([scores]));
 }
 
-function reset({ index, namespace, query }: VectorCall): Buffer {
+function reset({ index, namespace, query }: VectorCall): JsonBody {
   if (!asksForAll(query)) index.reset(namespace);
   else if (namespace === "") index.resetAll();
   else throw resetOfAllAndOne;
@@ -221,7 +222,7 @@ function asksForAll(query: string): boolean {
   return value !== "false";
 }
 
-function renameNamespace({ index, body, limits }: VectorCall): Buffer {
+function renameNamespace({ index, body, limits }: VectorCall): JsonBody {
   const { namespace, newNamespace, deletesExisting } = readRename(body, limits);
   const renamed = index.renameNamespace(namespace, { newName: newNamespace, deletesExisting });
   return printResult({ renamed });
@@ -233,10 +234,10 @@ function queriesOf<Query>({ queries }: QueryBatch<Query>): readonly Query[] {
 }
 
 /** Prints an answer as soon as it is there. */
-function printed<Answer>(answer: Eventually<Answer>, print: (answer: Answer) => Buffer): Eventually<Buffer> {
+function printed<Answer>(answer: Eventually<Answer>, print: (answer: Answer) => JsonBody): Eventually<JsonBody> {
   return answer instanceof Promise ? answer.then(print) : print(answer);
 }
 
-function done(answer: Eventually<void>): Eventually<Buffer> {
+function done(answer: Eventually<void>): Eventually<JsonBody> {
   return answer instanceof Promise ? answer.then(() => success) : success;
 }

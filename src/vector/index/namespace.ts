@@ -217,17 +217,22 @@ export class Namespace {
     const { table } = this;
     const id = table.idOf(record);
     assert(id !== undefined, "a shown record exists");
-    const vector = include.vectors ? this.vectorOf(record) : undefined;
-    const sparseVector = include.vectors ? this.sparse.read(record) : undefined;
-    const metadata = include.metadata ? this.metadata.text(record) : undefined;
-    const data = include.data ? table.dataOf(record) : undefined;
-    return {
-      id,
-      ...(vector !== undefined && { vector }),
-      ...(sparseVector !== undefined && { sparseVector }),
-      ...(metadata !== undefined && { metadata }),
-      ...(data !== undefined && { data }),
-    };
+    const view: { -readonly [Part in keyof RecordView]: RecordView[Part] } = { id };
+    if (include.vectors) {
+      const vector = this.vectorOf(record);
+      if (vector !== undefined) view.vector = vector;
+      const sparseVector = this.sparse.read(record);
+      if (sparseVector !== undefined) view.sparseVector = sparseVector;
+    }
+    if (include.metadata) {
+      const metadata = this.metadata.text(record);
+      if (metadata !== undefined) view.metadata = metadata;
+    }
+    if (include.data) {
+      const data = table.dataOf(record);
+      if (data !== undefined) view.data = data;
+    }
+    return view;
   }
 
   vectorOf(record: number): Float32Array | undefined {
