@@ -121,13 +121,15 @@ function partsOf({ rows, graph, count }: Namespace): Record<string, number> {
   const heapFree = (after.heapFree - before.heapFree) / count;
   const buffers = (after.buffers - before.buffers) / count;
   const blocks = rows.byteCount / count - rowBytes - codeBytes;
-  const known = rowBytes + codeBytes + blocks + graphBytes + heap + heapFree + buffers;
+  const tables = (engine.memory.usedBytes - rows.byteCount) / count;
+  const known = rowBytes + codeBytes + blocks + tables + graphBytes + heap + heapFree + buffers;
   return {
     rows: rowBytes,
     "row codes": codeBytes,
     "lengths and room in blocks of rows": blocks,
     graph: graphBytes,
-    "tables (array buffers)": buffers,
+    "tables of records in blocks": tables,
+    "array buffers": buffers,
     "V8 heap": heap,
     "V8 heap, free": heapFree,
     rest: (after.resident - before.resident) / count - known,

@@ -21,8 +21,12 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
     "Records that are not in a graph yet and are searched exactly",
     sumOf(({ namespace }) => namespace.pendingCount),
   );
-  now("row_bytes", "Memory of dense vectors", () => engine.memory.usedBytes);
-  now("row_reserved_bytes", "Largest memory of dense vectors so far", () => engine.memory.reservedBytes);
+  now("row_bytes", "Memory of dense vectors and of the tables of records", () => engine.memory.usedBytes);
+  now(
+    "row_reserved_bytes",
+    "Largest memory of dense vectors and of the tables of records so far",
+    () => engine.memory.reservedBytes,
+  );
   now(
     "graph_bytes",
     "Memory of graphs",

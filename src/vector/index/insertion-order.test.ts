@@ -2,19 +2,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssertionFailure } from "../../kernel/assert.ts";
 import { seededRandom } from "../../kernel/random.ts";
+import { RowMemory } from "../rows/row-memory.ts";
 import { InsertionOrder } from "./insertion-order.ts";
+
+const memory = new RowMemory();
 
 const listed = (order: InsertionOrder, from = 0): number[] => [...order.from(from)];
 
 test("records are listed in insertion order, whatever their numbers", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   for (const record of [7, 3, 9]) order.append(record);
 
   assert.deepEqual(listed(order), [7, 3, 9]);
 });
 
 test("positions count existing records", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   for (const record of [5, 6, 7, 8]) order.append(record);
   order.remove(6);
 
@@ -24,7 +27,7 @@ test("positions count existing records", () => {
 });
 
 test("a removed record that is added again is the last", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   for (const record of [1, 2]) order.append(record);
   order.remove(1);
   order.append(1);
@@ -34,7 +37,7 @@ test("a removed record that is added again is the last", () => {
 });
 
 test("a renumbered record keeps its place", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   for (const record of [1, 2, 3]) order.append(record);
   order.rename(2, 9);
 
@@ -42,7 +45,7 @@ test("a renumbered record keeps its place", () => {
 });
 
 test("a position after the last record lists nothing and has no record", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   order.append(0);
 
   assert.deepEqual(listed(order, 1), []);
@@ -50,7 +53,7 @@ test("a position after the last record lists nothing and has no record", () => {
 });
 
 test("a place never changes when other records are added or removed", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   for (const record of [10, 11, 12, 13]) order.append(record);
   const afterTwo = order.placeOf(11) + 1;
   order.remove(10);
@@ -67,7 +70,7 @@ test("a place never changes when other records are added or removed", () => {
 });
 
 test("places below the next one are not assigned again", () => {
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   order.skipTo(7);
   order.append(1);
   order.skipTo(1_000_000);
@@ -81,7 +84,7 @@ test("places below the next one are not assigned again", () => {
 test("100,000 random changes give the order of an array and keep every assigned place", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
-  const order = new InsertionOrder();
+  const order = new InsertionOrder(memory);
   const plain: number[] = [];
   const given = new Map<number, number>();
   const free = Array.from({ length: 3_000 }, (_, record) => record);

@@ -17,6 +17,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { Float64Pages } from "../records/number-pages.ts";
+import type { Block, RowMemory } from "../rows/row-memory.ts";
 
 const CHUNK_LENGTH = 512;
 /** The slots of a new chunk if it is the only one: it grows, so that a small namespace stays small. */
@@ -31,10 +32,13 @@ interface Chunk {
   readonly first: number;
   /** The slots; a chunk that never had more records has fewer than CHUNK_LENGTH. */
   records: Int32Array;
+  /** The block of the memory of rows that they are in; undefined if they are in an array of their own. */
+  block: Block | undefined;
   count: number;
 }
 
 export class InsertionOrder {
+  readonly #memory: RowMemory;
   #chunks: Chunk[] = [];
   /** The assigned slots of the last chunk. */
   #lastUsed = CHUNK_LENGTH;
@@ -42,7 +46,12 @@ export class InsertionOrder {
   #nextPlace = 0;
   #count = 0;
   /** Places by record number, valid for present records only. */
-  readonly #places = new Float64Pages();
+  readonly #places: Float64Pages;
+
+  constructor(memory: RowMemory) {
+    this.#memory = memory;
+    this.#places = new Float64Pages(memory);
+  }
 
   get count(): number {
     return this.#count;
@@ -80,7 +89,7 @@ export class InsertionOrder {
     chunk.count -= 1;
     this.#count -= 1;
     // Slots of the last chunk are still being assigned.
-    if (chunk.count === 0 && chunkIndex < this.#chunks.length - 1) chunk.records = NO_RECORDS;
+    if (chunk.count === 0 && chunkIndex < this.#chunks.length - 1) this.#empty(chunk);
   }
 
   /** Changes the record's number to `to`; it keeps its place. */
@@ -132,6 +141,7 @@ export class InsertionOrder {
 
   /** Removes all records. Places continue: keeps (1). */
   clear(): void {
+    for (const chunk of this.#chunks) this.#empty(chunk);
     this.#chunks = [];
     this.#lastUsed = CHUNK_LENGTH;
     this.#count = 0;
@@ -142,13 +152,13 @@ export class InsertionOrder {
   #push(record: number): void {
     if (this.#lastUsed === CHUNK_LENGTH) {
       const last = this.#chunks.at(-1);
-      if (last?.count === 0) last.records = NO_RECORDS;
-      const records = new Int32Array(this.#chunks.length === 0 ? SLOTS_MIN : CHUNK_LENGTH).fill(EMPTY);
-      this.#chunks.push({ first: this.placeOf(record), records, count: 0 });
+      if (last?.count === 0) this.#empty(last);
+      const slots = this.#allocate(this.#chunks.length === 0 ? SLOTS_MIN : CHUNK_LENGTH);
+      this.#chunks.push({ first: this.placeOf(record), ...slots, count: 0 });
       this.#lastUsed = 0;
     }
     const chunk = this.#chunks.at(-1) as Chunk;
-    if (this.#lastUsed === chunk.records.length) chunk.records = withMoreSlots(chunk.records);
+    if (this.#lastUsed === chunk.records.length) this.#widen(chunk);
     chunk.records[this.#lastUsed] = record;
     chunk.count += 1;
     this.#lastUsed += 1;
@@ -188,12 +198,37 @@ export class InsertionOrder {
     this.#chunks = [];
     this.#lastUsed = CHUNK_LENGTH;
     this.#count = 0;
-    for (const { records } of chunks) for (const record of records) if (record !== EMPTY) this.#push(record);
+    for (const chunk of chunks) {
+      for (const record of chunk.records) if (record !== EMPTY) this.#push(record);
+      this.#empty(chunk);
+    }
   }
-}
 
-function withMoreSlots(records: Int32Array): Int32Array {
-  const longer = new Int32Array(Math.min(CHUNK_LENGTH, 2 * records.length)).fill(EMPTY);
-  longer.set(records);
-  return longer;
+  /** Slots without records. */
+  #allocate(length: number): Pick<Chunk, "records" | "block"> {
+    const block = this.#memory.findBlock(length * Int32Array.BYTES_PER_ELEMENT);
+    const records =
+      block === undefined ? new Int32Array(length) : new Int32Array(block.arena.floats.buffer, block.address, length);
+    return { records: records.fill(EMPTY), block };
+  }
+
+  /** Doubles the slots of a chunk. */
+  #widen(chunk: Chunk): void {
+    const { records, block } = chunk;
+    Object.assign(chunk, this.#allocate(Math.min(CHUNK_LENGTH, 2 * records.length)));
+    chunk.records.set(records);
+    this.#release(block);
+  }
+
+  /** Frees the slots of a chunk. */
+  #empty(chunk: Chunk): void {
+    const { block } = chunk;
+    chunk.records = NO_RECORDS;
+    chunk.block = undefined;
+    this.#release(block);
+  }
+
+  #release(block: Block | undefined): void {
+    if (block !== undefined) this.#memory.release(block);
+  }
 }

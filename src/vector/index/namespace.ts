@@ -62,9 +62,9 @@ export class Namespace {
   readonly number: number;
   /** The listed name; only a rename changes it. */
   name: string;
-  readonly table = new RecordTable();
-  readonly metadata = new MetadataStore();
-  readonly filters = new FilterMatcher(this.metadata);
+  readonly table: RecordTable;
+  readonly metadata: MetadataStore;
+  readonly filters: FilterMatcher;
   readonly sparse = new SparseIndex();
   readonly changes = new ChangeLog();
   countedBytes = 0;
@@ -82,6 +82,9 @@ export class Namespace {
     this.number = options.number;
     this.name = options.name;
     this.#options = options;
+    this.table = new RecordTable(options.memory);
+    this.metadata = new MetadataStore(options.memory);
+    this.filters = new FilterMatcher(this.metadata);
   }
 
   get count(): number {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { RowMemory } from "../rows/row-memory.ts";
 import { RecordTable } from "./record-table.ts";
 
+const memory = new RowMemory();
+
 test("an id is found by its number and a number by its id", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   const record = table.add("a");
 
   assert.equal(table.find("a"), record);
@@ -12,7 +15,7 @@ test("an id is found by its number and a number by its id", () => {
 });
 
 test("the number of a removed record is assigned again before a new one", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   table.add("a");
   const record = table.add("b");
   table.add("c");
@@ -23,7 +26,7 @@ test("the number of a removed record is assigned again before a new one", () => 
 });
 
 test("names of inherited members are ordinary ids", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   for (const id of ["__proto__", "constructor", "toString"]) {
     assert.equal(table.find(id), undefined);
     assert.equal(table.idOf(table.add(id)), id);
@@ -31,7 +34,7 @@ test("names of inherited members are ordinary ids", () => {
 });
 
 test("data counts in bytes of UTF-8 and is removed with its record", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   const record = table.add("a");
   table.setData(record, "é");
   assert.equal(table.dataBytes, 2);
@@ -43,7 +46,7 @@ test("data counts in bytes of UTF-8 and is removed with its record", () => {
 });
 
 test("nothing moves while at most half of the numbers are free", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   for (let i = 0; i < 4_000; i += 1) table.add(`id-${i}`);
   for (let i = 0; i < 2_000; i += 1) table.remove(i);
 
@@ -51,7 +54,7 @@ test("nothing moves while at most half of the numbers are free", () => {
 });
 
 test("if more are free, moves finally bring every record below the count", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   for (let i = 0; i < 4_000; i += 1) table.add(`id-${i}`);
   for (let i = 0; i < 3_990; i += 1) table.remove(i);
   const order = [...table.order.from(0)].map((record) => table.idOf(record));
@@ -66,7 +69,7 @@ test("if more are free, moves finally bring every record below the count", () =>
 });
 
 test("no number is assigned twice after the numbers shrank and grew again", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   for (let i = 0; i < 3_000; i += 1) table.add(`a${i}`);
   for (let i = 2_999; i >= 0; i -= 1) {
     table.remove(table.find(`a${i}`) as number);
@@ -79,7 +82,7 @@ test("no number is assigned twice after the numbers shrank and grew again", () =
 });
 
 test("all ids are found after the table has been split into many maps", () => {
-  const table = new RecordTable();
+  const table = new RecordTable(memory);
   for (let i = 0; i < 5_000; i += 1) table.add(`${i}`);
 
   for (let i = 0; i < 5_000; i += 1) assert.equal(table.idOf(table.find(`${i}`) as number), `${i}`);

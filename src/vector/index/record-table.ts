@@ -12,6 +12,7 @@ import { assert } from "../../kernel/assert.ts";
 import { IdTable } from "../records/id-table.ts";
 import { Float64Pages, Uint32Pages } from "../records/number-pages.ts";
 import { TextStore } from "../records/text-store.ts";
+import type { RowMemory } from "../rows/row-memory.ts";
 import { InsertionOrder } from "./insertion-order.ts";
 
 /** Namespaces smaller than this are never compacted. */
@@ -22,15 +23,23 @@ const RECORD_BYTES = 20;
 const DATA_BYTES = 4;
 
 export class RecordTable {
-  readonly order = new InsertionOrder();
-  readonly #ids = new IdTable();
-  readonly #data = new TextStore();
+  readonly order: InsertionOrder;
+  readonly #ids: IdTable;
+  readonly #data: TextStore;
   #dataCount = 0;
-  readonly #versions = new Float64Pages();
+  readonly #versions: Float64Pages;
   #end = 0;
   /** May hold numbers that are taken again or beyond the end, so each is checked when it is taken. */
-  readonly #free = new Uint32Pages();
+  readonly #free: Uint32Pages;
   #freeCount = 0;
+
+  constructor(memory: RowMemory) {
+    this.order = new InsertionOrder(memory);
+    this.#ids = new IdTable(memory);
+    this.#data = new TextStore(memory);
+    this.#versions = new Float64Pages(memory);
+    this.#free = new Uint32Pages(memory);
+  }
 
   /** The number of records. */
   get count(): number {

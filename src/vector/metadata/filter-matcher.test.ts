@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileFilter } from "../filter/filter.ts";
+import { RowMemory } from "../rows/row-memory.ts";
 import { type FilterMatch, FilterMatcher } from "./filter-matcher.ts";
 import { MetadataStore } from "./metadata-store.ts";
 
 const ALL_AT_ONCE = 1e9;
+const memory = new RowMemory();
 
 interface Fixture {
   readonly store: MetadataStore;
@@ -13,7 +15,7 @@ interface Fixture {
 }
 
 function fixtureOf(texts: readonly (string | undefined)[]): Fixture {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   for (const [record, text] of texts.entries()) store.set(record, text);
   return { store, matcher: new FilterMatcher(store) };
 }

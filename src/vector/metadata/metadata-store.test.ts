@@ -1,10 +1,13 @@
 /** The metadata of a namespace: existing records, their texts, and changes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { RowMemory } from "../rows/row-memory.ts";
 import { MetadataStore } from "./metadata-store.ts";
 
+const memory = new RowMemory();
+
 test("a record exists from set to remove, with or without metadata", () => {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   store.set(3, '{"a":1}');
   store.set(70, undefined);
   assert.deepEqual(
@@ -25,7 +28,7 @@ test("a record exists from set to remove, with or without metadata", () => {
 });
 
 test("bytes are counted in UTF-8", () => {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   store.set(0, '{"a":"é"}');
   store.set(1, '{"a":"😀"}');
   assert.equal(store.textBytes, 22);
@@ -38,7 +41,7 @@ test("bytes are counted in UTF-8", () => {
 });
 
 test("a moved record exists under its new number only, and followers see both numbers", () => {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   store.set(9, '{"a":1}');
   store.set(4, undefined);
   store.log.keep();
@@ -62,7 +65,7 @@ test("a moved record exists under its new number only, and followers see both nu
 });
 
 test("truncate removes the records from a number on, clear removes all", () => {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   for (let record = 0; record < 100; record += 1) store.set(record, '{"a":1}');
   store.truncate(40);
   assert.equal(store.has(39), true);
@@ -78,7 +81,7 @@ test("truncate removes the records from a number on, clear removes all", () => {
 });
 
 test("setting the same metadata again is not a change", () => {
-  const store = new MetadataStore();
+  const store = new MetadataStore(memory);
   store.set(0, '{"a":1}');
   store.set(1, undefined);
   const { end } = store.log;
@@ -91,7 +94,7 @@ test("setting the same metadata again is not a change", () => {
 });
 
 test("A-21: names are parsed as they were set, whatever other stores hold", () => {
-  const [store, other] = [new MetadataStore(), new MetadataStore()];
+  const [store, other] = [new MetadataStore(memory), new MetadataStore(memory)];
   const rows: [earlier: string, text: string, names: string[]][] = [
     ['{"store 1":1,"\\\\":2}', '{"store 1":1,"\\"":2}', ["store 1", '"']],
     ['{"store 2":1,"a\\\\":2}', '{"store 2":1,"a\\n":"\\n"}', ["store 2", "a\n"]],

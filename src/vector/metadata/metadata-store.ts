@@ -11,16 +11,22 @@
 import { hasEscapedName } from "../../kernel/json/parse.ts";
 import { type Json, parseMetadata, parsePlainMetadata } from "../filter/json.ts";
 import { TextStore } from "../records/text-store.ts";
+import type { RowMemory } from "../rows/row-memory.ts";
 import { clearBit, hasBit, setBit, widened, wordCountOf } from "../search/bits.ts";
 import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {
   readonly log = new MetadataLog();
-  readonly #texts = new TextStore();
+  readonly #texts: TextStore;
   #limit = 0;
   #present: Uint32Array = new Uint32Array(0);
   /** Whether a text since the last `clear` had one. A search for it is a quarter of the time of parsing a text with quotes. */
   #hasEscapedName = false;
+
+  /** `memory` is that of the rows. */
+  constructor(memory: RowMemory) {
+    this.#texts = new TextStore(memory);
+  }
 
   /** One above the highest record number that existed since the last `truncate`. */
   get limit(): number {

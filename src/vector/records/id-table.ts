@@ -19,6 +19,7 @@
 import { bytesFromText } from "../../kernel/bytes.ts";
 import { halfSipHash, hashKey } from "../../kernel/checksum/half-sip-hash.ts";
 import { secretBytes } from "../../kernel/random.ts";
+import type { RowMemory } from "../rows/row-memory.ts";
 import { Uint32Pages } from "./number-pages.ts";
 import { TextStore } from "./text-store.ts";
 
@@ -33,14 +34,21 @@ let memoId = "";
 let memoHash = hashOfText(memoId);
 
 export class IdTable {
-  readonly #texts = new TextStore();
-  readonly #hashes = new Uint32Pages();
-  readonly #links = new Uint32Pages();
-  readonly #buckets = new Uint32Pages();
+  readonly #texts: TextStore;
+  readonly #hashes: Uint32Pages;
+  readonly #links: Uint32Pages;
+  readonly #buckets: Uint32Pages;
   #count = 0;
   #bucketCount = BUCKETS_MIN;
   /** The smallest 2^n - 1 that is at least bucketCount - 1. */
   #mask = BUCKETS_MIN - 1;
+
+  constructor(memory: RowMemory) {
+    this.#texts = new TextStore(memory);
+    this.#hashes = new Uint32Pages(memory);
+    this.#links = new Uint32Pages(memory);
+    this.#buckets = new Uint32Pages(memory);
+  }
 
   get count(): number {
     return this.#count;

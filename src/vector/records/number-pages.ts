@@ -4,7 +4,10 @@
  * small namespace stays small.
  *
  * (1) A number that was not set since its page was made is 0.
+ * (2) A page is in a block of the memory of rows, so that its place is used again
+ *     without gaps, or in an array of its own if it is small or there is no block.
  */
+import type { Block, RowMemory } from "../rows/row-memory.ts";
 
 const PAGE_SHIFT = 12;
 /** Numbers of a page. */
@@ -18,14 +21,19 @@ type Numbers = Uint32Array | Float64Array;
 interface PageKind<Page extends Numbers> {
   readonly BYTES_PER_ELEMENT: number;
   new (length: number): Page;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): Page;
 }
 
 class NumberPages<Page extends Numbers> {
   readonly #Page: PageKind<Page>;
+  readonly #memory: RowMemory;
   readonly #pages: Page[] = [];
+  /** The blocks of the pages. Undefined until the first one, as a small namespace has none. */
+  #blocks: (Block | undefined)[] | undefined;
 
-  constructor(Page: PageKind<Page>) {
+  constructor(Page: PageKind<Page>, memory: RowMemory) {
     this.#Page = Page;
+    this.#memory = memory;
   }
 
   /** The memory of the pages. */
@@ -47,11 +55,14 @@ class NumberPages<Page extends Numbers> {
   /** Frees the pages that have only numbers from `length` on. Those on other pages keep their values. */
   freeFrom(length: number): void {
     const pageCount = (length + PAGE_MASK) >>> PAGE_SHIFT;
-    if (this.#pages.length > pageCount) this.#pages.length = pageCount;
+    while (this.#pages.length > pageCount) {
+      this.#pages.pop();
+      this.#release(this.#blocks?.pop());
+    }
   }
 
   clear(): void {
-    this.#pages.length = 0;
+    this.freeFrom(0);
   }
 
   /** The page of a number, which exists afterwards. */
@@ -66,22 +77,44 @@ class NumberPages<Page extends Numbers> {
       ? Math.max(PAGE_BYTES_MIN / this.#Page.BYTES_PER_ELEMENT, 2 * (page?.length ?? 0))
       : PAGE_LENGTH;
     while (length <= place) length *= 2;
-    const longer = new this.#Page(length);
-    if (page !== undefined) longer.set(page);
-    this.#pages[number] = longer;
-    return longer;
+    return this.#replace(number, length);
+  }
+
+  /** Makes a page, or a longer one with the same numbers. */
+  #replace(number: number, length: number): Page {
+    const block = this.#memory.findBlock(length * this.#Page.BYTES_PER_ELEMENT); // keeps (2)
+    const former = this.#pages[number];
+    let page: Page;
+    if (block === undefined) {
+      page = new this.#Page(length);
+    } else {
+      page = new this.#Page(block.arena.floats.buffer, block.address, length);
+      page.fill(0); // keeps (1)
+      this.#blocks ??= this.#pages.map(() => undefined);
+    }
+    if (former !== undefined) page.set(former);
+    this.#pages[number] = page;
+    if (this.#blocks !== undefined) {
+      this.#release(this.#blocks[number]);
+      this.#blocks[number] = block;
+    }
+    return page;
+  }
+
+  #release(block: Block | undefined): void {
+    if (block !== undefined) this.#memory.release(block);
   }
 }
 
 /** Whole numbers below 2^32. */
 export class Uint32Pages extends NumberPages<Uint32Array> {
-  constructor() {
-    super(Uint32Array);
+  constructor(memory: RowMemory) {
+    super(Uint32Array, memory);
   }
 }
 
 export class Float64Pages extends NumberPages<Float64Array> {
-  constructor() {
-    super(Float64Array);
+  constructor(memory: RowMemory) {
+    super(Float64Array, memory);
   }
 }

@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { allowanceOf, spending } from "../../../test/budget.ts";
 import { seedFrom } from "../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
+import { InsertionOrder } from "../index/insertion-order.ts";
+import { RowMemory } from "../rows/row-memory.ts";
 import { IdTable } from "./id-table.ts";
 import { Float64Pages, Uint32Pages } from "./number-pages.ts";
 import { TextStore } from "./text-store.ts";
@@ -11,6 +13,7 @@ import { TextStore } from "./text-store.ts";
 const seed = seedFrom("LARDER_RECORD_TABLES_SEED");
 const allowance = allowanceOf("record-tables");
 const CHUNK_BYTES = 65_536;
+const memory = new RowMemory();
 
 /** Lengths on both sides of every border: of units, of the loop, of a buffer of its own, of a chunk. */
 const lengths = [0, 1, 2, 3, 7, 12, 22, 23, 30, 40, 41, 300, 1_365, 4_000, 4_090, 4_095, 4_096, 5_000, 70_000];
@@ -39,7 +42,7 @@ function* history(random: Random): Generator<{ readonly grows: boolean; readonly
 
 test(`texts are those of a Map, in memory of a bounded size (seed ${seed})`, () => {
   const random = seededRandom(seed);
-  const store = new TextStore();
+  const store = new TextStore(memory);
   const model = new Map<number, string>();
   let textBytes = 0;
   let changeCount = 0;
@@ -78,6 +81,58 @@ test(`texts are those of a Map, in memory of a bounded size (seed ${seed})`, () 
   assert.deepEqual([store.textBytes, store.liveBytes, store.byteCount], [0, 0, 0]);
 });
 
+/** A mebibyte of scratch and four of blocks, each for one size: blocks of other sizes are buffers of their own. */
+const SHARED_BYTES = 5 * 1_048_576;
+
+test(`tables share the memory of rows without changing each other, and give it back (seed ${seed})`, () => {
+  const random = seededRandom(seed);
+  const shared = new RowMemory({ bytesMax: SHARED_BYTES });
+  const texts = Array.from({ length: 4 }, () => new TextStore(shared));
+  const numbers = Array.from({ length: 4 }, () => new Uint32Pages(shared));
+  const orders = Array.from({ length: 4 }, () => new InsertionOrder(shared));
+  const models = texts.map(() => new Map<number, string>());
+  for (let record = 0; record < 1_000; record += 1) {
+    texts[0]?.set(record, `text ${record}`);
+    numbers[0]?.set(record, `text ${record}`.length);
+    orders[0]?.append(record);
+    models[0]?.set(record, `text ${record}`);
+  }
+  let sharedMost = 0;
+  let changeCount = 0;
+  for (const { grows, record } of history(random)) {
+    const i = random.below(texts.length);
+    const [store, pages, order, model] = [texts[i], numbers[i], orders[i], models[i]];
+    if (store === undefined || pages === undefined || order === undefined || model === undefined) assert.fail();
+    const text = grows ? drawText(random) : undefined;
+    if (random.unit() < 0.002) {
+      for (const table of [store, pages, order]) table.clear();
+      model.clear();
+    } else if (text !== undefined || model.has(record)) {
+      if (text === undefined) order.remove(record);
+      else if (!model.has(record)) order.append(record);
+      store.set(record, text);
+      pages.set(record, text?.length ?? 0);
+      if (text === undefined) model.delete(record);
+      else model.set(record, text);
+    }
+    sharedMost = Math.max(sharedMost, shared.usedBytes);
+    changeCount += 1;
+    if (changeCount % 1_000 !== 0) continue;
+    for (const [table, known] of models.entries()) {
+      for (let each = 0; each < 6_000; each += 1) {
+        assert.equal(texts[table]?.get(each), known.get(each));
+        assert.equal(numbers[table]?.get(each), known.get(each)?.length ?? 0);
+      }
+      const listed = [...(orders[table]?.from(0) ?? [])];
+      assert.deepEqual(new Set(listed), new Set(known.keys()));
+      assert.equal(listed.length, known.size);
+    }
+  }
+  assert.ok(sharedMost > 20_000, `at most ${sharedMost} bytes were in blocks`);
+  for (const table of [...texts, ...numbers, ...orders]) table.clear();
+  assert.equal(shared.usedBytes, 0);
+});
+
 function checkAll(store: TextStore, model: ReadonlyMap<number, string>): void {
   for (const [record, text] of model) {
     assert.equal(store.get(record), text);
@@ -90,7 +145,7 @@ function checkAll(store: TextStore, model: ReadonlyMap<number, string>): void {
 
 test(`ids are found as in a Map (seed ${seed})`, () => {
   const random = seededRandom(seed);
-  const table = new IdTable();
+  const table = new IdTable(memory);
   const model = new Map<string, number>();
   const ids = new Map<number, string>();
   let changeCount = 0;
@@ -140,7 +195,7 @@ function idOf(random: Random): string {
 }
 
 test("a table of ids costs about 41 bytes for each id of 16 bytes", () => {
-  const table = new IdTable();
+  const table = new IdTable(memory);
   for (let record = 0; record < 50_000; record += 1) table.add(`document-${1_000_000 + record}`, record);
   const each = table.byteCount / 50_000;
 
@@ -149,8 +204,8 @@ test("a table of ids costs about 41 bytes for each id of 16 bytes", () => {
 });
 
 test("ten ids and ten texts take less than 2 KiB", () => {
-  const table = new IdTable();
-  const texts = new TextStore();
+  const table = new IdTable(memory);
+  const texts = new TextStore(memory);
   for (let record = 0; record < 10; record += 1) {
     table.add(`document-${record}`, record);
     texts.set(record, '{"city":"Oslo","number":12345}');
@@ -160,14 +215,14 @@ test("ten ids and ten texts take less than 2 KiB", () => {
 });
 
 test("a text that changes all the time takes no more memory than before", () => {
-  const texts = new TextStore();
+  const texts = new TextStore(memory);
   for (let change = 0; change < 20_000; change += 1) texts.set(change % 10, "x".repeat(change % 90));
 
   assert.ok(texts.byteCount <= 4_096, `${texts.byteCount} bytes`);
 });
 
 test("the memory of removed texts is freed, in whatever order they are removed", () => {
-  const texts = new TextStore();
+  const texts = new TextStore(memory);
   for (let record = 0; record < 6_000; record += 1) texts.set(record, "x".repeat(90 + (record % 20)));
   for (let record = 0; record < 6_000; record += 1) if (record % 10 !== 3) texts.set(record, undefined);
 
@@ -177,7 +232,7 @@ test("the memory of removed texts is freed, in whatever order they are removed",
 });
 
 test("ids are found while the table grows and shrinks by every size", () => {
-  const table = new IdTable();
+  const table = new IdTable(memory);
   for (let record = 0; record < 300; record += 1) {
     table.add(`id-${record}`, record);
     for (let each = 0; each <= record; each += 1) assert.equal(table.find(`id-${each}`), each);
@@ -189,7 +244,7 @@ test("ids are found while the table grows and shrinks by every size", () => {
 });
 
 test("ids are found while a large table becomes small", () => {
-  const table = new IdTable();
+  const table = new IdTable(memory);
   for (let record = 0; record < 20_000; record += 1) table.add(`id-${record}`, record);
   for (let record = 19_999; record >= 0; record -= 1) {
     table.remove(record);
@@ -198,8 +253,38 @@ test("ids are found while a large table becomes small", () => {
   }
 });
 
+test("numbers that were never set are 0 in blocks that were used before", () => {
+  const used = new RowMemory();
+  const before = new Uint32Pages(used);
+  for (let index = 0; index < 20_000; index += 1) before.set(index, 0xffff_ffff);
+  before.clear();
+  assert.equal(used.usedBytes, 0);
+  const pages = new Float64Pages(used);
+  pages.set(9_000, 7);
+
+  for (let index = 0; index < 12_288; index += 1) assert.equal(pages.get(index), index === 9_000 ? 7 : 0);
+  assert.equal(used.usedBytes, pages.byteCount);
+});
+
+test("tables grow in buffers of their own when the memory of rows is used up", () => {
+  const full = new RowMemory({ bytesMax: 1 });
+  const table = new IdTable(full);
+  const texts = new TextStore(full);
+  for (let record = 0; record < 10_000; record += 1) {
+    table.add(`id-${record}`, record);
+    texts.set(record, "x".repeat(record % 90));
+  }
+
+  assert.equal(full.usedBytes, 0);
+  assert.ok(texts.byteCount > 500_000, `${texts.byteCount} bytes`);
+  for (let record = 0; record < 10_000; record += 1) {
+    assert.equal(table.find(`id-${record}`), record);
+    assert.equal(texts.get(record), "x".repeat(record % 90));
+  }
+});
+
 test("numbers that were never set are 0, and pages of numbers from an end on are freed", () => {
-  for (const pages of [new Uint32Pages(), new Float64Pages()]) {
+  for (const pages of [new Uint32Pages(memory), new Float64Pages(memory)]) {
     pages.set(9_000, 7);
     pages.set(3, 5);
     assert.deepEqual(

@@ -14,11 +14,14 @@
  *     entries go to the open chunk, and its memory is freed. So chunks take at
  *     most 1.6 times the bytes of the live entries, and one chunk more; a change
  *     moves at most a few chunks, for each of which a third of a chunk was freed.
- * (4) Texts have no lone surrogates: the edge refuses them, because UTF-8 has one
+ * (4) A chunk is in a block of the memory of rows, as a page of numbers is
+ *     (`number-pages.ts`).
+ * (5) Texts have no lone surrogates: the edge refuses them, because UTF-8 has one
  *     character for all of them.
  */
 import { assert } from "../../kernel/assert.ts";
 import { cutBytes } from "../../kernel/short-bytes.ts";
+import type { Block, RowMemory } from "../rows/row-memory.ts";
 import { Uint32Pages } from "./number-pages.ts";
 
 const UNIT_BYTES = 4;
@@ -45,6 +48,8 @@ interface Chunk {
   bytes: Buffer;
   /** The same memory. */
   words: Uint32Array;
+  /** The block of the memory of rows that it is in; undefined if its buffer is its own. */
+  block: Block | undefined;
   /** Bytes with entries. */
   used: number;
   /** Bytes of live entries. */
@@ -64,7 +69,8 @@ let readCount = 0;
 let readText = "";
 
 export class TextStore {
-  readonly #locations = new Uint32Pages();
+  readonly #memory: RowMemory;
+  readonly #locations: Uint32Pages;
   #chunks: (Chunk | undefined)[] = [];
   #freeNumbers: number[] = [];
   /** The number of the open chunk; -1 without an open chunk. */
@@ -74,6 +80,11 @@ export class TextStore {
   #textBytes = 0;
   #entryBytes = 0;
   #chunkBytes = 0;
+
+  constructor(memory: RowMemory) {
+    this.#memory = memory;
+    this.#locations = new Uint32Pages(memory);
+  }
 
   /** The bytes of all texts in UTF-8. */
   get textBytes(): number {
@@ -129,7 +140,7 @@ export class TextStore {
     }
     readCount += 1;
     if (readCount < READS_MIN) return cutBytes(chunk.bytes, start, end);
-    if (readCount === READS_MIN) readText = chunk.bytes.latin1Slice();
+    if (readCount === READS_MIN) readText = chunk.bytes.latin1Slice(0, chunk.used);
     return readText.substring(start, end);
   }
 
@@ -229,6 +240,7 @@ export class TextStore {
   /** Removes all texts and frees their memory. */
   clear(): void {
     this.#locations.clear();
+    for (const chunk of this.#chunks) if (chunk !== undefined) this.#release(chunk.block);
     this.#chunks = [];
     this.#freeNumbers = [];
     this.#open = -1;
@@ -294,12 +306,12 @@ export class TextStore {
       return moved.used + size <= moved.bytes.length ? moved : this.#withRoom(moved, size);
     }
     if (chunk.bytes.length === CHUNK_BYTES) return this.#add(CHUNK_BYTES); // keeps (2)
-    const { bytes } = chunk;
+    const { bytes, block } = chunk;
     let length = 2 * bytes.length;
     while (length < chunk.used + size) length *= 2;
-    chunk.bytes = Buffer.from(new ArrayBuffer(Math.min(length, CHUNK_BYTES)));
+    Object.assign(chunk, this.#allocate(Math.min(length, CHUNK_BYTES)));
     chunk.bytes.set(bytes);
-    chunk.words = wordsOf(chunk.bytes);
+    this.#release(block);
     this.#chunkBytes += chunk.bytes.length - bytes.length;
     if (chunk.used + size <= chunk.bytes.length) return chunk;
     return this.#add(CHUNK_BYTES);
@@ -331,16 +343,31 @@ export class TextStore {
 
   /** Adds an open chunk; the one before is closed. */
   #add(length: number): Chunk {
-    const bytes = Buffer.from(new ArrayBuffer(length));
-    const chunk: Chunk = { bytes, words: wordsOf(bytes), used: 0, live: 0, version: 0 };
+    const chunk: Chunk = { ...this.#allocate(length), used: 0, live: 0, version: 0 };
     this.#open = this.#freeNumbers.pop() ?? this.#chunks.length;
     this.#chunks[this.#open] = chunk;
     this.#chunkBytes += length;
     return chunk;
   }
 
+  /** Memory with arbitrary contents. keeps (4) */
+  #allocate(length: number): Pick<Chunk, "bytes" | "words" | "block"> {
+    const block = this.#memory.findBlock(length);
+    const bytes =
+      block === undefined
+        ? Buffer.from(new ArrayBuffer(length))
+        : Buffer.from(block.arena.floats.buffer, block.address, length);
+    return { bytes, words: new Uint32Array(bytes.buffer, bytes.byteOffset, length / UNIT_BYTES), block };
+  }
+
+  #release(block: Block | undefined): void {
+    if (block !== undefined) this.#memory.release(block);
+  }
+
   #drop(number: number): void {
-    this.#chunkBytes -= (this.#chunks[number] as Chunk).bytes.length;
+    const { bytes, block } = this.#chunks[number] as Chunk;
+    this.#chunkBytes -= bytes.length;
+    this.#release(block);
     this.#chunks[number] = undefined;
     this.#freeNumbers.push(number);
     if (number === this.#open) this.#open = -1;
@@ -349,10 +376,6 @@ export class TextStore {
 
 function isSparse({ live, used }: Chunk): boolean {
   return 3 * live < 2 * used;
-}
-
-function wordsOf(bytes: Buffer): Uint32Array {
-  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / UNIT_BYTES);
 }
 
 /** The offset of an entry in its chunk. */

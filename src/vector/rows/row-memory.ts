@@ -1,8 +1,9 @@
 /**
- * Memory for the dense rows of all namespaces of a thread: a few arenas, each
- * cut into chunks of 1 MiB, each chunk into blocks of one size.
+ * Memory for the dense rows of all namespaces of a thread and the tables of their
+ * records: a few arenas, each cut into chunks of 1 MiB, each chunk into blocks of
+ * one size. Buffers of their own would leave gaps in the memory of the process.
  *
- * (1) A block is a power of two from 4 KiB to 1 MiB and aligned to its size.
+ * (1) A block is a power of two from 2 KiB to 1 MiB and aligned to its size.
  * (2) A chunk with free and used blocks is in the list of its size; a chunk whose
  *     blocks are all free belongs to no size and can serve any.
  * (3) Freed blocks are used again: memory is returned to the machine only when
@@ -14,7 +15,7 @@ import { Arena, CHUNK_BYTES } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { rowBytesOf } from "./row-kernel.ts";
 
-export const BLOCK_BYTES_MIN = 4_096;
+export const BLOCK_BYTES_MIN = 2_048;
 export const BLOCK_BYTES_MAX = CHUNK_BYTES;
 /** Threads other than its owner that may have scratch in an arena. */
 export const SCRATCH_MAX = 64;
@@ -86,13 +87,28 @@ export class RowMemory {
 
   /** Returns a block with arbitrary contents. Throws OutOfMemory. */
   allocate(bytes: number): Block {
-    assert(isBlockSize(bytes), "a block is a power of two from 4 KiB to 1 MiB");
+    assert(isBlockSize(bytes), "a block is a power of two from 2 KiB to 1 MiB");
     const chunk = this.#chunksBySize.get(bytes)?.at(-1) ?? this.#cutChunk(bytes);
     const address = chunk.free.pop();
     assert(address !== undefined, "a listed chunk has a free block");
     if (chunk.free.length === 0) this.#unlist(chunk, bytes);
     this.#usedBytes += bytes;
     return { arena: chunk.arena, address, bytes };
+  }
+
+  /**
+   * A block with arbitrary contents for a part of a table, whose bytes are a power of two and 1 MiB at most. Undefined if
+   * it is too small for a block, or if there is no memory: then it needs a buffer of its own, because only the memory of
+   * rows is reserved before a change.
+   */
+  findBlock(bytes: number): Block | undefined {
+    if (bytes < BLOCK_BYTES_MIN) return undefined;
+    try {
+      return this.allocate(bytes);
+    } catch (failure) {
+      if (failure instanceof OutOfMemory) return undefined;
+      throw failure;
+    }
   }
 
   release({ arena, address, bytes }: Block): void {

@@ -15,11 +15,13 @@ import { DIMENSION_MAX, type Similarity } from "../index/definition.ts";
 import type { Arena } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { CODE_FACTS_BYTES, codeBytesOf, rowBytesOf } from "./row-kernel.ts";
-import { BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, type Block, type RowMemory } from "./row-memory.ts";
+import { BLOCK_BYTES_MAX, type Block, type RowMemory } from "./row-memory.ts";
 import { similarityRows } from "./similarity.ts";
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const ABSENT = -1;
+/** Of the first block, if it holds a row. */
+const BLOCK_BYTES_FIRST = 4_096;
 /** The codes of shorter rows would hardly be smaller than the rows. */
 const CODED_DIMENSION_MIN = 128;
 
@@ -62,7 +64,7 @@ export class RowStore {
     this.dimension = dimension;
     this.rowBytes = rowBytesOf(dimension);
     this.codeBytes = dimension < CODED_DIMENSION_MIN ? 0 : codeBytesOf(dimension);
-    let bytes = BLOCK_BYTES_MIN;
+    let bytes = BLOCK_BYTES_FIRST;
     while (this.#rowsIn(bytes) === 0) bytes *= 2;
     this.#blockBytesFirst = bytes;
     const starts = [0];

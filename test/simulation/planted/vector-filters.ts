@@ -74,7 +74,7 @@ export const metadataBugs: PlantedBugs<HistoryParts> = {
     {
       name: "an update of a nested element is not noticed",
       breaks: "src/vector/metadata/metadata-store.ts",
-      bug: { store: () => new ShallowStore() },
+      bug: { store: (memory) => new ShallowStore(memory) },
       seed: 1,
       found: /on record \d+/,
     },

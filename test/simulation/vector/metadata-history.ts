@@ -9,6 +9,10 @@ import { compileFilter, type Filter } from "../../../src/vector/filter/filter.ts
 import { parseMetadata } from "../../../src/vector/filter/json.ts";
 import { type FilterMatch, FilterMatcher } from "../../../src/vector/metadata/filter-matcher.ts";
 import { MetadataStore } from "../../../src/vector/metadata/metadata-store.ts";
+import { RowMemory } from "../../../src/vector/rows/row-memory.ts";
+
+/** One for all histories: each takes its memory again. */
+const memory = new RowMemory();
 
 /** The reference for the store. */
 type Records = (string | undefined | "absent")[];
@@ -152,7 +156,7 @@ export interface MetadataHistory {
 
 /** Parts with a planted bug. */
 export interface HistoryParts {
-  store?(): MetadataStore;
+  store?(memory: RowMemory): MetadataStore;
   /** The filter that the records are matched with. They are compared with the product's. */
   compile?(text: string): Filter;
 }
@@ -164,7 +168,7 @@ export const metadataHistory: fc.Arbitrary<MetadataHistory> = fc.record({
 
 /** Runs the operations, and compares after each completed step. Returns the number of comparisons. */
 export function play({ filterTexts, actions }: MetadataHistory, made: HistoryParts = {}): number {
-  const store = made.store?.() ?? new MetadataStore();
+  const store = made.store?.(memory) ?? new MetadataStore(memory);
   const compile = made.compile ?? compileFilter;
   const matcher = new FilterMatcher(store);
   const records: Records = [];
@@ -209,6 +213,7 @@ export function play({ filterTexts, actions }: MetadataHistory, made: HistoryPar
     for (const [record, text] of records.slice(0, 20).entries())
       assert.equal(matcher.passesNow(record, match.filter), passes(compileFilter(match.filter.text), text));
   }
+  store.clear();
   return compared + matches.length;
 }
 
