@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { luaOptions } from "../../test/harness/lua.ts";
+import { restored } from "../../test/harness/recording-journal.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { type FrameOwner, type Journal, NullJournal } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
@@ -278,6 +279,16 @@ test("the rest of a long pipeline is refused when its database is dropped, and l
 
   assert.equal(journal.frames.length, frameCount);
   assert.deepEqual((await replies).at(-1), errorReply(new CommandError("ERR the database was deleted")));
+});
+
+test("a snapshot that has a string twice is refused", () => {
+  const { store, database } = open();
+  for (let i = 0; i < 30; i += 1) run(database, `SET key${i} v`);
+  const frames = Array.from(store.dump(), (frame) => Buffer.from(frame));
+  const last = frames.at(-1);
+
+  assert.equal(restored(frames).database("main").keyspace.size, 30);
+  assert.throws(() => restored([...frames, ...(last === undefined ? [] : [last])]), /a key is appended once/);
 });
 
 test("a store rebuilt from its frames, or from its dump, equals the live one", () => {

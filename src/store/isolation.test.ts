@@ -17,7 +17,7 @@ import { streamFamily } from "../../test/differential/families/stream.ts";
 import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
 import { luaOptions } from "../../test/harness/lua.ts";
-import { contentOf, RecordingJournal, replayed } from "../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../test/harness/recording-journal.ts";
 import { seedFrom } from "../../test/harness/seed.ts";
 import { joinLine, plainReply, testCaller } from "../../test/harness/store-harness.ts";
 import type { Bytes } from "../kernel/bytes.ts";
@@ -106,9 +106,9 @@ test("A-06: two programs side by side on the same keys get the same replies as a
     }
 
     assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(shared), `journal, seed ${seed}`);
-    const restored = replayed(shared.dump());
+    const rebuilt = restored(shared.dump());
     for (const own of together)
-      assert.deepEqual(stateOf(restored.database(own.name)), stateOf(own), `snapshot, seed ${seed}`);
+      assert.deepEqual(stateOf(rebuilt.database(own.name)), stateOf(own), `snapshot, seed ${seed}`);
     for (const [index, own] of together.entries())
       assert.deepEqual(
         run(own, ["SCAN", "0", "COUNT", "1000", "WITHTYPE"]),

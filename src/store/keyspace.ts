@@ -77,6 +77,8 @@ export class Keyspace {
   nowMs: number;
   /** The inverses of the changes of the running unit of work, if it has more than one command: (6). */
   undo: KeyspaceUndo | undefined;
+  /** True while the frames of a snapshot are replayed, in which each key of a string is new. */
+  loadsSnapshot = false;
   /** False if expired keys must be left in place: a full disk, a read-only script. */
   mayRemoveExpired = true;
   /** Expired keys since the start. */

@@ -195,18 +195,23 @@ export class Store {
   endRecovery(): void {
     this.#isRecovering = false;
     for (const database of this.#byName.values()) {
+      database.keyspace.loadsSnapshot = false;
       database.keyspace.entries.endRecovery();
       database.countMemory();
     }
   }
 
-  /** Applies one frame of a snapshot or a journal. Reads neither the clock nor random numbers. */
-  replay(frame: Buffer): void {
+  /**
+   * Applies one frame of a snapshot or a journal. Reads neither the clock nor random numbers. Between `beginRecovery` and
+   * `endRecovery`, a frame of a journal has a location, and one without is of a snapshot: it creates each key once.
+   */
+  replay(frame: Buffer, location?: object): void {
     const reader = new FrameReader(frame);
     const number = reader.number();
     if (number !== STORE_ITSELF) {
       const database = this.#byNumber.get(number);
       assert(database !== undefined, `database ${number} was created before its frames`);
+      database.keyspace.loadsSnapshot = this.#isRecovering && location === undefined;
       applyRecords(database, reader);
       database.countMemory();
       return;

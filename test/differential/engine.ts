@@ -90,8 +90,8 @@ export class Engine {
   readonly #store: Store;
   readonly #nowMs: number;
 
-  /** A store with the clock stopped at `nowMs`, empty, or built from frames. */
-  constructor(nowMs: number, frames: Iterable<Uint8Array> = []) {
+  /** A store with the clock stopped at `nowMs`, empty, or built from frames of a journal or a snapshot. */
+  constructor(nowMs: number, frames: Iterable<Uint8Array> = [], from: "journal" | "snapshot" = "journal") {
     this.#nowMs = nowMs;
     this.#store = new Store({
       journal: this.#journal,
@@ -100,7 +100,10 @@ export class Engine {
       hashSeed: new Uint8Array(8),
       lua: luaOptions,
     });
-    for (const frame of frames) this.#store.replay(Buffer.from(frame));
+    this.#store.beginRecovery();
+    const place = from === "journal" ? { segment: 1, offset: 0 } : undefined;
+    for (const frame of frames) this.#store.replay(Buffer.from(frame), place);
+    this.#store.endRecovery();
   }
 
   run(command: Command): RawReply {
@@ -160,7 +163,7 @@ export class Engine {
 
   /** The same state rebuilt from a snapshot of this one. */
   restored(): Engine {
-    return new Engine(this.#nowMs, copies(this.#store.dump()));
+    return new Engine(this.#nowMs, copies(this.#store.dump()), "snapshot");
   }
 
   get #database(): Database {

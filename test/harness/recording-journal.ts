@@ -32,8 +32,22 @@ export class RecordingJournal implements Journal {
   async whenSafe(): Promise<void> {}
 }
 
-/** A store rebuilt from these frames, on a separate clock. */
+const JOURNAL = { segment: 1, offset: 0 };
+
+/** A store rebuilt from these frames of a journal, on a separate clock. */
 export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock()): Store {
+  return rebuilt(frames, { clock, place: JOURNAL });
+}
+
+/** A store rebuilt from these frames of a snapshot, on a separate clock. */
+export function restored(frames: Iterable<Uint8Array>, clock = new VirtualClock()): Store {
+  return rebuilt(frames, { clock, place: undefined });
+}
+
+function rebuilt(
+  frames: Iterable<Uint8Array>,
+  { clock, place }: { clock: VirtualClock; place: typeof JOURNAL | undefined },
+): Store {
   const store = new Store({
     journal: new RecordingJournal(),
     clock,
@@ -41,7 +55,7 @@ export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock(
     hashSeed: new Uint8Array(8),
   });
   store.beginRecovery();
-  for (const frame of frames) store.replay(Buffer.from(frame));
+  for (const frame of frames) store.replay(Buffer.from(frame), place);
   store.endRecovery();
   return store;
 }

@@ -8,6 +8,7 @@ import { silentLog } from "../../src/kernel/log.ts";
 import type { Random } from "../../src/kernel/random.ts";
 import { type AreaStorage, type AreaStorageOptions, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import type { Disk } from "../../src/persistence/disk/disk.ts";
+import type { JournalLocation } from "../../src/persistence/journal/file-format.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapshot.ts";
 import { DeferredJournal } from "./deferred-journal.ts";
@@ -22,7 +23,7 @@ export interface Harness<Engine> {
   /** The journal as the engine sees it. */
   readonly journal?: (journal: AreaStorage["journal"]) => Journal;
   /** How a recovering server applies a frame. */
-  readonly replay?: (engine: Engine, frame: Buffer) => void;
+  readonly replay?: (engine: Engine, frame: Buffer, place: JournalLocation | undefined) => void;
   /** What the process of a snapshot writes. */
   readonly dump?: (engine: Engine) => Iterable<Uint8Array>;
 }
@@ -84,7 +85,7 @@ export async function recoverInto<Engine extends SnapshotEngine>(
     area: subject.area,
     log: silentLog,
     reserveBytes: options.reserveBytes ?? 0,
-    apply: (frame, place) => (replay === undefined ? engine.replay(frame, place) : replay(engine, frame)),
+    apply: (frame, place) => (replay === undefined ? engine.replay(frame, place) : replay(engine, frame, place)),
   });
   engine.endRecovery?.();
   journal.inner = harness.journal?.(area.journal) ?? area.journal;

@@ -81,7 +81,7 @@ export class StoreService implements AreaService {
   async open(): Promise<void> {
     const { plan, persistence } = this.#context;
     this.#store.beginRecovery();
-    await persistence.recover({ apply: (frame) => this.#store.replay(frame) });
+    await persistence.recover({ apply: (frame, place) => this.#store.replay(frame, place) });
     this.#store.endRecovery();
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#checkHeap();

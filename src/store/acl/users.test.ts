@@ -1,7 +1,7 @@
 /** Users in the journal: they survive a start and a snapshot, and each database has its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { stateOf } from "../../../test/simulation/store/store-state.ts";
 import { RedisCompat } from "../commands/redis-compat.ts";
@@ -64,7 +64,7 @@ test("no password and no token is in the journal", () => {
 test("frames without users, as older versions wrote them, can be read", () => {
   const session = startSession();
   session.run("SET k v");
-  const again = replayed(session.store.dump());
+  const again = restored(session.store.dump());
   assert.deepEqual(again.database("main").users.names(), []);
 });
 

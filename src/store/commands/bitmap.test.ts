@@ -1,7 +1,7 @@
 /** The bitmap commands: input and literal reply. Redis 7.2 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -265,7 +265,7 @@ test("BITOP applies its operation to every bit, and journal and snapshot have th
       assert.equal(session.call("GET", "target") ?? "", expected, note);
     }
     assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store), `journal, seed ${seed}`);
-    assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store), `snapshot, seed ${seed}`);
+    assert.deepEqual(contentOf(restored(session.store.dump())), contentOf(session.store), `snapshot, seed ${seed}`);
   }
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dumpOf } from "../../../test/harness/rdb-layout.ts";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
@@ -158,7 +158,7 @@ test("RESTORE journals the value that it stores", () => {
   assert.ok(typeof dump === "string");
   assert.deepEqual(session.call("RESTORE", "copy", "5000", dump, "REPLACE"), ok);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
-  assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store));
+  assert.deepEqual(contentOf(restored(session.store.dump())), contentOf(session.store));
 });
 
 test("a refused RESTORE changes nothing", () => {

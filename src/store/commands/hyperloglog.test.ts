@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 
@@ -71,7 +71,7 @@ test("journal and snapshot rebuild sketches", () => {
   }
   session.call("PFMERGE", "h0", "h1", "h2");
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
-  assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store));
+  assert.deepEqual(contentOf(restored(session.store.dump())), contentOf(session.store));
 });
 
 test("A-03: caches a count only if the caller and the disk may write", () => {

@@ -1,7 +1,7 @@
 /** The JSON commands: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import {
   error,
   nil,
@@ -629,7 +629,7 @@ test("the journal records the change of one location, however long the document 
     assert.ok(bytes > 0 && bytes < 60, `${line}: ${bytes} bytes`);
   }
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
-  const rebuilt = replayed(session.store.dump()).database("main");
+  const rebuilt = restored(session.store.dump()).database("main");
   assert.deepEqual(rebuilt.command(testCaller, ["JSON.GET", "d"]), session.run("JSON.GET d"));
 });
 

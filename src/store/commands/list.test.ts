@@ -1,7 +1,7 @@
 /** The list commands: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
 
 const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
@@ -191,7 +191,7 @@ test("a push and a move are one record each: journal and snapshot rebuild a long
   ]);
 
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
-  assert.deepEqual(contentOf(replayed(session.store.dump())), contentOf(session.store));
+  assert.deepEqual(contentOf(restored(session.store.dump())), contentOf(session.store));
 });
 
 test("A-15: refuses a reply beyond its bound, and LPOP then removes nothing", () => {

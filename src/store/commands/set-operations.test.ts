@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
@@ -217,7 +217,7 @@ test("random sets: every operation equals the plain implementation, and is journ
     assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store), `journal, seed ${seed}`);
     assert.deepEqual(
       sortedMembers(
-        replayed(session.store.dump())
+        restored(session.store.dump())
           .database("main")
           .command({ user: defaultUser, transport: "http", address: "" }, ["SMEMBERS", "stored"]) as Reply,
       ),

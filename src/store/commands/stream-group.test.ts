@@ -1,7 +1,7 @@
 /** The commands on consumer groups: input and literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { connect } from "../../../test/harness/waiting-callers.ts";
 import { map, pairs, type Reply } from "../reply/reply.ts";
@@ -181,7 +181,7 @@ for (const [name, rows] of Object.entries({ ...tables, ...ackdel })) {
     const session = startSession({ journal });
     session.expect(rows);
     assert.deepEqual(contentOf(replayed(journal.frames, session.clock)), contentOf(session.store), "journal");
-    assert.deepEqual(contentOf(replayed(session.store.dump(), session.clock)), contentOf(session.store), "snapshot");
+    assert.deepEqual(contentOf(restored(session.store.dump(), session.clock)), contentOf(session.store), "snapshot");
   });
 }
 

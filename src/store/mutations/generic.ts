@@ -146,6 +146,12 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   keyspace.onReady?.(key, value);
 }
 
+/** Puts a value at a key of a snapshot, in which each key is new. */
+export function applyPutNew(keyspace: Keyspace, key: Bytes, value: Value): void {
+  keyspace.stampNew(keyspace.entries.append(key, value));
+  keyspace.meter.add(value);
+}
+
 /** Sets the expiry of a key, which must exist. The table of expiries uses the same string as the table of keys. */
 export function applyExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   const { entries, expiries, undo } = keyspace;

@@ -4,7 +4,7 @@ import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
-import { applyClearExpiry, applyExpiry, applyPut } from "./generic.ts";
+import { applyClearExpiry, applyExpiry, applyPut, applyPutNew } from "./generic.ts";
 import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_STRING = 20;
@@ -96,7 +96,10 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: PUT_STRING,
     name: "put-string",
-    apply: (keyspace, record) => applyPutString(keyspace, record.bytes(), readString(record)),
+    apply: (keyspace, record) => {
+      const put = keyspace.loadsSnapshot ? applyPutNew : applyPutString;
+      put(keyspace, record.bytes(), readString(record));
+    },
   },
   {
     code: PUT_STRING_UNTIL,

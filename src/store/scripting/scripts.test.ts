@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { luaOptions } from "../../../test/harness/lua.ts";
-import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { contentOf, RecordingJournal, replayed, restored } from "../../../test/harness/recording-journal.ts";
 import { startServer } from "../../../test/harness/server.ts";
 import { testCaller } from "../../../test/harness/store-harness.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -314,7 +314,7 @@ test("a start restores the libraries, from the journal and from a snapshot, with
   run("FUNCTION", "DELETE", "gone");
   run("FLUSHALL");
   const list = run("FUNCTION", "LIST", "WITHCODE");
-  const rebuilt = [replayed(journal.frames), replayed(Array.from(store.dump(), (frame) => Uint8Array.from(frame)))];
+  const rebuilt = [replayed(journal.frames), restored(Array.from(store.dump(), (frame) => Uint8Array.from(frame)))];
   for (const other of rebuilt) {
     assert.deepEqual(other.database("main").execute(testCaller, ["FUNCTION", "LIST", "WITHCODE"]), list);
     assert.deepEqual(contentOf(other), contentOf(store));
@@ -331,7 +331,7 @@ test("a snapshot has all libraries, even if they need several frames", () => {
       "LOAD",
       `#!lua name=l${index}\nredis.register_function('f${index}', function() end)--${"x".repeat(100_000)}`,
     );
-  const rebuilt = replayed(Array.from(store.dump(), (frame) => Uint8Array.from(frame)));
+  const rebuilt = restored(Array.from(store.dump(), (frame) => Uint8Array.from(frame)));
   assert.equal(rebuilt.database("main").scripts.libraries.libraryCount, 8);
 });
 

@@ -499,3 +499,134 @@ function measure(dictionary: Dictionary<number>, count: number, call: (i: number
     movesMax,
   };
 }
+
+test("appended keys leave the entries, slots, stamps and buckets of single insertions", () => {
+  for (const options of [{}, { stamps: true }]) {
+    for (const count of [40, 4_096, 4_097, 8_193, 20_000]) {
+      const single = new Dictionary<number>(SEED, options);
+      const appended = new Dictionary<number>(SEED, options);
+      appended.beginRecovery();
+      const random = seededRandom(count);
+      // The first keys create the index.
+      for (let i = 0; i < 20; i += 1) assert.equal(appended.set(`key${i}`, i), single.set(`key${i}`, i));
+      for (let i = 20; i < count; i += 1) {
+        if (i % 500 === 0) appended.beginLoad();
+        if (i % 500 === 499) appended.endLoad();
+        assert.equal(appended.append(`key${i}`, i), single.insert(`key${i}`, i));
+        if (options.stamps === true) {
+          appended.setStampAt(appended.size - 1, i + 7);
+          single.setStampAt(single.size - 1, i + 7);
+        }
+        // Reads and changes between them find every key.
+        const key = `key${random.below(i + 10)}`;
+        if (i % 97 === 0) assert.equal(appended.find(key), single.find(key));
+        if (i % 50 === 0) assert.equal(appended.find(`key${i}`), single.find(`key${i}`));
+        if (i % 211 === 0) assert.equal(appended.delete(key), single.delete(key));
+        if (i % 307 === 0) assert.equal(appended.set(`other${i}`, i), single.set(`other${i}`, i));
+      }
+      appended.endRecovery();
+      assert.ok(appended.bucketCount >= appended.size);
+      assert.ok(appended.bucketCount <= single.bucketCount, `${count} entries`);
+      assert.ok(appended.memoryBytes <= single.memoryBytes);
+      assert.deepEqual([...appended.entries()], [...single.entries()]);
+      for (let slot = 0; slot < appended.size; slot += 1) {
+        assert.equal(appended.find(appended.keyAt(slot)), slot);
+        if (options.stamps === true) assert.equal(appended.stampAt(slot), single.stampAt(slot));
+      }
+      const seen: Bytes[] = [];
+      let cursor = 0;
+      do cursor = appended.scan(cursor, (slot) => seen.push(appended.keyAt(slot)));
+      while (cursor !== 0);
+      assert.deepEqual(seen.sort(), [...single.keys()].sort());
+    }
+  }
+});
+
+test("every operation on chains sees appended keys", () => {
+  const operations: [string, (dictionary: Dictionary<number>) => unknown, unknown][] = [
+    ["find", (dictionary) => dictionary.find("key30"), 30],
+    ["set", (dictionary) => dictionary.set("key30", 1), false],
+    ["insert", (dictionary) => dictionary.insert("new", 1), 60],
+    ["delete", (dictionary) => dictionary.delete("key30"), true],
+    ["removeAt", (dictionary) => dictionary.removeAt(59), undefined],
+    ["restoreAt", (dictionary) => dictionary.restoreAt(30, "new", 1), undefined],
+    ["scan", (dictionary) => scanned(dictionary).length, 60],
+    ["restorer", (dictionary) => dictionary.restorer()(), undefined],
+    ["endRecovery", (dictionary) => dictionary.endRecovery(), undefined],
+    [
+      "siftKeysOf",
+      (dictionary) => {
+        const other = new Dictionary<number>(SEED, { stamps: true });
+        const slots = Int32Array.of(other.insert("key30", 0), other.insert("absent", 0));
+        return dictionary.siftKeysOf(other, slots, { count: 2, wanted: true });
+      },
+      1,
+    ],
+  ];
+  for (const [name, run, expected] of operations) {
+    const dictionary = new Dictionary<number>(SEED, { stamps: true });
+    dictionary.beginRecovery();
+    for (let i = 0; i < 60; i += 1) dictionary.append(`key${i}`, i);
+    assert.equal(run(dictionary), expected, name);
+    assert.deepEqual(scanned(dictionary).sort(), [...dictionary.keys()].sort(), name);
+    for (let slot = 0; slot < dictionary.size; slot += 1)
+      assert.equal(dictionary.find(dictionary.keyAt(slot)), slot, name);
+  }
+});
+
+test("a cleared dictionary has no appended keys", () => {
+  const dictionary = new Dictionary<number>(SEED, { stamps: true });
+  dictionary.beginRecovery();
+  for (let i = 0; i < 60; i += 1) dictionary.append(`key${i}`, i);
+
+  dictionary.clear();
+
+  assert.equal(dictionary.find("key1"), -1);
+  dictionary.append("key1", 1);
+  dictionary.endRecovery();
+  assert.deepEqual([...dictionary.entries()], [["key1", 1]]);
+});
+
+test("a key that is appended twice, or to a dictionary that has it, is refused by the next look-up", () => {
+  // Below and above the number of keys from which on buckets are doubled, and each place of the second one.
+  for (const count of [5, 200, 6_000]) {
+    for (const [known, twice] of [
+      [0, 0],
+      [0, count - 1],
+      [1, 0],
+      [count - 1, count - 2],
+    ] as const) {
+      const dictionary = new Dictionary<number>(SEED, { stamps: true });
+      dictionary.beginRecovery();
+      for (let i = 0; i < count; i += 1) {
+        if (i < known) dictionary.set(`key${i}`, i);
+        else dictionary.append(`key${i}`, i);
+      }
+      dictionary.append(`key${twice}`, 0);
+      for (let i = 0; i < 10; i += 1) dictionary.append(`last${i}`, i);
+
+      assert.throws(() => dictionary.endRecovery(), /a key is appended once/, `${count}, ${known}, ${twice}`);
+    }
+  }
+});
+
+test("two different keys with the same hash are appended", () => {
+  const [one, same] = ["k41928", "k81345"];
+  const dictionary = new Dictionary<number>(SEED, { stamps: true });
+  dictionary.beginRecovery();
+  for (const key of [one, same, "other"]) dictionary.append(key, 1);
+  dictionary.endRecovery();
+
+  assert.deepEqual(
+    [one, same, "other"].map((key) => dictionary.find(key)),
+    [0, 1, 2],
+  );
+});
+
+function scanned(dictionary: Dictionary<number>): Bytes[] {
+  const seen: Bytes[] = [];
+  let cursor = 0;
+  do cursor = dictionary.scan(cursor, (slot) => seen.push(dictionary.keyAt(slot)));
+  while (cursor !== 0);
+  return seen;
+}

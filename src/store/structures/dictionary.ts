@@ -18,6 +18,7 @@
  *     Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) among them.
  * (3) size <= bucketCount, and bucketCount <= 2 * size beyond the smallest table. An insertion splits one bucket at
  *     most, a removal merges two at most. Between `beginLoad` and `endLoad` splits may be late by SPLIT_COUNT_MAX.
+ *     Entries that `append` added are in no chain until the next operation that reads or changes chains.
  * (4) Up to `PLAIN_COUNT_MAX` entries there is no index (unless stamps are requested): comparing a few strings is as
  *     fast as hashing one, and a small hash stays small.
  *
@@ -116,6 +117,8 @@ export class Dictionary<V> {
   /** Buckets that may be missing: 0, or SPLIT_COUNT_MAX - 1 during a load. */
   #missingMax = 0;
   #isRecovering = false;
+  /** The last entries, which are in no chain yet. */
+  #unlinkedCount = 0;
 
   /** `seed`: 8 secret bytes, the key of the hash. */
   constructor(seed: Uint8Array, options?: DictionaryOptions) {
@@ -177,6 +180,11 @@ export class Dictionary<V> {
       }
       return -1;
     }
+    if (this.#unlinkedCount > 0) {
+      // In a snapshot, the record of a key's expiry follows that of its value.
+      if (this.keyAt(this.#size - 1) === key) return this.#size - 1;
+      this.#linkAppended();
+    }
     const hash = this.#hashOf(key);
     const chunks = this.#chunks;
     const stride = this.#stride;
@@ -202,6 +210,7 @@ export class Dictionary<V> {
   siftKeysOf(other: Dictionary<unknown>, slots: Int32Array, options: { count: number; wanted: boolean }): number {
     const { count, wanted } = options;
     assert(count <= SIFT_COUNT_MAX, "a batch is not too large");
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     const isHashed =
       this.#bucketCount > 0 && other.#bucketCount > 0 && this.#key0 === other.#key0 && this.#key1 === other.#key1;
     let left = 0;
@@ -265,13 +274,9 @@ export class Dictionary<V> {
 
   /** Adds a key for which `find` has just returned -1. Returns its slot, which is the last one. */
   insert(key: Bytes, value: V): number {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     const slot = this.#size;
-    if (slot >>> CHUNK_SHIFT === this.#chunks.length) this.#addChunk();
-    const chunk = this.#chunkOf(slot);
-    chunk.keys.push(key);
-    if (this.#hasValues) chunk.values.push(value);
-    this.#size += 1;
-    this.#keyBytes += memoryBytesOf(key);
+    const chunk = this.#addEntry(key, value);
     if (this.#bucketCount > 0) {
       this.#reserveLinks(chunk, slot & CHUNK_MASK);
       this.#link(chunk, slot, this.#hashOf(key));
@@ -279,6 +284,25 @@ export class Dictionary<V> {
     } else if (this.#size > PLAIN_COUNT_MAX) {
       this.#buildIndex(); // keeps (4)
     }
+    return slot;
+  }
+
+  /**
+   * Adds a key that the dictionary does not have, without a search, during a recovery and with an index. Returns its slot.
+   * The next operation on chains, or the end of the recovery, throws an `AssertionFailure` if it had the key.
+   *
+   * A search waits for memory twice. Appended keys are put into their chains together, and compared together with those
+   * that have the same hash: then the waits overlap.
+   */
+  append(key: Bytes, value: V): number {
+    assert(this.#isRecovering && this.#bucketCount > 0, "keys are appended to an index, during a recovery");
+    const slot = this.#size;
+    const chunk = this.#addEntry(key, value);
+    this.#reserveLinks(chunk, slot & CHUNK_MASK);
+    const at = (slot & CHUNK_MASK) * this.#stride;
+    chunk.links[at] = halfSipHash(this.#key0, this.#key1, key);
+    if (this.#stride === 3) chunk.links[at + 2] = 0;
+    this.#unlinkedCount += 1;
     return slot;
   }
 
@@ -293,7 +317,7 @@ export class Dictionary<V> {
   /** Ends a load: there is a bucket for each entry again. */
   endLoad(): void {
     this.#missingMax = 0;
-    if (this.#bucketCount > 0 && this.#size > this.#bucketCount) this.#splitMissing(); // keeps (3)
+    if (this.#unlinkedCount === 0 && this.#bucketCount > 0 && this.#size > this.#bucketCount) this.#splitMissing(); // keeps (3)
   }
 
   /**
@@ -307,6 +331,7 @@ export class Dictionary<V> {
   /** Ends a recovery: beyond a segment, there are no more buckets than entries, as if each insertion had split one. */
   endRecovery(): void {
     this.#isRecovering = false;
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     const count = Math.max(this.#size, DOUBLED_COUNT_MIN);
     if (this.#bucketCount > count) this.#rebuildIndex(count);
   }
@@ -321,6 +346,7 @@ export class Dictionary<V> {
 
   /** Removes the entry in `slot`; the entry of the last slot takes its place. */
   removeAt(slot: number): void {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     const chunk = this.#chunkOf(slot);
     const offset = slot & CHUNK_MASK;
     const indexed = this.#bucketCount > 0;
@@ -349,6 +375,7 @@ export class Dictionary<V> {
 
   /** Reverses `removeAt`, if nothing has changed since: every entry is in its slot again. */
   restoreAt(slot: number, key: Bytes, value: V): void {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     if (slot === this.#size) {
       this.insert(key, value);
       return;
@@ -370,6 +397,7 @@ export class Dictionary<V> {
 
   /** Restores the current entries after a `clear`, if nothing has changed since. */
   restorer(): () => void {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     const size = this.#size;
     const keyBytes = this.#keyBytes;
     const chunks = this.#chunks;
@@ -392,6 +420,7 @@ export class Dictionary<V> {
   clear(): void {
     this.#size = 0;
     this.#keyBytes = 0;
+    this.#unlinkedCount = 0;
     this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
     this.#dropIndex();
     if (this.#stride === 3) this.#buildIndex();
@@ -402,6 +431,7 @@ export class Dictionary<V> {
    * a scan and means its end. `visit` must not insert or remove. Any number is accepted as a cursor.
    */
   scan(cursor: number, visit: (slot: number) => void): number {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
     if (this.#bucketCount === 0) {
       for (let slot = 0; slot < this.#size; slot += 1) visit(slot);
       return 0;
@@ -474,6 +504,17 @@ export class Dictionary<V> {
     (this.#heads[bucket >>> CHUNK_SHIFT] as Int32Array)[bucket & CHUNK_MASK] = link;
   }
 
+  /** Adds an entry in the next slot, in no chain. */
+  #addEntry(key: Bytes, value: V): Chunk<V> {
+    if (this.#size >>> CHUNK_SHIFT === this.#chunks.length) this.#addChunk();
+    const chunk = this.#chunkOf(this.#size);
+    chunk.keys.push(key);
+    if (this.#hasValues) chunk.values.push(value);
+    this.#size += 1;
+    this.#keyBytes += memoryBytesOf(key);
+    return chunk;
+  }
+
   #addChunk(): void {
     this.#chunks.push({ keys: [], values: [], links: new Int32Array(CHUNK_COUNT * this.#stride) });
   }
@@ -494,6 +535,39 @@ export class Dictionary<V> {
     chunk.links[at + 1] = this.#headOf(bucket);
     if (this.#stride === 3) chunk.links[at + 2] = 0;
     this.#setHead(bucket, slot + 1);
+  }
+
+  /** Puts the appended entries into their chains. keeps (3) */
+  #linkAppended(): void {
+    const first = this.#size - this.#unlinkedCount;
+    this.#unlinkedCount = 0;
+    if (this.#size > this.#bucketCount && this.#size >= DOUBLED_COUNT_MIN) {
+      // As many as doublings lead to, or for good.
+      this.#rebuildIndex(this.#isRecovering ? 2 ** (32 - Math.clz32(this.#size - 1)) : this.#size);
+    } else {
+      for (let slot = first; slot < this.#size; slot += 1) {
+        const { links } = this.#chunkOf(slot);
+        const at = (slot & CHUNK_MASK) * this.#stride;
+        const bucket = this.#bucketOf(links[at] as number);
+        links[at + 1] = this.#headOf(bucket);
+        this.#setHead(bucket, slot + 1);
+      }
+    }
+    this.#assertDistinct(first);
+    while (this.#size > this.#bucketCount) this.#split();
+  }
+
+  /** Compares each entry from a slot on with the entries after it in its chain: later slots are first in every chain. */
+  #assertDistinct(first: number): void {
+    for (let slot = first; slot < this.#size; slot += 1) {
+      const { keys, links } = this.#chunkOf(slot);
+      const at = (slot & CHUNK_MASK) * this.#stride;
+      const same = this.#seekHash(links[at + 1] as number, links[at] as number);
+      if (same === 0) continue;
+      const key = keys[slot & CHUNK_MASK] as Bytes;
+      for (let link = same; link !== 0; link = this.#seekHash(this.#nextOf(link), links[at] as number))
+        assert(this.keyAt(link - 1) !== key, "a key is appended once");
+    }
   }
 
   /** Takes a slot out of its chain. */

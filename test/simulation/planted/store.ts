@@ -100,8 +100,8 @@ export const storeBugs: PlantedBugs<CrashBug<Store>> = {
       name: "a replay removes keys that are expired by the clock",
       breaks: "src/store/store.ts",
       bug: () => ({
-        replay: (store, frame) => {
-          store.replay(frame);
+        replay: (store, frame, place) => {
+          store.replay(frame, place);
           for (const database of store.databases) database.sweepExpired();
         },
       }),
@@ -127,7 +127,7 @@ function passing(): Harness<Store> {
         (bytes) => bytes,
       ),
     journal: passingJournal,
-    replay: (store, frame) => store.replay(frame),
+    replay: (store, frame, place) => store.replay(frame, place),
   };
 }
 // A journal that breaks its promise.
