@@ -51,10 +51,10 @@ test("bulk bytes are those of each field after its first 256, in the current or 
 
   frame.record(1, 1).bytes("a");
   assert.equal(frame.bulkBytes, 0);
-  const { byteCount } = frame;
+  const { unitByteCount } = frame;
   frame.record(1, 1).bytes("x".repeat(300));
   assert.equal(frame.bulkBytes, 44);
-  frame.cut(byteCount);
+  frame.cutUnit(unitByteCount);
   assert.equal(frame.bulkBytes, 0);
 });
 
@@ -88,4 +88,25 @@ test("a frame that ends inside a field fails an assertion", () => {
       reader.time();
     }, AssertionFailure);
   }
+});
+
+test("a frame has the records of several units, and cuts only those of the last one", () => {
+  const frame = new FrameWriter();
+  frame.record(5, 7).number(1);
+  frame.endUnit();
+  assert.equal(frame.unitByteCount, 0);
+
+  frame.record(5, 7).number(2);
+  const { unitByteCount } = frame;
+  frame.record(5, 7).number(3);
+  frame.cutUnit(unitByteCount);
+  assert.throws(() => frame.cutUnit(unitByteCount + 1), AssertionFailure);
+  assert.equal(frame.unitByteCount, 2);
+  assert.throws(() => frame.record(6, 7), AssertionFailure);
+  assert.deepEqual([...frame.take()], [5, 7, 1, 7, 2]);
+
+  assert.equal(frame.unitByteCount, 0);
+  frame.record(6, 7);
+  frame.cutUnit(0);
+  assert.equal(frame.isEmpty, true);
 });

@@ -1,6 +1,6 @@
 /**
- * The payload of one journal frame: the changes of one unit of work to one tenant
- * of an area (a database, a user).
+ * The payload of one journal frame: the changes of a unit of work to one tenant
+ * of an area (a database, a user), or of several units in a row.
  *
  *     frame   | tenant number varint | record | record | …
  *     record  | code u8 | fields of the code's row in the engine |
@@ -36,12 +36,19 @@ export class FrameWriter {
   #length = 0;
   #tenantNumber = 0;
   #bulkBytes = 0;
+  /** The records of finished units are before it. */
+  #unitStart = 0;
   /** Views of the start of the buffer, by their length: a view costs as much as the rest of a short frame. */
   #views: (Buffer | undefined)[] = [];
 
   /** True while nothing was recorded since the last `take`. */
   get isEmpty(): boolean {
     return this.#length === 0;
+  }
+
+  /** Bytes that the running unit has recorded. */
+  get unitByteCount(): number {
+    return this.#length - this.#unitStart;
   }
 
   get byteCount(): number {
@@ -67,7 +74,7 @@ export class FrameWriter {
       this.#tenantNumber = tenantNumber;
       this.#bulkBytes = 0;
       this.number(tenantNumber);
-    }
+    } else assert(tenantNumber === this.#tenantNumber, "the records of a frame belong to one tenant");
     this.#reserve(1);
     this.#buffer[this.#length++] = code;
     return this;
@@ -124,18 +131,25 @@ export class FrameWriter {
     return this;
   }
 
-  /** Drops everything after the first `byteCount` bytes, which end with a record. */
-  cut(byteCount: number): void {
-    assert(byteCount <= this.#length, "a frame is cut within its length");
-    this.#length = byteCount;
+  /** Ends a unit whose records stay in the frame, before those of the next one. */
+  endUnit(): void {
+    this.#unitStart = this.#length;
+  }
+
+  /** Drops everything that the running unit has recorded after its first `byteCount` bytes, which end with a record. */
+  cutUnit(byteCount: number): void {
+    const length = this.#unitStart + byteCount;
+    assert(length <= this.#length, "a unit is cut within its length");
+    this.#length = length;
     this.#bulkBytes = 0;
-    if (byteCount === 0) this.#release();
+    if (length === 0) this.#release();
   }
 
   /** The frame so far, valid until the next record; the writer is empty again. */
   take(): Buffer {
     const frame = this.#view(this.#length);
     this.#length = 0;
+    this.#unitStart = 0;
     this.#release();
     return frame;
   }

@@ -2,9 +2,9 @@
  * One database: its keys, its counters, and the functions that run whole
  * requests.
  *
- * (1) A unit of work (a command, a transaction, a sweep) has one `now` and
- *     leaves at most one frame in the journal. The commands of a pipeline are
- *     units of their own, but some of them share a reading of the clock.
+ * (1) A unit of work (a command, a transaction, a sweep) has one `now` and its
+ *     records are in one frame of the journal. The commands of a pipeline are units of
+ *     their own, but some of them share a reading of the clock, and frames.
  * (2) A reply leaves when all state that it saw is as safe as the setting
  *     promises: it waits for the end of the journal when the reply was made.
  * (3) A refused command has changed nothing. Checks come before the first
@@ -72,6 +72,7 @@ import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
+import { UnitFrames } from "./session/unit-frames.ts";
 import { Waiters } from "./session/waiters.ts";
 import type { StoreContext } from "./store-context.ts";
 
@@ -122,8 +123,11 @@ export class Database implements SessionHost {
   readonly sessions: Sessions;
   /** Traffic and work since the start. */
   readonly activity = new Activity();
+  /** The published events of keys, in the form that `readEventFlags` returns; only `setEventFlags` changes it. */
+  eventFlags = "";
   /** Recent slow commands. */
   readonly slowRuns = new SlowRuns();
+  readonly frames: UnitFrames;
   readonly #pushes: Pushes;
   readonly #atomic: AtomicUnits;
   readonly #units: PipelineUnits = {
@@ -145,7 +149,6 @@ export class Database implements SessionHost {
   /** Time left for scripts of the running transaction. */
   #scriptMsLeft = Number.POSITIVE_INFINITY;
   #isDropped = false;
-  #eventFlags = "";
 
   constructor(options: { name: string; number: number; context: StoreContext }) {
     const { name, number, context } = options;
@@ -164,6 +167,7 @@ export class Database implements SessionHost {
     this.scripts = new Scripts({ databaseNumber: number, interpreter: context.interpreter });
     this.users = new Users({ databaseNumber: number, frame, commands: this.commands });
     this.#quota = new Quota(context.dailyRequestsMax);
+    this.frames = new UnitFrames(this, context);
     this.#pushes = new Pushes(context.journal);
     this.#atomic = new AtomicUnits(this, this.#pushes);
     this.pubsub = new PubSub(this.#pushes);
@@ -190,19 +194,18 @@ export class Database implements SessionHost {
     request: CommandRequest,
     printer: ReplyPrinter<Printed>,
   ): Printed | Promise<Printed> {
-    return this.#runOrWait(request, () => {
-      this.#begin();
-      return this.#whenSafe(this.#printOne(caller, request, printer));
-    });
+    return this.#runOrWait(request, () => this.#printUnit(caller, request, printer));
   }
 
   /** As `printCommand`, with a long value that is not a string. */
   printWithValue<P>(caller: Caller, { words, value }: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
-    const run = (): P | Promise<P> => {
-      this.#begin();
-      return this.#whenSafe(this.#printOne(caller, words, printer));
-    };
+    const run = (): P | Promise<P> => this.#printUnit(caller, words, printer);
     return this.#runOrWait(words, () => this.#call.value.during(value, run));
+  }
+
+  #printUnit<P>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<P>): P | Promise<P> {
+    this.#begin();
+    return this.#whenSafe(this.#printOne(caller, request, printer));
   }
 
   /** Runs a unit of work of one command: now, or in its turn if the command is expected to take long. */
@@ -429,13 +432,8 @@ export class Database implements SessionHost {
     this.#eviction.makeRoom();
   }
 
-  /** The published events of keys, in the form that `readEventFlags` returns; none at the start. */
-  get eventFlags(): string {
-    return this.#eventFlags;
-  }
-
   setEventFlags(flags: string): void {
-    this.#eventFlags = flags;
+    this.eventFlags = flags;
     this.keyspace.onEvent = eventNotifier(flags, this.pubsub);
   }
 
@@ -611,7 +609,7 @@ export class Database implements SessionHost {
   }
 
   #commit(): void {
-    const { frame, journal } = this.context;
+    const { frame } = this.context;
     if (this.tracking.isOn) this.tracking.beginServing();
     try {
       this.waiters.serve();
@@ -619,11 +617,11 @@ export class Database implements SessionHost {
       this.context.reportBug(error);
       throw error;
     }
-    if (!frame.isEmpty) {
-      journal.append(frame.take(), this, frame.bulkBytes);
+    if (frame.unitByteCount > 0) {
       this.activity.changeCount += 1;
       this.countMemory();
     }
+    this.frames.endUnit(this.#pushes.madeCount > 0 || this.users.hasChanges || this.tracking.isOn);
     if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);
     if (this.tracking.isOn) this.tracking.flush();
     this.#pushes.commit();
@@ -732,7 +730,11 @@ export class Database implements SessionHost {
     const { runInSession } = command;
     const { session } = caller;
     if (session !== undefined && !session.isExecuting) session.lastCommand = command;
-    if (!command.isQuick) this.turn.begin(command.number, command.fullName);
+    if (!command.isQuick) {
+      // It may look at the journal, or take long.
+      this.frames.append();
+      this.turn.begin(command.number, command.fullName);
+    }
     this.activity.commandCount += 1;
     const counts = this.countsOf(command);
     const { slowRuns } = this;

@@ -106,7 +106,7 @@ export class Store {
       startedAtMs: options.clock.nowMs(),
       frame,
       reportBug: (error) => {
-        if (!frame.isEmpty) broken = error;
+        if (frame.unitByteCount > 0) broken = error;
       },
       assertSound: () => {
         if (broken !== undefined)

@@ -28,6 +28,7 @@ class TestSession implements RespSession {
   tenant: Owner | undefined = { name: "main" };
   isClosed = false;
   turn = undefined;
+  frames = undefined;
   beganAtMs = 0;
   lookedAtMs = 0;
   readonly executed: Bytes[][] = [];

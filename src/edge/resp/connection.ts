@@ -44,6 +44,8 @@ export interface RespSession {
   readonly turn: Tenant | undefined;
   /** Whether a command must wait for its turn because it is expected to take long. */
   mustWait(words: readonly Bytes[]): boolean;
+  /** The frames of its database, which commands of one packet share; undefined before the login. */
+  readonly frames: { hold(): void; append(): void; release(): void } | undefined;
   /** When the last command began, and when the clock was last read: after the command, unless it was quick. */
   readonly beganAtMs: number;
   readonly lookedAtMs: number;
@@ -330,11 +332,15 @@ export class RespConnection implements SessionPeer {
   #run(): void {
     this.#session ??= this.#options.openSession(this);
     this.#isRunning = true;
+    // That of this moment: a command may log in to another database.
+    const frames = this.#session?.frames;
+    frames?.hold();
     try {
       this.#runCommands();
     } catch (fault) {
       this.#fail(fault);
     } finally {
+      frames?.release();
       this.#isRunning = false;
     }
   }
@@ -371,6 +377,7 @@ export class RespConnection implements SessionPeer {
       if (session?.isWaiting === true) return;
       count += 1;
       if (queue.unflushedBytes >= FLUSH_BYTES) {
+        session?.frames?.append();
         queue.flush();
         this.#countReplies();
         if (this.#isOverBudget || this.queuedBytes > limits.queuedBytesMax) return;

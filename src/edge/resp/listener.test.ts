@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { RawPeer } from "../../../test/harness/raw-peer.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { startSession } from "../../../test/harness/store-harness.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { createLog } from "../../kernel/log.ts";
@@ -15,6 +16,7 @@ import { RespListener, type RespListenerOptions } from "./listener.ts";
 interface Port extends AsyncDisposable {
   readonly listener: RespListener;
   readonly store: Store;
+  readonly journal: RecordingJournal;
   readonly tokens: TokenTable;
   open(): Promise<RawPeer>;
   /** Opens a connection and logs in. */
@@ -22,7 +24,8 @@ interface Port extends AsyncDisposable {
 }
 
 async function startPort(options: Partial<RespListenerOptions> = {}): Promise<Port> {
-  const { store, clock } = startSession();
+  const journal = new RecordingJournal();
+  const { store, clock } = startSession({ journal });
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   tokens.replaceTenant("main", [
     { token: "token", access: "standard" },
@@ -48,6 +51,7 @@ async function startPort(options: Partial<RespListenerOptions> = {}): Promise<Po
   return {
     listener,
     store,
+    journal,
     tokens,
     open,
     enter: async () => {
@@ -167,6 +171,18 @@ test("another connection serves a blocked command, in both orders of arrival", a
   assert.equal(await peer.hear(popped.length + 7), `${popped}+PONG\r\n`);
   assert.equal(await other.ask("RPUSH list x\r\n", 4), ":1\r\n");
   assert.equal(await peer.ask("BLPOP list 0\r\n", popped.length), popped);
+});
+
+test("the commands of a packet share a frame, which is in the journal when their replies leave", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  const { journal, store } = port;
+  const before = journal.frames.length;
+  assert.equal(await peer.ask("SET a 1\r\nSET b 2\r\nINCR b\r\n", 14), "+OK\r\n+OK\r\n:3\r\n");
+  assert.equal(journal.frames.length, before + 1);
+  assert.equal(await peer.ask("SET a 2\r\n", 5), "+OK\r\n");
+  assert.equal(journal.frames.length, before + 2);
+  assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(store));
 });
 
 test("a drain answers received requests, ends every connection and accepts no more", async () => {

@@ -66,7 +66,7 @@ export class AtomicUnits {
     if (this.isRunning) return commands(); // keeps (4)
     const { keyspace, users, context } = this.#host;
     const { frame } = context;
-    const { byteCount } = frame;
+    const { unitByteCount } = frame;
     const { madeCount } = this.#pushes;
     const { expiredCount, expiredFieldCount, evictedCount } = keyspace;
     const undo = this.#undo;
@@ -77,9 +77,9 @@ export class AtomicUnits {
       return commands();
     } catch (error) {
       if (!(error instanceof StoppedUnit)) throw error;
-      const hasWritten = frame.byteCount > byteCount;
+      const hasWritten = frame.unitByteCount > unitByteCount;
       undo.undo();
-      frame.cut(byteCount);
+      frame.cutUnit(unitByteCount);
       this.#pushes.dropMessages(madeCount);
       // CONFIG RESETSTAT may have come in between.
       keyspace.expiredCount = Math.min(keyspace.expiredCount, expiredCount);

@@ -11,12 +11,15 @@ import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { QueuedCommand } from "./transaction.ts";
+import type { UnitFrames } from "./unit-frames.ts";
 
 export interface SessionHost extends CommandHost {
   readonly sessions: Sessions;
   readonly observers: KeyObservers;
   /** The turns of the database in its thread. */
   readonly turn: Tenant;
+  /** The frames of its units of work. */
+  readonly frames: UnitFrames;
   /** Bytes of frames that the journal has not written yet. */
   journalBytes: number;
   /** When the last unit of work began, and when the clock was last read. */

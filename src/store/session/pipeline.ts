@@ -7,6 +7,7 @@ import { type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import type { CommandRequest } from "../command-facts.ts";
 import type { ReplyPrinter } from "../reply/printer.ts";
 import type { Caller } from "./caller.ts";
+import type { UnitFrames } from "./unit-frames.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -19,6 +20,7 @@ const SLICE_BYTES_PER_LOOK = 64 * 1024;
 export interface PipelineHost {
   readonly turn: Tenant;
   readonly context: { readonly clock: Clock };
+  readonly frames: Pick<UnitFrames, "hold" | "release">;
   /** When the clock was last read. */
   readonly lookedAtMs: number;
   mustWait(request: CommandRequest): boolean;
@@ -62,6 +64,16 @@ export class Pipeline {
 
   /** Runs commands until other tenants have their turn. */
   #runSome(): void {
+    const { frames } = this.#host;
+    frames.hold();
+    try {
+      this.#runUntilTurn();
+    } finally {
+      frames.release();
+    }
+  }
+
+  #runUntilTurn(): void {
     const { turn, context } = this.#host;
     const clock = context.clock.real;
     const start = this.#doneCount;

@@ -27,6 +27,7 @@ import type { SessionHost, SessionStore } from "./host.ts";
 import { Listening } from "./listening.ts";
 import type { LoggedIn, SessionLogin, SessionPeer } from "./peer.ts";
 import { Transaction } from "./transaction.ts";
+import type { UnitFrames } from "./unit-frames.ts";
 import type { ReplyTaker } from "./waiters.ts";
 
 export interface SessionOptions {
@@ -118,6 +119,11 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
     if (reply === later) this.#isWaiting = database.waiters.isWaiting(this);
     else if (this.#isPlain) this.peer.reply(reply);
     else this.#answer(reply);
+  }
+
+  /** The frames of its database. While they are held, its commands share them. */
+  get frames(): UnitFrames | undefined {
+    return this.#loggedIn?.database.frames;
   }
 
   /** The tenant that pays for its commands. */
@@ -279,6 +285,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
   /** Logs in a user. */
   enter(loggedIn: LoggedIn): void {
     if (this.#loggedIn?.database !== loggedIn.database) {
+      this.#loggedIn?.database.frames.append();
       this.#leave(); // keeps (4)
       this.#hasTime = false;
       this.#loggedIn = loggedIn;
