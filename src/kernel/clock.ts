@@ -73,3 +73,16 @@ export const systemClock: Clock = {
     return systemClock;
   },
 };
+
+/**
+ * The clocks of the machine for times that threads share: `monotonicMs` of `systemClock` begins in each thread with the
+ * thread.
+ */
+export const machineClock: Pick<Clock, "nowMs" | "monotonicMs"> = {
+  nowMs: () => Date.now(),
+
+  monotonicMs: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
+};

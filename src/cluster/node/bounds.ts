@@ -1,0 +1,49 @@
+/** The times of a node's life. Each is counted by the clock of the node that uses it. */
+
+/** A node whose beat stands still for this long may be declared dead. */
+export const LEASE_MS = 6_000;
+
+/**
+ * What the holder itself counts as its lease: less, because its clock may be slower than that of a watcher. With clocks
+ * that are 5 % slow and 5 % fast, 5,400 / 0.95 < 6,000 / 1.05.
+ */
+export const HELD_MS = LEASE_MS * 0.9;
+
+/** From one renewal to the next. */
+export const RENEWAL_PERIOD_MS = 1_500;
+
+/** After a call that failed, before it is repeated. */
+export const RETRY_MS = 250;
+
+/** From one poll of the nodes and shards to the next. */
+export const POLL_PERIOD_MS = 1_000;
+
+/** Polls that are further apart than this begin all counts again. So does a renewal that takes this long. */
+export const GAP_MS_MAX = 2_000;
+
+/** A commit that takes longer suspends its shard. */
+export const COMMIT_MS_MAX = 2_000;
+
+/** A difference to the clock of the store that is warned of. */
+export const SKEW_WARNING_MS = 500;
+
+/** With a larger difference to the clock of the store a node claims nothing, and a floor this far ahead is ignored. */
+export const SKEW_MS_MAX = 5_000;
+
+/** The n-th candidate for a free shard waits n times this long. */
+export const RANK_DELAY_MS = 2_000;
+
+/** Shards move only to a node that has lived and renewed steadily for this long. */
+export const SETTLED_MS = 30_000;
+
+/**
+ * For this long no shard moves to a node that did not take one which was released for it, and a node is the last candidate
+ * for a shard that it failed to recover.
+ */
+export const AVOIDED_MS = 300_000;
+
+/** A node claims and recovers at most this many shards at a time. */
+export const LOADS_MAX = 2;
+
+/** After this many claims without a recovery a shard is broken: nobody claims it. */
+export const RECOVERY_TRIES_MAX = 3;

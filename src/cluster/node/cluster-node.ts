@@ -1,0 +1,285 @@
+/**
+ * A node from its registration to its end: it renews its lease, watches the
+ * others, declares silent ones dead, claims free shards and moves its own.
+ *
+ *     registered -> living -> draining -> left
+ *                      any state -> lost: the process ends
+ *
+ * (1) It declares dead and claims only while its own lease is fresh: only a node
+ *     whose commits get through may judge others.
+ * (2) Nothing that it reads decides anything. A view may be old: the store
+ *     compares beats, epochs and lives again when it changes something.
+ * (3) One shard moves at a time, and only while every shard has an owner that
+ *     has recovered it.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import type { ClusterView, LogStore, NodeView, ShardView } from "../log-store/log-store.ts";
+import { BeatWatch } from "./beat-watch.ts";
+import { AVOIDED_MS, POLL_PERIOD_MS, RANK_DELAY_MS, RECOVERY_TRIES_MAX, SKEW_MS_MAX } from "./bounds.ts";
+import { ConfirmedReads } from "./confirmed-reads.ts";
+import { Lease, type LeaseClock, type ReadGuard } from "./lease.ts";
+import { OwnedShards } from "./owned-shards.ts";
+import { claimOrder, heirOf, isFree, rendezvousOrder } from "./placement.ts";
+import { type RegistrationOptions, registerNode } from "./registration.ts";
+import { Renewals } from "./renewals.ts";
+import type { ShardHost } from "./shard-host.ts";
+
+/** Each on a connection of its own, because a call may wait long for a lock or a standby. */
+export interface NodeStores {
+  readonly renewals: Pick<LogStore, "renew">;
+  readonly polls: Pick<LogStore, "watch">;
+  readonly changes: Pick<LogStore, "register" | "declareDead" | "claim" | "segments" | "recovered" | "release">;
+}
+
+export interface ClusterNodeOptions extends Omit<RegistrationOptions, "stores"> {
+  readonly stores: NodeStores;
+  readonly host: ShardHost;
+  readonly clock: Clock;
+  readonly leaseClock: LeaseClock;
+  readonly log: Log;
+  /** How reads are kept from being answered by a former owner: by clocks, or by a renewal after each turn of reads. */
+  readonly reads: "lease" | "confirm";
+}
+
+export class ClusterNode {
+  readonly life: string;
+  readonly lease: Lease;
+  /** Asked by replies that wait for no commit. */
+  readonly reads: ReadGuard;
+  readonly shards: OwnedShards;
+  readonly beats = new BeatWatch();
+  readonly #options: ClusterNodeOptions;
+  readonly #renewals: Renewals;
+  #cancelPoll: () => void = () => {};
+  #isStopped = false;
+  #drained: (() => void) | undefined;
+  /** Since when a shard has been free, by the monotonic clock. */
+  #freeSinceMs = new Map<number, number>();
+  /** Of the last poll, those that were not tried yet. */
+  #claimable: ShardView[] = [];
+  /** By the monotonic clock: when a node did not take a shard that was released for it. */
+  readonly #untakenMs = new Map<string, number>();
+  /** Broken shards that were logged, with their epochs. */
+  readonly #broken = new Map<number, number>();
+  /** Nodes that are being declared dead. */
+  readonly #accused = new Set<string>();
+
+  private constructor(options: ClusterNodeOptions, life: string) {
+    const { stores, clock, leaseClock, log, host, node } = options;
+    this.#options = options;
+    this.life = life;
+    this.lease = new Lease(leaseClock);
+    const onLost = (reason: string): void => this.lose(reason);
+    const { lease } = this;
+    const { format } = node;
+    const onRoom = (): void => this.#claimNext();
+    this.shards = new OwnedShards({ store: stores.changes, host, life, format, clock, log, lease, onRoom, onLost });
+    this.#renewals = new Renewals({
+      store: stores.renewals,
+      life,
+      clock,
+      log,
+      lease,
+      engineMs: () => Math.max(clock.nowMs(), this.shards.floorMs),
+      owned: () => this.shards.held(),
+      onOutage: () => this.beats.restart(),
+      onLost,
+    });
+    this.reads = options.reads === "lease" ? this.lease : new ConfirmedReads(this.#renewals);
+  }
+
+  /** Registers the node and begins its life. Undefined if another process lives under its name. */
+  static async start(options: ClusterNodeOptions): Promise<ClusterNode | undefined> {
+    const life = await registerNode(options);
+    if (life === undefined) return undefined;
+    const node = new ClusterNode(options, life);
+    node.#renewals.start();
+    // What is free can be claimed as soon as the lease is fresh.
+    void node.lease.whenFresh().then(() => node.#poll());
+    return node;
+  }
+
+  /** Releases all shards, each for the next node in its order, and leaves the cluster. Resolves when it has left. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+    });
+  }
+
+  /** The node can do nothing more under this life, for example because another node owns one of its shards. */
+  lose(reason: string): void {
+    if (this.#isStopped) return;
+    this.stop();
+    this.#options.log.error("node lost", { reason });
+    this.#options.host.lost(reason);
+  }
+
+  /** Ends its calls, and releases nothing. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelPoll();
+    this.#renewals.stop();
+    this.shards.stop();
+    this.lease.end();
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, stores, log } = this.#options;
+    const sentMs = clock.monotonicMs();
+    try {
+      const view = await stores.polls.watch();
+      if (this.#isStopped) return;
+      this.beats.saw(view.nodes, { sentMs, answeredMs: clock.monotonicMs() });
+      if (this.#renewals.isSlow) this.beats.restart();
+      this.#act(view);
+    } catch (error) {
+      log.warn("nodes and shards not read", faultFields(error));
+      this.beats.restart();
+    }
+    if (this.#isStopped) return;
+    const delayMs = Math.max(0, POLL_PERIOD_MS - (clock.monotonicMs() - sentMs));
+    this.#cancelPoll = clock.after(delayMs, () => void this.#poll());
+  }
+
+  #act(view: ClusterView): void {
+    this.#noteFree(view);
+    // keeps (1)
+    if (!this.lease.isFresh()) return;
+    for (const node of this.beats.silent()) if (node.life !== this.life) void this.#declareDead(node);
+    if (this.#isDraining) {
+      this.#releaseAll(view);
+      return;
+    }
+    for (const shard of view.shards) if (shard.owner === this.life) this.shards.adopt(shard);
+    this.#claimable = this.#findClaimable(view);
+    this.#claimNext();
+    if (this.#mayClaim) this.#moveOne(view);
+  }
+
+  async #declareDead({ life, beat, name }: NodeView): Promise<void> {
+    if (this.#accused.has(life)) return;
+    const { stores, log } = this.#options;
+    this.#accused.add(life);
+    try {
+      // keeps (2): undefined if it has renewed since.
+      if ((await stores.changes.declareDead(life, beat)) !== undefined) log.warn("node declared dead", { name, life });
+    } catch (error) {
+      log.warn("node not declared dead", { name, life, ...faultFields(error) });
+    } finally {
+      this.#accused.delete(life);
+    }
+  }
+
+  #noteFree({ nodes, shards }: ClusterView): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const free = shards.filter((shard) => isFree(shard, nodes)).map(({ shard }) => shard);
+    this.#freeSinceMs = new Map(free.map((shard) => [shard, this.#freeSinceMs.get(shard) ?? nowMs]));
+  }
+
+  /** The free shards whose turn it is for this node. */
+  #findClaimable({ nodes, shards }: ClusterView): ShardView[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { name } = this.#options.node;
+    return shards.filter((shard) => {
+      const sinceMs = this.#freeSinceMs.get(shard.shard);
+      if (sinceMs === undefined || this.#isBroken(shard)) return false;
+      const order = claimOrder(shard, nodes);
+      const index = order.indexOf(name);
+      // One that was recovered since is no reason to wait: its owner may have released it for this node.
+      const isLast = shard.tries > 0 && this.shards.hasFailed(shard.shard);
+      const rank = isLast ? index + order.length : index;
+      return index !== -1 && nowMs - sinceMs >= rank * RANK_DELAY_MS;
+    });
+  }
+
+  /** Each shard is tried once for each poll: keeps (1) and (2). */
+  #claimNext(): void {
+    while (this.#mayClaim && this.shards.hasRoom) {
+      const shard = this.#claimable.shift();
+      if (shard === undefined) return;
+      this.#noteUntaken(shard);
+      this.shards.claim(shard);
+    }
+  }
+
+  /** A shard that its heir did not claim, or released without having recovered it, is no recommendation for that node. */
+  #noteUntaken({ owner, ownerName, heir, tries }: ShardView): void {
+    const hasGivenUp = owner === undefined && tries > 0;
+    const name = heir ?? (hasGivenUp ? ownerName : undefined);
+    if (name !== undefined && name !== this.#options.node.name)
+      this.#untakenMs.set(name, this.#options.clock.monotonicMs());
+  }
+
+  get #mayClaim(): boolean {
+    const isSkewed = Math.abs(this.#renewals.skewMs) > SKEW_MS_MAX;
+    return !this.#isStopped && !this.#isDraining && !isSkewed && this.lease.isFresh();
+  }
+
+  get #isDraining(): boolean {
+    return this.#drained !== undefined;
+  }
+
+  #isBroken({ shard, epoch, tries }: ShardView): boolean {
+    if (tries < RECOVERY_TRIES_MAX) return false;
+    if (this.#broken.get(shard) !== epoch)
+      this.#options.log.error("shard is broken: nobody claims it", { shard, tries });
+    this.#broken.set(shard, epoch);
+    return true;
+  }
+
+  /** keeps (3) */
+  #moveOne({ nodes, shards }: ClusterView): void {
+    // A broken shard waits for a person, and must not keep the others from moving.
+    const isCalm = shards.every((shard) =>
+      isFree(shard, nodes) ? this.#isBroken(shard) : shard.tries === 0 && this.#isKnown(shard),
+    );
+    if (!isCalm) return;
+    const { node, host, clock } = this.#options;
+    const avoidedMs = clock.monotonicMs() - AVOIDED_MS;
+    const settled = nodes.filter(
+      ({ name, life, isDead }) =>
+        !isDead && this.beats.isSettled(life) && !((this.#untakenMs.get(name) ?? Number.NEGATIVE_INFINITY) > avoidedMs),
+    );
+    for (const shard of shards) {
+      if (shard.owner !== this.life) continue;
+      const heir = heirOf(shard, node.name, settled);
+      if (heir === node.name || !host.mayMove(shard.shard)) continue;
+      void this.shards.release(shard.shard, heir);
+      return;
+    }
+  }
+
+  /** Whether this node serves all that the view says it owns. */
+  #isKnown({ shard, epoch, owner }: ShardView): boolean {
+    if (owner !== this.life) return true;
+    const own = this.shards.get(shard);
+    return own?.epoch === epoch && own.state === "serving";
+  }
+
+  #releaseAll({ nodes, shards }: ClusterView): void {
+    const others = nodes.filter(({ life, isDead }) => !isDead && life !== this.life);
+    const settled = others.filter(({ life }) => this.beats.isSettled(life));
+    const heirs = (settled.length > 0 ? settled : others).map(({ name }) => name);
+    const own = shards.filter(({ owner }) => owner === this.life);
+    for (const shard of own) {
+      if (this.shards.get(shard.shard) === undefined) void this.shards.disown(shard);
+      else void this.shards.release(shard.shard, rendezvousOrder(shard.shard, heirs)[0]);
+    }
+    if (own.length === 0 && this.shards.all().length === 0) void this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    const { life } = this;
+    const { beat } = this.#renewals;
+    this.stop();
+    const { stores, log } = this.#options;
+    try {
+      // Others need not wait until it is silent, nor for its turn at free shards.
+      await stores.changes.declareDead(life, beat);
+    } catch (error) {
+      log.warn("node left without a word", faultFields(error));
+    }
+    this.#drained?.();
+  }
+}
