@@ -403,6 +403,78 @@ test("refuses an area without a segment if there is no space to begin one", asyn
   await assert.rejects(openOn(disk), { code: "ENOSPC" });
 });
 
+test("a start can end the open segment and begin the next one, even if it is empty", async () => {
+  const disk = await emptyDisk();
+  await appendSafely(await openOn(disk), "a");
+
+  const opened = await openOn(disk, { beginsSegment: true });
+  assert.deepEqual(opened.area.segments, [
+    { number: 1, bytes: 137, isCovered: false },
+    { number: 2, bytes: 64, isCovered: false },
+  ]);
+  await openOn(disk, { beginsSegment: true });
+  const last = await openOn(disk);
+
+  assert.deepEqual(numbersOf(last), [
+    [1, false],
+    [2, false],
+    [3, false],
+  ]);
+  assert.deepEqual(last.frames, ["a"]);
+});
+
+test("a start that ends the open segment and has no space for the next one refuses writes until there is space", async () => {
+  const disk = await emptyDisk();
+  await appendSafely(await openOn(disk), "a");
+  disk.freeBytes = 32;
+
+  const opened = await openOn(disk, { beginsSegment: true });
+  assert.equal(opened.area.journal.refusal, "No space left on device");
+  disk.freeBytes = Number.POSITIVE_INFINITY;
+  await settle();
+  opened.clock.advance(1_000);
+  await appendSafely(opened, "b");
+  assert.deepEqual((await openOn(disk)).frames, ["a", "b"]);
+});
+
+test("a snapshot is given to a disk that keeps files elsewhere before anything that it covers is removed", async () => {
+  const disk = await emptyDisk();
+  const calls: string[] = [];
+  const elsewhere = Object.assign(Object.create(disk), {
+    adopt: async (path: string) => calls.push(`adopt ${path}`),
+    unlink: (path: string) => {
+      calls.push(`unlink ${path}`);
+      return disk.unlink(path);
+    },
+  });
+  for (const name of ["open", "rename", "link", "list", "mkdir", "syncDirectory"] as const)
+    elsewhere[name] = disk[name].bind(disk);
+  const opened = await openOn(disk, { disk: elsewhere });
+  await appendSafely(opened, "a");
+  await opened.area.closeSegment();
+  await snapshotOn(disk);
+  calls.splice(0);
+  await opened.area.adoptSnapshot();
+
+  assert.deepEqual(
+    calls.filter((call) => call.includes("/store/")),
+    [`adopt ${SNAPSHOT}`, "unlink /store/0000000001.journal"],
+  );
+});
+
+test("a snapshot waits for the segment with its number", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a");
+  await opened.area.closeSegment();
+  await snapshotOn(disk);
+  disk.put("/store/0000000003.snapshot", disk.bytesOf(SNAPSHOT));
+
+  assert.equal(await opened.area.adoptSnapshot(), false);
+  disk.remove("/store/0000000003.snapshot");
+  assert.equal(await opened.area.adoptSnapshot(), true);
+});
+
 function numbersOf({ area }: OpenedArea): readonly (readonly [number, boolean])[] {
   return area.segments.map(({ number, isCovered }) => [number, isCovered]);
 }

@@ -10,7 +10,6 @@
  *     appended before its answer are durable: with fewer frames, a recovered
  *     engine could still read from the segment.
  */
-import { assert } from "../kernel/assert.ts";
 import { faultFields } from "../kernel/log.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { backUpArea } from "./backup.ts";
@@ -46,6 +45,11 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
   readonly space?: SpaceGuardOptions | undefined;
   /** Space reserved for a full disk; 0: none. */
   readonly reserveBytes?: number;
+  /**
+   * Ends the open segment, even if it is empty, and begins the next one: for files that another process may have
+   * written. Its late writes would have the salt and the positions of the open segment.
+   */
+  readonly beginsSegment?: boolean;
 }
 
 const SNAPSHOT_BYTES_MIN = 64 * 1024 * 1024;
@@ -63,13 +67,14 @@ const SEGMENT_COUNT_MAX = 100;
  */
 export async function openAreaStorage(options: AreaStorageOptions): Promise<AreaStorage> {
   const { disk, directory, area, log } = options;
-  const read = await recover(options);
+  let read = await recover(options);
   if (read.tail !== undefined) {
     const { file, offset, bytes } = read.tail;
     log.warn("cut off the incomplete end that a crash left", { file, offset, bytes, position: read.position });
   }
   if (read.highWaterFault !== undefined) log.warn(read.highWaterFault);
   const salt = options.random.below(2 ** 32);
+  if (options.beginsSegment === true) read = await endOpenSegment(options, read);
   try {
     const segment = await openSegment(disk, { directory, area, read, salt });
     return new AreaStorage(options, read, { segment, position: read.position });
@@ -81,6 +86,22 @@ export async function openAreaStorage(options: AreaStorageOptions): Promise<Area
     const segment = await openEnded(disk, { directory, area, last });
     return new AreaStorage(options, read, { segment, position: read.position, endedFor });
   }
+}
+
+async function endOpenSegment({ disk, directory }: AreaStorageOptions, read: AreaRead): Promise<AreaRead> {
+  const { open, position } = read;
+  if (open === undefined) return read;
+  const writer = new SegmentWriter(
+    await disk.open(segmentPath(directory, open.number), "update"),
+    open.header,
+    open.bytes,
+  );
+  try {
+    await writer.end(position);
+  } finally {
+    await writer.close();
+  }
+  return { ...read, open: undefined, ended: [...read.ended, { number: open.number, bytes: writer.bytes }] };
 }
 
 /** The last segment, for a start that has no space for the next one: reads need no new segment. */
@@ -277,8 +298,10 @@ export class AreaStorage {
     const { snapshots } = await listAreaFiles(disk, directory);
     const number = snapshots.at(-1);
     if (number === undefined || number === this.#snapshot?.number) return false;
-    assert(number <= this.journal.segmentNumber, "a snapshot covers closed segments only");
+    // The process that wrote it saw the header of a segment that is not durable yet. A later call adopts it.
+    if (number > this.journal.segmentNumber) return false;
     const bytes = await withFile(await disk.open(snapshotPath(directory, number), "read"), (file) => file.size());
+    await disk.adopt?.(snapshotPath(directory, number));
     await disk.syncDirectory(directory); // keeps (1)
     this.#snapshot = { number, bytes };
     const covered = this.#ended.filter((segment) => segment.number < number);

@@ -41,7 +41,10 @@ export interface EngineKind<Engine> {
   open(parts: EngineParts): Engine;
 }
 
-type StorageHooks = Pick<AreaStorageOptions, "onBatchWritten" | "onSyncedLocation" | "mayRemove" | "segmentBytesMax">;
+type StorageHooks = Pick<
+  AreaStorageOptions,
+  "onBatchWritten" | "onSyncedLocation" | "mayRemove" | "segmentBytesMax" | "beginsSegment"
+>;
 
 export interface ServerOptions<Engine extends SnapshotEngine> extends StorageHooks {
   readonly subject: EngineKind<Engine>;

@@ -45,6 +45,11 @@ export interface Disk {
   mkdir(path: string): Promise<boolean>;
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>;
+  /**
+   * Makes a complete snapshot durable that another process wrote beside this disk. Called before anything that it
+   * covers is removed. Absent: `syncDirectory` is enough.
+   */
+  adopt?(path: string): Promise<void>;
 }
 
 /** The most bytes that one call writes: Node refuses a single write of 2 GiB or more. */

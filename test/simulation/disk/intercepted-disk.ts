@@ -35,6 +35,7 @@ export function interceptedDisk(disk: Disk, intercept: Intercept): Disk {
     list: (path) => intercept({ kind: "list", path }, () => disk.list(path)),
     mkdir: (path) => intercept({ kind: "mkdir", path }, () => disk.mkdir(path)),
     syncDirectory: (path) => intercept({ kind: "syncDirectory", path }, () => disk.syncDirectory(path)),
+    ...(disk.adopt !== undefined && { adopt: disk.adopt.bind(disk) }),
   };
 }
 
