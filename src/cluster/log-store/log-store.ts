@@ -17,6 +17,16 @@ export class DoubtfulOutcome extends Error {
   override name = "DoubtfulOutcome";
 }
 
+/** The store has no space left. The call was undone. */
+export class StoreFull extends Error {
+  override name = "StoreFull";
+}
+
+/** A snapshot cannot be completed, because the store lacks parts of it. The call was undone. */
+export class SnapshotIncomplete extends Error {
+  override name = "SnapshotIncomplete";
+}
+
 /** A node from one start of its process to the end of it. `life` is a UUID, drawn at the start. */
 export interface NodeRegistration {
   readonly name: string;
@@ -127,6 +137,9 @@ export type AppendOutcome = "committed" | "deposed" | "missing" | "foreign";
 
 export type FencedOutcome = "committed" | "deposed";
 
+/** `uncovered`: the latest snapshot does not cover all of the segments, and nothing was removed. */
+export type RemovalOutcome = FencedOutcome | "uncovered";
+
 /** A segment in the log. */
 export interface SegmentView {
   readonly segment: number;
@@ -167,11 +180,11 @@ export interface LogStore {
   read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]>;
   /** Removes the rows of a segment from the byte `start` on: the rest of a batch that was never acknowledged. */
   cut(shard: ShardEpoch, segment: number, start: number): Promise<FencedOutcome>;
-  /** Removes all rows of segments. */
-  removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome>;
+  /** Removes all rows of segments that the latest snapshot covers. */
+  removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<RemovalOutcome>;
   /** Writes one part of a snapshot that is not the latest one until `completeSnapshot`. */
   putSnapshotPart(part: SnapshotPart): Promise<FencedOutcome>;
-  /** Makes a snapshot the latest one and removes all others. All its parts must have been put. */
+  /** Makes a snapshot the latest one and removes all others. Throws `SnapshotIncomplete` if one of its parts is missing. */
   completeSnapshot(shard: ShardEpoch, snapshot: Omit<SnapshotPointer, "epoch">): Promise<FencedOutcome>;
   /** Undefined if there is no such part. */
   readSnapshotPart(shard: number, snapshot: SnapshotPointer, part: number): Promise<Buffer | undefined>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { DoubtfulOutcome } from "../log-store/log-store.ts";
+import { DoubtfulOutcome, StoreFull } from "../log-store/log-store.ts";
 import { type PgConnection, PgSession } from "./pg-session.ts";
 
 const STATEMENT = { name: "one", text: "SELECT 1" };
@@ -69,6 +69,15 @@ test("a warning belongs to the statement that was running, and a notice is not a
 test("an error of PostgreSQL is thrown as it is, and the connection stays", async () => {
   const session = sessionOver(new FakeConnection(failure("ERROR"), rows({ a: 1 })));
   await assert.rejects(session.run(STATEMENT, []), { message: "failed", severity: "ERROR" });
+  assert.deepEqual((await session.run(STATEMENT, [])).rows, [{ a: 1 }]);
+});
+
+test("an error of a full disk is named, and the connection stays", async () => {
+  const full = (): never => {
+    throw Object.assign(new Error("could not extend file"), { severity: "ERROR", code: "53100" });
+  };
+  const session = sessionOver(new FakeConnection(full, rows({ a: 1 })));
+  await assert.rejects(session.run(STATEMENT, []), StoreFull);
   assert.deepEqual((await session.run(STATEMENT, [])).rows, [{ a: 1 }]);
 });
 

@@ -7,8 +7,11 @@
  * seen it. Nothing is cancelled and nothing is repeated here.
  */
 import type { Client, DatabaseError, QueryConfig } from "pg";
-import { DoubtfulOutcome } from "../log-store/log-store.ts";
+import { DoubtfulOutcome, StoreFull } from "../log-store/log-store.ts";
 import type { SqlResult, SqlSession, SqlValue, Statement } from "./session.ts";
+
+/** `disk_full` in the table of PostgreSQL's error codes. */
+const DISK_FULL = "53100";
 
 /** The part of a client that a session uses. */
 export type PgConnection = Pick<Client, "query" | "end" | "on">;
@@ -47,7 +50,7 @@ export class PgSession implements SqlSession {
       return { rows: rows as Row[], isWarned: this.#isWarned };
     } catch (cause) {
       // An error of PostgreSQL means that the statement was undone. A fatal one ends the connection, perhaps after the commit.
-      if (isRefusal(cause)) throw cause;
+      if (isRefusal(cause)) throw cause.code === DISK_FULL ? new StoreFull("PostgreSQL is full", { cause }) : cause;
       this.#connection = undefined;
       throw new DoubtfulOutcome("The connection to PostgreSQL was lost", { cause });
     }

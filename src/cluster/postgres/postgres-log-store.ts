@@ -25,6 +25,7 @@ import type {
   LogStore,
   NodeRegistration,
   NodeView,
+  RemovalOutcome,
   Renewal,
   SegmentView,
   ShardEpoch,
@@ -32,7 +33,7 @@ import type {
   SnapshotPart,
   SnapshotPointer,
 } from "../log-store/log-store.ts";
-import { DoubtfulOutcome, SET_BACK_MS_MAX } from "../log-store/log-store.ts";
+import { DoubtfulOutcome, SET_BACK_MS_MAX, SnapshotIncomplete } from "../log-store/log-store.ts";
 import type { SqlSession, SqlValue, Statement } from "./session.ts";
 
 /** Locks the shard $1 if its epoch is $2. */
@@ -176,12 +177,15 @@ const CUT: Statement = {
     SELECT ${OWNED}`,
 };
 
+/** The pointer of the snapshot is compared in the same statement: a failover may have lost it. */
 const REMOVE: Statement = {
   name: "larder-remove",
-  text: `WITH ${OWN},
+  text: `WITH own AS MATERIALIZED (
+        SELECT id, snapshot_number FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE),
+      covering AS (SELECT id FROM own WHERE snapshot_number > ALL($3::bigint[])),
       gone AS (
-        DELETE FROM larder.log WHERE shard = $1::int AND segment = ANY($3::bigint[]) AND EXISTS (SELECT 1 FROM own))
-    SELECT ${OWNED}`,
+        DELETE FROM larder.log WHERE shard = $1::int AND segment = ANY($3::bigint[]) AND EXISTS (SELECT 1 FROM covering))
+    SELECT ${OWNED}, (SELECT count(*) FROM covering)::int AS covering`,
 };
 
 const PUT_PART: Statement = {
@@ -340,8 +344,10 @@ export class PostgresLogStore implements LogStore {
     return this.#fenced(CUT, [shard, epoch, segment, start]);
   }
 
-  removeSegments({ shard, epoch }: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome> {
-    return this.#fenced(REMOVE, [shard, epoch, segments]);
+  async removeSegments({ shard, epoch }: ShardEpoch, segments: readonly number[]): Promise<RemovalOutcome> {
+    const [row] = await this.#change<Owned & { covering: number }>(REMOVE, [shard, epoch, segments]);
+    if (row === undefined || row.owned === 0) return "deposed";
+    return row.covering === 1 ? "committed" : "uncovered";
   }
 
   putSnapshotPart({ shard, epoch, number, part, bytes }: SnapshotPart): Promise<FencedOutcome> {
@@ -354,7 +360,7 @@ export class PostgresLogStore implements LogStore {
   ): Promise<FencedOutcome> {
     const [row] = await this.#change<Owned & { pointed: number }>(COMPLETE, [shard, epoch, number, parts, bytes]);
     if (row === undefined || row.owned === 0) return "deposed";
-    if (row.pointed === 0) throw new Error(`Snapshot ${number} of shard ${shard} lacks parts`);
+    if (row.pointed === 0) throw new SnapshotIncomplete(`Snapshot ${number} of shard ${shard} lacks parts`);
     return "committed";
   }
 

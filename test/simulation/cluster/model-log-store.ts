@@ -16,10 +16,12 @@ import {
   type LogRow,
   type LogStore,
   type NodeRegistration,
+  type RemovalOutcome,
   type Renewal,
   SET_BACK_MS_MAX,
   type SegmentView,
   type ShardEpoch,
+  SnapshotIncomplete,
   type SnapshotPart,
   type SnapshotPointer,
 } from "../../../src/cluster/log-store/log-store.ts";
@@ -73,6 +75,8 @@ export class ModelDatabase {
   readonly log: VersionedTable<StoredRow>;
   readonly parts: VersionedTable<StoredPart>;
   commits = 0;
+  /** The transaction of each commit, from the first on. */
+  readonly #committed: Transaction[] = [];
   readonly #clockMs: () => number;
 
   /** With the tables of another one, or with new ones. */
@@ -101,7 +105,13 @@ export class ModelDatabase {
 
   commit({ transaction }: Statement): void {
     this.commits += 1;
+    this.#committed.push(transaction);
     transaction.end(this.commits);
+  }
+
+  /** Another server takes over that has only the first `kept` commits. */
+  failOver(kept: number): void {
+    for (const transaction of this.#committed.slice(kept)) transaction.lose();
   }
 }
 
@@ -279,12 +289,20 @@ export class ModelLogStore implements LogStore {
     return Promise.resolve(rows.sort((a, b) => a.start - b.start));
   }
 
-  cut(shard: ShardEpoch, segment: number, start: number): Promise<FencedOutcome> {
-    return this.#removeRows(shard, (row) => row.segment === segment && row.start >= start);
+  cut(owner: ShardEpoch, segment: number, start: number): Promise<FencedOutcome> {
+    const { shard } = owner;
+    return this.#fenced(owner, (statement) =>
+      this.#removeRows(statement, (row) => row.shard === shard && row.segment === segment && row.start >= start),
+    );
   }
 
-  removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<FencedOutcome> {
-    return this.#removeRows(shard, (row) => segments.includes(row.segment));
+  async removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<RemovalOutcome> {
+    let isCovered = false;
+    const outcome = await this.#fenced(shard, (statement, { snapshot }) => {
+      isCovered = segments.every((segment) => segment < (snapshot?.number ?? 0));
+      if (isCovered) this.#removeRows(statement, (row) => row.shard === shard.shard && segments.includes(row.segment));
+    });
+    return outcome === "committed" && !isCovered ? "uncovered" : outcome;
   }
 
   putSnapshotPart({ shard, epoch, number, part, bytes }: SnapshotPart): Promise<FencedOutcome> {
@@ -312,7 +330,7 @@ export class ModelLogStore implements LogStore {
       shards.update(`${shard.shard}`, statement, { ...row, snapshot });
       for (const [key, part] of all) if (!isOf(part)) parts.remove(key, statement);
     });
-    if (!isWhole) throw new Error(`Snapshot ${number} of shard ${shard.shard} lacks parts`);
+    if (!isWhole) throw new SnapshotIncomplete(`Snapshot ${number} of shard ${shard.shard} lacks parts`);
     return outcome;
   }
 
@@ -328,12 +346,9 @@ export class ModelLogStore implements LogStore {
       .filter((row) => row.shard === shard);
   }
 
-  #removeRows(shard: ShardEpoch, isRemoved: (row: StoredRow) => boolean): Promise<FencedOutcome> {
+  #removeRows(statement: Statement, isRemoved: (row: StoredRow) => boolean): void {
     const { log } = this.#database;
-    return this.#fenced(shard, (statement) => {
-      for (const [key, row] of log.rows(statement))
-        if (row.shard === shard.shard && isRemoved(row)) log.remove(key, statement);
-    });
+    for (const [key, row] of log.rows(statement)) if (isRemoved(row)) log.remove(key, statement);
   }
 
   /** The name is the key of a node's row. A life that is not there is no key. */

@@ -27,6 +27,11 @@ export class Transaction {
     for (const call of this.#atEnd) call();
   }
 
+  /** Undoes a commit that a failover has lost. */
+  lose(): void {
+    this.#end = "aborted";
+  }
+
   atEnd(call: () => void): void {
     this.#atEnd.push(call);
   }
