@@ -42,6 +42,14 @@ export const budgets: readonly Budget[] = [
     goal: 20_000,
   },
   {
+    suite: "shipped-lives",
+    unit: "lives of nodes that own a shard",
+    files: ["test/simulation/cluster/shipped-lives.test.ts"],
+    testMs: 1_000,
+    proofCount: 500,
+    goal: 50_000,
+  },
+  {
     suite: "rebuilt-states",
     unit: "commands for each family whose state is rebuilt",
     files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],

@@ -1,0 +1,32 @@
+/**
+ * The journal, recovery and snapshots of the store on a disk whose log is in
+ * PostgreSQL: lives of two nodes that take one shard from each other.
+ *
+ * To repeat:  LARDER_SHIPPED_SEED=… npm run t -- test/simulation/cluster/shipped-lives.test.ts
+ * A failure names the seed of its run; with that seed the run comes first.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
+import { throwViolation } from "../seeds.ts";
+import { storeSubject } from "../store/store-subject.ts";
+import { describeShipped, runShippedLives } from "./shipped-runs.ts";
+
+const seed = seedFrom("LARDER_SHIPPED_SEED");
+
+test("every owner of a shard finds what all earlier ones acknowledged", async (context) => {
+  const summary = await runShippedLives({ subject: storeSubject, seed, allowance: allowanceOf("shipped-lives") });
+  context.diagnostic(describeShipped(summary, seed));
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
+  );
+  const { violation: _, ...counts } = summary;
+  for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
+});
+
+test("the same seed runs the same lives", async () => {
+  const options = { subject: storeSubject, seed: 7, allowance: { count: 1 } };
+  assert.deepEqual(await runShippedLives(options), await runShippedLives(options));
+});

@@ -1,0 +1,293 @@
+/**
+ * Runs of lives on one shard. Two nodes with disks of their own take it from
+ * each other, after crashes at any step, after clean stops, and while the former
+ * owner still runs; PostgreSQL is slow, in doubt, full, and fails over.
+ *
+ * (1) Every owner finds what all earlier ones acknowledged (shard-life.ts).
+ * (2) After every commit the shard obeys its rules (shard-rules.ts).
+ * (3) At the end a node with an empty disk finds the same.
+ */
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
+import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
+import type { Allowance } from "../../budget.ts";
+import { History } from "../crash/history.ts";
+import type { Subject } from "../crash/subject.ts";
+import { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { runSeeds, type SeedViolation } from "../seeds.ts";
+import { DIRECTORY } from "../server.ts";
+import { ClusterViolation, ClusterWorld, SHARD } from "./cluster-world.ts";
+import { ShardLife, type ShippedBug } from "./shard-life.ts";
+
+export interface ShippedCounts {
+  lives: number;
+  /** Crashes before and after the recovery had ended. */
+  crashedStarts: number;
+  crashes: number;
+  stops: number;
+  /** Owners that found out that another node had claimed the shard. */
+  deposed: number;
+  /** How often `synced` moved. */
+  acknowledged: number;
+  snapshots: number;
+  doubts: number;
+  /** Failovers of the store, and how often an owner sent again what they had lost. */
+  failovers: number;
+  heals: number;
+  refusals: number;
+}
+
+export interface ShippedSummary extends ShippedCounts {
+  runs: number;
+  violation: SeedViolation | undefined;
+}
+
+export interface ShippedRunOptions<Engine extends SnapshotEngine, State> {
+  readonly subject: Subject<Engine, State>;
+  /** Seed of the first run; each next run adds one. */
+  readonly seed: number;
+  /** Limit in lives or in time. A run under way at the limit is finished. */
+  readonly allowance: Allowance;
+  readonly bug?: ShippedBug;
+}
+
+const LIVES_PER_RUN = 4;
+const RUNS_MIN = 1;
+const ACTIONS_MIN = 50;
+const ACTIONS_MAX = 500;
+const BRANCH = "00000000-0000-4000-8000-000000000001";
+const DOUBT_ONE_IN = [0, 20, 6];
+
+export async function runShippedLives<Engine extends SnapshotEngine, State>({
+  subject,
+  seed,
+  allowance,
+  bug = {},
+}: ShippedRunOptions<Engine, State>): Promise<ShippedSummary> {
+  const counts: ShippedCounts = {
+    ...{ lives: 0, crashedStarts: 0, crashes: 0, stops: 0, deposed: 0, acknowledged: 0, snapshots: 0 },
+    ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0 },
+  };
+  const seen = (): readonly number[] => Object.values(counts);
+  const { runs, violation } = await runSeeds(
+    { seed, allowance, runsMin: RUNS_MIN, seen, counted: () => counts.lives },
+    (runSeed) => new ShippedRun(subject, { random: seededRandom(runSeed), bug, counts }).run(),
+  );
+  return { ...counts, runs, violation };
+}
+
+class ShippedRun<Engine extends SnapshotEngine, State> {
+  readonly #subject: Subject<Engine, State>;
+  readonly #random: Random;
+  readonly #bug: ShippedBug;
+  readonly #counts: ShippedCounts;
+  readonly #world: ClusterWorld;
+  readonly #disks = new Map<string, SimulatedDisk>();
+  /** The last life of each node. */
+  readonly #lives = new Map<string, string>();
+  #history: History<State>;
+  /** What the next owner must find at least. */
+  #promised: () => number = () => 0;
+  /** The former owner, if it still runs. */
+  #former: { readonly node: string; readonly life: ShardLife<Engine, State> } | undefined;
+  /** Commits up to the last claim: no failover loses them. */
+  #claimCommits = 0;
+  #lifeCount = 0;
+
+  constructor(
+    subject: Subject<Engine, State>,
+    { random, bug, counts }: { random: Random; bug: ShippedBug; counts: ShippedCounts },
+  ) {
+    this.#subject = subject;
+    this.#random = random;
+    this.#bug = bug;
+    this.#counts = counts;
+    this.#world = new ClusterWorld(random, subject.area);
+    this.#history = new History([subject.empty]);
+  }
+
+  async run(): Promise<void> {
+    const shard = { shard: SHARD, area: this.#subject.area, hashSeed: Buffer.alloc(4) };
+    await this.#world.admin.addShards([shard]);
+    for (let number = 1; number <= LIVES_PER_RUN; number += 1) {
+      const other = this.#former?.node === "a" ? "b" : "a";
+      await this.#live(this.#former === undefined && this.#random.below(2) === 0 ? "b" : other);
+    }
+    if (this.#former !== undefined) this.#end(this.#former);
+    this.#world.shared.doubtOneIn = 0;
+    this.#world.shared.isFull = false;
+    // keeps (3)
+    const last = await this.#claim("c");
+    await this.#world.drive(last.start(this.#promised));
+    last.crash();
+  }
+
+  async #live(node: string): Promise<void> {
+    this.#counts.lives += 1;
+    const { shared } = this.#world;
+    shared.doubtOneIn = DOUBT_ONE_IN[this.#random.below(DOUBT_ONE_IN.length)] as number;
+    const life = await this.#claim(node);
+    if (!(await this.#start(life))) {
+      this.#counts.crashedStarts += 1;
+      this.#end({ node, life });
+      return;
+    }
+    if (this.#former !== undefined) this.#former.life.recoveredLater = life.recovered;
+    this.#history = life.history;
+    this.#promised = () => life.promised;
+    const actions = ACTIONS_MIN + this.#random.below(ACTIONS_MAX - ACTIONS_MIN);
+    for (let action = 0; action < actions; action += 1) {
+      this.#act(life);
+      await this.#settle(life);
+    }
+    shared.isFull = false;
+    await life.heal();
+    if (this.#former !== undefined && this.#random.below(2) === 0) this.#end(this.#former);
+    await this.#leave(node, life);
+  }
+
+  /** How a life ends: at once, cleanly, or not before another node has taken over. */
+  async #leave(node: string, life: ShardLife<Engine, State>): Promise<void> {
+    const how = this.#random.below(4);
+    if (how === 0 && this.#former === undefined) {
+      this.#former = { node, life };
+      return;
+    }
+    if (how === 1) {
+      await life.stop();
+      this.#counts.stops += 1;
+    } else {
+      this.#counts.crashes += 1;
+    }
+    this.#end({ node, life });
+  }
+
+  /** Runs the start, or a part of it. False if the node is to crash before it has ended. */
+  async #start(life: ShardLife<Engine, State>): Promise<boolean> {
+    let isStarted = false;
+    life.start(this.#promised).then(
+      () => {
+        isStarted = true;
+      },
+      (fault) => {
+        if (!life.isOver) this.#world.fail(fault);
+      },
+    );
+    const crashesAt = this.#random.below(3) === 0 ? this.#random.below(150) : Number.POSITIVE_INFINITY;
+    let steps = 0;
+    await this.#world.until("recovery", () => {
+      steps += 1;
+      this.#actFormer();
+      return isStarted || steps > crashesAt;
+    });
+    return life.isServing;
+  }
+
+  /** The disk of the node is what the end has left on it. */
+  #end({ node, life }: { readonly node: string; readonly life: ShardLife<Engine, State> }): void {
+    this.#disks.set(node, life.crash());
+    if (this.#former?.life === life) this.#former = undefined;
+    const { acknowledged, snapshots, refusals, heals } = life.counts;
+    this.#counts.acknowledged += acknowledged;
+    this.#counts.snapshots += snapshots;
+    this.#counts.refusals += refusals;
+    this.#counts.heals += heals;
+    this.#counts.doubts += life.link.counts.doubts;
+    if (life.isDeposed) this.#counts.deposed += 1;
+  }
+
+  async #claim(node: string): Promise<ShardLife<Engine, State>> {
+    const { admin, shared } = this.#world;
+    const { shards, nodes } = await admin.watch();
+    const seen = shards[0];
+    const owner = nodes.find(({ life }) => life === seen?.owner);
+    if (owner !== undefined) await admin.declareDead(owner.life, owner.beat);
+    this.#lifeCount += 1;
+    const life = `${node}-${this.#lifeCount}`;
+    const registration = { name: node, life, formerLife: this.#lives.get(node), address: "127.0.0.1:1", format: 1 };
+    await admin.register({ ...registration, clockMs: 0 });
+    this.#lives.set(node, life);
+    const epoch = seen?.epoch ?? 0;
+    const claimed = await this.#world.drive(admin.claim({ shard: SHARD, epoch, life, format: 1 }));
+    if (claimed === undefined) throw new ClusterViolation(`${life} could not claim the shard`);
+    this.#claimCommits = shared.database.commits;
+    shared.replicated = shared.database.commits;
+    return new ShardLife({
+      ...{ world: this.#world, subject: this.#subject, branch: BRANCH, history: this.#history, bug: this.#bug },
+      owner: { shard: SHARD, epoch: claimed.epoch },
+      snapshot: claimed.snapshot,
+      disk: await this.#diskOf(node),
+      mode: (this.#random.below(3) === 0 ? "everysec" : "always") satisfies FsyncMode,
+    });
+  }
+
+  async #diskOf(node: string): Promise<SimulatedDisk> {
+    const seed = this.#random.below(2 ** 32);
+    const left = this.#disks.get(node);
+    if (left !== undefined) return left.restarted({ seed, isStepped: true });
+    const empty = new SimulatedDisk({ seed });
+    await empty.mkdir(DIRECTORY);
+    await empty.syncDirectory("/");
+    return empty.restarted({ seed, isStepped: true });
+  }
+
+  // Events.
+
+  #act(life: ShardLife<Engine, State>): void {
+    this.#actFormer();
+    const chance = this.#random.below(100);
+    if (chance < 15) life.ask();
+    else if (chance < 85) this.#world.step();
+    else if (chance < 90) this.#world.tick();
+    else if (chance < 93) life.closeSegment();
+    else if (chance < 97) void life.snapshot();
+    else if (chance < 98) this.#world.shared.isFull = !this.#world.shared.isFull;
+    else if (chance < 99) this.#failOver(life);
+    else this.#world.tick();
+  }
+
+  /** The former owner goes on until it learns that it is not the owner. */
+  #actFormer(): void {
+    const former = this.#former;
+    if (former === undefined) return;
+    const { life } = former;
+    life.look();
+    if (life.isDeposed && this.#random.below(10) === 0) {
+      this.#end(former);
+      return;
+    }
+    if (life.isDeposed || !life.isServing) return;
+    const chance = this.#random.below(100);
+    if (chance < 20) life.ask();
+    else if (chance < 23) void life.snapshot();
+    else if (chance < 25) life.closeSegment();
+  }
+
+  /** Another server takes over. With a former owner, or mostly, it has everything that was acknowledged. */
+  #failOver(life: ShardLife<Engine, State>): void {
+    const { shared } = this.#world;
+    const { commits } = shared.database;
+    const isComplete = this.#former !== undefined || this.#random.below(3) > 0;
+    const least = isComplete ? Math.max(this.#claimCommits, shared.replicated) : this.#claimCommits;
+    const kept = least + this.#random.below(commits - least + 1);
+    this.#counts.failovers += 1;
+    if (kept < shared.replicated) life.forgive();
+    shared.replicated = kept;
+    shared.database.failOver(kept);
+    life.link.breakAll();
+    this.#former?.life.link.breakAll();
+  }
+
+  async #settle(life: ShardLife<Engine, State>): Promise<void> {
+    await this.#world.settle();
+    life.look();
+    this.#former?.life.look();
+  }
+}
+
+/** One line for a person. */
+export function describeShipped(summary: ShippedSummary, seed: number): string {
+  const { violation: _, ...counts } = summary;
+  const texts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  return `SEED=${seed}: ${texts.join(", ")}`;
+}
