@@ -250,6 +250,13 @@ export const budgets: readonly Budget[] = [
     proofCount: 400,
   },
   {
+    suite: "row-files",
+    unit: "worlds of rows in files, with crashes and damage",
+    files: ["test/simulation/vector/row-files.test.ts"],
+    testMs: 500,
+    proofCount: 2_000,
+  },
+  {
     suite: "vector-graph-programs",
     unit: "programs with searches in graphs",
     files: ["test/simulation/vector/large-programs.test.ts"],

@@ -9,6 +9,8 @@
  */
 
 export interface DiskFile {
+  /** The number by which other threads of the process read the file while it is open; undefined if it has none. */
+  readonly descriptor?: number;
   /** Writes at `offset` in a thread of the pool. May be short: returns how many bytes were written. */
   write(bytes: Uint8Array, offset: number): Promise<number>;
   /** The same on this thread, before it returns: for small writes into the page cache while no sync is running. */

@@ -47,43 +47,43 @@ export const fileDisk: Disk = {
 };
 
 class OpenFile implements DiskFile {
-  readonly #descriptor: number;
+  readonly descriptor: number;
 
   constructor(descriptor: number) {
-    this.#descriptor = descriptor;
+    this.descriptor = descriptor;
   }
 
   write(bytes: Uint8Array, offset: number): Promise<number> {
-    return settledWith((done) => fs.write(this.#descriptor, bytes, 0, bytes.length, offset, done));
+    return settledWith((done) => fs.write(this.descriptor, bytes, 0, bytes.length, offset, done));
   }
 
   writeNow(bytes: Uint8Array, offset: number): number {
-    return fs.writeSync(this.#descriptor, bytes, 0, bytes.length, offset);
+    return fs.writeSync(this.descriptor, bytes, 0, bytes.length, offset);
   }
 
   read(target: Uint8Array, offset: number): Promise<number> {
-    return settledWith((done) => fs.read(this.#descriptor, target, 0, target.length, offset, done));
+    return settledWith((done) => fs.read(this.descriptor, target, 0, target.length, offset, done));
   }
 
   fdatasync(): Promise<void> {
-    return settled((done) => fs.fdatasync(this.#descriptor, done));
+    return settled((done) => fs.fdatasync(this.descriptor, done));
   }
 
   fsync(): Promise<void> {
-    return settled((done) => fs.fsync(this.#descriptor, done));
+    return settled((done) => fs.fsync(this.descriptor, done));
   }
 
   truncate(bytes: number): Promise<void> {
-    return settled((done) => fs.ftruncate(this.#descriptor, bytes, done));
+    return settled((done) => fs.ftruncate(this.descriptor, bytes, done));
   }
 
   async size(): Promise<number> {
-    const { size } = await settledWith<fs.Stats>((done) => fs.fstat(this.#descriptor, done));
+    const { size } = await settledWith<fs.Stats>((done) => fs.fstat(this.descriptor, done));
     return size;
   }
 
   close(): Promise<void> {
-    return settled((done) => fs.close(this.#descriptor, done));
+    return settled((done) => fs.close(this.descriptor, done));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The entry of the thread that has the indexes: the engine, with the kernels that it searches by. */
 export { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../graph/graph-builder.ts";
 export { GraphCache, type GraphFiles } from "../graph/graph-cache.ts";
+export type { RowFileStorage, StoredRowFile } from "../row-files/row-file-storage.ts";
 export { type SearchThread, type SearchThreadEvents, SearchThreads } from "../threads/search-threads.ts";
 export { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";

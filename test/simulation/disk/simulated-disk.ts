@@ -29,6 +29,9 @@ export const OPERATION_KINDS = [
   ...(["rename", "unlink", "link", "mkdir", "syncDirectory"] as const),
 ] as const;
 
+/** After the standard streams. */
+const DESCRIPTOR_FIRST = 3;
+
 /** Operations that do not change what a crash finds. */
 const HARMLESS: ReadonlySet<OperationKind> = new Set(["open", "close", "read", "size", "list"]);
 
@@ -69,7 +72,8 @@ export class SimulatedDisk implements Disk {
   readonly #underway: Underway[] = [];
   readonly #begun = new Map<OperationKind, number>();
   #names: SimulatedNames;
-  #openCount = 0;
+  /** Open files by descriptor. */
+  readonly #open = new Map<number, SimulatedFile>();
 
   constructor({ seed, isStepped = false }: SimulatedDiskOptions, names = new SimulatedNames()) {
     this.#random = seededRandom(seed);
@@ -86,7 +90,6 @@ export class SimulatedDisk implements Disk {
       const found = this.#names.find(path);
       if (made !== undefined) this.#create(path, made);
       else if (!(found instanceof SimulatedFile)) throw systemError("ENOENT", path);
-      this.#openCount += 1;
       return this.#handle(path, made ?? (found as SimulatedFile), how);
     });
   }
@@ -160,7 +163,14 @@ export class SimulatedDisk implements Disk {
 
   /** Files that were opened and not closed. */
   get openCount(): number {
-    return this.#openCount;
+    return this.#open.size;
+  }
+
+  /** Reads by a descriptor at once, as another thread does. Fails with EBADF if no open file has it. */
+  readNow(descriptor: number, target: Uint8Array, offset: number): number {
+    const file = this.#open.get(descriptor);
+    if (file === undefined) throw systemError("EBADF", String(descriptor));
+    return offset >= file.length ? 0 : file.bytes.copy(target, 0, offset);
   }
 
   /** Completes one of the operations under way. False if none is under way. */
@@ -289,11 +299,13 @@ export class SimulatedDisk implements Disk {
 
   #handle(path: string, file: SimulatedFile, how: OpenHow): DiskFile {
     let isOpen = true;
+    const descriptor = this.#takeDescriptor(file);
     const use = (change: boolean): void => {
       if (!isOpen) throw new Error(`${path} was used after it was closed`);
       if (change && how === "read") throw systemError("EBADF", path);
     };
     return {
+      descriptor,
       write: (bytes, offset) => {
         use(true);
         const given = Buffer.from(bytes);
@@ -339,10 +351,18 @@ export class SimulatedDisk implements Disk {
       close: () => {
         use(false);
         isOpen = false;
-        this.#openCount -= 1;
+        this.#open.delete(descriptor);
         return this.#perform({ kind: "close", path }, () => undefined);
       },
     };
+  }
+
+  /** The lowest free one, as systems do: a closed file's descriptor soon belongs to another. */
+  #takeDescriptor(file: SimulatedFile): number {
+    let descriptor = DESCRIPTOR_FIRST;
+    while (this.#open.has(descriptor)) descriptor += 1;
+    this.#open.set(descriptor, file);
+    return descriptor;
   }
 
   #write(
