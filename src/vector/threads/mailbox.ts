@@ -40,11 +40,13 @@ export class Slot {
   readonly buffer: SharedArrayBuffer;
   readonly words: Uint32Array;
   readonly floats: Float32Array;
+  readonly doubles: Float64Array;
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
     this.words = new Uint32Array(buffer);
     this.floats = new Float32Array(buffer);
+    this.doubles = new Float64Array(buffer);
   }
 
   static ofWords(wordCount: number): Slot {

@@ -1,11 +1,12 @@
 /**
- * The parts of a search that another thread can do: a walk over a graph, and a
- * scan of rows. A task names memory and copies what is not in shared memory; its
+ * The parts of a search that another thread can do: a walk over a graph, a scan of
+ * rows, and the ranks of rows in files. A task names memory and copies what is not in shared memory; its
  * result has candidates, which the owner of the index checks (`search-threads.ts`
  * has the protocol).
  */
 import type { GraphKernel } from "../graph/graph-kernel.ts";
 import type { Similarity } from "../index/definition.ts";
+import type { RowPlace } from "../row-files/row-file-storage.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowStore } from "../rows/row-store.ts";
 
@@ -55,7 +56,48 @@ export interface ScanResult {
   readonly isComplete: boolean;
 }
 
-export type SearchTask = WalkTask | ScanTask;
+/** Reads rows from files (`row-files/row-files.ts`), which the owner holds until the end of the task. */
+export interface RankTask {
+  readonly kind: "rank";
+  readonly costMs: number;
+  readonly query: PreparedQuery;
+  readonly similarity: Similarity;
+  readonly places: readonly RowPlace[];
+  /**
+   * The number of wanted hits, if the places are those of candidates in the order of a walk: then the ranking ends when
+   * further hits are unlikely (`search/late-hits.ts`). 0 ranks all.
+   */
+  readonly hitCount: number;
+  done(result: RankResult | undefined): void;
+}
+
+export interface RankResult {
+  /** Of the first places, in their order. */
+  readonly ranks: Float32Array;
+  /** True if the next row could not be read as it was written. */
+  readonly isDamaged: boolean;
+}
+
+/** Ranks all rows of one file that its owner lists, which holds the file until the end of the task. */
+export interface FileScanTask {
+  readonly kind: "file scan";
+  readonly costMs: number;
+  readonly query: PreparedQuery;
+  readonly similarity: Similarity;
+  readonly descriptor: number;
+  /** By entry of the file; `NO_RECORD` for those that are not scanned. */
+  readonly records: Uint32Array;
+  /** The number of hits. */
+  readonly count: number;
+  done(result: FileScanResult | undefined): void;
+}
+
+export interface FileScanResult extends ScanResult {
+  /** True if a row could not be read as it was written; then the others are worth nothing. */
+  readonly isDamaged: boolean;
+}
+
+export type SearchTask = WalkTask | ScanTask | RankTask | FileScanTask;
 
 /** Takes tasks away from the thread of the index. */
 export interface TaskTaker {

@@ -37,6 +37,8 @@
  *     ranks of a scan only for records that are not in the log.
  * (7) A thread that ends loses its tasks: each is done by the owner. Another thread
  *     follows, but not after ENDS_MAX ends.
+ * (8) Rows in files are read as `row-files/row-files.ts` describes. The owner holds the files of a task until its
+ *     `done` is called, also for a lost task. A task that meets a damaged row reports it.
  */
 import type { GraphKernel } from "../graph/graph-kernel.ts";
 import type { Arena } from "../rows/arena.ts";
@@ -46,11 +48,17 @@ import type { ScanTask, SearchTask, WalkTask } from "./search-task.ts";
 import { type SharedFilter, SharedFilters } from "./shared-filters.ts";
 import type { ToSearchThread } from "./task-runner.ts";
 import {
+  fileScanWords,
+  rankWords,
+  readFileScanResult,
+  readRankResult,
   readScanResult,
   readThreadMs,
   readWalkResult,
   scanWords,
   walkWords,
+  writeFileScan,
+  writeRank,
   writeScan,
   writeWalk,
 } from "./task-words.ts";
@@ -200,7 +208,7 @@ export class SearchThreads {
     const seat = this.#findSeat();
     const slot = seat?.tasks.indexOf(undefined);
     if (seat === undefined || slot === undefined || slot < 0) return false;
-    const written = task.kind === "walk" ? this.#writeWalk(seat, slot, task) : this.#writeScan(seat, slot, task);
+    const written = this.#write(seat, slot, task);
     if (written === undefined) return false;
     seat.tasks[slot] = { task, onBack, filter: written.filter };
     seat.taskCount += 1;
@@ -246,16 +254,9 @@ export class SearchThreads {
     seat.costMs = seat.taskCount === 0 ? 0 : seat.costMs - task.costMs;
     filter?.release();
     const threadMs = readThreadMs(slot);
-    const isDone = outcome === "done";
-    if (task.kind === "walk") {
-      const result = isDone ? readWalkResult(slot) : undefined;
-      seat.mailbox.free(number);
-      task.done(result);
-    } else {
-      const result = isDone ? readScanResult(slot) : undefined;
-      seat.mailbox.free(number);
-      task.done(result);
-    }
+    const finish = finishOf(task, outcome === "done" ? slot : undefined);
+    seat.mailbox.free(number);
+    finish();
     onBack(threadMs);
   }
 
@@ -313,6 +314,31 @@ export class SearchThreads {
     this.#endCount += 1;
     lose(seat);
     this.#woke();
+  }
+
+  #write(seat: Seat, slot: number, task: SearchTask): Written | undefined {
+    switch (task.kind) {
+      case "walk":
+        return this.#writeWalk(seat, slot, task);
+      case "scan":
+        return this.#writeScan(seat, slot, task);
+      case "rank": {
+        const memory = this.#slotOf(seat, slot, rankWords(task));
+        if (memory === undefined) return undefined;
+        writeRank(memory, task);
+        return { filter: undefined };
+      }
+      case "file scan": {
+        const memory = this.#slotOf(seat, slot, fileScanWords(task));
+        if (memory === undefined) return undefined;
+        writeFileScan(memory, task);
+        return { filter: undefined };
+      }
+      default: {
+        const never: never = task;
+        throw never;
+      }
+    }
   }
 
   #writeWalk(seat: Seat, slot: number, task: WalkTask): Written | undefined {
@@ -394,6 +420,32 @@ function isWorn({ retiredBytes }: Seat): boolean {
 /** Whether the thread takes tasks. */
 function isOpen(seat: Seat): boolean {
   return seat.mailbox.isReady && !isWorn(seat);
+}
+
+/** Reads the result of a task from its slot, and returns the call that takes it. Without a slot the task is lost. */
+function finishOf(task: SearchTask, slot: Slot | undefined): () => void {
+  switch (task.kind) {
+    case "walk": {
+      const result = slot && readWalkResult(slot);
+      return () => task.done(result);
+    }
+    case "scan": {
+      const result = slot && readScanResult(slot);
+      return () => task.done(result);
+    }
+    case "rank": {
+      const result = slot && readRankResult(slot);
+      return () => task.done(result);
+    }
+    case "file scan": {
+      const result = slot && readFileScanResult(slot);
+      return () => task.done(result);
+    }
+    default: {
+      const never: never = task;
+      throw never;
+    }
+  }
 }
 
 /** Ends the tasks of a thread that has ended. */

@@ -11,14 +11,23 @@ import { assert } from "../../kernel/assert.ts";
 import type { SharedMemory } from "../../kernel/web-assembly.ts";
 import { GraphKernel } from "../graph/graph-kernel.ts";
 import { similarities } from "../index/definition.ts";
+import { entryBytesOf, HEAD_BYTES, NO_RECORD } from "../row-files/row-entries.ts";
+import type { ReadFileNow } from "../row-files/row-file-storage.ts";
 import { Arena } from "../rows/arena.ts";
 import { ExactScan, type ScannedBlock, type ScannedRows } from "../rows/exact-scan.ts";
 import { similarityRows } from "../rows/similarity.ts";
+import { LateHits } from "../search/late-hits.ts";
+import { type Hit, TopHits } from "../search/top-hits.ts";
+import { FileRanker } from "./file-ranker.ts";
 import { type Mailbox, SLOT_COUNT, Slot } from "./mailbox.ts";
 import {
+  type FileScanWords,
+  type RankWords,
   readTask,
   type ScanWords,
   type WalkWords,
+  writeDamagedScan,
+  writeRankResult,
   writeScanResult,
   writeThreadMs,
   writeWalkResult,
@@ -45,10 +54,15 @@ export interface SearchPort {
   report(): void;
   /** A time in milliseconds, for durations. */
   nowMs(): number;
+  /** Absent if the thread reads no files. */
+  readonly readFile?: ReadFileNow;
 }
 
 /** About a millisecond, as in `search/row-scan.ts`. */
 const SLICE_WORK = 4_000_000;
+
+/** Rows that are read one by one in a slice: each may wait for the disk. */
+const SLICE_READS = 16;
 
 /** A task in progress. Returns true when its result is written. */
 type Step = () => boolean;
@@ -66,6 +80,7 @@ export class TaskRunner {
   #next = 0;
   readonly #graphs = new Map<number, GraphKernel>();
   readonly #arenas: (Arena | undefined)[] = [];
+  #fileRanker: FileRanker | undefined;
 
   /** `sliceWork` is the multiplications of a slice. */
   constructor(mailbox: Mailbox, port: SearchPort, sliceWork = SLICE_WORK) {
@@ -135,7 +150,20 @@ export class TaskRunner {
   /** Undefined if the memory of the task is not known here. */
   #begin(slot: Slot): Step | undefined {
     const task = readTask(slot);
-    return task.kind === "walk" ? this.#beginWalk(slot, task) : this.#beginScan(slot, task);
+    switch (task.kind) {
+      case "walk":
+        return this.#beginWalk(slot, task);
+      case "scan":
+        return this.#beginScan(slot, task);
+      case "rank":
+        return this.#beginRank(slot, task);
+      case "file scan":
+        return this.#beginFileScan(slot, task);
+      default: {
+        const never: never = task;
+        throw never;
+      }
+    }
   }
 
   #beginWalk(slot: Slot, { graph, effort, visitsMax, accepts, recordEnd, query }: WalkWords): Step | undefined {
@@ -171,11 +199,72 @@ export class TaskRunner {
     return () => {
       if (!scan.step(this.#sliceWork)) return false;
       const hits = scan.hits();
-      // If the last collected hit is equal to the last requested one, so may be hits that were not collected.
-      const isComplete = hits.length < collected || hits[collected - 1]?.rank !== hits[count - 1]?.rank;
-      writeScanResult(slot, hits, isComplete);
+      writeScanResult(slot, hits, isExact(hits, { count, collected }));
       return true;
     };
+  }
+
+  #beginRank(slot: Slot, { similarity, hitCount, query, places }: RankWords): Step | undefined {
+    const ranker = this.#findRanker();
+    if (ranker === undefined) return undefined;
+    const ranks = new Float32Array(places.length);
+    const top = new TopHits(hitCount, (place) => place);
+    const lateHits = new LateHits(hitCount);
+    let count = 0;
+    return () => {
+      for (let i = 0; i < SLICE_READS; i += 1) {
+        const place = places[count];
+        const isOver = place === undefined || (hitCount > 0 && lateHits.isUnlikely);
+        const rank = isOver ? undefined : ranker.rank(place, { query, similarity });
+        if (rank === undefined) {
+          writeRankResult(slot, ranks.subarray(0, count), !isOver);
+          return true;
+        }
+        lateHits.note(rank >= top.threshold);
+        top.offer(count, rank);
+        ranks[count] = rank;
+        count += 1;
+      }
+      return false;
+    };
+  }
+
+  #beginFileScan(slot: Slot, task: FileScanWords): Step | undefined {
+    const ranker = this.#findRanker();
+    const { similarity, count, collected, query, descriptor, records } = task;
+    const name = similarityByCode[similarity];
+    if (ranker === undefined || name === undefined) return undefined;
+    const { score } = similarityRows[name];
+    const top = new TopHits(collected, (record) => record);
+    const perBlock = ranker.blockEntries(query.dimension);
+    let first = 0;
+    return () => {
+      const entryCount = Math.min(perBlock, records.length - first);
+      const block = { descriptor, offset: HEAD_BYTES + first * entryBytesOf(query.dimension), count: entryCount };
+      const isRead = ranker.scan(
+        block,
+        { query, similarity },
+        {
+          wants: (entry) => records[first + entry] !== NO_RECORD,
+          offer: (entry, rank) => top.offer(records[first + entry] as number, rank, score(rank)),
+        },
+      );
+      if (!isRead) {
+        writeDamagedScan(slot);
+        return true;
+      }
+      first += entryCount;
+      if (first < records.length) return false;
+      const hits = top.sorted();
+      writeScanResult(slot, hits, isExact(hits, { count, collected }));
+      return true;
+    };
+  }
+
+  #findRanker(): FileRanker | undefined {
+    const { readFile } = this.#port;
+    if (readFile !== undefined) this.#fileRanker ??= FileRanker.create(readFile);
+    return this.#fileRanker;
   }
 
   #rowsOf({ query, rowBytes, codeBytes, capacity, blocks }: ScanWords): ScannedRows | undefined {
@@ -199,4 +288,9 @@ export class TaskRunner {
       },
     };
   }
+}
+
+/** If the last collected hit is equal to the last requested one, so may be hits that were not collected. */
+function isExact(hits: readonly Hit[], { count, collected }: Pick<ScanWords, "count" | "collected">): boolean {
+  return hits.length < collected || hits[collected - 1]?.rank !== hits[count - 1]?.rank;
 }

@@ -4,25 +4,51 @@
  *     walk   | WALK | graph | effort | visits | accepts | record end | query words | thread ms f32 | result at |
  *     scan   | SCAN | similarity | count | dimension | row bytes | code bytes | capacity | squared length f32 |
  *            | block count | bit words or NONE | match count or NONE | thread ms f32 | result at |
+ *     rank   | RANK | similarity | hit count | dimension | place count | squared length f32 | thread ms f32 |
+ *            | result at |
+ *     file   | FILE_SCAN | similarity | count | dimension | descriptor | entry count | squared length f32 |
+ *            | thread ms f32 | result at |
  *
  * Then the query f32; for a scan the blocks, each
  *
  *     | arena | start | end | rows | lengths | codes, 0 for none |
  *
- * and the bits. The thread writes how long it worked, and the result: a count, 1 if it is complete, and the records, each
- * with its rank f32 if it is a scan.
+ * and the bits; for a rank the places, each
+ *
+ *     | descriptor | offset | version f64 |
+ *
+ * and for a file the record of each entry. The result is a count, flags, and the records, each with its rank f32 if it
+ * is a scan; of a rank task only the ranks. The thread also writes how long it worked.
  */
+import { assert } from "../../kernel/assert.ts";
+import type { RowPlace } from "../row-files/row-file-storage.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
+import { rowBytesOf } from "../rows/row-kernel.ts";
 import type { RowBlock } from "../rows/row-store.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import { HEADER_WORDS, type Slot } from "./mailbox.ts";
-import type { ScanResult, ScanTask, WalkResult, WalkTask } from "./search-task.ts";
+import type {
+  FileScanResult,
+  FileScanTask,
+  RankResult,
+  RankTask,
+  ScanResult,
+  ScanTask,
+  WalkResult,
+  WalkTask,
+} from "./search-task.ts";
 
 const WALK = 1;
 const SCAN = 2;
+const RANK = 3;
+const FILE_SCAN = 4;
 const NONE = 0xffff_ffff;
 const BLOCK_WORDS = 6;
 const RESULT_HEADER_WORDS = 2;
+const PLACE_WORDS = 4;
+/** The flags of a result. */
+const COMPLETE = 1;
+const DAMAGED = 2;
 /** The place of the result is the last word of the header, and the time of the thread is before it. */
 const RESULT_AT = HEADER_WORDS - 1;
 const THREAD_MS_AT = HEADER_WORDS - 2;
@@ -58,7 +84,7 @@ export function readWalkResult({ words }: Slot): WalkResult {
   const at = words[RESULT_AT] as number;
   const count = words[at] as number;
   const first = at + RESULT_HEADER_WORDS;
-  return { records: words.slice(first, first + count), isComplete: words[at + 1] === 1 };
+  return { records: words.slice(first, first + count), isComplete: words[at + 1] === COMPLETE };
 }
 
 export function scanWords({ query, matches, rows, count }: ScanTask): number {
@@ -105,7 +131,61 @@ export function readScanResult({ words, floats }: Slot): ScanResult {
     records[i] = words[from] as number;
     ranks[i] = floats[from + 1] as number;
   }
-  return { records, ranks, isComplete: words[at + 1] === 1 };
+  return { records, ranks, isComplete: words[at + 1] === COMPLETE };
+}
+
+export function rankWords({ query, places }: RankTask): number {
+  return HEADER_WORDS + query.padded.length + places.length * PLACE_WORDS + RESULT_HEADER_WORDS + places.length;
+}
+
+export function writeRank({ words, floats, doubles }: Slot, task: RankTask): void {
+  const { query, similarity, places, hitCount } = task;
+  words[0] = RANK;
+  words[1] = similarityRows[similarity].code;
+  words[2] = hitCount;
+  words[3] = query.dimension;
+  words[4] = places.length;
+  floats[5] = query.squaredLength;
+  floats.set(query.padded, HEADER_WORDS);
+  let at = HEADER_WORDS + query.padded.length;
+  for (const { descriptor, offset, version } of places) {
+    words[at] = descriptor;
+    words[at + 1] = offset;
+    doubles[at / 2 + 1] = version;
+    at += PLACE_WORDS;
+  }
+  words[RESULT_AT] = at;
+}
+
+export function readRankResult({ words, floats }: Slot): RankResult {
+  const at = words[RESULT_AT] as number;
+  const first = at + RESULT_HEADER_WORDS;
+  const ranks = floats.slice(first, first + (words[at] as number));
+  return { ranks, isDamaged: ((words[at + 1] as number) & DAMAGED) !== 0 };
+}
+
+export function fileScanWords({ query, records, count }: FileScanTask): number {
+  return HEADER_WORDS + query.padded.length + records.length + RESULT_HEADER_WORDS + 2 * (count + SPARE_TIES);
+}
+
+export function writeFileScan({ words, floats }: Slot, task: FileScanTask): void {
+  const { query, similarity, descriptor, records, count } = task;
+  words[0] = FILE_SCAN;
+  words[1] = similarityRows[similarity].code;
+  words[2] = count;
+  words[3] = query.dimension;
+  words[4] = descriptor;
+  words[5] = records.length;
+  floats[6] = query.squaredLength;
+  floats.set(query.padded, HEADER_WORDS);
+  const at = HEADER_WORDS + query.padded.length;
+  words.set(records, at);
+  words[RESULT_AT] = at + records.length;
+}
+
+export function readFileScanResult(slot: Slot): FileScanResult {
+  const at = slot.words[RESULT_AT] as number;
+  return { ...readScanResult(slot), isDamaged: ((slot.words[at + 1] as number) & DAMAGED) !== 0 };
 }
 
 /** The time that the thread worked for the task that has ended. */
@@ -143,8 +223,40 @@ export interface BlockWords extends Pick<RowBlock, "start" | "end" | "rows" | "l
   readonly arenaNumber: number;
 }
 
-export function readTask(slot: Slot): WalkWords | ScanWords {
-  return slot.words[0] === WALK ? readWalk(slot) : readScan(slot);
+export interface RankWords {
+  readonly kind: "rank";
+  /** The code of the similarity. */
+  readonly similarity: number;
+  readonly hitCount: number;
+  readonly query: PreparedQuery;
+  readonly places: readonly RowPlace[];
+}
+
+export interface FileScanWords {
+  readonly kind: "file scan";
+  /** The code of the similarity. */
+  readonly similarity: number;
+  readonly count: number;
+  /** As of a scan. */
+  readonly collected: number;
+  readonly query: PreparedQuery;
+  readonly descriptor: number;
+  readonly records: Uint32Array;
+}
+
+export type TaskWords = WalkWords | ScanWords | RankWords | FileScanWords;
+
+const readers: ReadonlyMap<number, (slot: Slot) => TaskWords> = new Map<number, (slot: Slot) => TaskWords>([
+  [WALK, readWalk],
+  [SCAN, readScan],
+  [RANK, readRank],
+  [FILE_SCAN, readFileScan],
+]);
+
+export function readTask(slot: Slot): TaskWords {
+  const read = readers.get(slot.words[0] as number);
+  assert(read !== undefined, "a task has a known kind");
+  return read(slot);
 }
 
 function readWalk({ words, floats }: Slot): WalkWords {
@@ -186,6 +298,37 @@ function readScan({ words, floats }: Slot): ScanWords {
   };
 }
 
+function readRank({ words, floats, doubles }: Slot): RankWords {
+  const dimension = words[3] as number;
+  const placesAt = HEADER_WORDS + rowBytesOf(dimension) / Float32Array.BYTES_PER_ELEMENT;
+  const places = Array.from({ length: words[4] as number }, (_, i) => {
+    const at = placesAt + i * PLACE_WORDS;
+    return { descriptor: words[at] as number, offset: words[at + 1] as number, version: doubles[at / 2 + 1] as number };
+  });
+  return {
+    kind: "rank",
+    similarity: words[1] as number,
+    hitCount: words[2] as number,
+    query: { dimension, padded: floats.subarray(HEADER_WORDS, placesAt), squaredLength: floats[5] as number },
+    places,
+  };
+}
+
+function readFileScan({ words, floats }: Slot): FileScanWords {
+  const dimension = words[3] as number;
+  const recordsAt = HEADER_WORDS + rowBytesOf(dimension) / Float32Array.BYTES_PER_ELEMENT;
+  const count = words[2] as number;
+  return {
+    kind: "file scan",
+    similarity: words[1] as number,
+    count,
+    collected: count + SPARE_TIES,
+    query: { dimension, padded: floats.subarray(HEADER_WORDS, recordsAt), squaredLength: floats[6] as number },
+    descriptor: words[4] as number,
+    records: words.subarray(recordsAt, recordsAt + (words[5] as number)),
+  };
+}
+
 function readBlock(words: Uint32Array, at: number): BlockWords {
   const codes = words[at + 5] as number;
   return {
@@ -205,8 +348,22 @@ export function writeThreadMs({ floats }: Slot, ms: number): void {
 export function writeWalkResult({ words }: Slot, records: Uint32Array, isComplete: boolean): void {
   const at = words[RESULT_AT] as number;
   words[at] = records.length;
-  words[at + 1] = Number(isComplete);
+  words[at + 1] = isComplete ? COMPLETE : 0;
   words.set(records, at + RESULT_HEADER_WORDS);
+}
+
+export function writeRankResult({ words, floats }: Slot, ranks: Float32Array, isDamaged: boolean): void {
+  const at = words[RESULT_AT] as number;
+  words[at] = ranks.length;
+  words[at + 1] = isDamaged ? DAMAGED : COMPLETE;
+  floats.set(ranks, at + RESULT_HEADER_WORDS);
+}
+
+/** The result of a file scan that met a row which is not as it was written. */
+export function writeDamagedScan({ words }: Slot): void {
+  const at = words[RESULT_AT] as number;
+  words[at] = 0;
+  words[at + 1] = DAMAGED;
 }
 
 export function writeScanResult(
@@ -216,7 +373,7 @@ export function writeScanResult(
 ): void {
   const at = words[RESULT_AT] as number;
   words[at] = hits.length;
-  words[at + 1] = Number(isComplete);
+  words[at + 1] = isComplete ? COMPLETE : 0;
   let to = at + RESULT_HEADER_WORDS;
   for (const { record, rank } of hits) {
     words[to] = record;

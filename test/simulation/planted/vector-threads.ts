@@ -82,12 +82,13 @@ function withEmptyResults(task: SearchTask): SearchTask {
   const ranks = new Float32Array(0);
   if (task.kind === "walk")
     return { ...task, done: (result?: WalkResult) => task.done(result ?? { records, isComplete: true }) };
+  if (task.kind !== "scan") return task;
   return { ...task, done: (result?: ScanResult) => task.done(result ?? { records, ranks, isComplete: true }) };
 }
 
 /** The spare hits, and some more, are missing. */
 function withFewerHits(task: SearchTask): SearchTask {
-  if (task.kind === "walk") return task;
+  if (task.kind !== "scan") return task;
   const cut = (result: ScanResult): ScanResult => ({
     records: result.records.slice(0, 3),
     ranks: result.ranks.slice(0, 3),
