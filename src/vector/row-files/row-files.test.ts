@@ -4,7 +4,7 @@ import { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { rowFiles } from "../../program/workers/row-files.ts";
 import { entryBytesOf, HEAD_BYTES } from "./row-entries.ts";
 import { DamagedRow } from "./row-file-storage.ts";
-import { type RefusedRowFile, RowFiles } from "./row-files.ts";
+import { type RefusedRowFile, RowFiles, removeOtherRowFiles } from "./row-files.ts";
 
 const DIRECTORY = "/area";
 const DIMENSION = 3;
@@ -198,6 +198,16 @@ test("a moved row keeps its place, also while it is written", async () => {
   files.set(8, rowOf(1));
   assert.equal(files.count, 2);
   assert.deepEqual(files.buffered(5_000), undefined);
+});
+
+test("the files of other namespaces are removed", async () => {
+  const { files, disk } = await written(5);
+  await files.close();
+  const [first, second] = disk.paths;
+  for (const name of ["rows-7-1-1", "rows-7-22-1", "rows-77-2-1"]) disk.put(`${DIRECTORY}/${name}`, Buffer.alloc(1));
+  disk.put(`${DIRECTORY}/0000000001.journal`, Buffer.alloc(1));
+  await removeOtherRowFiles(rowFiles(disk, DIRECTORY), [{ index: 7, namespace: 2 }]);
+  assert.deepEqual([...disk.paths].sort(), [`${DIRECTORY}/0000000001.journal`, first, second]);
 });
 
 test("clear removes all rows, and the next flush their files", async () => {

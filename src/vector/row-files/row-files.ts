@@ -333,15 +333,11 @@ export class RowFiles {
 
   /** The files of this namespace, in the order of their creation. */
   #ownFiles(names: readonly string[]): readonly { readonly name: string; readonly number: number }[] {
+    const start = fileNameStart(this.#options);
     return names
-      .map((name) => ({ name, number: Number(name.slice(this.#nameOf("").length)) }))
-      .filter(({ name, number }) => Number.isSafeInteger(number) && name === this.#nameOf(number))
+      .map((name) => ({ name, number: Number(name.slice(start.length)) }))
+      .filter(({ name, number }) => Number.isSafeInteger(number) && name === `${start}${number}`)
       .sort((a, b) => a.number - b.number);
-  }
-
-  #nameOf(segment: number | ""): string {
-    const { index, namespace } = this.#options;
-    return `rows-${index}-${namespace}-${segment}`;
   }
 
   /** Opens a file of an earlier life. Returns the reason if it cannot be used. */
@@ -452,7 +448,7 @@ export class RowFiles {
     this.#last = undefined;
     const { storage } = this.#options;
     const number = this.#nextSegment;
-    const name = this.#nameOf(number);
+    const name = `${fileNameStart(this.#options)}${number}`;
     this.#nextSegment += 1;
     const file = await storage.create(name);
     try {
@@ -547,6 +543,21 @@ export class RowFiles {
       rows[wanted.index] = entries.valuesOf(wanted.entry - entry).slice();
     }
   }
+}
+
+/** Removes the row files of all other namespaces: those that were dropped, or have their rows in memory now. */
+export async function removeOtherRowFiles(
+  storage: RowFileStorage,
+  kept: readonly Pick<RowFilesOptions, "index" | "namespace">[],
+): Promise<void> {
+  const starts = kept.map(fileNameStart);
+  for (const name of await storage.names())
+    if (!starts.some((start) => name.startsWith(start))) await storage.remove(name);
+}
+
+/** The name of a file has numbers only; that of its segment follows. */
+function fileNameStart({ index, namespace }: Pick<RowFilesOptions, "index" | "namespace">): string {
+  return `rows-${index}-${namespace}-`;
 }
 
 /** keeps (5) */
