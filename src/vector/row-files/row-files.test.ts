@@ -110,6 +110,17 @@ test("a replay gives found rows their places, and writes changed ones again", as
   ]);
 });
 
+test("a last row without its last byte is written again", async () => {
+  const { files, disk } = await written(3);
+  await files.close();
+  disk.put(FIRST, disk.bytesOf(FIRST).subarray(0, -1));
+
+  const again = await open(disk);
+  for (let record = 0; record < 3; record += 1) again.set(record, record + 1);
+  assert.equal(again.files.bufferedCount, 1);
+  assert.deepEqual(again.files.buffered(2)?.version, 3);
+});
+
 test("a file of another version, namespace or dimension is refused and removed", async () => {
   const { files, disk } = await written(2);
   await files.close();

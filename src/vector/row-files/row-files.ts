@@ -30,7 +30,8 @@
  *
  * Recovering. At a start all files are read once, in order, before the replay.
  * (6) A file with another head is removed: of another format, machine, index,
- *     namespace or dimension. An entry that is not whole counts as missing.
+ *     namespace or dimension. An entry that is not whole, or that the file does
+ *     not have to its last byte, counts as missing.
  * (7) The replay sets all rows again. A row that is found in a file, with the same
  *     version, squared length and checksum, gets that place; another one goes to the
  *     buffer and is written again. `endRecovery` gives up the entries that no
@@ -352,7 +353,9 @@ export class RowFiles {
       return fault;
     }
     const segment = this.#addSegment(name, file);
-    segment.writtenCount = Math.min(this.#entriesMax, Math.ceil(((await file.size()) - HEAD_BYTES) / this.#entryBytes));
+    // A reader needs all bytes of an entry, even if those that are missing are zeros.
+    const entryCount = Math.floor(((await file.size()) - HEAD_BYTES) / this.#entryBytes);
+    segment.writtenCount = Math.min(this.#entriesMax, entryCount);
     segment.isClosed = true; // keeps (2)
     return undefined;
   }

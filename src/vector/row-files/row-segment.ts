@@ -93,7 +93,7 @@ export class RowSegment {
     return HEAD_BYTES + entry * this.#entryBytes;
   }
 
-  /** All entries in blocks, each with the number of its first one. The last block may end within the file's last entry. */
+  /** All entries in blocks, each with the number of its first one. */
   async *blocks(): AsyncGenerator<{ readonly first: number; readonly entries: RowEntries }> {
     const perBlock = Math.max(1, Math.floor(BLOCK_BYTES / this.#entryBytes));
     for (let first = 0; first < this.writtenCount; first += perBlock) {
