@@ -254,7 +254,7 @@ export const budgets: readonly Budget[] = [
     unit: "worlds of rows in files, with crashes and damage",
     files: ["test/simulation/vector/row-files.test.ts"],
     testMs: 500,
-    proofCount: 2_000,
+    proofCount: 300,
   },
   {
     suite: "vector-graph-programs",

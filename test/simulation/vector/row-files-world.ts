@@ -16,6 +16,7 @@ import { nextTurn } from "../../../src/kernel/turn.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { rowFiles } from "../../../src/program/workers/row-files.ts";
 import { entryBytesOf, HEAD_BYTES, NO_RECORD, RowEntries } from "../../../src/vector/row-files/row-entries.ts";
+import { DamagedRow, type RowFileStorage } from "../../../src/vector/row-files/row-file-storage.ts";
 import { type HeldFiles, type HeldRows, RowFiles } from "../../../src/vector/row-files/row-files.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
 
@@ -71,13 +72,20 @@ function check(condition: boolean, rule: string): void {
   if (!condition) throw new Fault(rule);
 }
 
-export async function runRowFilesWorld(seed: number): Promise<RowFilesRun> {
-  const world = new RowFilesWorld(seededRandom(seed));
+/** A bug between the files and their disk, or in the files of a life. */
+export interface RowFilesPlant {
+  storage?(storage: RowFileStorage): RowFileStorage;
+  files?(files: RowFiles): void;
+}
+
+export async function runRowFilesWorld(seed: number, plant: RowFilesPlant = {}): Promise<RowFilesRun> {
+  const world = new RowFilesWorld(seededRandom(seed), plant);
   try {
     await world.run();
   } catch (fault) {
-    if (!(fault instanceof Fault)) throw fault;
-    return { fault: fault.message, figures: world.figures };
+    const isBroken = fault instanceof Fault || fault instanceof DamagedRow || codeOf(fault) === "EBADF";
+    if (!isBroken) throw fault;
+    return { fault: fault instanceof Error ? fault.message : String(fault), figures: world.figures };
   }
   return { fault: undefined, figures: world.figures };
 }
@@ -95,6 +103,7 @@ class RowFilesWorld {
     filesRefused: 0,
   };
   readonly #random: Random;
+  readonly #plant: RowFilesPlant;
   #disk: SimulatedDisk;
   #files: RowFiles | undefined;
   /** All changes, as a journal has them. */
@@ -106,8 +115,9 @@ class RowFilesWorld {
   readonly #underWay = new Set<Promise<unknown>>();
   #failure: unknown;
 
-  constructor(random: Random) {
+  constructor(random: Random, plant: RowFilesPlant) {
     this.#random = random;
+    this.#plant = plant;
     this.#disk = new SimulatedDisk({ seed: random.below(2 ** 32) });
   }
 
@@ -133,9 +143,10 @@ class RowFilesWorld {
 
   async #start(mustFindAll: boolean): Promise<void> {
     this.#rows = new Map();
+    const storage = rowFiles(this.#disk, DIRECTORY);
     const { files, refused } = await this.#finished(
       RowFiles.open({
-        storage: rowFiles(this.#disk, DIRECTORY),
+        storage: this.#plant.storage?.(storage) ?? storage,
         index: 1,
         namespace: 0,
         dimension: DIMENSION,
@@ -143,6 +154,7 @@ class RowFilesWorld {
         segmentBytes: SEGMENT_BYTES,
       }),
     );
+    this.#plant.files?.(files);
     this.#files = files;
     this.figures.filesRefused += refused.length;
     for (const change of this.#history) {
