@@ -1,7 +1,8 @@
 /** SET's options and its variants: input and literal reply. The clock starts at 2026-01-01. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, nil, ok, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { set, simple } from "../reply/reply.ts";
 
 const syntax = error("ERR syntax error");
@@ -393,4 +394,31 @@ test("DIGEST is XXH3 in 16 hex digits", () => {
   assert.equal(session.run("DIGEST long"), session.run("DIGEST long"));
   session.call("APPEND", "short", "v8");
   assert.equal(session.run("DIGEST short"), "0cc76dbb41381419");
+});
+
+test("a replay of long strings that replace each other has their contents, expiries and memory", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  const v = "v".repeat(5_000);
+  const w = "w".repeat(5_000);
+  for (const [key, ...commands] of [
+    ["same", ["SET", v], ["SET", w]],
+    ["expiring", ["SET", v, "EX", "100"], ["SET", w]],
+    ["kept", ["SET", v, "EX", "100"], ["SET", w, "KEEPTTL"], ["SET", v, "KEEPTTL"]],
+    ["read", ["SET", v], ["GET"], ["SET", w]],
+    ["longer", ["SET", v], ["SET", `${w}w`]],
+    ["grown", ["SET", v], ["APPEND", w], ["SET", v + w], ["SET", "x".repeat(20_000)], ["SET", "y".repeat(20_000)]],
+    ["copied", ["SET", v], ["COPY", "copy"], ["SET", w]],
+    ["short", ["SET", "v"], ["SET", v], ["SET", "w"]],
+    ["hash", ["HSET", "f", v], ["SET", v], ["SET", w]],
+  ] as [string, ...string[][]][])
+    for (const [name = "", ...rest] of commands) session.call(name, key, ...rest);
+
+  const again = replayed(journal.frames, session.clock);
+
+  assert.deepEqual(contentOf(again), contentOf(session.store));
+  assert.equal(again.database("main").keyspace.usedBytes, session.database.keyspace.usedBytes);
+  assert.deepEqual(again.database("main").execute(testCaller, ["GET", "copy"]), Buffer.from(v));
+  assert.deepEqual(again.database("main").execute(testCaller, ["TTL", "expiring"]), -1);
+  assert.deepEqual(again.database("main").execute(testCaller, ["TTL", "kept"]), 100);
 });

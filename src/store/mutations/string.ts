@@ -96,10 +96,7 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: PUT_STRING,
     name: "put-string",
-    apply: (keyspace, record) => {
-      const put = keyspace.loadsSnapshot ? applyPutNew : applyPutString;
-      put(keyspace, record.bytes(), readString(record));
-    },
+    apply: (keyspace, record) => replayPutString(keyspace, record.bytes(), record.bytesBelow(LARGE_BYTES_MIN)),
   },
   {
     code: PUT_STRING_UNTIL,
@@ -143,8 +140,31 @@ function writeString(record: FrameWriter, value: StringValue): void {
 
 /** The string of a record, in its stored form. */
 function readString(record: FrameReader): StringValue {
-  const content = record.bytesBelow(LARGE_BYTES_MIN);
+  return storedOf(record.bytesBelow(LARGE_BYTES_MIN));
+}
+
+/** The stored form of a field that `bytesBelow` read. */
+function storedOf(content: Bytes | Buffer): StringValue {
   return typeof content === "string" ? content : stringFromBuffer(content);
+}
+
+/** As `applyPutString`. A long string is overwritten in its own memory, if that stays the same: a new one costs more than its bytes. */
+function replayPutString(keyspace: Keyspace, key: Bytes, content: Bytes | Buffer): void {
+  if (keyspace.loadsSnapshot) {
+    applyPutNew(keyspace, key, storedOf(content));
+    return;
+  }
+  if (typeof content !== "string" && keyspace.undo === undefined) {
+    const slot = keyspace.entries.find(key);
+    const old = slot < 0 ? undefined : keyspace.entries.valueAt(slot);
+    if (old instanceof LargeString && old.overwrite(content)) {
+      // Its memory has the same size, so the meter need not know.
+      keyspace.stampReplaced(slot);
+      applyClearExpiry(keyspace, key);
+      return;
+    }
+  }
+  applyPutString(keyspace, key, storedOf(content));
 }
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {

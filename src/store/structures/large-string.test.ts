@@ -55,6 +55,29 @@ test("new content that fits the capacity and fills most of it can be written in 
   assert.equal(string.toBytes(), "abcdefgh\x00x");
 });
 
+test("content that fills the memory exactly is overwritten in place, unless it is lent", () => {
+  const string = LargeString.from("0123456789");
+  const lengthOf = (content: Buffer) => `${content.length}${content[0]}`;
+  assert.equal(string.digest(lengthOf), "1048");
+
+  assert.equal(string.overwrite(Buffer.from("abcdefghij")), true);
+  assert.deepEqual([string.toBytes(), string.digest(lengthOf)], ["abcdefghij", "1097"]);
+  for (const other of ["abcdefghijk", "abcdefghi", ""]) assert.equal(string.overwrite(Buffer.from(other)), false);
+  assert.equal(string.toBytes(), "abcdefghij");
+
+  const lent = string.lend();
+  assert.equal(string.overwrite(Buffer.from("0123456789")), false);
+  assert.deepEqual([string.toBytes(), lent.latin1Slice()], ["abcdefghij", "abcdefghij"]);
+});
+
+test("content is not overwritten in memory with spare capacity", () => {
+  const string = LargeString.from("0123456789");
+  string.append("a");
+
+  assert.equal(string.overwrite(Buffer.from("0123456789a")), false);
+  assert.equal(string.toBytes(), "0123456789a");
+});
+
 test("slice returns a part", () => {
   const string = LargeString.from("0123456789");
   string.append("abc");

@@ -134,6 +134,15 @@ export class LargeString {
     return this.view;
   }
 
+  /** Replaces the content in its own memory. False, without change, unless it fills that exactly and nothing is lent. */
+  overwrite(content: Uint8Array): boolean {
+    if (this.#isLent || content.length !== this.#buffer.length) return false;
+    this.#digest = undefined;
+    this.#length = content.length;
+    this.#buffer.set(content);
+    return true;
+  }
+
   /** The memory that `restorer` takes for these bytes. */
   restorerBytes(start: number, end: number): number {
     return this.#isLent ? 0 : Math.max(0, Math.min(end, this.#length) - start);
