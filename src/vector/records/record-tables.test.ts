@@ -231,6 +231,17 @@ test("the memory of removed texts is freed, in whatever order they are removed",
   for (let record = 3; record < 6_000; record += 10) assert.equal(texts.get(record), "x".repeat(90 + (record % 20)));
 });
 
+test("texts in buffers of their own, because the chunks are full, are compared as others are", () => {
+  const texts = new TextStore(memory, 1);
+  const text = (record: number): string => `${record} ${"x".repeat(90)}`;
+  for (let record = 0; record < 1_000; record += 1) texts.set(record, text(record));
+
+  for (let record = 0; record < 1_000; record += 1) {
+    assert.equal(texts.equals(record, text(record)), true, `record ${record}`);
+    assert.equal(texts.equals(record, text(record + 1)), false, `record ${record}`);
+  }
+});
+
 test("ids are found while the table grows and shrinks by every size", () => {
   const table = new IdTable(memory);
   for (let record = 0; record < 300; record += 1) {

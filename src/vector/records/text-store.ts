@@ -70,6 +70,7 @@ let readText = "";
 
 export class TextStore {
   readonly #memory: RowMemory;
+  readonly #chunksMax: number;
   readonly #locations: Uint32Pages;
   #chunks: (Chunk | undefined)[] = [];
   #freeNumbers: number[] = [];
@@ -81,8 +82,10 @@ export class TextStore {
   #entryBytes = 0;
   #chunkBytes = 0;
 
-  constructor(memory: RowMemory) {
+  /** `chunksMax`: beyond it, texts have buffers of their own. */
+  constructor(memory: RowMemory, chunksMax = CHUNKS_MAX) {
     this.#memory = memory;
+    this.#chunksMax = chunksMax;
     this.#locations = new Uint32Pages(memory);
   }
 
@@ -156,7 +159,9 @@ export class TextStore {
   equals(record: number, text: string | undefined): boolean {
     const location = this.#locations.get(record);
     if (location === 0 || text === undefined) return location === 0 && text === undefined;
-    if (location === LARGE) return text.length >= LARGE_BYTES_MIN / 3 && this.get(record) === text;
+    // Short texts have buffers of their own too when the chunks are full.
+    if (location === LARGE)
+      return this.#large?.get(record)?.length === Buffer.byteLength(text) && this.get(record) === text;
     const { bytes } = this.#chunkAt(location);
     const at = startOf(location);
     const head = headAt(bytes, at);
@@ -251,7 +256,7 @@ export class TextStore {
   }
 
   get #isFull(): boolean {
-    return this.#chunks.length === CHUNKS_MAX && this.#freeNumbers.length === 0;
+    return this.#chunks.length === this.#chunksMax && this.#freeNumbers.length === 0;
   }
 
   #chunkAt(location: number): Chunk {
