@@ -1,12 +1,14 @@
 /**
- * Question: what does a store request cost between the socket and the engine,
- * and is each shortcut of the edge still worthwhile?
+ * Question: what does a request of the store, or a query of the vector index,
+ * cost between the socket and the engine, and is each shortcut of the edge still
+ * worthwhile?
  *
  * Method: no sockets. Each variant of one piece of work runs over the same
  * inputs, in alternating rounds so that a noisy neighbour affects all of them;
  * the median round counts. Requests carry the headers that the official client
  * sends through fetch. `whole` rows run the real `StoreArea` on an engine that
- * answers OK at once, so they include all of the edge except the HTTP parser.
+ * answers OK at once, so they include all of the edge except the HTTP parser;
+ * those of queries run `VectorArea` on an index that has its hits at once.
  *
  * Read: microseconds per call, in groups; the first row of a group is the
  * implementation of the edge, the others are alternatives. A shortcut is
@@ -21,7 +23,7 @@ import { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { TokenTable } from "../src/edge/auth.ts";
 import { malformedPipeline } from "../src/edge/errors.ts";
-import type { HttpRequest } from "../src/edge/handler.ts";
+import type { HeadMemo, HttpRequest } from "../src/edge/handler.ts";
 import { readFraming } from "../src/edge/http/framing.ts";
 import { HeadReader } from "../src/edge/http/wire/head.ts";
 import { parseBatch } from "../src/edge/store/json-commands.ts";
@@ -30,12 +32,17 @@ import { base64Result } from "../src/edge/store/reply-base64.ts";
 import { jsonResult, utf8Of } from "../src/edge/store/reply-json.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../src/edge/store/routes.ts";
 import { SyncTokens } from "../src/edge/store/sync-token.ts";
+import { VectorArea } from "../src/edge/vector/area.ts";
+import { readQueries } from "../src/edge/vector/body.ts";
+import { printScores } from "../src/edge/vector/record-json.ts";
 import { textFromBytes } from "../src/kernel/bytes.ts";
 import { systemClock } from "../src/kernel/clock.ts";
+import { seededRandom } from "../src/kernel/random.ts";
 import { Turns } from "../src/kernel/turns.ts";
 import type { Database, Reply } from "../src/store/mod.ts";
 import type { ReplyPrinter } from "../src/store/reply/mod.ts";
 import { ok } from "../src/store/reply/reply.ts";
+import { defaultVectorLimits, type IndexApi, type ScoredView } from "../src/vector/mod.ts";
 import { median } from "./harness/statistics.ts";
 
 interface Group {
@@ -259,6 +266,64 @@ const wholeGroup: Group = {
   },
 };
 
+const random = seededRandom(1);
+const DIMENSIONS = 384;
+const HITS = 10;
+const floats = Float32Array.from({ length: DIMENSIONS }, () => random.unit() - 0.5);
+
+function queryBody(digits: (value: number) => number): Buffer {
+  return Buffer.from(JSON.stringify({ vector: Array.from(floats, digits), topK: HITS }));
+}
+
+const queryBodies: Record<string, Buffer> = {
+  "7 decimals": queryBody((value) => Math.round(value * 1e7) / 1e7),
+  "all digits of a double": queryBody((value) => value * 1.000_000_1),
+};
+
+const queryGroups: Group[] = Object.entries(queryBodies).map(([name, body]) => ({
+  name: `read one query of ${DIMENSIONS} floats, ${name}`,
+  variants: {
+    "readQueries (ours)": () => readQueries(body, defaultVectorLimits),
+    "JSON.parse of text": () => JSON.parse(body.latin1Slice()),
+    "JSON.parse of text, then a Float32Array": () => Float32Array.from(JSON.parse(body.latin1Slice()).vector),
+  },
+}));
+
+const hits: ScoredView[] = Array.from({ length: HITS }, (_, i) => ({
+  id: `${100_000 + i}`,
+  score: Math.fround(random.unit()),
+}));
+const hitsGroup: Group = {
+  name: `print ${HITS} hits`,
+  variants: {
+    "printScores (ours)": () => printScores([hits]),
+    "JSON.stringify of objects": () => Buffer.from(JSON.stringify({ result: hits })),
+  },
+};
+
+/** An index whose queries cost nothing. */
+const instantIndex = { query: () => [hits], whenSafe: () => undefined } as unknown as IndexApi;
+const vectorArea = new VectorArea({
+  vector: { index: () => instantIndex },
+  tokens,
+  cors: true,
+  limits: defaultVectorLimits,
+  clock: systemClock,
+  turns: new Turns({ clock: systemClock }),
+});
+const repeated = { learnt: undefined };
+const queryArea = (body: Buffer, memo?: HeadMemo): unknown =>
+  vectorArea.handle({ ...request("POST", "/query", body), memo });
+const wholeQueryGroup: Group = {
+  name: `whole, a query of ${DIMENSIONS} floats, from request to reply, with the headers of the store's client`,
+  variants: {
+    "7 decimals, a head that repeats": () => queryArea(queryBodies["7 decimals"] ?? none, repeated),
+    "7 decimals, another head": () => queryArea(queryBodies["7 decimals"] ?? none),
+    "all digits of a double, a head that repeats": () =>
+      queryArea(queryBodies["all digits of a double"] ?? none, repeated),
+  },
+};
+
 /** Keeps the results alive, so that no variant is optimised away. */
 let sink: unknown;
 
@@ -296,6 +361,9 @@ for (const { name, variants } of [
   headGroup,
   tokenGroup,
   wholeGroup,
+  ...queryGroups,
+  hitsGroup,
+  wholeQueryGroup,
 ]) {
   console.log(`\n${name}`);
   const taken = microseconds(Object.values(variants));

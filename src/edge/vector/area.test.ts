@@ -52,6 +52,41 @@ test("the token selects the index; its name before the command is optional", asy
   }
 });
 
+test("a head that repeats is checked with the rights that its token has now", async () => {
+  const tokens = new TokenTable(Buffer.alloc(32, 3));
+  const edge = vectorEdge({ reset: () => undefined }, { tokens });
+  const memo = { learnt: undefined };
+  const send = async (): Promise<number> => (await edge.send("POST /main/reset/space%20one", { memo })).status;
+  tokens.add(VECTOR_TOKEN, { tenant: "main", access: "standard" });
+  assert.deepEqual([await send(), await send()], [200, 200]);
+  assert.deepEqual(edge.calls, [
+    ["reset", "space one"],
+    ["reset", "space one"],
+  ]);
+
+  tokens.removeTenant("main");
+  assert.equal(await send(), 401);
+  tokens.add(VECTOR_TOKEN, { tenant: "main", access: "read-only" });
+  assert.equal(await send(), 403);
+  tokens.removeTenant("main");
+  tokens.add(VECTOR_TOKEN, { tenant: "other", access: "standard" });
+  assert.equal(await send(), 401);
+  assert.equal(edge.calls.length, 2);
+});
+
+test("a refused head that repeats is refused again, and admitted with another token", async () => {
+  const tokens = new TokenTable(Buffer.alloc(32, 3));
+  const edge = vectorEdge({ reset: () => undefined }, { tokens });
+  const memo = { learnt: undefined };
+  const send = async (): Promise<number> => (await edge.send("POST /reset", { memo })).status;
+  tokens.add(VECTOR_TOKEN, { tenant: "main", access: "read-only" });
+  assert.deepEqual([await send(), await send()], [403, 403]);
+
+  tokens.removeTenant("main");
+  tokens.add(VECTOR_TOKEN, { tenant: "main", access: "standard" });
+  assert.equal(await send(), 200);
+});
+
 test("an answer is sent as UTF-8, and its length is that of its bytes", async () => {
   for (const [name, text, bytes] of [
     ["plain", '{"result":["plain"]}', 20],

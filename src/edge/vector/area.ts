@@ -49,13 +49,33 @@ interface VectorHead {
   readonly hasOrigin: boolean;
 }
 
-/** A request that this token may make. */
-interface Admission {
-  readonly grant: Grant;
+/** A valid target of a request. */
+interface Place {
   readonly route: VectorRoute;
+  /** The name of the route. */
+  readonly name: string;
+  /** The name of an index before the command. */
+  readonly indexName: string | undefined;
   readonly namespace: string;
   /** As written, without the `?`. */
   readonly query: string;
+}
+
+/** What the area has learnt from a head. Its token is looked up for each request. */
+class LearntHead {
+  readonly head: VectorHead;
+  /** Undefined until a request with this head was admitted. */
+  place: Place | undefined;
+
+  constructor(head: VectorHead) {
+    this.head = head;
+  }
+}
+
+/** A request that this token may make. */
+interface Admission {
+  readonly grant: Grant;
+  readonly place: Place;
 }
 
 /** Route name of requests that were refused before a route was found. */
@@ -82,9 +102,10 @@ export class VectorArea implements HttpService {
   }
 
   refuseEarly(request: RequestHead): HttpReply | undefined {
-    const head = readHead(request.rawHeaders);
+    const learnt = learntHeadOf(request);
+    const { head } = learnt;
     try {
-      const { grant } = this.#admit(request, head);
+      const { grant } = this.#admit(request, learnt);
       const index = this.#options.vector.index(grant.tenant);
       const overShare = index === undefined ? undefined : request.claim?.(index);
       if (overShare !== undefined) throw overShare;
@@ -99,19 +120,20 @@ export class VectorArea implements HttpService {
   }
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
-    const head = readHead(request.rawHeaders);
+    const learnt = learntHeadOf(request);
+    const { head } = learnt;
     if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, PREFLIGHT_METHODS);
     let name = REFUSED;
     try {
-      const admission = this.#admit(request, head);
-      name = vectorRouteName(admission.route);
+      const admission = this.#admit(request, learnt);
+      name = admission.place.name;
       this.#count(admission.grant);
       const tenant = this.#options.turns.tenant("vector", admission.grant.tenant);
       return inTurn({
         request,
         tenant,
         route: name,
-        run: (hasWaited) => this.#runAdmitted(request, hasWaited ? undefined : admission, { head, name }),
+        run: (hasWaited) => this.#runAdmitted(request, hasWaited ? undefined : admission, learnt),
       });
     } catch (thrown) {
       return this.#refusal(thrown, head, name);
@@ -122,16 +144,18 @@ export class VectorArea implements HttpService {
   #runAdmitted(
     request: HttpRequest,
     admitted: Admission | undefined,
-    { head, name }: { readonly head: VectorHead; readonly name: string },
+    learnt: LearntHead,
   ): HttpReply | Promise<HttpReply> {
+    const { head } = learnt;
+    const name = learnt.place?.name;
     try {
-      const admission = admitted ?? this.#admit(request, head);
+      const admission = admitted ?? this.#admit(request, learnt);
       const index = this.#options.vector.index(admission.grant.tenant);
       // A token is removed shortly after its index was deleted.
       if (index === undefined) throw vectorUnauthorized;
       const overShare = request.claim?.(index);
       if (overShare !== undefined) throw overShare;
-      return this.#run(request, admission, { index, head, name });
+      return this.#run(request, admission.place, { index, head });
     } catch (thrown) {
       return this.#refusal(thrown, head, name);
     }
@@ -139,8 +163,8 @@ export class VectorArea implements HttpService {
 
   #run(
     request: HttpRequest,
-    { route, namespace, query }: Admission,
-    { index, head, name }: { readonly index: IndexApi; readonly head: VectorHead; readonly name: string },
+    { route, name, namespace, query }: Place,
+    { index, head }: { readonly index: IndexApi; readonly head: VectorHead },
   ): HttpReply | Promise<HttpReply> {
     const answer = (printed: JsonBody): HttpReply | Promise<HttpReply> =>
       whenIndexSafe(index, this.#reply(printed, head, name), request);
@@ -157,22 +181,36 @@ export class VectorArea implements HttpService {
   }
 
   /** Checks that the token may make the request. Throws a RequestFailure. */
-  #admit({ method, target }: RequestHead, { authorization }: VectorHead): Admission {
-    const { tokens, limits } = this.#options;
-    const grant = authorization === undefined ? undefined : tokens.findByHeader(authorization);
+  #admit({ method, target }: RequestHead, learnt: LearntHead): Admission {
+    const { authorization } = learnt.head;
+    const grant = authorization === undefined ? undefined : this.#options.tokens.findByHeader(authorization);
     if (grant === undefined || grant.access === "acl") throw vectorUnauthorized;
     if (!methods.includes(method)) throw vectorMethodNotAllowed;
+    const { place } = learnt;
+    if (place === undefined) {
+      learnt.place = this.#admitNew(target, grant);
+      return { grant, place: learnt.place };
+    }
+    checkIndexName(place.indexName, grant);
+    checkAccess(place.route, grant);
+    return { grant, place };
+  }
+
+  /** Checks the target of a head that was not admitted before. */
+  #admitNew(target: string, grant: Grant): Place {
     const mark = target.indexOf("?");
     const path = splitVectorPath(mark < 0 ? target : target.slice(0, mark), isCommand);
     const route = path === undefined ? undefined : routeByCommand.get(path.command);
     if (path === undefined || route === undefined) throw noSuchVectorPath;
-    if (path.indexName !== undefined && path.indexName !== grant.tenant) throw vectorUnauthorized;
-    if (!route.takesNamespace && path.rest !== "") throw namespaceNotTaken(route.command);
-    if (route.access === "write" && grant.access !== "standard") throw readOnlyTokenRefused;
+    const { indexName, rest } = path;
+    checkIndexName(indexName, grant);
+    if (!route.takesNamespace && rest !== "") throw namespaceNotTaken(route.command);
+    checkAccess(route, grant);
     return {
-      grant,
       route,
-      namespace: readNamespace(path.rest, limits.namespaceBytesMax),
+      name: vectorRouteName(route),
+      indexName,
+      namespace: readNamespace(rest, this.#options.limits.namespaceBytesMax),
       query: mark < 0 ? "" : target.slice(mark + 1),
     };
   }
@@ -202,6 +240,24 @@ export class VectorArea implements HttpService {
   #corsHeaders({ hasOrigin }: VectorHead): readonly string[] {
     return hasOrigin && this.#options.cors ? corsHeaders : NO_HEADERS;
   }
+}
+
+function checkIndexName(indexName: string | undefined, { tenant }: Grant): void {
+  if (indexName !== undefined && indexName !== tenant) throw vectorUnauthorized;
+}
+
+function checkAccess({ access }: VectorRoute, grant: Grant): void {
+  if (access === "write" && grant.access !== "standard") throw readOnlyTokenRefused;
+}
+
+/** As `readHead`; the headers of a head that repeats are read once. */
+function learntHeadOf(request: RequestHead): LearntHead {
+  const { memo } = request;
+  if (memo?.learnt instanceof LearntHead) return memo.learnt;
+  // Only here, since the list of a head that repeats is made on demand.
+  const learnt = new LearntHead(readHead(request.rawHeaders));
+  if (memo !== undefined) memo.learnt = learnt;
+  return learnt;
 }
 
 /** The first Authorization counts. */
