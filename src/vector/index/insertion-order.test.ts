@@ -81,6 +81,24 @@ test("places below the next one are not assigned again", () => {
   assert.throws(() => order.skipTo(5), AssertionFailure);
 });
 
+test("the memory of chunks is given back once: when they are empty, filled again or cleared", () => {
+  const own = new RowMemory();
+  const order = new InsertionOrder(own);
+  const slotBytes = (): number => own.usedBytes - order.byteCount;
+  for (let record = 0; record < 100_000; record += 1) order.append(record);
+  // All chunks are full ones, in blocks, and so are the pages of places.
+  assert.equal(slotBytes(), 0);
+  for (let record = 0; record < 99_000; record += 1) order.remove(record);
+  assert.equal(slotBytes(), 0);
+  // So many chunks are empty that all are filled again.
+  for (let record = 0; record < 1_000; record += 1) order.append(record);
+  assert.equal(slotBytes(), 0);
+  assert.deepEqual(listed(order).slice(998, 1_002), [99_998, 99_999, 0, 1]);
+  order.clear();
+
+  assert.deepEqual([own.usedBytes, order.byteCount], [0, 0]);
+});
+
 test("100,000 random changes give the order of an array and keep every assigned place", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
