@@ -400,8 +400,8 @@ class RowFilesWorld {
   async #checkAll(): Promise<void> {
     await this.#checkRows();
     this.#releaseAll();
-    await this.#finished(this.#store.flush());
-    // Those that were held at the end of the one before.
+    // Reads and a flush that began before hold files too.
+    await this.#settled(Promise.allSettled([...this.#underWay]));
     await this.#finished(this.#store.flush());
     check(this.#store.bufferedCount === 0, "(1) a flush leaves rows in the buffer");
     const filesMax = 2 * Math.ceil(this.#rows.size / ENTRIES_MAX) + 2;
