@@ -94,7 +94,7 @@ export function redisLibrary(options: {
     const words: Bytes[] = [];
     for (let index = 1; index <= count; index += 1) {
       const type = api.lua_type(lua, index);
-      if (type === LuaType.string) words.push(instance.bytesAt(lua, index));
+      if (type === LuaType.string) words.push(index === 1 ? instance.nameAt(lua, 1) : instance.bytesAt(lua, index));
       else if (type === LuaType.number) words.push(formatSignificant(api.lua_tonumber(lua, index), 17));
       else return "ERR Lua redis lib command arguments must be strings or integers";
     }

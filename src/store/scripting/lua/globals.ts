@@ -176,14 +176,17 @@ export class LuaGlobals {
       this.#wrap(lua, { table: to, name: "sort", run: this.#onlyOpen("sort") });
       this.#wrap(lua, { table: to, name: "insert", run: this.#insert });
       this.#wrap(lua, { table: to, name: "remove", run: this.#remove });
-      this.#wrap(lua, { table: to, name: "concat", run: this.#concat });
+      this.#wrap(lua, { table: to, name: "concat", run: this.#concat, countMin: 3 });
     }
     instance.setField(lua, 2, library);
     api.lua_settop(lua, 2);
   }
 
-  /** Puts `run` in place of field `name`, and can delegate to the replaced function. */
-  #wrap(lua: LuaPointer, entry: { table: number; name: string; run: HostFunction }): void {
+  /**
+   * Puts `run` in place of field `name`, and can delegate to the replaced function. With fewer arguments than `countMin`
+   * that one runs.
+   */
+  #wrap(lua: LuaPointer, entry: { table: number; name: string; run: HostFunction; countMin?: number }): void {
     const { instance } = this.#host;
     instance.pushText(lua, entry.name);
     instance.api.lua_rawget(lua, entry.table);
@@ -191,6 +194,9 @@ export class LuaGlobals {
     instance.api.lua_settop(lua, -2);
     // A wrapper of a wrapper keeps the innermost function.
     if (!this.#originals.has(entry.name)) this.#originals.set(entry.name, pointer);
+    const { run, countMin } = entry;
+    if (countMin !== undefined && !this.#pointers.has(run))
+      this.#pointers.set(run, instance.addReplacement(run, { original: pointer, countMin }));
     this.#setFunction(lua, entry.table, entry);
   }
 
@@ -230,7 +236,7 @@ export class LuaGlobals {
   readonly #unpack: HostFunction = (lua) => {
     const { api } = this.#host.instance;
     // Lua's function refuses anything but a table. The length of a number would make it a string.
-    if (api.lua_gettop(lua) > 1 && api.lua_type(lua, 1) === LuaType.table) {
+    if (api.lua_type(lua, 1) === LuaType.table) {
       this.#readIntegers(lua, "unpack");
       const first = Math.trunc(api.lua_tonumber(lua, 2));
       const last = api.lua_type(lua, 3) > LuaType.nil ? api.lua_tonumber(lua, 3) : api.lua_objlen(lua, 1);
@@ -244,7 +250,7 @@ export class LuaGlobals {
   };
 
   readonly #concat: HostFunction = (lua) => {
-    if (this.#host.instance.api.lua_gettop(lua) > 2) this.#readIntegers(lua, "concat");
+    this.#readIntegers(lua, "concat");
     return this.#original(lua, "concat");
   };
 
@@ -308,10 +314,11 @@ export class LuaGlobals {
       getmetatable: this.#getMetatable,
       rawget: this.#rawGet,
       next: this.#next,
-      tonumber: this.#toNumber,
-      unpack: this.#unpack,
     };
     for (const [name, run] of Object.entries(wrappers)) this.#wrap(lua, { table: 2, name, run });
+    // Mostly without a base, and scripts call tonumber often.
+    this.#wrap(lua, { table: 2, name: "tonumber", run: this.#toNumber, countMin: 2 });
+    this.#wrap(lua, { table: 2, name: "unpack", run: this.#unpack, countMin: 2 });
     this.#pairsOf(lua);
     this.#setFunction(lua, 2, { name: "pcall", run: this.#pcall });
     this.#setFunction(lua, 2, { name: "loadstring", run: this.#loadString });
@@ -386,8 +393,6 @@ export class LuaGlobals {
   readonly #toNumber: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
-    // Mostly without a base, and scripts call tonumber often.
-    if (api.lua_gettop(lua) < 2) return this.#original(lua, "tonumber");
     this.#readIntegers(lua, "tonumber");
     const base = api.lua_isnumber(lua, 2) === 0 ? 10 : Math.trunc(api.lua_tonumber(lua, 2));
     const count = this.#original(lua, "tonumber");

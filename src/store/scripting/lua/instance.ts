@@ -11,6 +11,7 @@
  *     which a script cannot catch; afterwards the instance is unusable.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
+import { cutBytes, cutName } from "../../../kernel/short-bytes.ts";
 
 /** A `lua_State *`: a state, or a coroutine of it. */
 export type LuaPointer = number;
@@ -22,11 +23,14 @@ export class LuaOutOfMemory extends Error {
   override name = "LuaOutOfMemory";
 }
 
+/** A function of WebAssembly, as JavaScript sees it. */
+type TableFunction = (...words: number[]) => number;
+
 /** The C API of Lua 5.1 as exported; pointers and sizes are numbers. */
 export interface LuaApi {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly __indirect_function_table: {
-    get(index: number): (...words: number[]) => number;
+    get(index: number): TableFunction;
     set(index: number, value: unknown): void;
     grow(count: number): number;
   };
@@ -162,6 +166,10 @@ export class LuaInstance {
   readonly #allocator: number;
   readonly #memoryBytesMax: number;
   readonly #texts = new Map<string, number>();
+  /** Entries of the table of functions by index, which do not change: reading one there costs as much as a short string. */
+  readonly #functions: (TableFunction | undefined)[] = [];
+  /** The hash part of every table that has none. */
+  #noFields: number | undefined;
   /** A `lua_Reader`, and the source that it reads. */
   readonly #reader: number;
   #reading: { at: number; readonly end: number; readonly mayGoOn: () => boolean } | undefined;
@@ -201,7 +209,16 @@ export class LuaInstance {
     this.words[pointer >> 2] = 0;
     this.words[(pointer >> 2) + 1] = bytesMax;
     const lua = this.api.lua_newstate(this.#allocator, pointer);
-    return lua === 0 ? undefined : { lua, bytes: { pointer } };
+    if (lua === 0) return undefined;
+    this.#learnNoFields(lua);
+    return { lua, bytes: { pointer } };
+  }
+
+  #learnNoFields(lua: LuaPointer): void {
+    if (this.#noFields !== undefined) return;
+    this.api.lua_createtable(lua, 0, 0);
+    this.#noFields = this.#fieldsOf(lua, -1);
+    this.api.lua_settop(lua, -2);
   }
 
   /** Closes a state. */
@@ -220,6 +237,17 @@ export class LuaInstance {
     return this.#addToTable((glue as { f: unknown }).f);
   }
 
+  /**
+   * As `addFunction`, for a function that replaces the C function at `original`. With fewer arguments than `countMin`
+   * that one runs in its place, in the same frame and without a call into JavaScript.
+   */
+  addReplacement(run: HostFunction, { original, countMin }: { original: number; countMin: number }): number {
+    const glue: unknown = new WebAssembly.Instance(replacementModule(countMin), {
+      e: { g: this.api.lua_gettop, o: this.#functionAt(original), f: run },
+    }).exports;
+    return this.#addToTable((glue as { f: unknown }).f);
+  }
+
   /** As `addFunction`, for `lua_sethook`. */
   addHook(run: (lua: LuaPointer) => void): number {
     const glue: unknown = new WebAssembly.Instance(hookModule, { e: { f: run } }).exports;
@@ -233,16 +261,40 @@ export class LuaInstance {
 
   /** Runs the C function at `pointer` in place of the running one: same arguments, same results. */
   delegate(lua: LuaPointer, pointer: number): number {
-    const run = this.api.__indirect_function_table.get(pointer);
-    return run(lua);
+    return this.#functionAt(pointer)(lua);
+  }
+
+  #functionAt(pointer: number): TableFunction {
+    let run = this.#functions[pointer];
+    if (run === undefined) {
+      run = this.api.__indirect_function_table.get(pointer);
+      this.#functions[pointer] = run;
+    }
+    return run;
   }
 
   /** The string at `index`, or "" if it is not one. A number there becomes a string in place, as in Lua. */
   bytesAt(lua: LuaPointer, index: number): Bytes {
     const pointer = this.api.lua_tolstring(lua, index, this.#length);
     if (pointer === 0) return "";
-    const length = this.words[this.#length >> 2] as number;
-    return this.memory.latin1Slice(pointer, pointer + length);
+    return cutBytes(this.memory, pointer, pointer + this.lengthFound);
+  }
+
+  /** As `bytesAt`, for a string that is mostly the name of a command. */
+  nameAt(lua: LuaPointer, index: number): Bytes {
+    const pointer = this.api.lua_tolstring(lua, index, this.#length);
+    return pointer === 0 ? "" : cutName(this.memory, pointer, pointer + this.lengthFound);
+  }
+
+  /** False if the table at `index` has no field with a name. True for most others. */
+  mayHaveFields(lua: LuaPointer, index: number): boolean {
+    return this.#fieldsOf(lua, index) !== this.#noFields;
+  }
+
+  /** The address of the hash part of a table. */
+  #fieldsOf(lua: LuaPointer, index: number): number {
+    // Table of 5.1: next, marks, metatable, array, node, …
+    return this.words[(this.api.lua_topointer(lua, index) >> 2) + 4] as number;
   }
 
   /** The address of the string at `index`, or 0; its length is `lengthFound`. Valid while Lua refers to it. */
@@ -454,7 +506,7 @@ export class LuaInstance {
         const { api } = this;
         const stack = api.stackSave();
         try {
-          api.__indirect_function_table.get(pointer)(first, second);
+          this.#functionAt(pointer)(first, second);
         } catch (thrown) {
           api.stackRestore(stack);
           if (thrown !== Infinity) throw thrown;
@@ -548,6 +600,25 @@ function passThrough(type: readonly number[]): object {
 const functionModule = passThrough([0x60, 1, I32, 1, I32]);
 const readerModule = passThrough([0x60, 3, I32, I32, I32, 1, I32]);
 const hookModule = passThrough([0x60, 2, I32, I32, 0]);
+
+/** A module for `addReplacement`: exports `f`, which calls `o` or the imported `f`, as the result of `g` says. */
+function replacementModule(countMin: number): object {
+  const body = [
+    ...[0, ...get(0), 0x10, 0, 0x41, countMin, 0x48, ...IF],
+    ...[...get(0), 0x10, 1, 0x0f, END],
+    ...[...get(0), 0x10, 2, END],
+  ];
+  return new WebAssembly.Module(
+    Uint8Array.from([
+      ...HEADER,
+      ...section(1, 1, 0x60, 1, I32, 1, I32),
+      ...section(2, 3, ...[1, 101, 1, 103, 0, 0], ...[1, 101, 1, 111, 0, 0], ...[1, 101, 1, 102, 0, 0]),
+      ...section(3, 1, 0),
+      ...section(7, 1, 1, 102, 0, 3),
+      ...section(10, 1, body.length, ...body),
+    ]),
+  );
+}
 
 const CALL_REALLOC = [0x10, 0];
 const CALL_FREE = [0x10, 1];

@@ -83,10 +83,13 @@ class ResultReader {
         return this.#popped(this.#version === 3 ? { kind: "boolean", value } : value ? 1 : null);
       }
       case LuaType.table: {
-        const special = this.#readSpecial();
+        // Most tables are arrays, which need no search for nine names.
+        const mayHaveFields = this.#instance.mayHaveFields(lua, -1);
+        const special = mayHaveFields ? this.#readSpecial() : undefined;
         if (special !== undefined) return this.#popped(special);
         this.#budget.take(0);
-        this.#openTable();
+        if (mayHaveFields) this.#openTable();
+        else this.#levels.push({ kind: "array", items: [] });
         return undefined;
       }
       default:

@@ -117,6 +117,11 @@ test("the result of a script becomes a reply as in Redis", () => {
     ["return {double=3.5}", { kind: "double", value: 3.5 }],
     ["return {map={a=1}}", { kind: "map", pairs: [["a", 1]] }],
     ["return {set={a=true}}", { kind: "set", members: ["a"] }],
+    ["return {1,2,ok='fine'}", "+fine"],
+    ["local t = {} for i = 1, 100 do t[i] = i end t.err = 'E x' return t", "-E x"],
+    ["local t = {1,2} t.ok = 'x' t.ok = nil return t", [1, 2]],
+    ["local t = {} t.n = 1 t[1] = 2 return {t,{3}}", [[2], [3]]],
+    ["return {{ok='a'},{map={b=1}},{}}", ["+a", { kind: "map", pairs: [["b", 1]] }, []]],
     ["return {big_number='12345678901234567890'}", "12345678901234567890"],
     ["return {verbatim_string={format='txt',string='hi'}}", { kind: "verbatim", text: "hi" }],
     ["return function() end", null],
@@ -126,6 +131,28 @@ test("the result of a script becomes a reply as in Redis", () => {
     ["return redis.error_reply('-foo bar')", "-foo bar"],
     ["return redis.error_reply()", "-ERR wrong number or type of arguments"],
     ["return redis.status_reply('x')", "+x"],
+  ];
+  for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
+});
+
+test("functions of Lua that have another form for more arguments fail as Lua's own in both forms", () => {
+  const { shown } = open();
+  const bad = (text: string): string => `-ERR user_script:1: bad argument ${text}${at}`;
+  const table: readonly [Bytes, unknown][] = [
+    ["return tonumber('12') + tonumber(1)", 13],
+    ["return tonumber('zz')", null],
+    ["return tonumber('ff', 16)", 255],
+    ["return tonumber()", bad("#1 to 'tonumber' (value expected)")],
+    ["return tonumber('1', 99)", bad("#2 to 'tonumber' (base out of range)")],
+    ["return {unpack({1,2,3})}", [1, 2, 3]],
+    ["return {unpack({1,2,3}, 2)}", [2, 3]],
+    ["return unpack()", bad("#1 to 'unpack' (table expected, got no value)")],
+    ["return unpack(1, 2)", bad("#1 to 'unpack' (table expected, got number)")],
+    ["return table.concat({1,2,3})", "123"],
+    ["return table.concat({1,2,3}, '-')", "1-2-3"],
+    ["return table.concat({1,2,3}, '-', 2)", "2-3"],
+    ["return table.concat({{}})", `-ERR user_script:1: invalid value (table) at index 1 in table for 'concat'${at}`],
+    ["return {pcall(tonumber)}", [null, "bad argument #1 to '?' (value expected)"]],
   ];
   for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
 });
