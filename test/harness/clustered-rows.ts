@@ -82,9 +82,20 @@ export interface NearestOptions {
   rowOf(number: number): Float32Array;
 }
 
-/** The numbers of the most similar rows, best first. */
+/** The numbers of the most similar rows, best first; of equal ones those that come first. */
 export function nearestRows(query: Float32Array, { similarity, count, among, rowOf }: NearestOptions): number[] {
-  const scored = Array.from(among, (number) => ({ number, distance: distanceOf(similarity, query, rowOf(number)) }));
-  scored.sort((a, b) => a.distance - b.distance);
-  return scored.slice(0, count).map(({ number }) => number);
+  const numbers: number[] = [];
+  const distances: number[] = [];
+  for (const number of among) {
+    const distance = distanceOf(similarity, query, rowOf(number));
+    if (numbers.length === count && !(distance < (distances[count - 1] as number))) continue;
+    let at = Math.min(numbers.length, count - 1);
+    for (; at > 0 && (distances[at - 1] as number) > distance; at -= 1) {
+      numbers[at] = numbers[at - 1] as number;
+      distances[at] = distances[at - 1] as number;
+    }
+    numbers[at] = number;
+    distances[at] = distance;
+  }
+  return numbers;
 }

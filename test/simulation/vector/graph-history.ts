@@ -172,7 +172,7 @@ class History {
   /** With DOT_PRODUCT, longer vectors may be more similar than the record itself. */
   #ownShare(records: readonly number[]): number {
     if (this.#similarity === "DOT_PRODUCT") return 1;
-    return records.filter((record) => this.#hits(record, WALK_EFFORT).has(record)).length / records.length;
+    return records.filter((record) => this.#hits(record, WALK_EFFORT).includes(record)).length / records.length;
   }
 
   #recall(): number {
@@ -180,16 +180,17 @@ class History {
     let wanted = 0;
     for (const record of this.#some(QUERIES)) {
       const hits = this.#hits(record, EFFORT);
-      found += this.#nearest(record, WANTED).filter((each) => hits.has(each)).length;
+      found += this.#nearest(record, WANTED).filter((each) => hits.includes(each)).length;
       wanted += WANTED;
     }
     return found / wanted;
   }
 
-  #hits(record: number, effort: number): ReadonlySet<number> {
+  /** Valid until the next call. */
+  #hits(record: number, effort: number): Pick<Uint32Array, "includes"> {
     const query = this.#rows.get(record) as Float32Array;
     const { records, count } = this.#graph.search({ query, count: effort, effort });
-    return new Set(records.subarray(0, count));
+    return records.subarray(0, count);
   }
 }
 
