@@ -153,7 +153,7 @@ class History {
   /** Builds and checks until nothing is left to do, and returns a broken rule. */
   async #settle(): Promise<string | undefined> {
     await this.#graph.whenBuilt();
-    while (this.#graph.wantsMaintenance) {
+    while (this.#graph.wantsMaintenance && this.#takenPlace === undefined) {
       const done = this.#graph.maintain();
       this.#builder.runOnce(Number.MAX_SAFE_INTEGER);
       await done;
