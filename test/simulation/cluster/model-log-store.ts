@@ -16,6 +16,7 @@ import {
   type LogRow,
   type LogStore,
   type NodeRegistration,
+  type NodeView,
   type RemovalOutcome,
   type Renewal,
   SET_BACK_MS_MAX,
@@ -27,13 +28,7 @@ import {
 } from "../../../src/cluster/log-store/log-store.ts";
 import { type Statement, Transaction, VersionedTable } from "./versioned-table.ts";
 
-interface NodeRow {
-  readonly name: string;
-  readonly life: string;
-  readonly beat: number;
-  readonly isDead: boolean;
-  readonly address: string;
-  readonly format: number;
+interface NodeRow extends NodeView {
   readonly clockMs: number;
 }
 
