@@ -140,10 +140,17 @@ export class RowMemory {
     return addresses[thread];
   }
 
-  /** Prepares a query for stores of its dimension. Throws OutOfMemory, as `squaredLength` does. */
+  /**
+   * Prepares a query for stores of its dimension. Its values, which are not copied if they need no padding, must not
+   * change while it is used. Throws OutOfMemory, as `squaredLength` does.
+   */
   prepare(values: Float32Array): PreparedQuery {
-    const padded = new Float32Array(rowBytesOf(values.length) / Float32Array.BYTES_PER_ELEMENT);
-    padded.set(values);
+    const length = rowBytesOf(values.length) / Float32Array.BYTES_PER_ELEMENT;
+    let padded = values;
+    if (values.length < length) {
+      padded = new Float32Array(length);
+      padded.set(values);
+    }
     return { dimension: values.length, padded, squaredLength: this.squaredLength(values) };
   }
 
