@@ -130,7 +130,8 @@ export interface Append extends ShardEpoch, LogRow {
 }
 
 /**
- * `missing`: the row before it does not exist, so the store has lost what it acknowledged. `foreign`: another row is in
+ * `missing`: the row before it does not exist, so the store has lost what it acknowledged, or the latest snapshot
+ * covers the segment. `foreign`: another row is in
  * its place.
  */
 export type AppendOutcome = "committed" | "deposed" | "missing" | "foreign";

@@ -37,8 +37,8 @@ import { DoubtfulOutcome, SET_BACK_MS_MAX, SnapshotIncomplete } from "../log-sto
 import type { SqlSession, SqlValue, Statement } from "./session.ts";
 
 /** Locks the shard $1 if its epoch is $2. */
-const OWN =
-  "own AS MATERIALIZED (SELECT id FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE)";
+const OWN = `own AS MATERIALIZED (
+        SELECT id, snapshot_number FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE)`;
 const OWNED = "(SELECT count(*) FROM own)::int AS owned";
 
 const ADD_SHARD: Statement = {
@@ -135,15 +135,19 @@ const RELEASE: Statement = {
     RETURNING 1 AS owned`,
 };
 
+/**
+ * Nothing is appended to a segment that the snapshot covers: a late first attempt, which still sees the row before its
+ * own, could otherwise follow the removal of the segment. `own` is read after the wait for the row.
+ */
 const APPEND: Statement = {
   name: "larder-append",
   text: `WITH ${OWN},
       put AS (
         INSERT INTO larder.log (shard, segment, start, stop, epoch, bytes)
         SELECT $1::int, $3::bigint, $4::bigint, $4::bigint + length($5::bytea), $2::bigint, $5::bytea FROM own
-        WHERE $4::bigint = 0 OR EXISTS (
+        WHERE $3::bigint >= coalesce(own.snapshot_number, 0) AND ($4::bigint = 0 OR EXISTS (
           SELECT 1 FROM larder.log p
-          WHERE p.shard = $1::int AND p.segment = $3::bigint AND p.start = $6::bigint AND p.stop = $4::bigint)
+          WHERE p.shard = $1::int AND p.segment = $3::bigint AND p.start = $6::bigint AND p.stop = $4::bigint))
         ON CONFLICT DO NOTHING RETURNING 1)
     SELECT ${OWNED}, (SELECT count(*) FROM put)::int AS put`,
 };
@@ -180,8 +184,7 @@ const CUT: Statement = {
 /** The pointer of the snapshot is compared in the same statement: a failover may have lost it. */
 const REMOVE: Statement = {
   name: "larder-remove",
-  text: `WITH own AS MATERIALIZED (
-        SELECT id, snapshot_number FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE),
+  text: `WITH ${OWN},
       covering AS (SELECT id FROM own WHERE snapshot_number > ALL($3::bigint[])),
       gone AS (
         DELETE FROM larder.log WHERE shard = $1::int AND segment = ANY($3::bigint[]) AND EXISTS (SELECT 1 FROM covering))

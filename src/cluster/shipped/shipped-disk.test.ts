@@ -165,6 +165,18 @@ test("a snapshot is in the store when it is adopted, and only then do covered se
   assert.deepEqual((await shard.claim()).snapshot, { epoch: 1, number: 2, parts: 2, bytes: 105 });
 });
 
+test("a late append does not follow the removal of its segment", async () => {
+  const shard = await TestShard.begin();
+  const local = await emptyDisk();
+  const opened = await shard.open(local);
+  await appendSafely(opened, "a");
+  const late = { ...opened.owner, segment: 1, start: 105, before: 64, bytes: Buffer.from("late") };
+  await snapshotOf(opened, local);
+  assert.equal(await shard.store.append(late), "missing");
+  assert.equal(await shard.store.append({ ...late, start: 0, before: 0 }), "missing");
+  assert.deepEqual(await shard.segments(), [[2, 1, 64]]);
+});
+
 test("a segment that no snapshot covers does not leave the store", async () => {
   const shard = await TestShard.begin();
   const { shipped, area } = await shard.open(await emptyDisk());

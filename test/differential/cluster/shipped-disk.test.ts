@@ -114,6 +114,8 @@ test("frames survive lost connections, a snapshot and takeovers, and a former ow
   const { directory } = first;
   await writeSnapshot({ disk: fileDisk, directory, area: AREA, engine: new FrameEngine(), random: systemRandom });
   assert.equal(await first.area.adoptSnapshot(), true);
+  const late = { shard: SHARD, epoch: 1, segment: 1, start: 0, before: 0, bytes: Buffer.from("late") };
+  assert.equal(await openStore().append(late), "missing");
   await appendSafely(first, "three");
 
   const second = await takeOver(2, "b");

@@ -250,7 +250,9 @@ export class ModelLogStore implements LogStore {
     const { log } = this.#database;
     const key = logKey(shard, segment, start);
     const outcome = await this.#change<AppendOutcome | "not inserted">(async (statement) => {
-      if ((await this.#own({ shard, epoch }, statement)) === undefined) return "deposed";
+      const owned = await this.#own({ shard, epoch }, statement);
+      if (owned === undefined) return "deposed";
+      if (segment < (owned.snapshot?.number ?? 0)) return "not inserted";
       const previous = log.find(logKey(shard, segment, before), statement);
       const isNext = previous !== undefined && before + previous.bytes.length === start;
       if (start !== 0 && !isNext) return "not inserted";

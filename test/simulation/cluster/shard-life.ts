@@ -29,7 +29,7 @@ import { SimulatedLink } from "./simulated-link.ts";
 /** Mistakes that are put between the parts of a node. */
 export interface ShippedBug {
   /** The store as the node sees it. */
-  readonly store?: (store: LogStore, world: ClusterWorld) => LogStore;
+  readonly store?: (store: LogStore, world: ClusterWorld, disk: SimulatedDisk) => LogStore;
   /** The local disk as the node sees it. */
   readonly local?: (disk: SimulatedDisk, world: ClusterWorld) => Disk;
   /** The disk of the shard as the journal sees it. */
@@ -38,6 +38,8 @@ export interface ShippedBug {
   readonly random?: (random: Random) => Random;
   /** True: a takeover goes on with the open segment. */
   readonly continuesSegment?: boolean;
+  /** True: I5 is not checked, to show that breaking it loses what was acknowledged. */
+  readonly isUnordered?: boolean;
 }
 
 export interface ShardLifeOptions<Engine extends SnapshotEngine, State> {
@@ -79,11 +81,11 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
   #isOver = false;
 
   constructor(options: ShardLifeOptions<Engine, State>) {
-    const { world, owner } = options;
+    const { world, owner, bug } = options;
     this.#options = options;
     this.#history = options.history;
     this.link = new SimulatedLink({
-      ...{ shared: world.shared, random: world.random, owner },
+      ...{ shared: world.shared, random: world.random, owner, isOrdered: bug.isUnordered !== true },
       violate: (text) => {
         if (!this.#isOver) world.violate(text);
       },
@@ -128,7 +130,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
   async start(promised: () => number): Promise<void> {
     const { world, subject, disk, owner, snapshot, branch, mode, bug } = this.#options;
     const { clock, random } = world;
-    const store = bug.store?.(this.link.store, world) ?? this.link.store;
+    const store = bug.store?.(this.link.store, world, disk) ?? this.link.store;
     const local = bug.local?.(disk, world) ?? disk;
     const shared = { owner, log: silentLog };
     const shipped = await openShard({

@@ -34,6 +34,8 @@ export interface LinkOptions {
   readonly shared: SharedStore;
   readonly random: Random;
   readonly owner: ShardEpoch;
+  /** Whether I5 is a rule of this run. */
+  readonly isOrdered: boolean;
   /** Called with the text of a broken rule. */
   violate(text: string): void;
   /** Called after each commit. */
@@ -148,11 +150,11 @@ export class SimulatedLink {
   }
 
   #check(name: string, args: unknown[]): void {
-    const { owner, violate } = this.#options;
+    const { owner, isOrdered, violate } = this.#options;
     const [first] = args;
     const epoch = typeof first === "object" && first !== null && "epoch" in first ? first.epoch : owner.epoch;
     if (epoch !== owner.epoch) violate(`I1: ${name} names epoch ${epoch}, and its node has claimed ${owner.epoch}`);
-    if (!ORDERED.has(name) || this.#doubtful === undefined) return;
+    if (!isOrdered || !ORDERED.has(name) || this.#doubtful === undefined) return;
     const text = textOf(name, args);
     if (text !== this.#doubtful) violate(`I5: ${text} was sent before the end of ${this.#doubtful} was known`);
   }
