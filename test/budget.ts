@@ -50,6 +50,14 @@ export const budgets: readonly Budget[] = [
     goal: 50_000,
   },
   {
+    suite: "cluster-nodes",
+    unit: "simulated lives of clusters",
+    files: ["test/simulation/cluster/nodes/nodes.test.ts"],
+    testMs: 1_500,
+    proofCount: 500,
+    goal: 50_000,
+  },
+  {
     suite: "rebuilt-states",
     unit: "commands for each family whose state is rebuilt",
     files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],

@@ -1,5 +1,6 @@
 /** Every simulation finds the bugs that its table plants. */
 import { bodyBugs } from "./bodies.ts";
+import { clusterBugs } from "./cluster.ts";
 import { keptRunBugs } from "./kept-runs.ts";
 import { messagingBugs } from "./messaging.ts";
 import { testPlantedBugs } from "./planted-bugs.ts";
@@ -32,3 +33,4 @@ testPlantedBugs(messagingBugs);
 testPlantedBugs(workflowBugs);
 testPlantedBugs(keptRunBugs);
 testPlantedBugs(shippedBugs);
+testPlantedBugs(clusterBugs);

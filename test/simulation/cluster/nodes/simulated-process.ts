@@ -1,0 +1,160 @@
+/** A process of a simulated cluster: a node with its engines, which can be paused, killed and started again. */
+import type { LogStore } from "../../../../src/cluster/log-store/log-store.ts";
+import { ClusterNode, type ClusterNodeOptions } from "../../../../src/cluster/node/cluster-node.ts";
+import type { Lives } from "../../../../src/cluster/node/registration.ts";
+import { silentLog } from "../../../../src/kernel/log.ts";
+import type { Random } from "../../../../src/kernel/random.ts";
+import type { Believer, ClusterRules } from "./cluster-rules.ts";
+import { SimulatedHost, type SimulatedHostOptions } from "./simulated-host.ts";
+import { MachineClock, type SimulatedTime } from "./simulated-time.ts";
+import { type LinkFaults, openLink, type StoreServer } from "./store-server.ts";
+
+/** A mistake that is built into each node. */
+export interface ClusterBug {
+  /** Changes the options of a node before it starts. */
+  readonly options?: (options: ClusterNodeOptions) => ClusterNodeOptions;
+  /** Changes a node that has started. */
+  readonly started?: (node: ClusterNode, options: ClusterNodeOptions) => void;
+  readonly engineClock?: SimulatedHostOptions["engineClock"];
+}
+
+export interface ProcessOptions {
+  readonly time: SimulatedTime;
+  readonly server: StoreServer;
+  readonly rules: ClusterRules;
+  readonly random: Random;
+  readonly name: string;
+  readonly format: number;
+  readonly reads: "lease" | "confirm";
+  /** What the data directory has; changed by the process. */
+  readonly directory: { lives: Lives };
+  readonly clock: { readonly rate: number; readonly wallMs: number };
+  readonly latencyMs: number;
+  readonly doubtful: number;
+  drawLife(): string;
+  isPoisoned(shard: number): boolean;
+  readonly bug: ClusterBug | undefined;
+}
+
+export class SimulatedProcess implements Believer {
+  readonly name: string;
+  readonly format: number;
+  readonly clock: MachineClock;
+  readonly faults: LinkFaults;
+  readonly host: SimulatedHost;
+  node: ClusterNode | undefined;
+  /** Whether its name was taken. */
+  isRefused = false;
+  isPaused = false;
+  hasEnded = false;
+  isDraining = false;
+  hasLeft = false;
+  #waiting: (() => void)[] = [];
+  readonly #options: ProcessOptions;
+
+  constructor(options: ProcessOptions) {
+    const { time, rules, random, name, format, latencyMs, doubtful, isPoisoned, bug } = options;
+    this.#options = options;
+    this.name = name;
+    this.format = format;
+    this.clock = new MachineClock(time, options.clock, this.#deliver);
+    this.faults = { isCut: false, isRenewalCut: false, frozen: undefined, doubtful, latencyMs };
+    const { engineClock } = bug ?? {};
+    this.host = new SimulatedHost({
+      name,
+      store: this.#link(),
+      clock: this.clock,
+      random,
+      rules,
+      isPoisoned,
+      ...(engineClock && { engineClock }),
+    });
+    void this.#start();
+  }
+
+  get life(): string | undefined {
+    return this.node?.life;
+  }
+
+  get isRunning(): boolean {
+    return !this.isPaused && !this.hasEnded;
+  }
+
+  readonly answered = (): readonly { shard: number; epoch: number }[] => {
+    const { node, host } = this;
+    if (node === undefined || this.#options.reads === "confirm" || !node.lease.isFresh()) return [];
+    return node.shards.held().filter(({ shard }) => host.serves(shard));
+  };
+
+  serves(shard: number): boolean {
+    return this.isRunning && this.host.lostReason === undefined && this.host.serves(shard);
+  }
+
+  kill(): void {
+    this.hasEnded = true;
+    this.node?.stop();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const task of waiting) this.#deliver(task);
+  }
+
+  drain(): void {
+    const { node } = this;
+    if (node === undefined || this.isDraining) return;
+    this.isDraining = true;
+    this.#options.rules.leaving.add(node.life);
+    void node.drain().then(() => {
+      this.hasLeft = true;
+    });
+  }
+
+  /** Runs a task of the process when it runs. */
+  readonly #deliver = (task: () => void): void => {
+    if (this.hasEnded) return;
+    if (this.isPaused) this.#waiting.push(task);
+    else task();
+  };
+
+  #link(isForRenewals = false): LogStore {
+    const { server, random } = this.#options;
+    return openLink({ server, random, faults: this.faults, isForRenewals, deliver: this.#deliver });
+  }
+
+  async #start(): Promise<void> {
+    const { name, format, reads, directory, drawLife, bug, rules } = this.#options;
+    const { clock, host } = this;
+    const options: ClusterNodeOptions = {
+      stores: { renewals: this.#link(true), polls: this.#link(), changes: this.#link() },
+      node: { name, address: "127.0.0.1:1", format },
+      file: {
+        read: () => Promise.resolve(directory.lives),
+        write: async (lives) => {
+          directory.lives = lives;
+        },
+      },
+      clock,
+      leaseClock: clock,
+      log: silentLog,
+      host,
+      reads,
+      drawLife,
+    };
+    try {
+      const changed = bug?.options?.(options) ?? options;
+      const node = await ClusterNode.start(changed);
+      if (this.hasEnded) return;
+      this.node = node;
+      this.isRefused = node === undefined;
+      if (node === undefined) return;
+      bug?.started?.(node, changed);
+      host.reads = node.reads;
+      host.deposed = (shard) => node.lose(`an append to shard ${shard} was refused`);
+    } catch (error) {
+      rules.fault ??= error instanceof Error ? error : new Error(String(error));
+    }
+  }
+}
