@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startSession } from "../../../test/harness/store-harness.ts";
+import { startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
 import { RespLogin } from "./login.ts";
@@ -15,7 +15,7 @@ function setUp(...names: readonly string[]): Setup {
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   for (const name of ["main", ...names]) {
     const database = store.database(name);
-    database.users.set("ann", ["on", `>${name}-secret`, "+@all", "~*"]);
+    database.command(testCaller, ["ACL", "SETUSER", "ann", "on", `>${name}-secret`, "+@all", "~*"]);
     tokens.replaceTenant(name, [
       { token: `${name}-token`, access: "standard" },
       { token: `${name}-reader`, access: "read-only" },

@@ -48,7 +48,12 @@ function done<Task extends SearchTask>(
     count: 1,
     start: (mailbox, events) => {
       const messages: ToSearchThread[] = [];
-      const port = { receive: () => messages.shift(), report: () => events.woke(), nowMs: () => 0, readFile: readEntries(bytes) };
+      const port = {
+        receive: () => messages.shift(),
+        report: () => events.woke(),
+        nowMs: () => 0,
+        readFile: readEntries(bytes),
+      };
       runner = new TaskRunner(mailbox, port);
       mailbox.setReady();
       return { post: (message) => void messages.push(message), close: async () => {} };
