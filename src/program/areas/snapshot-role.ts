@@ -8,38 +8,37 @@
 import { systemClock } from "../../kernel/clock.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
-import { defaultLimits, MessagingState, replayFrame, snapshotFrames } from "../../messaging/mod.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";
-import { Store } from "../../store/mod.ts";
-import { VectorEngine } from "../../vector/index/mod.ts";
-import { defaultVectorLimits } from "../../vector/mod.ts";
 
-/** The state of messaging, without anything that acts on it. */
-function messagingEngine(): SnapshotEngine {
-  const state = new MessagingState(defaultLimits);
-  return { replay: (frame, place) => replayFrame(state, frame, place), dump: () => snapshotFrames(state) };
-}
-
-/** An empty engine for each kind of area that has snapshots. It only produces its state and serves no requests. */
-const engines: Readonly<Record<string, () => SnapshotEngine>> = {
-  messaging: messagingEngine,
-  store: () =>
-    new Store({
-      clock: systemClock,
-      random: systemRandom,
-      hashSeed: new Uint8Array(8),
-    }),
-  vector: () =>
-    new VectorEngine({
+/**
+ * An empty engine for each kind of area that has snapshots. It only produces its state and serves no requests. Each is
+ * loaded on demand, because the process needs one of them.
+ */
+const engines: Readonly<Record<string, () => Promise<SnapshotEngine>>> = {
+  messaging: async () => {
+    const { defaultLimits, MessagingState, replayFrame, snapshotFrames } = await import("../../messaging/mod.ts");
+    // The state of messaging, without anything that acts on it.
+    const state = new MessagingState(defaultLimits);
+    return { replay: (frame, place) => replayFrame(state, frame, place), dump: () => snapshotFrames(state) };
+  },
+  store: async () => {
+    const { Store } = await import("../../store/mod.ts");
+    return new Store({ clock: systemClock, random: systemRandom, hashSeed: new Uint8Array(8) });
+  },
+  vector: async () => {
+    const { VectorEngine } = await import("../../vector/index/mod.ts");
+    const { defaultVectorLimits } = await import("../../vector/mod.ts");
+    return new VectorEngine({
       journal: new NullJournal(),
       clock: systemClock,
       random: systemRandom,
       limits: defaultVectorLimits,
       graphs: undefined,
       newHandle: () => "",
-    }),
+    });
+  },
 };
 
 export async function runSnapshot([dataDirectory, area]: readonly string[]): Promise<void> {
@@ -51,7 +50,7 @@ export async function runSnapshot([dataDirectory, area]: readonly string[]): Pro
     disk: fileDisk,
     directory: areaDirectory(dataDirectory, area),
     area,
-    engine: engine(),
+    engine: await engine(),
     random: systemRandom,
   });
 }
