@@ -42,8 +42,7 @@ export function bitfield(call: Call): Reply {
   const isGrown = length > (string?.length ?? 0);
   const target: Target = { keyspace, key, string, isGrown, isChanged: false };
   if (isGrown) overwrite(target, length - 1, "\x00");
-  const replies: Reply[] = [];
-  for (const step of steps) replies.push(runStep(target, step));
+  const replies = steps.map((step) => runStep(target, step));
   if (target.isChanged) keyspace.notify(events.setbit, key);
   return replies;
 }
@@ -102,7 +101,7 @@ export function bitfieldReadOnly(call: Call): Reply {
 
 function readSteps(call: Call): Step[] {
   const { word, arg, argCount } = call;
-  const steps: Step[] = [];
+  let steps: Step[] = [];
   let overflow: Overflow = "WRAP";
   for (let i = 2; i < argCount; ) {
     const left = argCount - i - 1;
@@ -113,18 +112,25 @@ function readSteps(call: Call): Step[] {
     } else if (name === "GET" && left >= 2) {
       const type = readType(arg(i + 1));
       const offset = readBitOffset(arg(i + 2), type.bits);
-      steps.push({ kind: "get", type, offset, operand: 0, overflow });
+      steps = withStep(steps, { kind: "get", type, offset, operand: 0, overflow });
       i += 3;
     } else if ((name === "SET" || name === "INCRBY") && left >= 3) {
       const type = readType(arg(i + 1));
       const offset = readBitOffset(arg(i + 2), type.bits);
       const operand = call.integer(i + 3);
-      steps.push({ kind: name === "SET" ? "set" : "add", type, offset, operand, overflow });
+      steps = withStep(steps, { kind: name === "SET" ? "set" : "add", type, offset, operand, overflow });
       i += 4;
     } else {
       throw syntaxError;
     }
   }
+  return steps;
+}
+
+/** Adds a step. A literal has room for the one that most commands have, an array that grows begins with room for 17. */
+function withStep(steps: Step[], step: Step): Step[] {
+  if (steps.length === 0) return [step];
+  steps.push(step);
   return steps;
 }
 
