@@ -54,6 +54,13 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       seed: 2,
       found: /the time of shard \d ran back by \d+ ms/,
     },
+    {
+      name: "a read waits for the end of a renewal that was sent before it",
+      breaks: "src/cluster/node/renewals.ts",
+      bug: { options: noteRenewal, started: confirmEarly },
+      seed: 12,
+      found: /replied to a read of shard \d when another node owned it/,
+    },
   ],
 };
 
@@ -116,4 +123,24 @@ function readBeforeClaim(options: ClusterNodeOptions): ClusterNodeOptions {
     release: (shard, heir) => changes.release(shard, heir),
   };
   return { ...options, stores: { ...options.stores, polls: { watch }, changes: changed } };
+}
+
+/** The last renewal that a node sent. */
+const underWay = new WeakMap<object, Promise<unknown>>();
+
+function noteRenewal(options: ClusterNodeOptions): ClusterNodeOptions {
+  const { renewals } = options.stores;
+  const renew: NodeStores["renewals"]["renew"] = (life, clockMs) => {
+    const renewal = renewals.renew(life, clockMs);
+    underWay.set(options.host, renewal);
+    return renewal;
+  };
+  return { ...options, stores: { ...options.stores, renewals: { renew } } };
+}
+
+function confirmEarly({ reads, lease }: ClusterNode, { host }: ClusterNodeOptions): void {
+  if (reads === lease) return;
+  reads.whenFresh = async () => {
+    await underWay.get(host)?.catch(() => {});
+  };
 }
