@@ -74,6 +74,10 @@ export class StoreServer {
     return this.#state === "up";
   }
 
+  get nowMs(): number {
+    return this.#time.nowMs;
+  }
+
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => this.#time.after(ms, resolve));
   }
@@ -106,9 +110,15 @@ export interface LinkOptions {
 
 type Call = () => Promise<unknown>;
 
+/** A connection whose answer came late is slow for a while: a lease that was counted wrongly is then not set right at once. */
+interface Slowness {
+  untilMs: number;
+}
+
 /** A connection: one call at a time, in order. */
 export function openLink(options: LinkOptions): LogStore {
   const backend = options.server.backend();
+  const slowness: Slowness = { untilMs: 0 };
   let last: Promise<unknown> = Promise.resolve();
   return new Proxy(backend, {
     get: (target, name) => {
@@ -123,7 +133,7 @@ export function openLink(options: LinkOptions): LogStore {
           const old = new ModelLogStore({ database: frozen, mayCommit: () => Promise.resolve(false) });
           return (Reflect.get(old, name) as typeof method).apply(old, args) as Promise<unknown>;
         };
-        const answer = last.then(() => (isRead ? callRead(options, read) : callChange(options, run)));
+        const answer = last.then(() => (isRead ? callRead(options, read) : callChange(options, run, slowness)));
         last = answer.catch(() => {});
         return answer;
       };
@@ -143,8 +153,9 @@ async function callRead({ server, random, faults, deliver }: LinkOptions, read: 
 async function callChange(
   { server, random, faults, isForRenewals, deliver }: LinkOptions,
   run: Call,
+  slowness: Slowness,
 ): Promise<unknown> {
-  await server.wait(random.below(faults.latencyMs));
+  await server.wait(random.below(server.nowMs < slowness.untilMs ? LATE_MS_MAX : faults.latencyMs));
   const isCut = (): boolean => faults.isCut || faults.frozen !== undefined || (isForRenewals && faults.isRenewalCut);
   if (isCut() || server.state === "down") return lost(server, random, deliver);
   let answerMs = random.below(faults.latencyMs);
@@ -154,6 +165,7 @@ async function callChange(
     if (how === 2) carryOutLate(server, random, run);
     if (how < 3) return lost(server, random, deliver);
     answerMs = random.below(LATE_MS_MAX);
+    slowness.untilMs = server.nowMs + LATE_MS_MAX;
   }
   let result: unknown;
   try {
