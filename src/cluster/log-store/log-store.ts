@@ -125,14 +125,16 @@ export interface LogRow {
 }
 
 export interface Append extends ShardEpoch, LogRow {
-  /** The start of the row before it in the segment; `start` itself for the first row, whose start is 0. */
+  /**
+   * The start of the row before it in the segment; `start` itself for the first row, whose start is 0. Before that one is
+   * the segment before, or the latest snapshot if it covers everything before the segment.
+   */
   readonly before: number;
 }
 
 /**
- * `missing`: the row before it does not exist, so the store has lost what it acknowledged, or the latest snapshot
- * covers the segment. `foreign`: another row is in
- * its place.
+ * `missing`: what is before it does not exist, so the store has lost what it acknowledged, or the latest snapshot covers
+ * the segment. `foreign`: another row is in its place.
  */
 export type AppendOutcome = "committed" | "deposed" | "missing" | "foreign";
 

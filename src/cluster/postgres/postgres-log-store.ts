@@ -145,9 +145,12 @@ const APPEND: Statement = {
       put AS (
         INSERT INTO larder.log (shard, segment, start, stop, epoch, bytes)
         SELECT $1::int, $3::bigint, $4::bigint, $4::bigint + length($5::bytea), $2::bigint, $5::bytea FROM own
-        WHERE $3::bigint >= coalesce(own.snapshot_number, 0) AND ($4::bigint = 0 OR EXISTS (
-          SELECT 1 FROM larder.log p
-          WHERE p.shard = $1::int AND p.segment = $3::bigint AND p.start = $6::bigint AND p.stop = $4::bigint))
+        WHERE $3::bigint >= coalesce(own.snapshot_number, 0) AND CASE $4::bigint
+          WHEN 0 THEN $3::bigint IN (1, own.snapshot_number) OR EXISTS (
+            SELECT 1 FROM larder.log p WHERE p.shard = $1::int AND p.segment = $3::bigint - 1)
+          ELSE EXISTS (
+            SELECT 1 FROM larder.log p
+            WHERE p.shard = $1::int AND p.segment = $3::bigint AND p.start = $6::bigint AND p.stop = $4::bigint) END
         ON CONFLICT DO NOTHING RETURNING 1)
     SELECT ${OWNED}, (SELECT count(*) FROM put)::int AS put`,
 };

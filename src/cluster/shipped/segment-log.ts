@@ -119,8 +119,8 @@ export class SegmentLog {
   }
 
   /**
-   * keeps (4): the first row of a segment names no row before it, so the store would take it even if the end of the
-   * segment before is lost. Read after the commit, so both are in the same server.
+   * keeps (4): the first row of a segment names no row before it, so the store takes it if it has a part of the segment
+   * before, even if the end of that is lost. Read after the commit, so both are in the same server.
    */
   async #proveBefore({ number }: SegmentState): Promise<void> {
     const before = this.#options.states.get(number - 1);

@@ -187,6 +187,25 @@ test("a segment that no snapshot covers does not leave the store", async () => {
   assert.deepEqual(await shard.segments(), [[1, 1, 64]]);
 });
 
+test("the store takes the first row of a segment only after the segment before, or the snapshot that covers it", async () => {
+  const shard = await TestShard.begin();
+  const { store } = shard;
+  const { epoch } = await shard.claim();
+  const owner = { shard: 12, epoch };
+  const first = (segment: number): Promise<string> =>
+    store.append({ ...owner, segment, start: 0, before: 0, bytes: Buffer.from(`segment ${segment}`) });
+
+  assert.equal(await first(2), "missing");
+  assert.equal(await first(1), "committed");
+  assert.equal(await first(3), "missing");
+  assert.equal(await first(2), "committed");
+
+  await store.putSnapshotPart({ ...owner, number: 5, part: 0, bytes: Buffer.from("snapshot") });
+  await store.completeSnapshot(owner, { number: 5, parts: 1, bytes: 8 });
+  assert.equal(await first(6), "missing");
+  assert.equal(await first(5), "committed");
+});
+
 test("rows that the store has lost are sent again, with the snapshot", async () => {
   const shard = await TestShard.begin();
   const local = await emptyDisk();

@@ -246,16 +246,16 @@ export class ModelLogStore implements LogStore {
     });
   }
 
-  async append({ shard, epoch, segment, start, before, bytes }: Append): Promise<AppendOutcome> {
+  async append(append: Append): Promise<AppendOutcome> {
+    const { shard, epoch, segment, start, bytes } = append;
     const { log } = this.#database;
     const key = logKey(shard, segment, start);
     const outcome = await this.#change<AppendOutcome | "not inserted">(async (statement) => {
       const owned = await this.#own({ shard, epoch }, statement);
       if (owned === undefined) return "deposed";
       if (segment < (owned.snapshot?.number ?? 0)) return "not inserted";
-      const previous = log.find(logKey(shard, segment, before), statement);
-      const isNext = previous !== undefined && before + previous.bytes.length === start;
-      if (start !== 0 && !isNext) return "not inserted";
+      const isNext = start === 0 ? this.#mayBegin(owned, segment, statement) : this.#isNext(append, statement);
+      if (!isNext) return "not inserted";
       const taken = await log.insert(key, statement, { shard, segment, start, epoch, bytes });
       return taken === undefined ? "committed" : "not inserted";
     });
@@ -263,6 +263,17 @@ export class ModelLogStore implements LogStore {
     const found = log.find(key, this.#database.begin());
     if (found === undefined) return "missing";
     return found.epoch === epoch && found.bytes.equals(bytes) ? "committed" : "foreign";
+  }
+
+  /** Whether the first row of a segment follows from the segment before it, or from the latest snapshot. */
+  #mayBegin({ shard, snapshot }: ShardRow, segment: number, statement: Statement): boolean {
+    if (segment === 1 || segment === snapshot?.number) return true;
+    return this.#database.log.rows(statement).some(([, row]) => row.shard === shard && row.segment === segment - 1);
+  }
+
+  #isNext({ shard, segment, start, before }: Append, statement: Statement): boolean {
+    const previous = this.#database.log.find(logKey(shard, segment, before), statement);
+    return previous !== undefined && before + previous.bytes.length === start;
   }
 
   segments(shard: number): Promise<readonly SegmentView[]> {
