@@ -96,6 +96,8 @@ async function store(directory: string): Promise<Stored> {
       ids.push(String(json["messageId"]));
     }
     await letters(2);
+    // A listing waits until the log of messages has everything so far, so that no later start reads it from the journal.
+    assert.equal((await send("GET /v2/logs")).status, 200);
   }
   // This start begins the second segment; the snapshot then covers the first.
   await (await startProgram("serve", { args })).stop();
