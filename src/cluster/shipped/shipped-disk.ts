@@ -145,8 +145,8 @@ export class ShippedDisk implements Disk {
   }
 
   /**
-   * Fetches a file again that was kept from an earlier life, or all of those if `path` is none of them. Resolves with
-   * false if there was none.
+   * Fetches a file again that was kept from an earlier life, or all kept files if `path` is not one of them. Resolves
+   * with false if no file was kept.
    */
   async fetchAgain(path: string | undefined): Promise<boolean> {
     const { directory } = this.#options;

@@ -19,7 +19,7 @@ export class FoundRows {
   readonly #versions: Float64Array;
   readonly #checksums: Uint32Array;
   readonly #squaredLengths: Float32Array;
-  /** The place of the row plus one; 0 if there is none. */
+  /** The place of the row plus one; 0 in a free index. */
   readonly #places: Uint32Array;
 
   /** For at most `countMax` rows. */
@@ -43,7 +43,7 @@ export class FoundRows {
     this.#places[at] = place + 1;
   }
 
-  /** The place of a row that is equal to the entry; undefined if there is none. */
+  /** The place of a row that is equal to the entry; undefined if the files hold no such row. */
   findEqual(entries: RowEntries, entry: number): number | undefined {
     const at = this.#find(entries.versionOf(entry));
     const place = this.#places[at] as number;

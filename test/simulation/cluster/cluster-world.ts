@@ -76,7 +76,7 @@ export class ClusterWorld {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
-  /** Lets one operation of a disk or a link go on. False if there is none. keeps (1) */
+  /** Lets one operation of a disk or a link go on. False if nothing is under way. keeps (1) */
   step(): boolean {
     const busy = [...this.#movers].filter(({ underwayCount }) => underwayCount > 0);
     return busy[this.random.below(busy.length)]?.step(this.random) ?? false;

@@ -81,7 +81,7 @@ export class SimulatedLink {
     return this.#gates.length;
   }
 
-  /** Lets one call go on. False if there is none. */
+  /** Lets one call go on. False if no call is under way. */
   step(random: Random): boolean {
     const [gate] = this.#gates.splice(random.below(this.#gates.length), 1);
     // keeps (3)

@@ -200,7 +200,7 @@ class RowFilesWorld {
     for (let i = 0; i < RECORDS; i += 1) this.#history.push(this.#drawSet(this.#random.below(RECORDS)));
   }
 
-  /** Damages a file. Returns false if there is none. */
+  /** Damages a file. Returns false if no file exists. */
   #damage(): boolean {
     const random = this.#random;
     const { paths } = this.#disk;
