@@ -13,7 +13,7 @@
  * taken, except where filling is timed. Both get the same words. Bytes per
  * element: heap and buffers after a collection; `used_memory` for redis-server.
  *
- * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
+ * Read: `rate` is redis-server's time divided by ours; 0.7 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below
  * 15 % a difference is noise, and if the load is above the number of cores,
  * caches are cold and redis-server's times include some waiting.

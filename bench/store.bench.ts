@@ -5,7 +5,7 @@
  * Method: the published `dist/` (npm run build first), data directory on
  * disk, everysec. All processes of a server are pinned to core 0, the load
  * generator (wrk, 64 connections, one request each) to core 1. Warm-up 1 s,
- * runs of 3 s, five rounds whose order alternates; medians [min to max]. The
+ * 4 s after a start, runs of 3 s, five rounds whose order alternates; medians [min to max]. The
  * requests carry the headers that the official client sends through fetch.
  * Peers run in the same rounds on the same cores and give the same guarantee:
  * redis-server with an append-only file that is synced once a second, alone

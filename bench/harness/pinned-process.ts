@@ -5,7 +5,7 @@
  *
  * Without `taskset`, or with one core, nothing is pinned; the report says so.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -44,6 +44,11 @@ const START_MS_MAX = 120_000;
 /** The command with the prefix that pins it to a core. */
 export function pinned(core: number, command: readonly string[]): readonly string[] {
   return isPinning ? ["taskset", "-c", `${core}`, ...command] : command;
+}
+
+/** Pins a process that runs, with all threads that it has, to a core. */
+export function pinRunning(pid: number, core: number): void {
+  if (isPinning) execFileSync("taskset", ["-a", "-c", "-p", `${core}`, `${pid}`], { stdio: "ignore" });
 }
 
 /** Starts a process and resolves when it has printed `until`. */

@@ -21,7 +21,7 @@ interface TheirResult {
   readonly bytesPerElement: number | undefined;
 }
 
-export const RATE_MIN = 0.5;
+export const RATE_MIN = 0.7;
 export const WEIGHT_MAX = 3;
 
 const PROCESS = fileURLToPath(new URL("data-types-process.ts", import.meta.url));

@@ -13,8 +13,10 @@ import { type LarderProcess, type Place, startLarder, TOKEN } from "./subjects.t
 export interface StartResult {
   /** From the start of the process to the line `running at`. */
   readonly runningMs: Spread;
-  /** From the start of the process to the first answer. */
+  /** From the start of the process to the first answer, with a thread for each area. */
   readonly answeredMs: Spread;
+  /** The same with one thread for all areas. */
+  readonly oneThreadMs: Spread;
 }
 
 export interface RecoveryResult {
@@ -36,15 +38,27 @@ const CONNECTIONS = 4;
 export async function measureEmptyStarts(place: Place, count: number): Promise<StartResult> {
   const running: number[] = [];
   const answered: number[] = [];
+  const withOne: number[] = [];
   for (let i = 0; i <= count; i += 1) {
-    const directory = mkdtempSync(join(place.parent, "start-"));
-    const { server, runningMs, answeredMs } = await timedStart(place, directory);
-    await server.process.stop();
-    rmSync(directory, { recursive: true });
-    if (i > 0) running.push(runningMs);
-    if (i > 0) answered.push(answeredMs);
+    const perArea = await timedEmptyStart(place, "per-area");
+    const one = await timedEmptyStart(place, "one");
+    if (i === 0) continue;
+    running.push(perArea.runningMs);
+    answered.push(perArea.answeredMs);
+    withOne.push(one.answeredMs);
   }
-  return { runningMs: spreadOf(running), answeredMs: spreadOf(answered) };
+  return { runningMs: spreadOf(running), answeredMs: spreadOf(answered), oneThreadMs: spreadOf(withOne) };
+}
+
+async function timedEmptyStart(
+  place: Place,
+  threads: "one" | "per-area",
+): Promise<{ runningMs: number; answeredMs: number }> {
+  const directory = mkdtempSync(join(place.parent, "start-"));
+  const { server, runningMs, answeredMs } = await timedStart(place, directory, ["--threads", threads]);
+  await server.process.stop();
+  rmSync(directory, { recursive: true });
+  return { runningMs, answeredMs };
 }
 
 export async function measureRecovery(place: Place, count: number): Promise<RecoveryResult> {
@@ -91,9 +105,10 @@ export async function measureRecovery(place: Place, count: number): Promise<Reco
 async function timedStart(
   place: Place,
   directory: string,
+  flags: readonly string[] = [],
 ): Promise<{ server: LarderProcess; runningMs: number; answeredMs: number }> {
   const beganMs = performance.now();
-  const server = await startLarder(place.program, ["--data-dir", directory, "--snapshots", "off"]);
+  const server = await startLarder(place.program, ["--data-dir", directory, "--snapshots", "off", ...flags]);
   const runningMs = performance.now() - beganMs;
   await call(server.port, "/", ["PING"]);
   return { server, runningMs, answeredMs: performance.now() - beganMs };

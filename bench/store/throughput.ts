@@ -40,6 +40,8 @@ interface Sample {
 }
 
 const WARM_UP_SECONDS = 1;
+/** Before the first workload of a server: until then it compiles its code, on the core that serves. */
+const FIRST_WARM_UP_SECONDS = 4;
 
 export async function measureThroughput(plan: Plan): Promise<readonly ThroughputRow[]> {
   const samples = new Map<string, Sample[]>();
@@ -61,7 +63,9 @@ export async function measureThroughput(plan: Plan): Promise<readonly Throughput
       if (wanted.length === 0) continue;
       const server = await subject.start(plan.place);
       try {
-        for (const workload of round % 2 === 0 ? wanted : wanted.toReversed()) {
+        const ordered = round % 2 === 0 ? wanted : wanted.toReversed();
+        await warmUp(server, subject, ordered);
+        for (const workload of ordered) {
           const sample = await measureOne(server, { subject, workload, seconds: plan.seconds });
           const { name, commandsPerRequest } = workload;
           if (sample !== undefined) note({ subject: subject.name, workload: name, commandsPerRequest }, sample);
@@ -88,6 +92,12 @@ export async function measureThroughput(plan: Plan): Promise<readonly Throughput
       failed: all.reduce((sum, { failed }) => sum + failed, 0),
     };
   });
+}
+
+/** Sends the first requests that the subject knows until its code is compiled. */
+async function warmUp({ port }: RunningSubject, { dialect }: Subject, ordered: readonly Workload[]): Promise<void> {
+  const requests = ordered.map((workload) => workload.requests(dialect)).find((each) => each !== undefined);
+  if (requests !== undefined) await runLoad({ port, requests, seconds: FIRST_WARM_UP_SECONDS });
 }
 
 async function measureOne(

@@ -2,8 +2,11 @@
  * Speed at equal recall: each subject, and larder over HTTP, is searched with the
  * smallest effort that reaches RECALL, in turn; and the time until each index is
  * complete. On a busy machine the processor time says more than the rate: over
- * HTTP it is that of the server.
+ * HTTP it is that of the server without the thread that builds graphs. Every
+ * subject is warmed up before each measurement; the server is pinned to its core
+ * once its graph is there, and the client has the other one.
  */
+import { cpuMsOfThreads, pinRunning, SERVER_CORE } from "../harness/pinned-process.ts";
 import { median, type Spread, spreadOf } from "../harness/statistics.ts";
 import { figure, spreadText, table } from "../harness/table.ts";
 import type { DataSet } from "./data-set.ts";
@@ -35,6 +38,7 @@ const EFFORTS_PER_DOUBLING = 8;
 const EFFORT_MAX = 4_000;
 const CONNECTIONS = [1, 16] as const;
 const WARM_UP_SECONDS = 0.3;
+const BUILDING_THREAD = /^graph builder/;
 
 type Rate = Pick<Times, "perSecond" | "cpuUs">;
 
@@ -68,6 +72,7 @@ export async function measureEqual(options: EqualOptions): Promise<string> {
       log(`${set.name}: building over HTTP`);
       const { builtMs } = await upsertAll(server, set, { digits: "7 decimals" });
       builds.push(["larder over HTTP", (builtMs / 1_000).toFixed(1)]);
+      pinRunning(server.process.pid, SERVER_CORE);
       const searched = [
         ...running.map((each) => inProcess(each, size)),
         ...CONNECTIONS.map((connections) => overHttp(server, set, connections)),
@@ -182,19 +187,31 @@ function overHttp(server: VectorServer, set: DataSet, connections: number): Sear
     name: `larder over HTTP, ${connections} at a time`,
     hits: (topK, effort) => hitsOf(server, set, { topK, effort }),
     rate: async (topK, effort, seconds) => {
-      const client = await startClient(writeQueries(set, { topK, effort }), {
-        port: server.port,
-        connections,
-        isOnce: false,
-      });
-      const startMs = server.process.cpuMs() ?? Number.NaN;
-      client.begin();
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-      client.stop();
-      const { requests, durationMs, failure } = await client.done;
-      if (failure !== undefined) throw new Error(`a query failed: ${failure}`);
-      const cpuMs = (server.process.cpuMs() ?? Number.NaN) - startMs;
-      return { perSecond: (requests * 1_000) / durationMs, cpuUs: (cpuMs * 1_000) / requests };
+      const file = writeQueries(set, { topK, effort });
+      await rateOverHttp(server, { file, connections, seconds: WARM_UP_SECONDS });
+      return rateOverHttp(server, { file, connections, seconds });
     },
   };
+}
+
+async function rateOverHttp(
+  server: VectorServer,
+  { file, connections, seconds }: { file: string; connections: number; seconds: number },
+): Promise<Rate> {
+  const client = await startClient(file, { port: server.port, connections, isOnce: false });
+  const startMs = searchingMs(server);
+  client.begin();
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  client.stop();
+  const { requests, durationMs, failure } = await client.done;
+  if (failure !== undefined) throw new Error(`a query failed: ${failure}`);
+  return {
+    perSecond: (requests * 1_000) / durationMs,
+    cpuUs: ((searchingMs(server) - startMs) * 1_000) / requests,
+  };
+}
+
+/** Processor time of the server so far, without the threads that build graphs, in ms. */
+function searchingMs({ process: { cpuMs, pid } }: VectorServer): number {
+  return (cpuMs() ?? Number.NaN) - cpuMsOfThreads(pid, BUILDING_THREAD);
 }
