@@ -5,6 +5,7 @@
  */
 import { connect } from "node:net";
 import { CONNECTIONS, runLoad } from "../harness/http-load.ts";
+import { RawClient } from "../harness/raw-client.ts";
 import { median, type Spread, spreadOf } from "../harness/statistics.ts";
 import { hasRedisBenchmark, runRedisBenchmark, startRedis } from "../peers/redis.ts";
 import { type Place, type RunningSubject, type Subject, subjects } from "./subjects.ts";
@@ -109,7 +110,7 @@ async function measureOne(
   if (requests === undefined || first === undefined) return undefined;
   const { port } = server;
   const preparing = workload.prepares?.requests(subject.dialect);
-  if (preparing !== undefined) await runLoad({ port, requests: preparing, seconds: WARM_UP_SECONDS });
+  if (preparing !== undefined) await sendEachOnce(port, preparing);
   await expectSuccess(port, first);
   await runLoad({ port, requests, seconds: WARM_UP_SECONDS });
   const cpuBeforeMs = server.cpuMs();
@@ -122,6 +123,11 @@ async function measureOne(
     serverShare: Number.isNaN(serverShare) ? undefined : serverShare,
     failed: result.failed,
   };
+}
+
+async function sendEachOnce(port: number, requests: readonly Buffer[]): Promise<void> {
+  const { failure } = await new RawClient({ port, requests, connections: CONNECTIONS, isOnce: true }).done;
+  if (failure !== undefined) throw new Error(`a key was not made: ${failure}`);
 }
 
 /** A load of refusals would be fast but meaningless. */
