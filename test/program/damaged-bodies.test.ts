@@ -172,6 +172,30 @@ test("C.bodies: the start and verify find a damaged body; it is shown as damaged
   );
 });
 
+test("the log of messages skips damaged bodies that it had not read, and has all other messages", {
+  timeout,
+}, async (context) => {
+  const { directory, args, path, ids, token } = copyOf(whole, context);
+  // Without its file, the log is read from the journal again.
+  rmSync(join(directory, "messaging", "history.sqlite"));
+  flip(path, "queued-one");
+
+  for (const start of ["first", "second"]) {
+    await using program = await startProgram("serve", { args });
+    const { send } = clientOf(program, token);
+    const { status, json } = await send("GET /v2/logs");
+    assert.equal(status, 200, start);
+    const logged = new Set((json["logs"] as { messageId: string }[]).map(({ messageId }) => messageId));
+    assert.deepEqual([logged.has(String(ids[0])), logged.has(String(ids[1]))], [false, true], start);
+    assert.equal(logged.size, 3, start);
+    if (start === "first") {
+      await program.untilPrinted(
+        /the history has a gap, because its journal is damaged.*0000000001\.journal is damaged at byte/,
+      );
+    }
+  }
+});
+
 test("the start and verify find a missing file of bodies, and the start continues", {
   timeout,
 }, async (context) => {

@@ -73,7 +73,7 @@ export function writeFullyNow(file: DiskFile, bytes: Uint8Array, offset: number)
 }
 
 /** Reads until `target` is full or the file ends. Returns the bytes read. */
-export async function readFully(file: DiskFile, target: Uint8Array, offset: number): Promise<number> {
+export async function readFully(file: Pick<DiskFile, "read">, target: Uint8Array, offset: number): Promise<number> {
   let done = 0;
   while (done < target.length) {
     const count = await file.read(target.subarray(done), offset + done);

@@ -14,7 +14,7 @@ import { FRAME_HEADER_BYTES, findMark, frameSeed, MARK_BYTES, type Mark } from "
 const WINDOW_BYTES = 1024 * 1024;
 
 export interface ItemSource {
-  readonly file: DiskFile;
+  readonly file: Pick<DiskFile, "read">;
   /** The size of the file in bytes. */
   readonly size: number;
   readonly number: number;
@@ -87,7 +87,7 @@ export async function readItems(
 
 /** A window that moves forward through a file. */
 class FileWindow {
-  readonly #file: DiskFile;
+  readonly #file: ItemSource["file"];
   readonly #size: number;
   bytes: Buffer;
   /** The index in `bytes` of the first byte that was not taken. */
@@ -96,7 +96,7 @@ class FileWindow {
   /** The offset of `start` in the file. */
   offset: number;
 
-  constructor(file: DiskFile, size: number, offset: number) {
+  constructor(file: ItemSource["file"], size: number, offset: number) {
     this.#file = file;
     this.#size = size;
     this.offset = offset;
@@ -130,27 +130,32 @@ class FileWindow {
 /** The bytes that a search after damage reads at a time. */
 const SEARCH_BYTES = 4 * 1024 * 1024;
 
-/**
- * Looks for valid marks anywhere after `offset` and returns the highest synced position that one of them states, or
- * -1 if there is no mark. A mark may begin at any byte, because the items before it may be lost.
- */
-export async function findSyncedPosition(source: ItemSource, offset: number): Promise<number> {
+/** All valid marks from `offset` on, in order. A mark may begin at any byte, because the items before it may be lost. */
+export async function* findMarks(
+  source: ItemSource,
+  offset: number,
+): AsyncGenerator<{ readonly mark: Mark; readonly offset: number }> {
   const shape = { word: source.markWord, number: source.number, salt: source.salt };
   const word = Buffer.alloc(4);
   word.writeUInt32LE(shape.word);
   const bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(SEARCH_BYTES, source.size - offset)));
-  let highest = -1;
   let start = offset;
   while (start + MARK_BYTES <= source.size) {
     const count = await readFully(source.file, bytes.subarray(0, Math.min(bytes.length, source.size - start)), start);
     const found = bytes.subarray(0, count);
     for (let i = found.indexOf(word); i !== -1; i = found.indexOf(word, i + 1)) {
       const mark = findMark(found, i, shape);
-      if (mark !== undefined) highest = Math.max(highest, mark.syncedPosition);
+      if (mark !== undefined) yield { mark, offset: start + i };
     }
     if (count < MARK_BYTES) break;
     // The next part overlaps this one, so that a mark across the border is found.
     start += count - MARK_BYTES + 1;
   }
+}
+
+/** The highest synced position that a valid mark after `offset` states, or -1 if there is no mark. */
+export async function findSyncedPosition(source: ItemSource, offset: number): Promise<number> {
+  let highest = -1;
+  for await (const { mark } of findMarks(source, offset)) highest = Math.max(highest, mark.syncedPosition);
   return highest;
 }

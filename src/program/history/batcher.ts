@@ -19,13 +19,14 @@ export class HistoryBatcher {
   #droppedUsers: number[] = [];
   #position = 0;
   #bytes = 0;
+  #isEmpty = true;
 
   constructor(eventsOf: EventsOf) {
     this.#eventsOf = eventsOf;
   }
 
   get isEmpty(): boolean {
-    return this.#bytes === 0;
+    return this.#isEmpty;
   }
 
   /** It should be written before more is added. The deletion of a user ends its batch. */
@@ -48,8 +49,14 @@ export class HistoryBatcher {
     for (const message of messages) this.#messages.push(message);
     for (const entry of entries) this.#entries.push(entry);
     for (const user of droppedUsers) this.#droppedUsers.push(user);
-    this.#position = position;
     this.#bytes += frame.length;
+    this.skipTo(position);
+  }
+
+  /** The frames up to `position` have no events, or cannot be read. */
+  skipTo(position: number): void {
+    this.#position = position;
+    this.#isEmpty = false;
   }
 
   clear(): void {
@@ -57,5 +64,6 @@ export class HistoryBatcher {
     this.#entries = [];
     this.#droppedUsers = [];
     this.#bytes = 0;
+    this.#isEmpty = true;
   }
 }

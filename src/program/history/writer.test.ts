@@ -17,6 +17,8 @@ interface Followed {
   readonly writer: HistoryWriter;
   readonly clock: VirtualClock;
   readonly events: string[];
+  /** The faults in the events. */
+  readonly faults: unknown[];
   /** Resolves when the history has reached a position. */
   reached(position: number): Promise<void>;
   /** Of all reports so far. */
@@ -32,7 +34,15 @@ function folder(t: TestContext): string {
 function follow(disk: SimulatedDisk, path: string): Followed {
   const clock = new VirtualClock();
   const events: string[] = [];
-  const log: Log = { ...silentLog, warn: (event) => events.push(event) };
+  const faults: unknown[] = [];
+  const log: Log = {
+    ...silentLog,
+    warn: (event) => events.push(event),
+    error: (event, fields) => {
+      events.push(event);
+      faults.push(fields?.["fault"]);
+    },
+  };
   let syncedPosition = 0;
   let notify = (): void => {};
   const writer = new HistoryWriter({
@@ -62,7 +72,7 @@ function follow(disk: SimulatedDisk, path: string): Followed {
       await next.promise;
     }
   };
-  return { writer, clock, events, reached, synced: () => syncedPosition };
+  return { writer, clock, events, faults, reached, synced: () => syncedPosition };
 }
 
 /** Message n with the states created and active at time n. */
@@ -229,6 +239,92 @@ test("without the first segments, the history begins with the existing ones", as
 
   assert.deepEqual(listed(path), ["2/0", "2/1"]);
   assert.deepEqual(events, ["the history begins after the start of its journal"]);
+  await writer.close();
+});
+
+test("a rebuilt history continues after each removed segment", async (t) => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  for (const n of [1, 2, 3, 4]) {
+    await accept(opened, n);
+    await opened.area.closeSegment();
+  }
+  // Bodies in the second segment were still needed, so only the others were removed.
+  await disk.unlink(`${DIRECTORY}/0000000001.journal`);
+  await disk.unlink(`${DIRECTORY}/0000000003.journal`);
+
+  const path = folder(t);
+  const { writer, events, reached } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedLocation);
+  await reached(4);
+
+  assert.deepEqual(listed(path), ["2/0", "2/1", "4/0", "4/1"]);
+  assert.deepEqual(events, [
+    "the history begins after the start of its journal",
+    "the history has a gap, because a segment of its journal was removed",
+  ]);
+  await writer.close();
+});
+
+test("a history whose last frames were in a removed segment is complete", async (t) => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await accept(opened, 1, 2);
+  await opened.area.closeSegment();
+  await disk.unlink(`${DIRECTORY}/0000000001.journal`);
+
+  const path = folder(t);
+  const { writer, reached } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedLocation);
+  await reached(2);
+
+  assert.deepEqual(listed(path), []);
+  await writer.close();
+});
+
+test("skips damaged frames that it has not read yet, and reports the file and the place", async (t) => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await accept(opened, 1, 2, 3);
+  await opened.area.closeSegment();
+  await accept(opened, 4);
+  const segment = `${DIRECTORY}/0000000001.journal`;
+  disk.flipBit(segment, disk.bytesOf(segment).indexOf('"message":2'), 0);
+
+  const path = folder(t);
+  const { writer, events, faults, reached } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedLocation);
+  await reached(4);
+
+  assert.deepEqual(listed(path), ["1/0", "1/1", "3/0", "3/1", "4/0", "4/1"]);
+  assert.deepEqual(events, ["the history has a gap, because its journal is damaged"]);
+  assert.match(String(faults), /^\/store\/0000000001\.journal is damaged at byte \d+: position 1 is bad/);
+  await writer.close();
+
+  const again = follow(disk, path);
+  again.writer.durableTo(opened.area.journal.syncedLocation);
+  await again.reached(4);
+  assert.deepEqual(again.events, []);
+  await again.writer.close();
+});
+
+test("is complete after damage at the end of its journal, and continues with the next frame", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await accept(opened, 1, 2);
+  const segment = `${DIRECTORY}/0000000001.journal`;
+  disk.flipBit(segment, disk.bytesOf(segment).indexOf('"message":2'), 0);
+  const { writer, reached } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedLocation);
+  await reached(2);
+  assert.deepEqual(listed(path), ["1/0", "1/1"]);
+
+  await accept(opened, 3);
+  writer.durableTo(opened.area.journal.syncedLocation);
+  await reached(3);
+
+  assert.deepEqual(listed(path), ["1/0", "1/1", "3/0", "3/1"]);
   await writer.close();
 });
 

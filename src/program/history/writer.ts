@@ -9,17 +9,19 @@
  *     history that waits for space loses nothing and takes no more memory.
  * (2) A history that is damaged, or ahead of its journal, is rebuilt, beginning
  *     at the first frame that still exists.
+ * (3) A frame that cannot be read prevents nothing but its own entries, as a
+ *     damaged body affects only its message: the log says where frames are
+ *     missing, and the history continues after them.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Disk } from "../../persistence/disk/disk.ts";
 import { MissingData } from "../../persistence/errors.ts";
 import { failureOf } from "../../persistence/history/database.ts";
-import { findFirstPosition } from "../../persistence/history/first-position.ts";
 import type { History } from "../../persistence/history/history.ts";
 import { openHistory, replaceHistory } from "../../persistence/history/open-history.ts";
 import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
-import { FrameFollower } from "../../persistence/journal/frame-follower.ts";
+import { FrameFollower, type SkippedFrames } from "../../persistence/journal/frame-follower.ts";
 import { type EventsOf, HistoryBatcher } from "./batcher.ts";
 
 export interface HistoryWriterOptions {
@@ -148,8 +150,7 @@ export class HistoryWriter {
       try {
         await this.#follower.follow(target);
       } catch (fault) {
-        if (fault instanceof MissingData) await this.#skipMissing(fault);
-        else if (!(fault instanceof Interrupted)) throw fault;
+        if (!(fault instanceof Interrupted)) throw fault;
       }
       if (this.#isHurried) this.#attempt(() => this.#writeBatch());
     }
@@ -171,6 +172,7 @@ export class HistoryWriter {
         if (this.#batcher.isFull && isWell) this.#attempt(() => this.#writeBatch());
       },
       onPart: () => this.#untilWritten(),
+      skipped: (frames) => this.#skip(frames),
     });
   }
 
@@ -232,14 +234,17 @@ export class HistoryWriter {
     this.#report();
   }
 
-  /** The first frames were removed with their segments: the history begins with the next existing frame. */
-  async #skipMissing(missing: MissingData): Promise<void> {
-    const { disk, directory, area, log } = this.#options;
-    const position = await findFirstPosition(disk, { directory, area });
-    if (position === undefined || position <= this.#follower.position) throw missing;
-    log.warn("the history begins after the start of its journal", { from: this.#follower.position, to: position });
-    await this.#follower.close();
-    this.#follower = this.#newFollower(position);
+  /** keeps (3) */
+  #skip({ from, to, fault }: SkippedFrames): void {
+    const { log } = this.#options;
+    if (fault instanceof MissingData && from === 0) {
+      log.warn("the history begins after the start of its journal", { from, to });
+    } else if (fault instanceof MissingData) {
+      log.warn("the history has a gap, because a segment of its journal was removed", { from, to, file: fault.file });
+    } else {
+      log.error("the history has a gap, because its journal is damaged", { from, to, fault: fault.message });
+    }
+    this.#batcher.skipTo(to);
   }
 
   /** False if the database failed: the operation can be retried. */
