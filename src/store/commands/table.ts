@@ -70,13 +70,23 @@ for (const command of commands) {
   slots[at] = { upper: command.name, lower: command.name.toLowerCase(), command, last: command.name };
 }
 
+/** The name that was found last, and its command: requests mostly repeat a command. */
+let lastName = "";
+let lastCommand: Command | undefined;
+
 /**
  * The command of this name in any case, or undefined. The name has just been cut from a request, and a `Map` would
  * first compute the hash that V8 stores with each string: that takes longer than this whole search.
  */
 export function findCommand(name: Bytes): Command | undefined {
+  if (name === lastName) return lastCommand;
   const start = slotOf(name);
-  return findSpelled(name, start) ?? findSpelled(upperCase(name), start);
+  const command = findSpelled(name, start) ?? findSpelled(upperCase(name), start);
+  if (command !== undefined && name.length <= LAST_LENGTH_MAX) {
+    lastName = name;
+    lastCommand = command;
+  }
+  return command;
 }
 
 /** The command with this spelling of its name, all in upper or all in lower case. */

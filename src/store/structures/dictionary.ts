@@ -30,6 +30,7 @@
 import { assert } from "../../kernel/assert.ts";
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { halfSipHash, hashKey } from "../../kernel/checksum/half-sip-hash.ts";
+import { keyHash } from "./hashing/key-hash.ts";
 
 const CHUNK_SHIFT = 12;
 /** Entries of a chunk, and buckets of a segment. Only the first of each may be smaller. */
@@ -82,13 +83,6 @@ const splitLinks = new Int32Array(SPLIT_COUNT_MAX);
 const DOUBLED_COUNT_MIN = CHUNK_COUNT;
 
 const NO_LINKS = new Int32Array(0);
-
-// The last hashed key, for all dictionaries: a lookup that is followed by an insertion, or by a lookup in the next
-// dictionary, hashes once. One for all dictionaries, because each one keeps a key alive.
-let memoKey: Bytes = "";
-let memoKey0 = 0;
-let memoKey1 = 0;
-let memoHash = halfSipHash(memoKey0, memoKey1, memoKey);
 
 export class Dictionary<V> {
   /** Entries examined by searches so far. Only grows; complexity tests read it. */
@@ -482,12 +476,7 @@ export class Dictionary<V> {
   }
 
   #hashOf(key: Bytes): number {
-    if (key === memoKey && memoKey0 === this.#key0 && memoKey1 === this.#key1) return memoHash;
-    memoHash = halfSipHash(this.#key0, this.#key1, key);
-    memoKey = key;
-    memoKey0 = this.#key0;
-    memoKey1 = this.#key1;
-    return memoHash;
+    return keyHash(this.#key0, this.#key1, key);
   }
 
   /** The bucket of a hash now: (2). */

@@ -10,6 +10,8 @@ import { type BinaryFormat, parseBinaryFloat } from "./binary-float.ts";
 export const INTEGER_MIN = -(2n ** 63n);
 export const INTEGER_MAX = 2n ** 63n - 1n;
 
+/** Digits that always fit 32 bits with a sign. */
+const INT32_DIGITS = 9;
 /** Digits that always fit a safe integer. */
 const SAFE_DIGITS = 15;
 /** `-9223372036854775808`. */
@@ -32,6 +34,16 @@ export function parseInteger(bytes: Bytes, start = 0): number | bigint | undefin
   }
   if (digit === 0) return length - start === 1 ? 0 : undefined;
   let value = 0;
+  if (length - at <= INT32_DIGITS) {
+    // Most are short: machine integers take a fraction of doubles.
+    for (;;) {
+      if (digit < 0 || digit > 9) return undefined;
+      value = (Math.imul(value, 10) + digit) | 0;
+      at += 1;
+      if (at === length) return negative ? -value : value;
+      digit = bytes.charCodeAt(at) - 48;
+    }
+  }
   for (;;) {
     if (digit < 0 || digit > 9) return undefined;
     value = value * 10 + digit;
