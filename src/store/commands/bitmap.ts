@@ -89,8 +89,10 @@ export const bitmapCommands = family("bitmap", [
   },
 ]);
 
+// Offsets in bits are below 2^32, so they can be shifted without a sign, which takes a fraction of a division.
+
 function bitAt(value: StringValue | undefined, offset: number): 0 | 1 {
-  return (byteAt(value, Math.floor(offset / 8)) >> (7 - (offset % 8))) & 1 ? 1 : 0;
+  return (byteAt(value, offset >>> 3) >> (7 - (offset & 7))) & 1 ? 1 : 0;
 }
 
 function setbit({ keyspace, arg }: Call): Reply {
@@ -99,11 +101,12 @@ function setbit({ keyspace, arg }: Call): Reply {
   if (bit !== 0 && bit !== 1) throw bitNotBit;
   const key = arg(1);
   const old = keyspace.readString(key);
-  const index = Math.floor(offset / 8);
-  const before = bitAt(old, offset);
+  const index = offset >>> 3;
+  const oldByte = byteAt(old, index);
+  const mask = 0x80 >> (offset & 7);
+  const before = (oldByte & mask) === 0 ? 0 : 1;
   if (before !== bit || old === undefined || index >= old.length) {
-    const mask = 0x80 >> (offset % 8);
-    const byte = bit === 1 ? byteAt(old, index) | mask : byteAt(old, index) & ~mask;
+    const byte = bit === 1 ? oldByte | mask : oldByte & ~mask;
     setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte), old });
     keyspace.notify(events.setbit, key);
   }

@@ -8,7 +8,7 @@
  *
  * (1) `#totalBytes` is the sum of `valueBytesOf` of all values of the keyspace,
  *     in which `#changing` counts as `#changingBytes`.
- * (2) Every value that changes is `#changing` while it does.
+ * (2) Every value whose memory changes is `#changing` while it does.
  */
 import type { Value } from "../values/table.ts";
 import { valueBytesOf } from "../values/table.ts";
@@ -48,7 +48,7 @@ export class MemoryMeter {
     }
   }
 
-  /** Announces a change of a value of the keyspace: keeps (2). */
+  /** Announces that a value of the keyspace may take more or less memory: keeps (2). */
   change(value: ChangingValue): void {
     if (value === this.#changing) return;
     this.#settle();

@@ -185,7 +185,7 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
   }
   // A string that grew once will grow again: from now on it is a buffer with spare capacity.
   const grown = typeof old === "string" ? LargeString.from(old) : old;
-  if (grown === old) willChangePart(keyspace, grown, { start: grown.length, end: grown.length });
+  if (grown === old) willChangePart(keyspace, grown, { start: grown.length, end: grown.length + bytes.length });
   grown.append(bytes);
   if (grown !== old) applyPut(keyspace, key, grown);
   return grown.length;
@@ -206,7 +206,8 @@ interface Part {
 
 /** The string at a key, which may also grow, is about to change in place from `start` up to `end`. */
 export function willChangePart(keyspace: Keyspace, string: LargeString, part: Part): void {
-  keyspace.meter.change(string);
+  // Within its capacity its memory does not change, so the meter need not know.
+  if (part.end > string.capacity) keyspace.meter.change(string);
   if (keyspace.undo?.owns(string) === false) pushPart(keyspace, keyspace.undo, { string, part });
 }
 

@@ -61,6 +61,11 @@ export class LargeString {
     return this.#length;
   }
 
+  /** The most bytes that its content may have before it takes more memory. */
+  get capacity(): number {
+    return this.#buffer.length;
+  }
+
   /** Its memory, including spare capacity, in bytes. */
   get memoryBytes(): number {
     return FIXED_BYTES + this.#buffer.length;
