@@ -52,6 +52,8 @@ export function exactId({ arg }: Call, index: number, missingSeq: Whole = 0): St
 
 /** The ids from one index to before another. */
 export function exactIds(call: Call, from: number, to = call.argCount): StreamId[] {
+  // Mostly one: a literal has room for it alone, an array that grows begins with room for 17.
+  if (to === from + 1) return [exactId(call, from)];
   const ids: StreamId[] = [];
   for (let i = from; i < to; i += 1) ids.push(exactId(call, i));
   return ids;

@@ -248,10 +248,9 @@ function createGroup(call: Call): Reply {
 }
 
 /** The ids that are pending in the group, without duplicates. */
-function distinctPending(group: StreamGroup, ids: readonly StreamId[]): StreamId[] {
-  const [first] = ids;
+function distinctPending(group: StreamGroup, ids: readonly StreamId[]): readonly StreamId[] {
   // Usually only one.
-  if (ids.length === 1 && first !== undefined) return group.pending.find(first) === undefined ? [] : [first];
+  if (ids.length === 1) return group.pending.find(ids[0] as StreamId) === undefined ? [] : ids;
   const seen = new Set<Pending>();
   return ids.filter((id) => {
     const pending = group.pending.find(id);

@@ -24,6 +24,8 @@ export class StreamValue {
   addedCount = 0;
   /** Absent until needed: most streams have none, and a map takes more than a short stream. */
   #groups: Map<Bytes, StreamGroup> | undefined;
+  /** The group that was found last. Most streams have one group, and the map would hash each name of a request. */
+  #found: StreamGroup | undefined;
   readonly #tally: Tally = { bytes: 0 };
 
   get entries(): StreamEntries {
@@ -55,7 +57,11 @@ export class StreamValue {
   }
 
   group(name: Bytes): StreamGroup | undefined {
-    return this.#groups?.get(name);
+    const last = this.#found;
+    if (last !== undefined && last.name === name) return last;
+    const group = this.#groups?.get(name);
+    if (group !== undefined) this.#found = group;
+    return group;
   }
 
   /** The groups in the byte order of their names. */
@@ -81,6 +87,7 @@ export class StreamValue {
     const restore = group?.restorer();
     return () => {
       if (group !== undefined) this.#groups?.set(name, group);
+      this.#found = undefined;
       restore?.();
     };
   }
@@ -97,6 +104,7 @@ export class StreamValue {
   removeGroup(name: Bytes): void {
     this.#groups?.get(name)?.release();
     this.#groups?.delete(name);
+    this.#found = undefined;
   }
 
   /** Appends an entry; its id must be greater than `lastId`. */
