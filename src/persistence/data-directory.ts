@@ -53,6 +53,14 @@ export function areaDirectory(dataDirectory: string, area: string): string {
   return `${dataDirectory}/${area}`;
 }
 
+/** The directory in which a node of a cluster has its shards, one directory each. */
+export const SHARDS_DIRECTORY = "shards";
+
+/** The directory of a shard inside a data directory. */
+export function shardDirectory(dataDirectory: string, shard: number): string {
+  return `${dataDirectory}/${SHARDS_DIRECTORY}/${shard}`;
+}
+
 /**
  * Creates the layout in a directory that exists, or checks the one that it has; `dataDirectory` is absolute. Throws
  * `NewerFormat` or `DamagedData`, or `MissingData` if there are areas of unknown format.

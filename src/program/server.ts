@@ -41,6 +41,7 @@ import {
   type ReplayProgress,
 } from "./areas/area.ts";
 import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./areas/area-memory.ts";
+import { areaPlace } from "./areas/area-place.ts";
 import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
 import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
@@ -545,7 +546,7 @@ const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 
 /** Sizes of the newest snapshot of each area. */
 async function snapshotBytesOfAreas(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
   const [store = 0, messaging = 0, vector = 0] = await Promise.all(
-    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(dataDirectory, area)),
+    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(areaPlace(dataDirectory, area))),
   );
   return { store, messaging, vector };
 }

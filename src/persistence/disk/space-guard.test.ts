@@ -34,6 +34,24 @@ test("S-04: refuses writes while too little space is left, and accepts them agai
   assert.deepEqual((await readOn(disk)).frames, ["late"]);
 });
 
+test("a second reason to refuse writes stays when the first one is gone", async () => {
+  let free = 0;
+  const opened = await openOn(await emptyDisk(), {
+    space: { freeBytesMin: MIN, reason: REASON, readFreeBytes: () => Promise.resolve(free) },
+  });
+  const { journal } = opened.area;
+  await settle();
+  assert.equal(journal.refusal, REASON);
+  journal.refuse("PostgreSQL is full", "cluster");
+  free = 2 * MIN;
+  opened.clock.advance(1_000);
+  await settle();
+  assert.equal(journal.refusal, "PostgreSQL is full");
+  journal.refuse(undefined, "cluster");
+  assert.equal(journal.refusal, undefined);
+  await opened.area.close();
+});
+
 test("a directory takes what its files take, and both calls report the same free space", async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-usage-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));

@@ -132,6 +132,9 @@ export class FileJournal implements Journal {
   #syncedSegment: number;
   #syncedOffset: number;
   #refusal: string | undefined;
+  /** By the name of their caller. */
+  readonly #outerRefusals = new Map<string, string>();
+  /** The first of them. */
   #outerRefusal: string | undefined;
   /** Owners that had too much in the queue and still have more than half of it. */
   readonly #slowed = new Set<FrameOwner>();
@@ -201,9 +204,14 @@ export class FileJournal implements Journal {
     return QUEUE_FULL;
   }
 
-  /** Refuses new writes for an external reason, or, with undefined, accepts them again. */
-  refuse(reason: string | undefined): void {
-    this.#outerRefusal = reason;
+  /**
+   * Refuses new writes for an external reason, or, with undefined, accepts them again. `by` names the caller: writes are
+   * accepted when no caller has a reason.
+   */
+  refuse(reason: string | undefined, by = "guard"): void {
+    if (reason === undefined) this.#outerRefusals.delete(by);
+    else this.#outerRefusals.set(by, reason);
+    [this.#outerRefusal] = this.#outerRefusals.values();
   }
 
   /** Everything up to this position was written to the system's cache. */

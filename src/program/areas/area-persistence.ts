@@ -10,8 +10,10 @@ import type { Log } from "../../kernel/log.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import type { AreaStorage, AreaStorageOptions } from "../../persistence/area-storage.ts";
+import type { Disk } from "../../persistence/disk/disk.ts";
 import { directoryBytes, readFreeBytes } from "../../persistence/disk/disk-usage.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import type { FileJournal } from "../../persistence/journal/journal.ts";
 import { measureJournal } from "../../persistence/journal/journal-metrics.ts";
 import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
@@ -37,12 +39,20 @@ export interface PersistenceContext {
 
 export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedLocation">;
 
+/** What the files of a shard are on, in place of the disk of the machine. */
+export interface ShardGround {
+  readonly disk: Disk;
+  /** The journal is open. */
+  opened(journal: FileJournal): void;
+}
+
 export class AreaPersistence implements AreaSnapshots {
   /** The engine's journal, already before the recovery. */
   readonly journal = new DeferredJournal();
   /** The snapshots, for the engine. */
   readonly snapshots: SnapshotState;
   readonly #context: PersistenceContext;
+  #ground: ShardGround | undefined;
   #storage: AreaStorage | undefined;
   #stopWatching: () => void = () => {};
 
@@ -56,14 +66,22 @@ export class AreaPersistence implements AreaSnapshots {
     });
   }
 
+  /** The area is a shard. To be called before the recovery, which then ends the open segment of the owner before. */
+  standOn(ground: ShardGround): void {
+    this.#ground = ground;
+  }
+
   /**
    * Replays what is stored into the engine, and opens the journal. Resolves with undefined if the area has no directory.
-   * Rejects with a `StartRefusal` if the operator has to fix something.
+   * Rejects with a `StartRefusal` if the operator has to fix something, and for a shard with the errors of
+   * `openAreaStorage`.
    */
   async recover(hooks: StorageHooks): Promise<AreaStorage | undefined> {
     const { directory } = this.#context.plan;
     if (directory === undefined) return undefined;
-    this.#storage = await recover(this.#context, { directory, journal: this.journal, hooks });
+    const ground = this.#ground;
+    this.#storage = await recover(this.#context, { directory, journal: this.journal, hooks, ground });
+    ground?.opened(this.#storage.journal);
     this.#stopWatching = watchTrouble(this.#context.events, this.journal);
     return this.#storage;
   }
@@ -112,13 +130,20 @@ export class AreaPersistence implements AreaSnapshots {
   }
 }
 
+interface RecoveryParts {
+  readonly directory: string;
+  readonly journal: DeferredJournal;
+  readonly hooks: StorageHooks;
+  readonly ground: ShardGround | undefined;
+}
+
 /**
  * Replays the data of `directory` into the engine, and opens `journal` at its end. Rejects with a `StartRefusal` if the
  * operator has to fix something.
  */
 async function recover(
   { plan, clock, metrics, log, events, onFatal }: PersistenceContext,
-  { directory, journal, hooks }: { directory: string; journal: DeferredJournal; hooks: StorageHooks },
+  { directory, journal, hooks, ground }: RecoveryParts,
 ): Promise<AreaStorage> {
   // Loaded here, because an area that stores nothing does not need it.
   const { openAreaStorage } = await import("../../persistence/area-storage.ts");
@@ -137,9 +162,9 @@ async function recover(
   let storage: AreaStorage;
   try {
     storage = await openAreaStorage({
-      disk: fileDisk,
+      ...{ disk: ground?.disk ?? fileDisk, beginsSegment: ground !== undefined },
       directory,
-      area: plan.area,
+      area: plan.nameInFiles,
       mode: plan.fsync,
       // Disks use the real clock, even if engines travel in time.
       clock: systemClock,
@@ -161,7 +186,7 @@ async function recover(
       onSnapshotDue: () => events.snapshotDue(),
     });
   } catch (fault) {
-    throw directoryRefusal(fault, directory, "--data-dir");
+    throw ground === undefined ? directoryRefusal(fault, directory, "--data-dir") : fault;
   }
   events.replayed(undefined);
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;

@@ -45,6 +45,8 @@ export interface AreaPlan {
   readonly resp: RespPlan | undefined;
   /** Its own part of the data directory; undefined: nothing is stored. */
   readonly directory: string | undefined;
+  /** The name of the area in the headers of its files (area-place.ts). */
+  readonly nameInFiles: string;
   /** Whether snapshots are written, except those that the operator requests at the admin port. */
   readonly snapshots: boolean;
   /** Free space that new writes require; undefined: no minimum. */

@@ -11,11 +11,11 @@ import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { newestSnapshotBytes } from "../../persistence/snapshot-file.ts";
 import { programFile } from "../package-files.ts";
 import type { AreaName, AreaSnapshots } from "./area.ts";
+import { type AreaPlace, areaPlace } from "./area-place.ts";
 
 /** The variable by which `bin/larder.cjs` ends a process together with its parent. */
 const TIED = "NODE_LARDER_TIED";
@@ -28,6 +28,8 @@ export interface SnapshotSubject {
   readonly snapshots: AreaSnapshots;
   /** The data directory, which contains the area's directory. */
   readonly dataDirectory: string;
+  /** The shard that the area is; undefined on a single server. */
+  readonly shard?: number | undefined;
 }
 
 export interface SnapshotsOptions {
@@ -80,19 +82,19 @@ export class Snapshots {
   }
 
   /** True if it was written and the next one is already due. */
-  async #runOnce({ area, snapshots, dataDirectory }: SnapshotSubject): Promise<boolean> {
+  async #runOnce({ area, snapshots, dataDirectory, shard }: SnapshotSubject): Promise<boolean> {
+    const place = areaPlace(dataDirectory, area, shard);
     const { clock } = this.#options;
     const log = this.#options.log.with({ area });
     const startMs = clock.monotonicMs();
     try {
       await snapshots.prepareSnapshot();
       log.info("snapshot started");
-      const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area);
+      const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area, shard);
       if (this.#isStopped) return false;
       const isDueAgain = await snapshots.finishSnapshot(end === "written");
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
-      if (end === "written")
-        log.info("snapshot written", { bytes: await snapshotBytesOf(dataDirectory, area), seconds });
+      if (end === "written") log.info("snapshot written", { bytes: await snapshotBytesOf(place), seconds });
       else log.warn("snapshot failed; the journal is kept, and the snapshot will be retried", { end, seconds });
       return isDueAgain && end === "written";
     } catch (fault) {
@@ -102,9 +104,10 @@ export class Snapshots {
     }
   }
 
-  #spawn(dataDirectory: string, area: AreaName): Promise<string> {
+  #spawn(dataDirectory: string, area: AreaName, shard: number | undefined): Promise<string> {
     const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesOf(area) / 2 ** 20)}`;
     const words = [heapFlag, NO_DEBUGGER, fileURLToPath(programFile), "internal-snapshot", dataDirectory, area];
+    if (shard !== undefined) words.push(String(shard));
     const child = spawn(process.execPath, words, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: { ...process.env, [TIED]: "1" },
@@ -123,6 +126,6 @@ export class Snapshots {
 }
 
 /** Size of the newest snapshot of an area; undefined if it has none. */
-export async function snapshotBytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
-  return newestSnapshotBytes(fileDisk, areaDirectory(dataDirectory, area));
+export async function snapshotBytesOf({ directory }: AreaPlace): Promise<number | undefined> {
+  return newestSnapshotBytes(fileDisk, directory);
 }

@@ -174,7 +174,7 @@ export class MessagingService implements AreaService {
     this.#check = new StoredBodiesCheck({ engine, storage, log });
     await this.#check.checkEnds();
     this.#segments.recovered(storage.journal.syncedLocation);
-    this.#history = await openHistory({ ...this.#historyOptions, directory, area: plan.area });
+    this.#history = await openHistory({ ...this.#historyOptions, directory, area: plan.nameInFiles });
     this.#history.durableTo(storage.journal.syncedLocation);
     this.#cleaning.start();
   }

@@ -4,7 +4,6 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
 import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
-import { areaDirectory } from "../../persistence/data-directory.ts";
 import { defaultVectorLimits } from "../../vector/mod.ts";
 import type {
   AreaName,
@@ -16,6 +15,7 @@ import type {
   TlsPlan,
   VectorPlan,
 } from "../areas/area.ts";
+import { areaPlace } from "../areas/area-place.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import { areaTenantOf } from "../tenants/administration.ts";
 import type { IndexTenant, Tenant, Tenants, UserTenant } from "../tenants/tokens.ts";
@@ -53,11 +53,13 @@ const portSettings = {
 export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
   const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax } = options;
   const { settings } = run;
+  const place = settings.dataDirectory === undefined ? undefined : areaPlace(resolve(settings.dataDirectory), area);
   return {
     area,
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
     resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
-    directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
+    directory: place?.directory,
+    nameInFiles: place?.name ?? area,
     snapshots: settings.snapshots,
     freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only synced messages, whatever the setting of the store.
