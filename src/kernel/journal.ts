@@ -14,11 +14,17 @@ export interface Journal {
   readonly appendedOffset: number;
   /** The position after the last appended frame. */
   readonly end: number;
-  /** Everything up to this position is as safe as the durability setting promises. */
+  /**
+   * Everything up to this position is as safe as the durability setting promises. -1 in a cluster while the node is not
+   * certain to own the journal: then only the end of `whenSafe` lets a reply leave.
+   */
   readonly safe: number;
   /** Everything up to this position is on the disk, independent of the setting. Undefined: nothing is stored there. */
   readonly synced?: number | undefined;
-  /** Resolves once `safe >= position`. Never rejects: after a write error the process ends. */
+  /**
+   * Resolves when a reply may leave that saw no more than this position and was made before the call. Never rejects:
+   * after a write error the process ends.
+   */
   whenSafe(position: number): Promise<void>;
   /** Why no new write may start now (the disk is full), or undefined. */
   readonly refusal: string | undefined;

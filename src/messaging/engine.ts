@@ -501,7 +501,8 @@ export class Engine {
     this.#isWatching = true;
     for (let next = this.#fresh[0]; next !== undefined; next = this.#fresh[0]) {
       if (next.position > journal.safe) await journal.whenSafe(next.position);
-      const { safe } = journal;
+      // In a cluster only the end of the wait says that this position is safe.
+      const safe = Math.max(journal.safe, next.position);
       let count = 0;
       while (count < this.#fresh.length && (this.#fresh[count]?.position ?? 0) <= safe) count += 1;
       const arrived = this.#fresh.slice(0, count);

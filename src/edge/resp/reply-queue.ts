@@ -6,7 +6,9 @@
  * (2) Replies leave when the journal is safe up to its end at the time of their
  *     flush, which is after everything that they saw. So the code that adds a
  *     reply flushes before anything else can happen.
- * (3) There is one wait for the journal at a time.
+ * (3) There is one wait for the journal at a time. Its end is also the answer for
+ *     what was held when it began, up to its position: in a cluster, nothing
+ *     else can say so (`Journal.safe`).
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
@@ -68,7 +70,7 @@ export class ReplyQueue {
     const text = this.#text;
     if (text === "" || this.#isDropped) return;
     const { journal, write } = this.#options;
-    const position = this.#hasReplies ? journal.end : 0;
+    const position = this.#hasReplies ? journal.end : -1;
     this.#text = "";
     this.#hasReplies = false;
     if (this.#held.length === 0 && journal.safe >= position) {
@@ -93,18 +95,19 @@ export class ReplyQueue {
     const [first] = this.#held;
     if (first === undefined || this.#isWaiting) return;
     this.#isWaiting = true;
+    const waited = { position: first.position, count: this.#held.length };
     void this.#options.journal.whenSafe(first.position).then(() => {
       this.#isWaiting = false;
-      this.#release();
+      this.#release(waited);
     });
   }
 
-  #release(): void {
+  #release(waited: { position: number; count: number }): void {
     const { safe } = this.#options.journal;
     let count = 0;
     let text = "";
     for (const held of this.#held) {
-      if (held.position > safe) break;
+      if (held.position > (count < waited.count ? Math.max(safe, waited.position) : safe)) break;
       text += held.text;
       count += 1;
     }

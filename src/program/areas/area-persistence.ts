@@ -19,7 +19,7 @@ import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
 import type { AreaEvents, AreaPlan, AreaSnapshots } from "./area.ts";
-import { DeferredJournal } from "./deferred-journal.ts";
+import { DeferredJournal, type JournalFence } from "./deferred-journal.ts";
 import { SnapshotState } from "./snapshot-state.ts";
 
 /** How often the disk is checked: whether it has become full or has space again. */
@@ -35,6 +35,8 @@ export interface PersistenceContext {
   readonly log: Log;
   readonly events: AreaEvents;
   readonly onFatal: (fault: unknown) => void;
+  /** Of an area that is a shard. */
+  readonly fence?: JournalFence | undefined;
 }
 
 export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedLocation">;
@@ -48,7 +50,7 @@ export interface ShardGround {
 
 export class AreaPersistence implements AreaSnapshots {
   /** The engine's journal, already before the recovery. */
-  readonly journal = new DeferredJournal();
+  readonly journal: DeferredJournal;
   /** The snapshots, for the engine. */
   readonly snapshots: SnapshotState;
   readonly #context: PersistenceContext;
@@ -58,6 +60,7 @@ export class AreaPersistence implements AreaSnapshots {
 
   constructor(context: PersistenceContext) {
     this.#context = context;
+    this.journal = new DeferredJournal(context.fence);
     this.snapshots = new SnapshotState({
       clock: context.clock,
       mayRequest: context.plan.snapshots,

@@ -5,6 +5,15 @@
  *
  *     nothing -> open (the journal's own answers) -> closed
  *
+ * With a fence it is the journal of a shard, whose node may lose it:
+ *
+ * (1) A reply leaves when its node was certain to own the shard after the reply
+ *     was made. A commit that it waits for proves that; a reply that waits for
+ *     none asks the fence.
+ * (2) Nothing is safe while the fence is not fresh, so a caller that compares
+ *     positions waits, and the end of its wait is its answer: positions cannot
+ *     tell a reply from one that was made a moment later.
+ *
  * Work that still runs when the journal closes (the rest of a long pipeline whose
  * client is gone) is refused, and its unfinished frames are discarded: they are
  * never acknowledged, and the process ends.
@@ -13,16 +22,33 @@
 import type { FrameOwner, Journal } from "../../kernel/journal.ts";
 import type { FileJournal } from "../../persistence/journal/journal.ts";
 
+/** Whether the node still owns the shard, for replies and for new work. */
+export interface JournalFence {
+  /** Whether a reply may leave now without a wait. */
+  isFresh(): boolean;
+  /** Resolves when a reply that was made before this call may leave. */
+  whenFresh(): Promise<void>;
+  /** Why no write may start now, or undefined. */
+  readonly reason: string | undefined;
+  /** True if a position of the journal becomes safe by a commit that only the owner can make. */
+  readonly isProvenByCommits: boolean;
+}
+
 const STOPPING = "The server is stopping";
 
 export class DeferredJournal implements Journal {
   /** Receives each frame of an engine that stores nothing, valid until it returns, and the position after it. */
   onFrame: (frame: Uint8Array, position: number) => void = () => {};
 
+  readonly #fence: JournalFence | undefined;
   #journal: FileJournal | undefined;
   #isClosed = false;
   /** The position of an engine that stores nothing. */
   #end = 0;
+
+  constructor(fence?: JournalFence) {
+    this.#fence = fence;
+  }
 
   /** From here on frames are stored. */
   open(journal: FileJournal): void {
@@ -49,6 +75,7 @@ export class DeferredJournal implements Journal {
   }
 
   get safe(): number {
+    if (this.#fence?.isFresh() === false) return -1; // keeps (2)
     return this.#journal === undefined ? this.#end : this.#journal.safe;
   }
 
@@ -57,14 +84,25 @@ export class DeferredJournal implements Journal {
   }
 
   whenSafe(position: number): Promise<void> {
+    if (this.#fence !== undefined) return this.#whenOwned(position, this.#fence);
     return this.#journal === undefined ? Promise.resolve() : this.#journal.whenSafe(position);
   }
 
+  /** keeps (1) */
+  async #whenOwned(position: number, fence: JournalFence): Promise<void> {
+    const journal = this.#journal;
+    if (journal !== undefined && journal.safe < position) {
+      await journal.whenSafe(position);
+      if (fence.isProvenByCommits) return;
+    }
+    await fence.whenFresh();
+  }
+
   get refusal(): string | undefined {
-    return this.#isClosed ? STOPPING : this.#journal?.refusal;
+    return this.#isClosed ? STOPPING : (this.#fence?.reason ?? this.#journal?.refusal);
   }
 
   refusalOf(owner: FrameOwner): string | undefined {
-    return this.#isClosed ? STOPPING : this.#journal?.refusalOf(owner);
+    return this.#isClosed ? STOPPING : (this.#fence?.reason ?? this.#journal?.refusalOf(owner));
   }
 }

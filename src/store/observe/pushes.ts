@@ -116,11 +116,14 @@ export class Pushes {
     this.#release();
   }
 
-  #release(): void {
+  /** `waited`: how many of the waiting pushes were there when a wait began that has ended, and for which position. */
+  #release(waited = { count: 0, position: 0 }): void {
     if (this.#isAwaiting) return;
     const { safe } = this.#journal;
+    const isDue = ({ position }: Delivery, index: number): boolean =>
+      position <= safe || (index < waited.count && position <= waited.position);
     let count = 0;
-    while (count < this.#waiting.length && (this.#waiting[count] as Delivery).position <= safe) count += 1;
+    while (count < this.#waiting.length && isDue(this.#waiting[count] as Delivery, count)) count += 1;
     const due = count === this.#waiting.length ? this.#waiting : this.#waiting.slice(0, count);
     this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
     for (const { push, subscribers, bytes } of due) {
@@ -130,9 +133,10 @@ export class Pushes {
     const next = this.#waiting[0];
     if (next === undefined) return;
     this.#isAwaiting = true;
+    const nextWaited = { count: this.#waiting.length, position: next.position };
     void this.#journal.whenSafe(next.position).then(() => {
       this.#isAwaiting = false;
-      this.#release();
+      this.#release(nextWaited);
     });
   }
 }

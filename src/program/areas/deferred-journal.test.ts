@@ -1,0 +1,137 @@
+/** The journal of a shard: replies wait until the node is certain to own it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { appendSafely, emptyDisk, openOn } from "../../../test/harness/persistence-fixture.ts";
+import { ReplyQueue } from "../../edge/resp/reply-queue.ts";
+import { nextTurn } from "../../kernel/turn.ts";
+import { Pushes, Subscriber } from "../../store/observe/pushes.ts";
+import { DeferredJournal, type JournalFence } from "./deferred-journal.ts";
+
+/** As the lease of a node, or, with `confirms`, as a renewal for each wait. */
+class TestFence implements JournalFence {
+  isProvenByCommits = true;
+  reason: string | undefined;
+  isOwner = true;
+  confirms = false;
+  #waiting: (() => void)[] = [];
+
+  isFresh(): boolean {
+    return this.isOwner && !this.confirms;
+  }
+
+  whenFresh(): Promise<void> {
+    if (this.isFresh()) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  get waitCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** All who wait now may leave. */
+  async renew(): Promise<void> {
+    this.isOwner = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+    await nextTurn();
+  }
+}
+
+async function openJournal(fence: JournalFence) {
+  const opened = await openOn(await emptyDisk());
+  const journal = new DeferredJournal(fence);
+  journal.open(opened.area.journal);
+  return { opened, journal };
+}
+
+test("a reply that waits for no commit waits for the lease", async () => {
+  const fence = new TestFence();
+  const { journal } = await openJournal(fence);
+  assert.equal(journal.safe, 0);
+  fence.isOwner = false;
+  assert.equal(journal.safe, -1);
+  let isSafe = false;
+  void journal.whenSafe(0).then(() => {
+    isSafe = true;
+  });
+  await nextTurn();
+  assert.equal(isSafe, false);
+  await fence.renew();
+  assert.equal(isSafe, true);
+});
+
+for (const [isProvenByCommits, waits] of [
+  [true, 0],
+  [false, 1],
+] as const)
+  test(`a reply that waited for a commit ${isProvenByCommits ? "needs no lease" : "needs the lease too if the commit proves nothing"}`, async () => {
+    const fence = Object.assign(new TestFence(), { isProvenByCommits });
+    const { opened, journal } = await openJournal(fence);
+    const position = journal.append(Buffer.from("frame"));
+    fence.isOwner = false;
+    const safe = journal.whenSafe(position);
+    await opened.area.journal.sync();
+    await nextTurn();
+    assert.equal(fence.waitCount, waits);
+    await fence.renew();
+    await safe;
+  });
+
+test("a suspended shard refuses writes with the reason of the fence", async () => {
+  const fence = new TestFence();
+  fence.reason = "PostgreSQL does not answer";
+  const { journal } = await openJournal(fence);
+  assert.deepEqual(
+    [journal.refusal, journal.refusalOf({ journalBytes: 0 })],
+    ["PostgreSQL does not answer", "PostgreSQL does not answer"],
+  );
+  fence.reason = undefined;
+  assert.deepEqual([journal.refusal, journal.refusalOf({ journalBytes: 0 })], [undefined, undefined]);
+});
+
+test("with a renewal for each reply, replies of a connection leave in order and each after its own renewal", async () => {
+  const fence = Object.assign(new TestFence(), { confirms: true });
+  const { opened, journal } = await openJournal(fence);
+  await appendSafely(opened, "frame");
+  const written: string[] = [];
+  const queue = new ReplyQueue({ journal, write: (text) => written.push(text), released: () => {} });
+  queue.addReply("one");
+  queue.flush();
+  await nextTurn();
+  queue.addReply("two");
+  queue.flush();
+  await nextTurn();
+  assert.deepEqual([written, fence.waitCount], [[], 1]);
+  await fence.renew();
+  assert.deepEqual([written, fence.waitCount], [["one"], 1]);
+  await fence.renew();
+  assert.deepEqual([written, fence.waitCount], [["one", "two"], 0]);
+  assert.equal(queue.bytes, 0);
+});
+
+test("with a renewal for each reply, pushes leave after a renewal that follows them", async () => {
+  const fence = Object.assign(new TestFence(), { confirms: true });
+  const { journal } = await openJournal(fence);
+  const pushes = new Pushes(journal);
+  const received: string[] = [];
+  const subscriber = new Subscriber({
+    receive: (push) => received.push("payload" in push ? push.payload : push.kind),
+    drop: () => {},
+  });
+  const publish = (payload: string): void => {
+    pushes.add({ kind: "message", channel: "c", payload }, [subscriber], payload.length);
+    pushes.commit();
+  };
+  publish("one");
+  publish("two");
+  await nextTurn();
+  assert.deepEqual(received, []);
+  await fence.renew();
+  assert.deepEqual([received, fence.waitCount], [["one"], 1]);
+  publish("three");
+  await fence.renew();
+  assert.deepEqual([received, fence.waitCount], [["one", "two"], 1]);
+  await fence.renew();
+  assert.deepEqual(received, ["one", "two", "three"]);
+});
