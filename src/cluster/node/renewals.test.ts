@@ -7,10 +7,16 @@ import { ConfirmedReads } from "./confirmed-reads.ts";
 import { Lease } from "./lease.ts";
 import { Renewals } from "./renewals.ts";
 
+const LEASE_ORIGIN_MS = 1e9;
+
 /** A node whose renewals are answered by hand. */
 class Renewing {
   readonly clock = new VirtualClock();
-  readonly lease = new Lease(this.clock);
+  /** By a clock with another origin, as in the program. */
+  readonly lease = new Lease({
+    nowMs: () => this.clock.nowMs(),
+    monotonicMs: () => this.clock.monotonicMs() + LEASE_ORIGIN_MS,
+  });
   /** When each renewal was sent, by the monotonic clock. */
   readonly sentMs: number[] = [];
   readonly lost: string[] = [];

@@ -129,7 +129,8 @@ export class Renewals {
     lease.extend(sent.start);
     this.#measureSkew(sent.start.wallMs, renewal.storeClockMs);
     for (const resolve of sent.confirming) resolve();
-    const tookMs = clock.monotonicMs() - sent.start.monotonicMs;
+    // The clock of the lease may have another origin.
+    const tookMs = clock.monotonicMs() - (this.#sentMs ?? clock.monotonicMs());
     this.#next(this.#confirming.length > 0 ? 0 : Math.max(0, RENEWAL_PERIOD_MS - tookMs));
   }
 
