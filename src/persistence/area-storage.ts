@@ -32,6 +32,8 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
   apply(frame: Buffer, location: JournalLocation | undefined): void;
   /** As in `RecoveryOptions`. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
+  /** As in `RecoveryOptions`. */
+  settle?(): Promise<void> | undefined;
   /** Called when `isSnapshotDue` may have become true: a segment was closed. */
   onSnapshotDue?(): void;
   /**

@@ -56,6 +56,8 @@ export interface RecoveryOptions {
   apply(frame: Buffer, location: JournalLocation | undefined): void;
   /** The bytes read and all bytes of snapshot and segments. Called after each part of a file, not after each frame. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
+  /** Asked after each part of a file: the reading waits for the promise, if it returns one. */
+  settle?(): Promise<void> | undefined;
   /** If present, `recover` leaves covered segments in place: it is asked about them after the replay. */
   mayRemove?(segment: number): boolean;
   /** Reads only segments with lower numbers, which must have their end mark, and ignores covered segments. */
@@ -372,13 +374,14 @@ class Progress {
   }
 
   /** Reports the bytes read of the current file. */
-  readonly report = (bytes: number): void => {
+  readonly report = (bytes: number): Promise<void> | undefined => {
     this.#options.onProgress?.(this.#doneBytes + bytes, this.#totalBytes, this.step);
+    return this.#options.settle?.();
   };
 
   endFile(bytes: number): void {
     this.#doneBytes += bytes;
-    this.report(0);
+    void this.report(0);
   }
 }
 

@@ -25,7 +25,8 @@ import { readItems } from "./journal/item-reader.ts";
 
 export interface SnapshotSink {
   frame(payload: Buffer): void;
-  progress?(bytes: number): void;
+  /** Reading waits for a promise that it returns. */
+  progress?(bytes: number): unknown;
 }
 
 /** Reads a whole snapshot. Throws `DamagedData`, `NewerFormat` or `WrongFile`, perhaps after passing on some frames. */

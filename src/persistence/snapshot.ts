@@ -28,6 +28,8 @@ export interface SnapshotEngine {
   endRecovery?(): void;
   /** Applies one frame, as `RecoveryOptions.apply`. Bytes and location are only valid until it returns. */
   replay(frame: Buffer, location: JournalLocation | undefined): void;
+  /** A promise while the reading should wait, as `RecoveryOptions.settle`. */
+  settle?(): Promise<void> | undefined;
   /** The whole state as frames that rebuild it. A frame is valid until the next one is requested. */
   dump(): Iterable<Uint8Array>;
 }
@@ -61,7 +63,8 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotW
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
   const apply = (frame: Buffer, location: JournalLocation | undefined): void => engine.replay(frame, location);
   engine.beginRecovery?.();
-  const { position } = await readArea({ disk, directory, area, apply, endSegment: number });
+  const settle = (): Promise<void> | undefined => engine.settle?.();
+  const { position } = await readArea({ disk, directory, area, apply, settle, endSegment: number });
   engine.endRecovery?.();
   await assertBegun(options, { number, position });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });

@@ -1,9 +1,10 @@
 /**
  * The interface of an index. Calls are synchronous and throw a `VectorFailure`;
- * only embedding and long searches return promises. An answer may be sent when
- * `whenSafe` has resolved: then everything the call saw is as safe as the
- * setting promises.
+ * only embedding, long searches, and vectors that are read from files return
+ * promises. An answer may be sent when `whenSafe` has resolved: then everything the
+ * call saw is as safe as the setting promises.
  */
+import type { Eventually } from "./eventually.ts";
 import type { IndexDefinition } from "./index/definition.ts";
 import type { RangeCursor } from "./index/range-cursor.ts";
 import type {
@@ -17,8 +18,7 @@ import type {
 } from "./index/record.ts";
 import type { IndexRecall } from "./recall/index-recall.ts";
 
-/** A value that may be available later. */
-export type Eventually<Value> = Value | Promise<Value>;
+export type { Eventually };
 
 export type Weighting = "IDF" | undefined;
 export type Fusion = "RRF" | "DBSF";
@@ -98,12 +98,12 @@ export interface IndexApi {
   upsertData(namespace: string, records: readonly NewText[]): Eventually<void>;
   /** Returns how many records were changed: 0 or 1. */
   update(namespace: string, change: RecordChange): Eventually<number>;
-  fetch(namespace: string, selection: Selection, include: Include): readonly (RecordView | undefined)[];
+  fetch(namespace: string, selection: Selection, include: Include): Eventually<readonly (RecordView | undefined)[]>;
   /** Returns how many records were deleted. */
   delete(namespace: string, selection: DeleteSelection): Eventually<number>;
-  range(namespace: string, request: RangeRequest): RangePage;
+  range(namespace: string, request: RangeRequest): Eventually<RangePage>;
   /** Undefined for ids that do not exist. */
-  random(namespace: string): RecordView | undefined;
+  random(namespace: string): Eventually<RecordView | undefined>;
   /** One list for each query. */
   query(namespace: string, queries: readonly VectorQuery[]): Eventually<readonly (readonly ScoredView[])[]>;
   queryData(namespace: string, queries: readonly TextQuery[]): Eventually<readonly (readonly ScoredView[])[]>;

@@ -84,7 +84,7 @@ export const vectorRoutes = [
     summary: "lists the records page by page in insertion order, even if records are deleted between two pages",
     takesNamespace: true,
     access: "read",
-    run: ({ index, namespace, body, limits }) => printRange(index.range(namespace, readRange(body, limits))),
+    run: ({ index, namespace, body, limits }) => printed(index.range(namespace, readRange(body, limits)), printRange),
   }),
   vectorRoute({
     rule: "B",
@@ -92,7 +92,7 @@ export const vectorRoutes = [
     summary: "returns a random record, or null if the namespace is empty",
     takesNamespace: true,
     access: "read",
-    run: ({ index, namespace }) => printRecord(index.random(namespace)),
+    run: ({ index, namespace }) => printed(index.random(namespace), printRecord),
   }),
   vectorRoute({
     rule: "B2",
@@ -188,9 +188,9 @@ export const vectorRoutes = [
 
 export type VectorCommand = (typeof vectorRoutes)[number]["command"];
 
-function fetchRecords({ index, namespace, body, limits }: VectorCall): JsonBody {
+function fetchRecords({ index, namespace, body, limits }: VectorCall): Eventually<JsonBody> {
   const { selection, include } = readFetch(body, limits);
-  return printRecords(index.fetch(namespace, selection, include));
+  return printed(index.fetch(namespace, selection, include), printRecords);
 }
 
 function startQuery({ index, namespace, body, limits }: VectorCall): Eventually<JsonBody> {

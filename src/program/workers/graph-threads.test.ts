@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { atOnce } from "../../../test/harness/at-once.ts";
 import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows.ts";
 import type { Log, LogFields } from "../../kernel/log.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -70,7 +71,7 @@ test("the thread continues to build a loaded graph", async () => {
   assert.ok(bytes);
 
   const records = Array.from({ length: 1_500 }, (_, record) => ({ record, version: record }));
-  const loaded = threads.load(options, bytes, records);
+  const loaded = atOnce(threads.load(options, bytes, records));
 
   assert.ok(loaded.kind === "loaded");
   assert.equal(loaded.graph.count, 1_000);

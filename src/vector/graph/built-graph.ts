@@ -164,6 +164,9 @@ export class BuiltGraph implements NamespaceGraph {
         this.#settle();
         this.#replaceIfWorn();
       },
+      onSent: () => {
+        if (this.#waiting.length > 0) this.#queue.finish();
+      },
       onLost: () => this.#replaceLost(generation),
     });
   }

@@ -6,6 +6,7 @@
  * its graphs again, while the existing nodes are searched. After a few ends
  * nothing is built any more, and pending records are found by scanning.
  */
+import type { Eventually } from "../eventually.ts";
 import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
@@ -54,7 +55,7 @@ export class ThreadGraphBuilder implements GraphBuilder {
     return this.#graphs.open(options);
   }
 
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): Eventually<LoadedGraph> {
     return this.#graphs.load(options, bytes, records);
   }
 

@@ -48,7 +48,7 @@ export class GraphCache {
     const found = new Set(await this.#files.names());
     for (const [name, { namespace }] of wanted) {
       const bytes = found.has(name) ? await this.#files.read(name) : undefined;
-      const refusal = namespace.startGraph(bytes);
+      const refusal = await namespace.startGraph(bytes);
       if (refusal !== undefined)
         this.#log.warn("a graph file cannot be used, and its graph is built again", { file: name, refusal });
       const isCurrent = bytes !== undefined && refusal === undefined && namespace.pendingCount === 0;

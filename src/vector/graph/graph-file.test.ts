@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
+import { atOnce } from "../../../test/harness/at-once.ts";
 import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { GraphHits, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
@@ -36,7 +37,7 @@ function loaded(result: LoadedGraph): Extract<LoadedGraph, { kind: "loaded" }> {
 }
 
 function load(bytes: Uint8Array, now: Iterable<RecordVersion> = records): LoadedGraph {
-  return new InlineGraphBuilder().load(options, bytes, now);
+  return atOnce(new InlineGraphBuilder().load(options, bytes, now));
 }
 
 /** The share of the 10 most similar records among 50 hits, for every 50th row. */
@@ -83,7 +84,7 @@ test("a renumbered record is found by its new number", () => {
   const builder = new InlineGraphBuilder();
   const read = (record: number): Float32Array => rowOf(COUNT - 1 - record);
 
-  const { graph } = loaded(builder.load({ ...options, read }, file, turned));
+  const { graph } = loaded(atOnce(builder.load({ ...options, read }, file, turned)));
 
   assert.equal(graph.search({ query: rowOf(0), count: 1, effort: 50 }).records[0], COUNT - 1);
 });
@@ -123,7 +124,7 @@ describe("changed rows", () => {
     // A file of another index with the same versions.
     const read = (record: number): Float32Array => rowOf(record % 5 === 0 ? (record + 1) % COUNT : record);
 
-    const { graph, lostCount } = loaded(builder.load({ ...options, read }, file, records));
+    const { graph, lostCount } = loaded(atOnce(builder.load({ ...options, read }, file, records)));
 
     assert.equal(lostCount, 300);
     assert.equal(graph.pendingCount, 300);

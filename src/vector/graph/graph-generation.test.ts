@@ -52,7 +52,7 @@ test("when the memory is full, further records stay pending, and those in the gr
     const onChange = (): void => {
       if (generation.isStuck) resolve();
     };
-    generation.open(promptQueue(), { onChange, onLost: () => {} });
+    generation.open(promptQueue(), { onChange, onSent: () => {}, onLost: () => {} });
   });
   for (let record = 0; record < COUNT; record += 1) generation.insert(record);
   await isStuck;
@@ -88,7 +88,7 @@ test("a record whose node is lost is pending until it has a new one", async () =
     },
     finish: () => {},
   };
-  generation.open(queue, { onChange: () => {}, onLost: () => {} });
+  generation.open(queue, { onChange: () => {}, onSent: () => {}, onLost: () => {} });
   for (let record = 0; record < 100; record += 1) generation.insert(record);
   while (generation.pendingCount > 0) await Promise.resolve();
   const nodeOf7 = Array.from({ length: 100 }, (_, node) => node).find((node) => generation.recordOfNode(node) === 7);
@@ -106,7 +106,7 @@ test("a record whose node is lost is pending until it has a new one", async () =
 test("checks become due with changes, and a third of the records changed is a check of all", async () => {
   const kernel = GraphKernel.create(DIMENSION, "COSINE");
   const generation = new GraphGeneration(kernel, options);
-  generation.open(promptQueue(), { onChange: () => {}, onLost: () => {} });
+  generation.open(promptQueue(), { onChange: () => {}, onSent: () => {}, onLost: () => {} });
   const checksDone = async (): Promise<number> => {
     let count = 0;
     while (generation.wantsMaintenance) count += (await generation.maintain())?.checkedCount ?? 0;
@@ -128,7 +128,7 @@ test("checks become due with changes, and a third of the records changed is a ch
 
 test("without any memory all records are pending, and a search reports that it is incomplete", () => {
   const generation = new GraphGeneration(undefined, options);
-  generation.open(promptQueue(), { onChange: () => {}, onLost: () => {} });
+  generation.open(promptQueue(), { onChange: () => {}, onSent: () => {}, onLost: () => {} });
   generation.insert(5);
 
   assert.deepEqual([...generation.pending()], [5]);

@@ -20,6 +20,15 @@ import { GraphSearcher } from "./graph-searcher.ts";
 import { isNode, type RowBatch } from "./graph-writer.ts";
 import { grown, RecordSet } from "./record-set.ts";
 
+interface GenerationEvents {
+  /** Batches have come back. */
+  onChange(): void;
+  /** A batch whose rows were read later was sent. */
+  onSent(): void;
+  /** The writer of this graph has ended. */
+  onLost(): void;
+}
+
 /** The most rows and bytes of one batch. */
 const BATCH_ROWS = 256;
 const BATCH_BYTES = 1_048_576;
@@ -83,6 +92,9 @@ export class GraphGeneration {
   #reported: ((report: MaintenanceReport | undefined) => void) | undefined;
   #isFilling = false;
   #isPaused = false;
+  #onSent: () => void = () => {};
+  /** Resolves when the rows of all batches so far were read: batches are sent in their order. */
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(kernel: GraphKernel | undefined, options: GraphOptions) {
     this.kernel = kernel;
@@ -137,9 +149,9 @@ export class GraphGeneration {
     return this.kernel?.code.usedBytes() ?? 0;
   }
 
-  /** `onChange` is called after batches have come back, `onLost` when the writer of this graph has ended. */
-  open(queue: GraphBuildQueue, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
+  open(queue: GraphBuildQueue, { onChange, onSent, onLost }: GenerationEvents): void {
     if (this.kernel === undefined) return;
+    this.#onSent = onSent;
     this.#handle = queue.open(this.kernel, {
       built: (batch, report) => {
         this.#built(batch);
@@ -263,10 +275,33 @@ export class GraphGeneration {
     if (this.#isPaused) return;
     while (this.#handle !== undefined && this.#queuedCount > 0 && this.#batches.length < BATCHES_MAX) {
       this.#batches.push({ ticket: this.#nextTicket });
-      this.#handle.build(this.#takeBatch());
+      this.#send(this.#handle, this.#takeBatch());
     }
   }
 
+  #send(handle: BuildHandle, batch: RowBatch): void {
+    const { dimension, read, readLater } = this.#options;
+    if (readLater !== undefined) {
+      this.#sendLater(handle, batch, readLater([...batch.records]));
+      return;
+    }
+    for (const [i, record] of batch.records.entries()) batch.rows.set(read(record), i * dimension);
+    handle.build(batch);
+  }
+
+  /** The rows are those of the call, so (2) holds for a record that changes while they are read. */
+  #sendLater(handle: BuildHandle, batch: RowBatch, rows: Promise<readonly (Float32Array | undefined)[]>): void {
+    const sent = Promise.all([rows, this.#reading]).then(([read]) => {
+      if (this.#handle !== handle) return;
+      for (const [i, row] of read.entries()) if (row !== undefined) batch.rows.set(row, i * this.#options.dimension);
+      handle.build(batch);
+      this.#onSent();
+    });
+    // The reader has reported the fault, which ends the process; until then the records are pending.
+    this.#reading = sent.catch(() => {});
+  }
+
+  /** The next batch, whose rows are not read yet. */
   #takeBatch(): RowBatch {
     const { dimension } = this.#options;
     const rowsMax = Math.min(BATCH_ROWS, Math.max(1, Math.floor(BATCH_BYTES / (dimension * 4))));
@@ -276,7 +311,6 @@ export class GraphGeneration {
     for (let i = 0; i < count; i += 1) {
       const record = (this.#queue.take() ?? this.#rewritten.take()) as number;
       records[i] = record;
-      rows.set(this.#options.read(record), i * dimension);
       this.#sent.set(record, this.#nextTicket);
       this.#nextTicket += 1;
     }

@@ -4,11 +4,15 @@
  * A node whose row is missing or changed has no code and is omitted. In the lists
  * that contained it, its links replace it, so that the graph stays connected.
  */
+import type { Eventually } from "../eventually.ts";
 import type { GraphOptions, RecordVersion } from "./graph.ts";
 import { capacityOf, type GraphFile, levelOf, listEnd, NODE_WORDS, readGraphFile } from "./graph-file.ts";
 import { GraphGeneration } from "./graph-generation.ts";
 import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
 import { grown } from "./record-set.ts";
+
+/** Rows that are read together. */
+const ROWS_READ = 256;
 
 /** A file that has lost a larger share of its nodes is refused. */
 const LOST_SHARE_MAX = 0.5;
@@ -21,17 +25,36 @@ export interface LoadedParts {
   readonly missing: readonly number[];
 }
 
-/** The graph, or the reason why the file is refused. */
+/** The graph, or the reason why the file is refused. A promise only if rows are read later. */
 export function loadGraph(
   options: GraphOptions,
   bytes: Uint8Array,
   records: Iterable<RecordVersion>,
-): LoadedParts | string {
+): Eventually<LoadedParts | string> {
   const file = readGraphFile(bytes, options);
   if (typeof file === "string") return file;
   const kernel = GraphKernel.create(options.dimension, options.similarity);
   if (kernel === undefined) return "there is no memory for it";
-  return new GraphLoader(file, kernel, options).load(records);
+  const loading = new GraphLoader(file, kernel, options).load(records);
+  const { read, readLater } = options;
+  if (readLater !== undefined) return loadLater(loading, readLater);
+  let step = loading.next();
+  while (step.done !== true) step = loading.next(step.value.map(read));
+  return step.value;
+}
+
+type Row = Float32Array | undefined;
+
+/** Yields the records whose rows it needs next, and is given their rows. */
+type Loading = Generator<readonly number[], LoadedParts | string, readonly Row[]>;
+
+async function loadLater(
+  loading: Loading,
+  readLater: (records: readonly number[]) => Promise<readonly Row[]>,
+): Promise<LoadedParts | string> {
+  let step = loading.next();
+  while (step.done !== true) step = loading.next(await readLater(step.value));
+  return step.value;
 }
 
 const versionWords = new Uint32Array(2);
@@ -40,7 +63,6 @@ const versionNumber = new Float64Array(versionWords.buffer);
 class GraphLoader {
   readonly #file: GraphFile;
   readonly #kernel: GraphKernel;
-  readonly #options: GraphOptions;
   readonly #generation: GraphGeneration;
   /** The new node plus one by node of the file; 0 for a lost node. */
   readonly #nodes: Uint32Array;
@@ -49,12 +71,11 @@ class GraphLoader {
   constructor(file: GraphFile, kernel: GraphKernel, options: GraphOptions) {
     this.#file = file;
     this.#kernel = kernel;
-    this.#options = options;
     this.#generation = new GraphGeneration(kernel, options);
     this.#nodes = new Uint32Array(file.nodeCount);
   }
 
-  load(records: Iterable<RecordVersion>): LoadedParts | string {
+  *load(records: Iterable<RecordVersion>): Loading {
     const recordByVersion = new Map<number, number>();
     let versions: Float64Array = new Float64Array(64);
     for (const { record, version } of records) {
@@ -65,8 +86,17 @@ class GraphLoader {
     this.#kernel.floats.set(this.#file.centre, this.#kernel.centreAt);
     // The square of the centre, which is already complete.
     this.#kernel.code.finishCentre(1);
-    for (let node = 0; node < this.#file.nodeCount; node += 1) {
-      if (!this.#append(node, recordByVersion)) return "there is no memory for it";
+    for (let first = 0; first < this.#file.nodeCount; first += ROWS_READ) {
+      const end = Math.min(this.#file.nodeCount, first + ROWS_READ);
+      const wanted: number[] = [];
+      for (let node = first; node < end; node += 1) {
+        const record = recordByVersion.get(this.#versionOf(node));
+        if (record !== undefined) wanted.push(record);
+      }
+      const rows = yield wanted;
+      const rowByRecord = new Map(wanted.map((record, i) => [record, rows[i]]));
+      for (let node = first; node < end; node += 1)
+        if (!this.#append(node, recordByVersion, rowByRecord)) return "there is no memory for it";
     }
     if (this.#lostCount > this.#file.nodeCount * LOST_SHARE_MAX) return "too many of its rows have changed";
     for (let node = 0; node < this.#file.nodeCount; node += 1) this.#link(node);
@@ -81,18 +111,17 @@ class GraphLoader {
   }
 
   /** Makes a node of the row if the row is unchanged. Returns false if there is no memory. */
-  #append(node: number, recordByVersion: Map<number, number>): boolean {
+  #append(node: number, recordByVersion: Map<number, number>, rows: ReadonlyMap<number, Row>): boolean {
     const { words, starts } = this.#file;
     const start = starts[node] as number;
-    versionWords[0] = words[start] as number;
-    versionWords[1] = words[start + 1] as number;
-    const version = versionNumber[0] as number;
+    const version = this.#versionOf(node);
     const record = recordByVersion.get(version);
-    if (record === undefined) {
+    const row = record === undefined ? undefined : rows.get(record);
+    if (record === undefined || row === undefined) {
       this.#lostCount += 1;
       return true;
     }
-    this.#kernel.putRow(this.#options.read(record));
+    this.#kernel.putRow(row);
     if (this.#kernel.code.rowChecksum() >>> 0 !== words[start + 2]) {
       this.#lostCount += 1;
       return true;
@@ -104,6 +133,15 @@ class GraphLoader {
     this.#nodes[node] = made + 1;
     this.#generation.adopt(record, made);
     return true;
+  }
+
+  /** The version of the row that a node of the file was made of. */
+  #versionOf(node: number): number {
+    const { words, starts } = this.#file;
+    const start = starts[node] as number;
+    versionWords[0] = words[start] as number;
+    versionWords[1] = words[start + 1] as number;
+    return versionNumber[0] as number;
   }
 
   #link(node: number): void {

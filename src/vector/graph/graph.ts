@@ -10,18 +10,32 @@
  * (3) Distances are approximate and only comparable with each other; smaller is
  *     more similar, whatever the similarity.
  */
+import type { Eventually } from "../eventually.ts";
 import type { Similarity } from "../index/definition.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 
-export interface GraphOptions {
+interface GraphShape {
   readonly dimension: number;
   readonly similarity: Similarity;
-  /**
-   * Returns the current row of a record. Called only for records that are inserted and not removed, when their turn
-   * comes: the graph stores only codes, and a backlog is not held twice. The result is copied at once.
-   */
-  read(record: number): Float32Array;
 }
+
+/**
+ * How the graph reads the current rows of records. Called only for records that are inserted and not removed, when their
+ * turn comes: the graph stores only codes, and a backlog is not held twice.
+ */
+export type GraphOptions = GraphShape &
+  (
+    | {
+        /** The result is copied at once. */
+        read(record: number): Float32Array;
+        readonly readLater?: undefined;
+      }
+    | {
+        readonly read?: undefined;
+        /** For rows in files: resolves with the rows as they were at the call. A fault is reported by the reader. */
+        readLater(records: readonly number[]): Promise<readonly (Float32Array | undefined)[]>;
+      }
+  );
 
 export interface GraphRequest {
   readonly query: Float32Array;
@@ -109,10 +123,10 @@ export type LoadedGraph =
 export interface GraphBuilder {
   open(options: GraphOptions): NamespaceGraph;
   /**
-   * `records` are all rows of the namespace; `read` is called for each. A damaged file is refused: then open a graph
-   * and insert the records.
+   * `records` are all rows of the namespace, which do not change until the graph is there; each is read. A damaged file
+   * is refused: then open a graph and insert the records. A promise only if rows are read later.
    */
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph;
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): Eventually<LoadedGraph>;
   /** Closes the graphs too. */
   close(): Promise<void>;
 }

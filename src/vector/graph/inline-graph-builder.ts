@@ -3,6 +3,7 @@
  * that need reproducible graphs.
  */
 import { type Random, seededRandom } from "../../kernel/random.ts";
+import type { Eventually } from "../eventually.ts";
 import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
@@ -89,7 +90,7 @@ export class InlineGraphBuilder implements GraphBuilder {
     return this.#graphs.open(options);
   }
 
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): Eventually<LoadedGraph> {
     return this.#graphs.load(options, bytes, records);
   }
 

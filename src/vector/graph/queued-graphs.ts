@@ -1,10 +1,11 @@
 /** The graphs of one build queue: opening, loading, closing. Each builder consists of this and a queue. */
+import type { Eventually } from "../eventually.ts";
 import type { GraphBuildQueue } from "./build-queue.ts";
 import { BuiltGraph } from "./built-graph.ts";
 import type { GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import { GraphGeneration } from "./graph-generation.ts";
 import { GraphKernel } from "./graph-kernel.ts";
-import { loadGraph } from "./graph-loader.ts";
+import { type LoadedParts, loadGraph } from "./graph-loader.ts";
 
 export class QueuedGraphs {
   readonly #queue: GraphBuildQueue;
@@ -19,8 +20,14 @@ export class QueuedGraphs {
     return this.#add(options, new GraphGeneration(kernel, options), new Float64Array(64));
   }
 
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): Eventually<LoadedGraph> {
     const loaded = loadGraph(options, bytes, records);
+    return loaded instanceof Promise
+      ? loaded.then((late) => this.#addLoaded(options, late))
+      : this.#addLoaded(options, loaded);
+  }
+
+  #addLoaded(options: GraphOptions, loaded: LoadedParts | string): LoadedGraph {
     if (typeof loaded === "string") return { kind: "refused", reason: loaded };
     const { generation, versions, lostCount, missing } = loaded;
     const graph = this.#add(options, generation, versions);

@@ -6,6 +6,10 @@
 export const indexTypes = ["DENSE", "SPARSE", "HYBRID"] as const;
 export const similarities = ["COSINE", "EUCLIDEAN", "DOT_PRODUCT"] as const;
 
+/** Where the dense rows of large namespaces are. */
+export const rowPlacements = ["memory", "disk"] as const;
+
+export type RowPlacement = (typeof rowPlacements)[number];
 export type IndexType = (typeof indexTypes)[number];
 export type Similarity = (typeof similarities)[number];
 

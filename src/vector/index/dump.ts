@@ -44,7 +44,7 @@ function* recordsOf(index: number, namespace: Namespace): Generator<Change> {
     const place = table.order.placeOf(record);
     if (place !== nextPlace) yield { kind: "next place", index, namespace: namespace.number, place };
     nextPlace = place + 1;
-    const vector = namespace.vectorOf(record);
+    const vector = namespace.vectorNow(record);
     yield {
       kind: "put",
       index,

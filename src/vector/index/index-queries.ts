@@ -11,6 +11,7 @@ import { checkEmbeds, type Embedders, embedTexts } from "../embedding/embedders.
 import type { Filter } from "../filter/filter.ts";
 import { readFilter } from "../filter/filter-text.ts";
 import type { VectorLimits } from "../limits.ts";
+import { LateRows, withRows } from "../row-files/late-rows.ts";
 import { AnswerBudget } from "../search/answer-budget.ts";
 import { NamespaceSearch, type SearchRequest } from "../search/namespace-search.ts";
 import type { SearchJob, SearchQueue } from "../search/queue.ts";
@@ -177,7 +178,7 @@ export class IndexQueries {
     const wanted = { ...request, vector, sparseVector, weighting, fusion, effort };
     const job = new QueryJob(find, wanted, { include, budget });
     const done = this.#queue.run(job, this.#tenant);
-    return done instanceof Promise ? done.then(() => job.views) : job.views;
+    return done instanceof Promise ? done.then(() => job.answer) : job.answer;
   }
 
   #check(query: VectorQuery, place: string): void {
@@ -228,7 +229,7 @@ class QueryJob implements SearchJob {
   readonly #shown: Shown;
   #namespace: Namespace | undefined;
   #search: NamespaceSearch | undefined;
-  views: readonly ScoredView[] = [];
+  answer: Eventually<readonly ScoredView[]> = [];
 
   constructor(find: () => Namespace | undefined, request: SearchRequest, shown: Shown) {
     this.#find = find;
@@ -248,11 +249,13 @@ class QueryJob implements SearchJob {
     if (!search.step(taker)) return false;
     noteQuery(namespace, search, this.#request);
     const { include, budget } = this.#shown;
-    this.views = search.hits.map(({ record, score }) => {
-      const view = { ...namespace.view(record, include), score };
+    const late = new LateRows();
+    const views = search.hits.map(({ record, score }) => {
+      const view = { ...namespace.view(record, include, late), score };
       budget.spend(view);
       return view;
     });
+    this.answer = withRows(views, late);
     return true;
   }
 }

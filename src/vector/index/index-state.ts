@@ -12,11 +12,12 @@ import type { Random } from "../../kernel/random.ts";
 import type { GraphBuilder } from "../graph/graph.ts";
 import { type IndexRecall, worstReports } from "../recall/index-recall.ts";
 import type { RecallSettings } from "../recall/namespace-recall.ts";
+import type { RowFileSet } from "../row-files/row-file-set.ts";
 import type { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import type { Change, Put } from "./changes.ts";
-import type { IndexDefinition } from "./definition.ts";
-import { Namespace } from "./namespace.ts";
+import type { IndexDefinition, RowPlacement } from "./definition.ts";
+import { Namespace, type NamespaceOptions } from "./namespace.ts";
 
 export const DEFAULT_NAMESPACE = "";
 const DEFAULT_NUMBER = 0;
@@ -34,6 +35,8 @@ export interface StateParts {
   /** The recall target of an index without its own, and the largest effort for a target. */
   readonly recall: RecallSettings;
   readonly random: Random;
+  /** The files of rows, if the rows of this index are on disk. */
+  readonly rowFiles?: RowFileSet | undefined;
 }
 
 /** A change inside one index. */
@@ -83,6 +86,11 @@ export class IndexState {
   get recall(): IndexRecall | undefined {
     const measured = worstReports(this.#byNumber.values());
     return measured && { target: this.recallSettings.recallTarget, measured };
+  }
+
+  /** Where the rows of its large namespaces are. */
+  get rows(): RowPlacement {
+    return this.#parts.rowFiles === undefined ? "memory" : "disk";
   }
 
   /** The memory of its graphs. */
@@ -202,7 +210,10 @@ export class IndexState {
 
   #addNamespace(number: number, name: string): void {
     const recallSettings = (): RecallSettings => this.recallSettings;
-    const namespace = new Namespace({ number, name, index: this, recallSettings, ...this.#parts });
+    const { rowFiles, memory, ...parts } = this.#parts;
+    const openFileRows: NamespaceOptions["openFileRows"] =
+      rowFiles && ((taken) => rowFiles.take({ ...taken, index: this.number, memory }));
+    const namespace = new Namespace({ ...parts, number, name, index: this, memory, recallSettings, openFileRows });
     this.#byNumber.set(number, namespace);
     this.#byName.set(name, namespace);
     this.memory.add(NAMESPACE_BYTES);

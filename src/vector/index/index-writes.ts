@@ -17,6 +17,7 @@ import { notFound, unprocessable, VectorFailure } from "../failure.ts";
 import { readFilter } from "../filter/filter-text.ts";
 import type { VectorLimits } from "../limits.ts";
 import { mergePatch } from "../metadata/patch.ts";
+import { LateRows } from "../row-files/late-rows.ts";
 import { OutOfMemory } from "../rows/row-memory.ts";
 import type { SearchQueue } from "../search/queue.ts";
 import type { DailyCount } from "./daily-count.ts";
@@ -92,21 +93,26 @@ export class IndexWrites {
     // No model is called for a record that does not exist.
     if (!isEmbedded || this.#state.find(namespace)?.table.find(change.id) === undefined)
       return this.#update(namespace, change);
-    const before = this.#embedders().isStandIn === true ? this.#textOf(namespace, change.id) : undefined;
+    const late = new LateRows();
+    const before = this.#embedders().isStandIn === true ? this.#textOf(namespace, change.id, late) : undefined;
     const texts = [change.data ?? "", ...(before === undefined ? [] : [before.data])];
     const made = embedTexts(this.#definition, this.#embedders(), { texts, role: "document", mode: "HYBRID" });
-    return made.then(([pair, pairBefore]) => {
+    return Promise.all([made, late.read()]).then(([[pair, pairBefore]]) => {
       const isOfClient = before !== undefined && !isEqual(before.vector, pairBefore?.vector);
       return this.#update(namespace, isOfClient ? change : { ...change, ...pair });
     });
   }
 
   /** The text of a record that exists, and its dense vector. */
-  #textOf(namespaceName: string, id: string): { readonly data: string; readonly vector: Float32Array | undefined } {
+  #textOf(
+    namespaceName: string,
+    id: string,
+    late: LateRows,
+  ): { readonly data: string; readonly vector: Float32Array | undefined } {
     const namespace = this.#state.find(namespaceName);
     const record = namespace?.table.find(id);
     if (namespace === undefined || record === undefined) return { data: "", vector: undefined };
-    return { data: namespace.table.dataOf(record) ?? "", vector: namespace.vectorOf(record) };
+    return { data: namespace.table.dataOf(record) ?? "", vector: namespace.vectorOf(record, late) };
   }
 
   delete(namespaceName: string, selection: DeleteSelection): Eventually<number> {

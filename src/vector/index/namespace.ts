@@ -7,14 +7,21 @@
  *     running searches score changed records again.
  * (3) `reserve` is called before a change is recorded in the journal, so that a
  *     recorded change cannot fail for lack of memory.
+ * (4) Rows are in memory or in files, all of them. With rows in files, a namespace
+ *     moves its rows when it gets so large that it gets a graph, because a search
+ *     without one reads all rows. They stay in files from then on.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Random } from "../../kernel/random.ts";
-import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
+import type { Eventually } from "../eventually.ts";
+import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
 import { nodeBytesOf } from "../graph/graph-size.ts";
 import { FilterMatcher } from "../metadata/filter-matcher.ts";
 import { MetadataStore } from "../metadata/metadata-store.ts";
 import { NamespaceRecall, type RecallSettings } from "../recall/namespace-recall.ts";
+import type { FileRows } from "../row-files/file-rows.ts";
+import type { LateRows } from "../row-files/late-rows.ts";
+import type { TakenRows } from "../row-files/row-file-set.ts";
 import { BLOCK_BYTES_MAX, type RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import { SparseIndex } from "../sparse/sparse-index.ts";
@@ -56,6 +63,8 @@ export interface NamespaceOptions {
   recallSettings(): RecallSettings;
   /** Draws the queries of which the recall is measured. */
   readonly random: Random;
+  /** The rows of a large namespace in files; undefined if its rows stay in memory. */
+  openFileRows?: ((namespace: Omit<TakenRows, "index" | "memory">) => FileRows) | undefined;
 }
 
 export class Namespace {
@@ -70,6 +79,8 @@ export class Namespace {
   countedBytes = 0;
   readonly #options: NamespaceOptions;
   #rows: RowStore | undefined;
+  /** Instead of `#rows`, when they have moved: keeps (4). */
+  #fileRows: FileRows | undefined;
   /** Rows and metadata have room for this many numbers. */
   #keptEnd = 0;
   #graph: NamespaceGraph | undefined;
@@ -109,9 +120,19 @@ export class Namespace {
     return this.#graphInsertCount;
   }
 
-  /** Undefined until the first dense vector. */
+  /** The rows in memory. Undefined until the first dense vector, and if they are in files. */
   get rows(): RowStore | undefined {
     return this.#rows;
+  }
+
+  /** Undefined while rows are in memory. The same from the move on. */
+  get fileRows(): FileRows | undefined {
+    return this.#fileRows;
+  }
+
+  /** The number of dense vectors. */
+  get rowCount(): number {
+    return this.#fileRows?.count ?? this.#rows?.count ?? 0;
   }
 
   get graph(): NamespaceGraph | undefined {
@@ -125,7 +146,7 @@ export class Namespace {
 
   /** The bytes of all parts of all records as they were sent, without indexes (B3). */
   get byteCount(): number {
-    const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
+    const dense = this.rowCount * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
     const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
     return dense + sparse + this.metadata.textBytes + this.table.dataBytes;
   }
@@ -142,7 +163,8 @@ export class Namespace {
 
   /** Makes room for dense vectors of `count` more records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
   reserve(count: number): void {
-    if (count > 0) this.#denseRows().ensure(this.table.end + count - 1);
+    // New rows in files are in the heap until they are written.
+    if (count > 0 && this.#fileRows === undefined) this.#denseRows().ensure(this.table.end + count - 1);
   }
 
   /** Writes a record, or the parts of it in the put. */
@@ -179,7 +201,7 @@ export class Namespace {
    * After a recovery, which builds no graphs, gives a large namespace its graph, from the bytes of its cache file if
    * they are valid. Returns the reason if they are not.
    */
-  startGraph(file: Uint8Array | undefined): string | undefined {
+  startGraph(file: Uint8Array | undefined): Eventually<string | undefined> {
     const graphs = this.#options.graphs();
     if (graphs === undefined || !this.isGraphWanted) return undefined;
     if (file === undefined) {
@@ -187,12 +209,7 @@ export class Namespace {
       return undefined;
     }
     const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
-    if (loaded.kind === "loaded") {
-      this.#graph = loaded.graph;
-      this.#nodeBytes = nodeBytesOf(this.#dimension);
-      this.#openRecall();
-    } else this.#openGraph();
-    return loaded.kind === "loaded" ? undefined : loaded.reason;
+    return loaded instanceof Promise ? loaded.then((late) => this.#startLoaded(late)) : this.#startLoaded(loaded);
   }
 
   get isGraphWanted(): boolean {
@@ -204,6 +221,7 @@ export class Namespace {
     for (const record of table.order.from(0)) this.changes.note(record);
     this.#dropGraph();
     this.#rows?.clear();
+    this.#fileRows?.clear();
     this.sparse.clear();
     this.metadata.clear();
     table.clear();
@@ -213,16 +231,17 @@ export class Namespace {
   /** Frees the memory outside the heap. A running search finds nothing any more. */
   close(): void {
     this.clear();
+    this.#fileRows?.close();
   }
 
-  /** The record for an answer. It must exist. */
-  view(record: number, include: Include): RecordView {
+  /** The record for an answer. It must exist. Its row is in `late` if it is in a file. */
+  view(record: number, include: Include, late: LateRows): RecordView {
     const { table } = this;
     const id = table.idOf(record);
     assert(id !== undefined, "a shown record exists");
     const view: { -readonly [Part in keyof RecordView]: RecordView[Part] } = { id };
     if (include.vectors) {
-      const vector = this.vectorOf(record);
+      const vector = this.vectorOf(record, late);
       if (vector !== undefined) view.vector = vector;
       const sparseVector = this.sparse.read(record);
       if (sparseVector !== undefined) view.sparseVector = sparseVector;
@@ -238,12 +257,22 @@ export class Namespace {
     return view;
   }
 
-  vectorOf(record: number): Float32Array | undefined {
+  /** A copy of the row of a record, if it has one. A row that is in a file is read by `late`. */
+  vectorOf(record: number, late: LateRows): Float32Array | undefined {
+    const rows = this.#fileRows;
+    if (rows === undefined) return this.#rows?.has(record) ? this.#rows.read(record) : undefined;
+    return rows.buffered(record)?.values.slice() ?? (rows.has(record) ? late.add(rows, record) : undefined);
+  }
+
+  /** As `vectorOf`, at once: for a process that serves nothing, and may wait for the disk. */
+  vectorNow(record: number): Float32Array | undefined {
+    if (this.#fileRows !== undefined) return this.#fileRows.readNow(record);
     return this.#rows?.has(record) ? this.#rows.read(record) : undefined;
   }
 
   /** Of a small namespace all blocks, which are half empty or more; of a large one, those that its rows need. */
   get #rowsBytes(): number {
+    if (this.#fileRows !== undefined) return this.#fileRows.byteCount;
     const rows = this.#rows;
     if (rows === undefined || rows.count === 0) return 0;
     return rows.byteCount < BLOCK_BYTES_MAX ? rows.byteCount : (rows.byteCount * rows.count) / rows.capacity;
@@ -261,7 +290,7 @@ export class Namespace {
 
   /** The multiplications of an exact search of all records. */
   get #searchWork(): number {
-    return (this.#rows?.count ?? 0) * this.#dimension;
+    return this.rowCount * this.#dimension;
   }
 
   get #graphWorkMin(): number {
@@ -274,19 +303,47 @@ export class Namespace {
   }
 
   #setRow(record: number, vector: Float32Array, version: number): void {
-    const rows = this.#denseRows();
-    rows.ensure(record);
-    rows.set(record, vector);
+    if (this.#fileRows !== undefined) this.#fileRows.set(record, version, vector);
+    else {
+      const rows = this.#denseRows();
+      rows.ensure(record);
+      rows.set(record, vector);
+    }
     this.table.setVersion(record, version);
+    this.#insertNode(record, version);
+  }
+
+  #insertNode(record: number, version: number): void {
     this.#graphInsertCount += 1;
     if (this.#graph !== undefined) this.#graph.insert(record, version);
-    else if (this.isGraphWanted) this.#openGraph();
+    else if (this.isGraphWanted) {
+      this.#moveRows();
+      this.#openGraph();
+    }
+  }
+
+  #hasRow(record: number): boolean {
+    return this.#fileRows?.has(record) ?? this.#rows?.has(record) ?? false;
   }
 
   #removeRow(record: number): void {
-    if (this.#rows?.has(record) !== true) return;
+    if (!this.#hasRow(record)) return;
     this.#graph?.remove(record);
-    this.#rows.remove(record);
+    if (this.#fileRows !== undefined) this.#fileRows.remove(record);
+    else this.#rows?.remove(record);
+  }
+
+  /** keeps (4) */
+  #moveRows(): void {
+    const rows = this.#rows;
+    const { openFileRows } = this.#options;
+    if (rows === undefined || openFileRows === undefined || this.#fileRows !== undefined) return;
+    const versionOf = (record: number): number => this.table.versionOf(record);
+    const fileRows = openFileRows({ namespace: this.number, dimension: this.#dimension, versionOf });
+    for (const { record, version } of this.#versions()) fileRows.set(record, version, rows.look(record));
+    this.#fileRows = fileRows;
+    this.#rows = undefined;
+    rows.clear();
   }
 
   #openGraph(): void {
@@ -307,14 +364,27 @@ export class Namespace {
   }
 
   #graphOptions(): GraphOptions {
+    const shape = { dimension: this.#dimension, similarity: this.similarity };
+    const fileRows = this.#fileRows;
+    if (fileRows !== undefined) return { ...shape, readLater: (records) => fileRows.read(records) };
     const rows = this.#denseRows();
-    return { dimension: this.#dimension, similarity: this.similarity, read: (record) => rows.look(record) };
+    return { ...shape, read: (record) => rows.look(record) };
+  }
+
+  #startLoaded(loaded: LoadedGraph): string | undefined {
+    if (loaded.kind === "refused") {
+      this.#openGraph();
+      return loaded.reason;
+    }
+    this.#graph = loaded.graph;
+    this.#nodeBytes = nodeBytesOf(this.#dimension);
+    this.#openRecall();
+    return undefined;
   }
 
   *#versions(): Generator<RecordVersion> {
-    const rows = this.#denseRows();
     for (const record of this.table.order.from(0))
-      if (rows.has(record)) yield { record, version: this.table.versionOf(record) };
+      if (this.#hasRow(record)) yield { record, version: this.table.versionOf(record) };
   }
 
   #dropGraph(): void {
@@ -337,20 +407,34 @@ export class Namespace {
     }
     this.#keptEnd = end;
     this.#rows?.truncate(end);
+    this.#fileRows?.truncate(end);
     this.metadata.truncate(end);
   }
 
   #move(from: number, to: number): void {
     this.changes.note(from);
     this.changes.note(to);
-    const vector = this.vectorOf(from);
     const sparseVector = this.sparse.read(from);
-    const version = this.table.versionOf(from);
-    this.#removeRow(from);
+    const moveRow = this.#takeRow(from, to);
     this.sparse.remove(from);
     this.metadata.move(from, to);
     this.table.move(from, to);
-    if (vector !== undefined) this.#setRow(to, vector, version);
+    moveRow?.();
     if (sparseVector !== undefined) this.sparse.set(to, sparseVector);
+  }
+
+  /** Takes the row of a record away, and returns the call that gives it to another one; undefined if it has none. */
+  #takeRow(from: number, to: number): (() => void) | undefined {
+    if (!this.#hasRow(from)) return undefined;
+    const version = this.table.versionOf(from);
+    const fileRows = this.#fileRows;
+    if (fileRows === undefined) {
+      const vector = this.#rows?.read(from);
+      this.#removeRow(from);
+      return () => vector && this.#setRow(to, vector, version);
+    }
+    this.#graph?.remove(from);
+    fileRows.move(from, to);
+    return () => this.#insertNode(to, version);
   }
 }

@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { atOnce } from "../../../test/harness/at-once.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
@@ -63,7 +64,7 @@ function page(
   const { limit = 2, prefix = "", namespace = "" } = options;
   const parsed = parseRangeCursor(cursor);
   assert.ok(parsed !== undefined, cursor);
-  const { nextCursor, vectors } = index.range(namespace, { cursor: parsed, limit, prefix, include: NOTHING });
+  const { nextCursor, vectors } = atOnce(index.range(namespace, { cursor: parsed, limit, prefix, include: NOTHING }));
   return { ids: vectors.map(({ id }) => id), next: nextCursor };
 }
 

@@ -1,6 +1,7 @@
 /** Texts in an index without a model, for which another model stands in, beside vectors of clients. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { atOnce } from "../../../test/harness/at-once.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -32,7 +33,8 @@ function newIndex(): VectorIndex {
 
 /** The vector of a record. */
 function vectorOf(index: VectorIndex, id: string): readonly number[] {
-  const [record] = index.fetch("", { kind: "ids", ids: [id] }, { vectors: true, metadata: false, data: false });
+  const include = { vectors: true, metadata: false, data: false };
+  const [record] = atOnce(index.fetch("", { kind: "ids", ids: [id] }, include));
   return [...(record?.vector ?? [])];
 }
 

@@ -21,11 +21,12 @@ import type { GraphCache, PlacedNamespace } from "../graph/graph-cache.ts";
 import type { VectorLimits } from "../limits.ts";
 import { GraphKeeper } from "../recall/graph-keeper.ts";
 import { type KeptNamespace, RecallKeeper } from "../recall/recall-keeper.ts";
+import type { RowFileSet } from "../row-files/row-file-set.ts";
 import { RowMemory } from "../rows/row-memory.ts";
 import { SearchQueue } from "../search/queue.ts";
 import type { SearchThreads } from "../threads/search-threads.ts";
 import { type Change, readChanges, writeChange } from "./changes.ts";
-import type { IndexDefinition } from "./definition.ts";
+import type { IndexDefinition, RowPlacement } from "./definition.ts";
 import { dumpIndexes } from "./dump.ts";
 import { IndexJournal } from "./index-journal.ts";
 import { IndexState } from "./index-state.ts";
@@ -48,12 +49,18 @@ export interface VectorEngineOptions {
   readonly newHandle: () => string;
   /** Limits the memory of this thread; if absent, memory is not limited. */
   readonly guard?: MemoryGuard | undefined;
+  /** The files of rows, opened before the replay. The caller closes them. If absent, all rows are in memory. */
+  readonly rowFiles?: RowFileSet | undefined;
+  /** Where the rows of an index are that the replay creates; in memory if absent. */
+  readonly rowsOf?: (index: { readonly name: string; readonly number: number }) => RowPlacement;
 }
 
 /** The operator's wishes for an index besides its definition. They are not in the journal. */
 export interface IndexTuning {
   /** The share of the nearest records that queries should find; that of the limits if undefined. */
   readonly recallTarget?: number | undefined;
+  /** Where its rows are. A start applies a change; if undefined, they stay, and those of a new index are in memory. */
+  readonly rows?: RowPlacement | undefined;
 }
 
 /** The definition of an index contradicts its data. */
@@ -76,6 +83,8 @@ export class VectorEngine implements VectorApi {
   readonly graphKeeper: GraphKeeper;
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
+  /** Where the operator wants the rows of indexes, by name. */
+  readonly #rowPlacements = new Map<string, RowPlacement>();
   #nextNumber = 1;
   /** Undefined during a replay: graphs are made of the records at its end. */
   #graphs: GraphBuilder | undefined;
@@ -119,7 +128,7 @@ export class VectorEngine implements VectorApi {
 
   /** The memory outside of the heap: rows and graphs. */
   get #outsideBytes(): number {
-    let bytes = this.#memory.usedBytes;
+    let bytes = this.#memory.usedBytes + (this.#options.rowFiles?.byteCount ?? 0);
     for (const { state } of this.#byNumber.values()) bytes += state.graphBytes;
     return bytes;
   }
@@ -137,9 +146,10 @@ export class VectorEngine implements VectorApi {
     name: string,
     definition: IndexDefinition,
     embedders: Embedders,
-    { recallTarget }: IndexTuning = {},
+    { recallTarget, rows }: IndexTuning = {},
   ): VectorIndex {
     const known = this.#byName.get(name);
+    if (rows !== undefined) this.#placeRows(name, rows, known);
     if (known === undefined) {
       this.#commit({ kind: "create index", index: this.#nextNumber, name, definition });
     } else {
@@ -166,9 +176,9 @@ export class VectorEngine implements VectorApi {
   reset(): void {
     for (const index of [...this.#byNumber.values()]) {
       const { name, definition, embedders, wanted, state } = index;
-      const { recallTarget } = state;
+      const { recallTarget, rows } = state;
       this.drop(name);
-      this.define(name, wanted ?? definition, embedders, { recallTarget });
+      this.define(name, wanted ?? definition, embedders, { recallTarget, rows });
     }
   }
 
@@ -181,11 +191,17 @@ export class VectorEngine implements VectorApi {
     for (const change of readChanges(frame)) this.#apply(change);
   }
 
+  /** A promise while the replay should wait, because many of its rows are not written yet. */
+  settle(): Promise<void> | undefined {
+    return this.#options.rowFiles?.settle();
+  }
+
   /** Called after the replay: large namespaces get graphs, at once if the cache has them. */
   async start(cache?: GraphCache): Promise<void> {
+    this.#options.rowFiles?.endRecovery();
     this.#graphs = this.#options.graphs;
     if (cache !== undefined) await cache.start(this.namespaces);
-    else for (const { namespace } of this.namespaces) namespace.startGraph(undefined);
+    else for (const { namespace } of this.namespaces) await namespace.startGraph(undefined);
     for (const { state } of this.#byNumber.values()) state.recount();
   }
 
@@ -209,6 +225,16 @@ export class VectorEngine implements VectorApi {
     this.recall.stop();
     this.graphKeeper.stop();
     for (const { state } of this.#byNumber.values()) state.close();
+  }
+
+  #placeRows(name: string, rows: RowPlacement, known: VectorIndex | undefined): void {
+    if (rows === "disk" && this.#options.rowFiles === undefined)
+      throw new DefinitionMismatch(`the index ${name} cannot have its rows on disk without a data directory`);
+    if (known !== undefined && known.state.rows !== rows)
+      throw new DefinitionMismatch(
+        `the rows of the index ${name} are ${known.state.rows === "disk" ? "on disk" : "in memory"} and cannot move while the server runs: restart it`,
+      );
+    this.#rowPlacements.set(name, rows);
   }
 
   *#keptGraphs(): Generator<NamespaceGraph> {
@@ -250,7 +276,8 @@ export class VectorEngine implements VectorApi {
 
   #create(number: number, name: string, definition: IndexDefinition): void {
     assert(!this.#byName.has(name), "names of indexes are unique");
-    const { clock, random, limits, newHandle, graphWorkMin, guard } = this.#options;
+    const { clock, random, limits, newHandle, graphWorkMin, guard, rowFiles, rowsOf } = this.#options;
+    const rows = this.#rowPlacements.get(name) ?? rowsOf?.({ name, number }) ?? "memory";
     const openAccount = guard && ((indexName: string) => guard.open(indexName));
     const parts = {
       memory: this.#memory,
@@ -259,6 +286,7 @@ export class VectorEngine implements VectorApi {
       openAccount,
       recall: limits,
       random,
+      rowFiles: rows === "disk" ? rowFiles : undefined,
     };
     const state = new IndexState({ number, name, definition, parts });
     const index = new VectorIndex({

@@ -20,6 +20,7 @@ import type {
 import type { Embedders } from "../embedding/embedders.ts";
 import { unprocessable } from "../failure.ts";
 import type { VectorLimits } from "../limits.ts";
+import { LateRows, withRows } from "../row-files/late-rows.ts";
 import { AnswerBudget } from "../search/answer-budget.ts";
 import type { SearchQueue } from "../search/queue.ts";
 import { DailyCount } from "./daily-count.ts";
@@ -121,54 +122,47 @@ export class VectorIndex implements IndexApi {
     return this.#writes.renameNamespace(namespace, change);
   }
 
-  fetch(namespaceName: string, selection: Selection, include: Include): readonly (RecordView | undefined)[] {
+  fetch(
+    namespaceName: string,
+    selection: Selection,
+    include: Include,
+  ): Eventually<readonly (RecordView | undefined)[]> {
     const namespace = this.#state.find(namespaceName);
+    const late = new LateRows();
     const budget = new AnswerBudget(this.#limits.answerBytesMax);
     if (selection.kind === "prefix") {
       if (namespace === undefined) return [];
       const views: RecordView[] = [];
       for (const record of namespace.table.order.from(0)) {
         if (!namespace.table.hasPrefix(record, selection.prefix)) continue;
-        const view = namespace.view(record, include);
+        const view = namespace.view(record, include, late);
         budget.spend(view);
         views.push(view);
         if (views.length === this.#limits.topKMax) break;
       }
-      return views;
+      return withRows(views, late);
     }
-    return selection.ids.map((id) => {
+    const found = selection.ids.map((id) => {
       const record = namespace?.table.find(id);
       if (namespace === undefined || record === undefined) return undefined;
-      const view = namespace.view(record, include);
+      const view = namespace.view(record, include, late);
       budget.spend(view);
       return view;
     });
+    return withRows(found, late);
   }
 
-  range(namespaceName: string, { cursor, limit, prefix, include }: RangeRequest): RangePage {
-    const namespace = this.#state.find(namespaceName);
-    const vectors: RecordView[] = [];
-    const budget = new AnswerBudget(this.#limits.answerBytesMax);
-    if (namespace === undefined) return { nextCursor: "", vectors };
-    let last = 0;
-    for (const record of this.#recordsFrom(namespace, cursor)) {
-      if (prefix !== "" && !namespace.table.hasPrefix(record, prefix)) continue;
-      // A further record means that there is a next page (B1.end).
-      if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
-      const view = namespace.view(record, include);
-      // A page ends early if it would become too large.
-      if (!budget.take(view)) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
-      vectors.push(view);
-      last = record;
-    }
-    return { nextCursor: "", vectors };
+  range(namespaceName: string, request: RangeRequest): Eventually<RangePage> {
+    const late = new LateRows();
+    return withRows(this.#page(namespaceName, request, late), late);
   }
 
-  random(namespaceName: string): RecordView | undefined {
+  random(namespaceName: string): Eventually<RecordView | undefined> {
     const namespace = this.#state.find(namespaceName);
     if (namespace === undefined || namespace.count === 0) return undefined;
     const record = namespace.table.order.at(this.#random.below(namespace.count));
-    return namespace.view(record, { vectors: true, metadata: false, data: false });
+    const late = new LateRows();
+    return withRows(namespace.view(record, { vectors: true, metadata: false, data: false }, late), late);
   }
 
   query(namespace: string, queries: readonly VectorQuery[]): Eventually<readonly (readonly ScoredView[])[]> {
@@ -222,6 +216,25 @@ export class VectorIndex implements IndexApi {
 
   whenSafe(): Promise<void> | undefined {
     return this.#journal.whenSafe();
+  }
+
+  #page(namespaceName: string, { cursor, limit, prefix, include }: RangeRequest, late: LateRows): RangePage {
+    const namespace = this.#state.find(namespaceName);
+    const vectors: RecordView[] = [];
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
+    if (namespace === undefined) return { nextCursor: "", vectors };
+    let last = 0;
+    for (const record of this.#recordsFrom(namespace, cursor)) {
+      if (prefix !== "" && !namespace.table.hasPrefix(record, prefix)) continue;
+      // A further record means that there is a next page (B1.end).
+      if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
+      const view = namespace.view(record, include, late);
+      // A page ends early if it would become too large.
+      if (!budget.take(view)) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
+      vectors.push(view);
+      last = record;
+    }
+    return { nextCursor: "", vectors };
   }
 
   #recordsFrom({ number, name, table: { order } }: Namespace, cursor: RangeCursor): Iterable<number> {

@@ -3,12 +3,14 @@
  * in idle time: a step of about a millisecond when its tenant has the thread, and
  * then a pause, so that measuring takes at most BUDGET of a core. While searches
  * wait, a step waits too, but not longer than POSTPONED_MS_MAX: a busy index
- * needs its recall as well.
+ * needs its recall as well. A step that reads rows from files waits for them, and
+ * the pause after it is as long as if the thread had worked meanwhile.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Namespace } from "../index/namespace.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
 import { RecallRound } from "./recall-round.ts";
 
 /** The share of a core. */
@@ -53,6 +55,17 @@ export class RecallKeeper {
   #isRunning = false;
   #postponedMs = 0;
   #usedMs = 0;
+  /** What the last step waits for. */
+  #reading: Promise<unknown> | undefined;
+  /** The thread pool reads for the rounds: other threads are for searches. */
+  readonly #taker: TaskTaker = {
+    wants: () => false,
+    take: () => false,
+    takeRead: () => "never",
+    waitFor: (promise) => {
+      this.#reading = promise;
+    },
+  };
 
   constructor(options: RecallKeeperOptions) {
     this.#options = options;
@@ -82,6 +95,7 @@ export class RecallKeeper {
   }
 
   #later(delayMs: number): void {
+    if (!this.#isRunning) return;
     this.#cancel = this.#options.clock.after(delayMs, () => this.#tick());
   }
 
@@ -106,12 +120,29 @@ export class RecallKeeper {
     const { clock } = this.#options;
     const startMs = clock.threadCpuMs();
     let ms = 0;
-    for (let i = 0; i < STEPS_MAX && ms < WORK_MS && this.#current !== undefined; i += 1) {
+    for (let i = 0; i < STEPS_MAX && ms < WORK_MS && this.#reading === undefined; i += 1) {
+      if (this.#current === undefined) break;
       this.#step(this.#current);
       ms = clock.threadCpuMs() - startMs;
     }
     this.#usedMs += ms;
+    if (this.#reading === undefined) this.#rest(ms);
+    else this.#waitFor(this.#reading, ms);
+  }
+
+  #rest(ms: number): void {
     this.#later(Math.max(PAUSE_MS_MIN, ms * (1 / BUDGET - 1)));
+  }
+
+  #waitFor(reading: Promise<unknown>, ms: number): void {
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const goOn = (): void => {
+      this.#reading = undefined;
+      this.#rest(ms + clock.monotonicMs() - startMs);
+    };
+    // The next step meets a fault, which the reader has reported.
+    reading.then(goOn, goOn);
   }
 
   #step({ namespace, number, round }: Current): void {
@@ -122,7 +153,7 @@ export class RecallKeeper {
       this.#current = undefined;
       return;
     }
-    if (!round.step()) return;
+    if (!round.step(this.#taker)) return;
     const nowMs = this.#options.clock.monotonicMs();
     if (round.isEnough) recall.settle(number, round, { nowMs, size: sizeOf(namespace) });
     else recall.postpone(number, nowMs);

@@ -14,11 +14,14 @@
  *     scoring them again, in one step, would take long. Other records are drawn
  *     then; a round with too few queries that count is not a measurement.
  */
+import { assert } from "../../kernel/assert.ts";
 import type { Random } from "../../kernel/random.ts";
 import { compileFilter } from "../filter/filter.ts";
 import type { Namespace } from "../index/namespace.ts";
+import { LateRows } from "../row-files/late-rows.ts";
 import { NamespaceSearch } from "../search/namespace-search.ts";
 import type { SearchJob } from "../search/queue.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
 import { effortAt, topLevelOf } from "./effort.ts";
 import type { LevelTally, Measurement, NamespaceRecall } from "./namespace-recall.ts";
 import type { SampledQuery } from "./query-sample.ts";
@@ -71,6 +74,8 @@ export class RecallRound implements SearchJob, Measurement {
   #drawnCount = 0;
   #recordCount = 0;
   #queryCount = 0;
+  /** The next query, while its vector is read from a file. */
+  #drawn: Draw | undefined;
   #run: SampleRun | undefined;
 
   constructor(options: RecallRoundOptions) {
@@ -93,15 +98,24 @@ export class RecallRound implements SearchJob, Measurement {
   }
 
   /** Returns true when the whole sample is measured. */
-  step(): boolean {
+  step(taker?: TaskTaker): boolean {
     if (this.#run === undefined) {
-      const draw = this.#draw();
+      const late = new LateRows();
+      const draw = this.#drawn ?? this.#draw(late);
+      this.#drawn = undefined;
       if (draw === undefined) return true;
+      const reading = late.read();
+      if (reading !== undefined) {
+        assert(taker !== undefined, "a round over rows in files can wait");
+        this.#drawn = draw;
+        taker.waitFor(reading);
+        return false;
+      }
       this.countMax = Math.max(this.countMax, draw.count);
       const { namespace, recall } = this.#options;
       this.#run = new SampleRun(namespace, draw, this.#effortsOf(draw, recall.settings.effortMax));
     }
-    if (!this.#run.step()) return false;
+    if (!this.#run.step(taker)) return false;
     this.#count(this.#run);
     this.#run = undefined;
     return false;
@@ -119,7 +133,7 @@ export class RecallRound implements SearchJob, Measurement {
   }
 
   /** The next query; undefined at the end. keeps (1) */
-  #draw(): Draw | undefined {
+  #draw(late: LateRows): Draw | undefined {
     const drawn = this.#drawnCount + this.#queryCount;
     const query = this.#queries[this.#queryCount];
     const hasRecords = this.#recordCount < RECORDS && this.#drawnCount < DRAWN_MAX;
@@ -130,18 +144,19 @@ export class RecallRound implements SearchJob, Measurement {
     }
     if (!hasRecords) return undefined;
     this.#drawnCount += 1;
-    return this.#drawRecord();
+    return this.#drawRecord(late);
   }
 
-  #drawRecord(): Draw | undefined {
+  #drawRecord(late: LateRows): Draw | undefined {
     const { namespace, random } = this.#options;
     const { table } = namespace;
     const like = this.#queries[random.below(this.#queries.length)];
     for (let i = 0; i < DRAWS_MAX && table.end > 0; i += 1) {
       const record = random.below(table.end);
       const id = table.idOf(record);
-      const vector = namespace.vectorOf(record);
-      if (id === undefined || vector === undefined) continue;
+      if (id === undefined) continue;
+      const vector = namespace.vectorOf(record, late);
+      if (vector === undefined) continue;
       return {
         vector,
         filter: like?.filter ?? noFilter,
@@ -191,13 +206,13 @@ class SampleRun implements SearchJob {
     this.#search = this.#newSearch("exact");
   }
 
-  step(): boolean {
+  step(taker?: TaskTaker): boolean {
     if (this.#namespace.changes.countSince(this.#mark) > CHANGES_MAX) {
       this.abandon();
       this.wanted = 0;
       return true;
     }
-    const isOver = this.#step();
+    const isOver = this.#step(taker);
     if (isOver) this.#end();
     return isOver;
   }
@@ -207,8 +222,8 @@ class SampleRun implements SearchJob {
     this.#namespace.changes.end();
   }
 
-  #step(): boolean {
-    const isDone = this.#search.step();
+  #step(taker: TaskTaker | undefined): boolean {
+    const isDone = this.#search.step(taker);
     if (this.#leastRank !== undefined && this.#search.isScan) {
       // Its result is known.
       this.scannedFrom = this.found.length;

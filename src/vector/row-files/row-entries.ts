@@ -58,6 +58,15 @@ export function headFault(bytes: Uint8Array, identity: RowFileIdentity, segment:
   return wanted.every((byte, i) => byte === bytes[i]) ? undefined : "its head is that of another file";
 }
 
+/** The rows that the head of a file names; undefined if it is damaged, or of another machine or format. */
+export function identityOf(bytes: Uint8Array): RowFileIdentity | undefined {
+  if (bytes.length < HEAD_BYTES) return undefined;
+  const words = new Uint32Array(bytes.slice(0, HEAD_BYTES).buffer);
+  const [magic, format, dimension = 0, index = 0, namespace = 0] = words;
+  if (magic !== MAGIC || format !== FORMAT || words[HEAD_WORDS - 1] !== headChecksum(words)) return undefined;
+  return { index, namespace, dimension };
+}
+
 function headChecksum(words: Uint32Array): number {
   return crc32(new Uint8Array(words.buffer, words.byteOffset, HEAD_BYTES - CHECKSUM_BYTES));
 }

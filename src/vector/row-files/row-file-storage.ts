@@ -8,6 +8,8 @@ export interface RowFileStorage {
   /** Opens an existing file for reading. */
   open(name: string): Promise<StoredRowFile>;
   remove(name: string): Promise<void>;
+  /** For a process that serves nothing, and may wait for the disk. */
+  readonly readNow?: ReadFileNow;
 }
 
 export interface StoredRowFile {

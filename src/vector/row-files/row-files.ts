@@ -63,7 +63,9 @@ export interface RowFilesOptions {
   /** The version of the current row of a record that has one. */
   versionOf(record: number): number;
   /** The most bytes of a file; `SEGMENT_BYTES` if undefined. */
-  readonly segmentBytes?: number;
+  readonly segmentBytes?: number | undefined;
+  /** The number of the first new file, if others exist that are not read; 1 if undefined. */
+  readonly firstSegment?: number;
 }
 
 export interface RefusedRowFile {
@@ -83,6 +85,8 @@ export interface HeldFiles {
     readonly descriptor: number;
     /** The record of each entry, `NO_RECORD` if it is dead. Changes with the rows: copy it at once. */
     readonly records: Uint32Array;
+    /** Reads by the thread pool, as `StoredRowFile.read`. */
+    read(target: Uint8Array, offset: number): Promise<number>;
   }[];
   release(): void;
 }
@@ -130,8 +134,14 @@ export class RowFiles {
     return { files, refused };
   }
 
+  /** The files of a namespace that has none which are read. */
+  static create(options: RowFilesOptions): RowFiles {
+    return new RowFiles(options);
+  }
+
   private constructor(options: RowFilesOptions) {
     this.#options = options;
+    this.#nextSegment = options.firstSegment ?? 1;
     this.#entryBytes = entryBytesOf(options.dimension);
     this.#entriesMax = Math.floor(((options.segmentBytes ?? SEGMENT_BYTES) - HEAD_BYTES) / this.#entryBytes);
     assert(this.#entriesMax >= 1, "a file has room for a row");
@@ -170,13 +180,23 @@ export class RowFiles {
     return this.#segments.filter((segment) => segment !== undefined).length;
   }
 
+  /** The number of the next file. */
+  get nextSegment(): number {
+    return this.#nextSegment;
+  }
+
   has(record: number): boolean {
     return this.#buffer.has(record) || this.#places.find(record) !== undefined;
   }
 
-  /** The row of a record while it is in the buffer. */
+  /** The row of a record while it is in the buffer. It is not changed any more: another row replaces it. */
   buffered(record: number): VersionedRow | undefined {
     return this.#buffer.get(record);
+  }
+
+  /** The records whose rows are in the buffer. */
+  get bufferedRecords(): Iterable<number> {
+    return this.#buffer.keys();
   }
 
   /** Sets or replaces the row of a record. The values are copied. */
@@ -265,7 +285,11 @@ export class RowFiles {
       held.push(segment);
     }
     return {
-      files: held.map((segment) => ({ descriptor: segment.file.descriptor, records: segment.records })),
+      files: held.map(({ file, records }) => ({
+        descriptor: file.descriptor,
+        records,
+        read: (target, offset) => file.read(target, offset),
+      })),
       release: () => {
         for (const segment of held.splice(0)) segment.heldCount -= 1;
       },
@@ -277,7 +301,13 @@ export class RowFiles {
    * the error of the disk.
    */
   async read(records: readonly number[]): Promise<readonly (Float32Array | undefined)[]> {
-    const rows = records.map((record) => this.#buffer.get(record)?.values.slice());
+    const rows = await this.readRows(records);
+    return rows.map((row) => row?.values.slice());
+  }
+
+  /** As `read`, with the versions and squared lengths. The rows in the buffer are not copied. */
+  async readRows(records: readonly number[]): Promise<readonly (VersionedRow | undefined)[]> {
+    const rows: (VersionedRow | undefined)[] = records.map((record) => this.#buffer.get(record));
     const runs = this.#runsOf(records);
     const held = runs.flat();
     for (const { segment } of held) segment.heldCount += 1; // keeps (4)
@@ -290,6 +320,24 @@ export class RowFiles {
     for (const { segment } of held) segment.heldCount -= 1;
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     return rows;
+  }
+
+  /**
+   * The row of a record, read on this thread, which waits for the disk: for a process that serves nothing. Throws
+   * `DamagedRow`, or the error of the disk.
+   */
+  readNow(record: number): Float32Array | undefined {
+    const buffered = this.#buffer.get(record);
+    if (buffered !== undefined) return buffered.values.slice();
+    const placed = this.#placed(record);
+    if (placed === undefined) return undefined;
+    const { readNow } = this.#options.storage;
+    assert(readNow !== undefined, "rows are read at once only where the storage can");
+    const { segment, entry } = placed;
+    const entries = RowEntries.ofCount(this.#options.dimension, 1);
+    readNow(segment.file.descriptor, entries.bytes, segment.offsetOf(entry));
+    checkEntry(entries, 0, { name: segment.name, version: this.#options.versionOf(record) });
+    return entries.valuesOf(0);
   }
 
   /**
@@ -534,7 +582,7 @@ export class RowFiles {
     return runs;
   }
 
-  async #readRun(run: readonly WantedEntry[], rows: (Float32Array | undefined)[]): Promise<void> {
+  async #readRun(run: readonly WantedEntry[], rows: (VersionedRow | undefined)[]): Promise<void> {
     const [first] = run;
     const last = run.at(-1);
     if (first === undefined || last === undefined) return;
@@ -542,8 +590,10 @@ export class RowFiles {
     const entries = RowEntries.ofCount(this.#options.dimension, last.entry - entry + 1);
     await segment.file.read(entries.bytes, segment.offsetOf(entry));
     for (const wanted of run) {
-      checkEntry(entries, wanted.entry - entry, { name: segment.name, version: wanted.version });
-      rows[wanted.index] = entries.valuesOf(wanted.entry - entry).slice();
+      const at = wanted.entry - entry;
+      checkEntry(entries, at, { name: segment.name, version: wanted.version });
+      const values = entries.valuesOf(at).slice();
+      rows[wanted.index] = { version: wanted.version, squaredLength: entries.squaredLengthOf(at), values };
     }
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Finds candidates by a dense vector in the cheaper of two ways:
+ * Finds candidates by a dense vector, with rows in memory (`file-dense.ts` has
+ * rows in files), in the cheaper of two ways:
  *
  *     exact     scores every row that passes: for small namespaces, few matches,
  *               a graph that lacks many records, and an effort that costs more
@@ -13,12 +14,12 @@
 import { assert } from "../../kernel/assert.ts";
 import type { NamespaceGraph } from "../graph/graph.ts";
 import type { Namespace } from "../index/namespace.ts";
-import type { FilterMatch } from "../metadata/filter-matcher.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowStore } from "../rows/row-store.ts";
 import { similarityRows } from "../rows/similarity.ts";
-import type { TaskTaker, WalkResult } from "../threads/search-task.ts";
-import { hasBit, setBit, wordCountOf } from "./bits.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
+import { hasBit } from "./bits.ts";
+import { GraphWalk, type Matches } from "./graph-walk.ts";
 import { LateHits } from "./late-hits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
 import { RowScan } from "./row-scan.ts";
@@ -27,36 +28,13 @@ import { TopHits } from "./top-hits.ts";
 
 /** Rows of a whole scan in a millisecond, in multiplications. bench/row-kernel.bench.ts */
 const SCANNED_PER_MS = 4_000_000;
-/** The time of a visit: a part for its cache misses, and one for each dimension. bench/graph.bench.ts */
-const MS_PER_VISIT = 0.000_05;
-const MS_PER_VISITED_VALUE = 0.000_000_15;
 /**
- * Nodes that a walk visits for each of them if every record passes; with a filter, the fewer records pass, the more it
- * visits. If the passing records are far away, the walk ends at a multiple of that. bench/graph.bench.ts
+ * The cost of a row scored alone, in rows of a whole scan; then of a row scored with the others, or alone, if codes skip
+ * most rows. bench/row-kernel.bench.ts
  */
-const VISITS_PER_EFFORT = 11;
-const VISITS_FACTOR_MAX = 4;
-/**
- * The costs of a visit, of a visit with a filter, and of a row scored alone, in rows of a whole scan; then of a row
- * scored with the others, or alone, if codes skip most rows. bench/graph.bench.ts, bench/row-kernel.bench.ts
- */
-const ROWS_PER_VISIT = 2;
-const ROWS_PER_FILTERED_VISIT = 2;
 const ROWS_PER_GATHER = 4;
 const ROWS_PER_CODED_SCAN = 0.5;
 const ROWS_PER_CODED_GATHER = 1;
-
-type Matches = Pick<FilterMatch, "matches" | "count">;
-
-const nothingPending: Matches = { matches: new Uint32Array(0), count: 0 };
-
-/** A walk on another thread. */
-interface WalkAway {
-  readonly graph: NamespaceGraph;
-  /** The pending records when it was sent. keeps (5) of threads/search-threads.ts */
-  readonly pending: Matches;
-  result: WalkResult | undefined;
-}
 
 export class DenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -68,14 +46,12 @@ export class DenseSearch implements CandidateSearch {
   readonly #lateHits: LateHits;
   /** The number of rows that pass. */
   readonly #passCount: number;
-  /** The candidates of a walk. */
-  readonly #effort: number;
+  readonly #walk: GraphWalk;
   /** Undefined while the graph is used. */
   #scan: RowScan | undefined;
   #hasWalked = false;
   /** Scans the rows that were not in the graph at its search; undefined if all were. */
   #pendingScan: RowScan | undefined;
-  #walkAway: WalkAway | undefined;
   #isWalkComplete = true;
 
   constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
@@ -89,7 +65,7 @@ export class DenseSearch implements CandidateSearch {
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
     this.#lateHits = new LateHits(request.count + request.spareCount);
     this.#passCount = request.match?.count ?? rows.count;
-    this.#effort = this.#chosenEffort();
+    this.#walk = new GraphWalk(namespace, vector, request);
     if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
       this.#scan = this.#newScan(request.match);
   }
@@ -104,12 +80,15 @@ export class DenseSearch implements CandidateSearch {
     // A graph is removed when its namespace has become small.
     if (graph === undefined) return this.#scanAll(taker);
     if (!this.#hasWalked) {
-      if (this.#walkAway !== undefined) {
-        // Another graph knows nothing of the records that were pending.
-        if (this.#walkAway.graph !== graph) return this.#scanAll(taker);
-        this.#takeBack(this.#walkAway);
-      } else if (taker !== undefined && this.#giveTo(taker, graph)) return false;
-      if (!this.#hasWalked) this.#askGraph(graph);
+      const walked = this.#walk.step(graph, taker);
+      if (walked === "away") return false;
+      if (walked === "lost") return this.#scanAll(taker);
+      // Offers the graph's candidates, and begins the scan of the rows that are not in it; both have the same state.
+      const { records, count, isComplete, pending } = walked;
+      this.#hasWalked = true;
+      this.#isWalkComplete = isComplete;
+      if (pending.count > 0) this.#pendingScan = this.#newScan(pending);
+      for (let i = 0; i < count; i += 1) this.#offer(records[i] as number, pending);
     }
     if (this.#pendingScan !== undefined) {
       if (!this.#pendingScan.step(taker)) return false;
@@ -153,24 +132,8 @@ export class DenseSearch implements CandidateSearch {
     return (this.#scannedRows(passCount) * this.#rows.dimension) / SCANNED_PER_MS;
   }
 
-  #chosenEffort(): number {
-    const { count, excluded, effort, effortMin, match } = this.#request;
-    // Excluded records are candidates of the walk too.
-    const wanted = count + excluded.size;
-    if (typeof effort === "number") return Math.max(effort, wanted, effortMin);
-    const share = match && this.#passCount / Math.max(1, this.#rows.count);
-    // A namespace without a graph has no recall to keep.
-    return Math.max(this.#namespace.recall?.effortFor(wanted, share) ?? wanted, effortMin);
-  }
-
-  /** The expected number of nodes that a walk visits. */
-  get #visits(): number {
-    return (this.#effort * VISITS_PER_EFFORT * this.#rows.count) / Math.max(1, this.#passCount);
-  }
-
   #isExactCheaper(graph: NamespaceGraph): boolean {
-    const rowsPerVisit = this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
-    const walked = this.#visits * rowsPerVisit + graph.pendingCount * this.#rowsPerGather;
+    const walked = this.#walk.costRows + graph.pendingCount * this.#rowsPerGather;
     return this.#scannedRows(this.#passCount) <= walked;
   }
 
@@ -186,74 +149,6 @@ export class DenseSearch implements CandidateSearch {
   #scannedRows(passCount: number): number {
     const wholeScan = this.#rows.count * (this.#isCoded ? ROWS_PER_CODED_SCAN : 1);
     return Math.min(wholeScan, passCount * this.#rowsPerGather);
-  }
-
-  /** Offers the graph's candidates, and begins the scan of the rows that are not in it; both have the same state. */
-  #askGraph(graph: NamespaceGraph): void {
-    const { match } = this.#request;
-    const pending = this.#pendingMatches(graph);
-    const { records, count, isComplete } = graph.search({
-      query: this.#vector,
-      count: this.#effort,
-      effort: this.#effort,
-      visitsMax: this.#visitsMax,
-      ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
-    });
-    this.#walked(isComplete, pending);
-    for (let i = 0; i < count; i += 1) this.#offer(records[i] as number, pending);
-  }
-
-  #walked(isComplete: boolean, pending: Matches): void {
-    this.#hasWalked = true;
-    this.#isWalkComplete = isComplete;
-    if (pending.count > 0) this.#pendingScan = this.#newScan(pending);
-  }
-
-  get #visitsMax(): number {
-    return Math.ceil(this.#visits * VISITS_FACTOR_MAX);
-  }
-
-  /** Lets another thread walk. */
-  #giveTo(taker: TaskTaker, graph: NamespaceGraph): boolean {
-    const { kernel } = graph;
-    const costMs = this.#visits * (MS_PER_VISIT + MS_PER_VISITED_VALUE * this.#rows.dimension);
-    if (kernel === undefined || !taker.wants(costMs)) return false;
-    const { match } = this.#request;
-    const walk: WalkAway = { graph, pending: this.#pendingMatches(graph), result: undefined };
-    const isTaken = taker.take({
-      kind: "walk",
-      costMs,
-      kernel,
-      query: this.#vector,
-      effort: this.#effort,
-      visitsMax: this.#visitsMax,
-      accepts: match,
-      done: (result) => {
-        walk.result = result;
-      },
-    });
-    if (isTaken) this.#walkAway = walk;
-    return isTaken;
-  }
-
-  /** As `#askGraph`, with the candidates of another thread, unless it has lost them. */
-  #takeBack({ result, pending }: WalkAway): void {
-    if (result === undefined) return;
-    this.#walked(result.isComplete, pending);
-    for (const record of result.records) this.#offer(record, pending);
-  }
-
-  #pendingMatches(graph: NamespaceGraph): Matches {
-    if (graph.pendingCount === 0) return nothingPending;
-    const { match } = this.#request;
-    const matches = new Uint32Array(wordCountOf(this.#rows.capacity));
-    let count = 0;
-    for (const record of graph.pending) {
-      if (match !== undefined && !hasBit(match.matches, record)) continue;
-      setBit(matches, record);
-      count += 1;
-    }
-    return { matches, count };
   }
 
   #offer(record: number, pending: Matches): void {

@@ -18,8 +18,10 @@ import type { Filter } from "../filter/filter.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { SparseVector } from "../index/record.ts";
 import type { FilterMatch } from "../metadata/filter-matcher.ts";
+import type { FileRows } from "../row-files/file-rows.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import { DenseSearch } from "./dense.ts";
+import { FileDenseSearch } from "./file-dense.ts";
 import { fuse } from "./fusion.ts";
 import type { SearchJob } from "./queue.ts";
 import type { CandidateSearch, RankedRecord } from "./scored.ts";
@@ -74,6 +76,8 @@ export class NamespaceSearch implements SearchJob {
   #againCount = 0;
   #match: FilterMatch | undefined;
   #searches: readonly CandidateSearch[] | undefined;
+  /** Where the rows were when the searches began. */
+  #fileRows: FileRows | undefined;
   #doneCount = 0;
   #hits: readonly RankedRecord[] = [];
 
@@ -96,7 +100,7 @@ export class NamespaceSearch implements SearchJob {
 
   /** The share of the dense vectors that pass the filter, when the search is done; undefined without a filter. */
   get passShare(): number | undefined {
-    return this.#match && this.#match.count / Math.max(1, this.#namespace.rows?.count ?? 0);
+    return this.#match && this.#match.count / Math.max(1, this.#namespace.rowCount);
   }
 
   /** True if the search ranks every record that passes. False before that is known. */
@@ -106,6 +110,7 @@ export class NamespaceSearch implements SearchJob {
 
   /** Ends a search that is no longer needed. Not stepped after that. */
   abandon(): void {
+    this.#abandonSearches();
     if (this.#mark !== undefined) this.#namespace.changes.end();
   }
 
@@ -114,6 +119,9 @@ export class NamespaceSearch implements SearchJob {
     this.#mark ??= this.#namespace.changes.begin();
     try {
       isDone = this.#step(taker);
+    } catch (failure) {
+      this.#abandonSearches();
+      throw failure;
     } finally {
       if (isDone) this.#namespace.changes.end();
     }
@@ -126,18 +134,20 @@ export class NamespaceSearch implements SearchJob {
       this.#match ??= this.#namespace.filters.start(filter);
       if (!this.#match.step(MATCH_WORK)) return false;
     }
+    // Rows that have moved to files are not where these searches look.
+    if (this.#searches !== undefined && this.#fileRows !== this.#namespace.fileRows) return this.#startAgain();
     this.#searches ??= this.#begin();
     const allowedTaker = this.#againCount < AWAY_STARTS_MAX ? taker : undefined;
     for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
       if (this.#searches[this.#doneCount]?.step(allowedTaker) === false) return false;
     }
-    return this.#finish(this.#searches);
+    return this.#finish(this.#searches, taker);
   }
 
   #begin(): readonly CandidateSearch[] {
     const { vector, sparseVector, weighting } = this.#request;
     const namespace = this.#namespace;
-    const { rows } = namespace;
+    this.#fileRows = namespace.fileRows;
     const excluded = this.#excluded();
     const options = {
       count: this.#depth,
@@ -148,7 +158,7 @@ export class NamespaceSearch implements SearchJob {
       effort: this.#request.effort,
     };
     return [
-      ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, options)]),
+      ...(vector === undefined ? [] : [denseSearch(namespace, vector, options)]),
       ...(sparseVector === undefined ? [] : [new SparseSearch(namespace, { query: sparseVector, weighting }, options)]),
     ];
   }
@@ -166,9 +176,10 @@ export class NamespaceSearch implements SearchJob {
     return records;
   }
 
-  #finish(searches: readonly CandidateSearch[]): boolean {
+  #finish(searches: readonly CandidateSearch[], taker: TaskTaker | undefined): boolean {
     const { count, fusion } = this.#request;
     const changed = this.#namespace.changes.since(this.#mark ?? 0);
+    if (changed.size > 0 && !this.#readChanged(searches, changed, taker)) return false;
     const lists: RankedRecord[][] = [];
     for (const search of searches) {
       const list = this.#settle(search, changed);
@@ -182,6 +193,20 @@ export class NamespaceSearch implements SearchJob {
         : fuse(fusion, first, second, { count, order: (record) => this.#namespace.table.order.placeOf(record) }).map(
             (hit) => ({ ...hit, rank: hit.score }),
           );
+    return true;
+  }
+
+  /** Reads the rows of changed records that are in files. Returns false if that waits: then more may change. */
+  #readChanged(
+    searches: readonly CandidateSearch[],
+    changed: ReadonlySet<number>,
+    taker: TaskTaker | undefined,
+  ): boolean {
+    for (const search of searches) {
+      if (search.readScores === undefined) continue;
+      const wanted = [...changed].filter((record) => this.#isWanted(record));
+      if (!search.readScores(wanted, taker)) return false;
+    }
     return true;
   }
 
@@ -213,7 +238,12 @@ export class NamespaceSearch implements SearchJob {
     );
   }
 
+  #abandonSearches(): void {
+    for (const search of this.#searches ?? []) search.abandon?.();
+  }
+
   #startAgain(): false {
+    this.#abandonSearches();
     this.#againCount += 1;
     this.#namespace.changes.end();
     this.#mark = this.#namespace.changes.begin();
@@ -222,6 +252,11 @@ export class NamespaceSearch implements SearchJob {
     this.#doneCount = 0;
     return false;
   }
+}
+
+function denseSearch(namespace: Namespace, vector: Float32Array, request: CandidateRequest): CandidateSearch {
+  if (namespace.fileRows !== undefined) return new FileDenseSearch(namespace, vector, request);
+  return namespace.rows === undefined ? nothing : new DenseSearch(namespace, vector, request);
 }
 
 /** The search of a namespace that never had a dense vector. */

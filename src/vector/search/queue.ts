@@ -24,12 +24,14 @@
  * (5) The time of other threads is charged to the tenant, divided by the number of
  *     all threads. So a tenant of long scans gets no more of them than one of short
  *     walks, and while another tenant keeps this thread busy, they need not idle.
+ * (6) This thread never waits for the disk. A task that does goes to a thread
+ *     whatever the load is, and waits for one that has room.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Eventually } from "../api.ts";
-import type { SearchTask, TaskTaker } from "../threads/search-task.ts";
+import type { ReadTask, SearchTask, TaskTaker } from "../threads/search-task.ts";
 import type { SearchThreads } from "../threads/search-threads.ts";
 
 /** Work in bounded steps. */
@@ -66,7 +68,12 @@ interface Searches {
 
 export class SearchQueue {
   readonly #clock: Pick<Clock, "monotonicMs">;
+  /** They read files for searches, if they do nothing else. */
   readonly #threads: SearchThreads | undefined;
+  /** The same, if they share the searches. */
+  readonly #sharers: SearchThreads | undefined;
+  /** Searches with a task that waits for a thread with room. keeps (6) */
+  readonly #waitingForRoom: Running[] = [];
   /** By tenant, if it has any. */
   readonly #searches = new Map<Tenant, Searches>();
   #runningCount = 0;
@@ -85,6 +92,7 @@ export class SearchQueue {
   constructor(clock: Pick<Clock, "monotonicMs">, threads?: SearchThreads) {
     this.#clock = clock;
     this.#threads = threads;
+    this.#sharers = threads?.onlyRead === true ? undefined : threads;
     if (threads !== undefined) threads.onWake = () => this.#woke();
   }
 
@@ -102,11 +110,12 @@ export class SearchQueue {
     // Waiting searches go first, or a stream of short searches would block a long one forever.
     const hasWaiting =
       searches !== undefined && (searches.runningCount > searches.awayCount || searches.waiting.length > 0);
-    if (this.#threads === undefined || this.#isAlone()) {
+    const sharers = this.#sharers;
+    if (sharers === undefined || this.#isAlone()) {
       running.isAlone = true;
       if (!hasWaiting && this.#mayRunMore)
         while (this.#hasTime() && !running.isAway) if (job.step(running)) return undefined;
-    } else if (!hasWaiting && this.#mayRunMore && this.#hasTime() && this.#threads.hasIdle) {
+    } else if (!hasWaiting && this.#mayRunMore && this.#hasTime() && sharers.hasIdle) {
       if (job.step(running)) return undefined;
     }
     return this.#runLater(running);
@@ -114,7 +123,7 @@ export class SearchQueue {
 
   /** For `Running`: whether another thread would take a task of this duration now. */
   wants({ isAlone }: Running, costMs: number): boolean {
-    const threads = this.#threads;
+    const threads = this.#sharers;
     if (threads === undefined) return false;
     if (costMs < (isAlone && this.#runningCount <= 1 ? threads.longMs : threads.shortMs)) return false;
     if (threads.hasIdle) return true;
@@ -122,21 +131,60 @@ export class SearchQueue {
   }
 
   take(running: Running, task: SearchTask): boolean {
+    return this.wants(running, task.costMs) && this.#send(running, task);
+  }
+
+  takeRead(running: Running, task: ReadTask): "taken" | "later" | "never" {
     const threads = this.#threads;
-    if (threads === undefined || !this.wants(running, task.costMs)) return false;
+    // Starts one, if none runs.
+    if (threads === undefined || (!threads.hasIdle && threads.openCount === 0)) return "never";
+    if (threads.hasRoom) return this.#send(running, task) ? "taken" : "never";
+    this.#goAway(running);
+    this.#waitingForRoom.push(running);
+    return "later";
+  }
+
+  waitFor(running: Running, promise: Promise<unknown>): void {
+    this.#goAway(running);
+    const back = (): void => {
+      this.#comeBack(running);
+      this.#giveRoom();
+    };
+    promise.then(back, back);
+  }
+
+  #send(running: Running, task: SearchTask): boolean {
+    const threads = this.#threads;
+    if (threads === undefined) return false;
     const isTaken = threads.take(task, (threadMs) => {
-      running.isAway = false;
-      this.#countAway(running.tenant, -1);
-      // Before searches that have not begun: little is left to do.
-      running.tenant.queue(running.turn, { isFirst: true });
+      this.#comeBack(running);
+      this.#giveRoom();
       // After that: further searches wait for the debt, not the rest of this one. keeps (5)
       running.tenant.chargeElsewhere({ usedMs: threadMs, owedMs: threadMs / (threads.threadCount + 1) });
     });
     if (!isTaken) return false;
-    running.isAway = true;
-    if (running.isQueued) this.#countAway(running.tenant, 1);
+    this.#goAway(running);
     this.#listen();
     return true;
+  }
+
+  #goAway(running: Running): void {
+    running.isAway = true;
+    if (running.isQueued) this.#countAway(running.tenant, 1);
+  }
+
+  #comeBack(running: Running): void {
+    running.isAway = false;
+    this.#countAway(running.tenant, -1);
+    // Before searches that have not begun: little is left to do.
+    running.tenant.queue(running.turn, { isFirst: true });
+  }
+
+  /** A task has ended, so the next one has room; without a thread, nobody waits for one. */
+  #giveRoom(): void {
+    const waiting = this.#waitingForRoom;
+    if (waiting.length === 0) return;
+    for (const next of waiting.splice(0, this.#threads?.openCount === 0 ? waiting.length : 1)) this.#comeBack(next);
   }
 
   /** One step in the turn of its tenant. */
@@ -149,8 +197,8 @@ export class SearchQueue {
   /** Lets idle threads begin before this one does what takes longer. */
   #giveFresh(tenant: Tenant): void {
     const fresh = this.#searches.get(tenant)?.fresh;
-    if (fresh === undefined || this.#threads === undefined) return;
-    while (fresh.length > 0 && this.#threads.hasRoom) {
+    if (fresh === undefined || this.#sharers === undefined) return;
+    while (fresh.length > 0 && this.#sharers.hasRoom) {
       const next = fresh[0] as Running;
       // A job that nobody takes is one step further then.
       this.#step(next);
@@ -206,7 +254,7 @@ export class SearchQueue {
       this.#countAway(running.tenant, 1);
       return;
     }
-    if (this.#threads !== undefined) {
+    if (this.#sharers !== undefined) {
       running.isFresh = true;
       searches.fresh.push(running);
     }
@@ -331,5 +379,13 @@ class Running implements TaskTaker {
 
   take(task: SearchTask): boolean {
     return this.#queue.take(this, task);
+  }
+
+  takeRead(task: ReadTask): "taken" | "later" | "never" {
+    return this.#queue.takeRead(this, task);
+  }
+
+  waitFor(promise: Promise<unknown>): void {
+    this.#queue.waitFor(this, promise);
   }
 }

@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
-import type { ScanResult, ScanTask, SearchTask } from "../threads/search-task.ts";
+import type { ScanResult, ScanTask, SearchTask, TaskTaker } from "../threads/search-task.ts";
 import { RowScan } from "./row-scan.ts";
 
 const DIMENSION = 4;
 const COUNT = 400;
+const readsNothing: Pick<TaskTaker, "takeRead" | "waitFor"> = {
+  takeRead: () => "never",
+  waitFor: () => assert.fail("rows in memory are there"),
+};
 
 /** Row r is r in every value. */
 function storeOf(memory: RowMemory): RowStore {
@@ -30,7 +34,8 @@ function takenScan(
   } as const;
   const scan = new RowScan(store, options, 5);
   const tasks: SearchTask[] = [];
-  assert.equal(scan.step({ wants: (costMs) => costMs === 5, take: (task) => tasks.push(task) === 1 }), false);
+  const taker: TaskTaker = { ...readsNothing, wants: (costMs) => costMs === 5, take: (task) => tasks.push(task) === 1 };
+  assert.equal(scan.step(taker), false);
   const [task] = tasks;
   assert.ok(task?.kind === "scan");
   return { scan, task };
@@ -84,6 +89,7 @@ test("scans here if no thread wants it", () => {
     order: (record: number) => record,
   } as const;
   const scan = new RowScan(store, options, 5);
-  assert.equal(scan.step({ wants: () => false, take: () => assert.fail("it was not wanted") }), true);
+  const taker: TaskTaker = { ...readsNothing, wants: () => false, take: () => assert.fail("it was not wanted") };
+  assert.equal(scan.step(taker), true);
   assert.deepEqual(recordsOf(scan), [0, 1]);
 });

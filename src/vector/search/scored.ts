@@ -20,6 +20,13 @@ export interface CandidateSearch {
   readonly isScan: boolean;
   /** The hits, best first, as many as requested if they exist. */
   hits(): readonly RankedRecord[];
+  /**
+   * Reads what `scoreNow` needs for these records, if it is in files. Returns false if that waits: the next step calls it
+   * again, with the records that changed until then. Absent if all rows are in memory.
+   */
+  readScores?(records: readonly number[], taker?: TaskTaker): boolean;
   /** The current score of a record, or undefined if this search can never find it. */
   scoreNow(record: number): RankedRecord | undefined;
+  /** Called if the search is not stepped to its end. Absent if it holds nothing. */
+  abandon?(): void;
 }

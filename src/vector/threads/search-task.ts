@@ -99,10 +99,19 @@ export interface FileScanResult extends ScanResult {
 
 export type SearchTask = WalkTask | ScanTask | RankTask | FileScanTask;
 
-/** Takes tasks away from the thread of the index. */
+export type ReadTask = RankTask | FileScanTask;
+
+/** Takes tasks away from the thread of the index, and makes a job wait. */
 export interface TaskTaker {
   /** Whether a task of this duration would be taken now. */
   wants(costMs: number): boolean;
   /** True if another thread does the task; then `done` is called. */
   take(task: SearchTask): boolean;
+  /**
+   * As `take`, for a task that waits for the disk, which the thread of the index must not do. `later`: all threads have
+   * enough to do, and the next step of the job is when one has room. `never`: no thread reads.
+   */
+  takeRead(task: ReadTask): "taken" | "later" | "never";
+  /** The next step of the job is when the promise is settled. */
+  waitFor(promise: Promise<unknown>): void;
 }

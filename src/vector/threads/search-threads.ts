@@ -83,6 +83,8 @@ export interface SearchThreadsOptions {
   readonly shortMs?: number;
   /** Longer tasks are worth one even if nothing else is done; `LONG_MS` if undefined. */
   readonly longMs?: number;
+  /** They do only tasks that read files: the owner does all others itself. */
+  readonly onlyRead?: boolean;
   start(mailbox: Mailbox, events: SearchThreadEvents): SearchThread;
 }
 
@@ -142,6 +144,7 @@ export class SearchThreads {
   onWake: () => void = () => {};
   readonly shortMs: number;
   readonly longMs: number;
+  readonly onlyRead: boolean;
   readonly #countMax: number;
   readonly #start: SearchThreadsOptions["start"];
   readonly #seats: Seat[] = [];
@@ -156,7 +159,8 @@ export class SearchThreads {
   #isClosed = false;
   #isAsleep = false;
 
-  constructor({ count, start, shortMs = SHORT_MS, longMs = LONG_MS }: SearchThreadsOptions) {
+  constructor({ count, start, shortMs = SHORT_MS, longMs = LONG_MS, onlyRead = false }: SearchThreadsOptions) {
+    this.onlyRead = onlyRead;
     this.shortMs = shortMs;
     this.longMs = longMs;
     this.#countMax = count;
@@ -171,6 +175,11 @@ export class SearchThreads {
   /** The number of running threads. */
   get threadCount(): number {
     return this.#seats.length;
+  }
+
+  /** The number of threads that take tasks. */
+  get openCount(): number {
+    return this.#seats.filter(isOpen).length;
   }
 
   /** The most tasks at the same time. */

@@ -1,4 +1,5 @@
 /** Bugs of graphs and of their files, planted between a namespace and its graph. */
+import type { Eventually } from "../../../src/vector/api.ts";
 import type { GraphBuilder, LoadedGraph, NamespaceGraph } from "../../../src/vector/graph/graph.ts";
 import { checksumOf } from "../../../src/vector/graph/graph-file.ts";
 import { findBelieved } from "../vector/damaged-graph-files.ts";
@@ -65,7 +66,7 @@ class ChangedBuilder implements GraphBuilder {
     return this.#change(this.#builder.open(options));
   }
 
-  load(...[options, bytes, records]: Parameters<GraphBuilder["load"]>): LoadedGraph {
+  load(...[options, bytes, records]: Parameters<GraphBuilder["load"]>): Eventually<LoadedGraph> {
     return this.#builder.load(options, this.seen(bytes), records);
   }
 

@@ -1,7 +1,9 @@
 /** Files of graphs with damage at many places, and whether a graph accepts one of them. */
+
 import { seededRandom } from "../../../src/kernel/random.ts";
 import type { GraphBuilder } from "../../../src/vector/graph/graph.ts";
 import { isProof } from "../../budget.ts";
+import { atOnce } from "../../harness/at-once.ts";
 import type { GraphWorld } from "./graph-world.ts";
 
 const PLACES_BETWEEN = isProof() ? 500 : 100;
@@ -33,7 +35,7 @@ export function* damagedFiles(bytes: Uint8Array): Generator<{ readonly what: str
 export function findBelieved(builder: GraphBuilder, world: GraphWorld, bytes: Uint8Array): string | undefined {
   const { graphOptions, versions } = world;
   for (const { what, damaged } of damagedFiles(bytes)) {
-    const loaded = builder.load(graphOptions, damaged, versions);
+    const loaded = atOnce(builder.load(graphOptions, damaged, versions));
     if (loaded.kind === "refused") continue;
     loaded.graph.close();
     return what;

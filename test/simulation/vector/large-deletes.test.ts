@@ -11,6 +11,7 @@ import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { IndexApi } from "../../../src/vector/api.ts";
+import { atOnce } from "../../harness/at-once.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import type { Program } from "./programs/draw-programs.ts";
 import { Draw } from "./programs/draw-values.ts";
@@ -61,7 +62,7 @@ async function runOnce(runSeed: number): Promise<void> {
   const count = await deleting;
 
   const ids = [...now.keys()];
-  const views = index.fetch("", { kind: "ids", ids }, { metadata: false, vectors: false, data: false });
+  const views = atOnce(index.fetch("", { kind: "ids", ids }, { metadata: false, vectors: false, data: false }));
   const where = `SEED=${runSeed}: `;
   let gone = 0;
   for (const [i, id] of ids.entries()) {

@@ -223,7 +223,8 @@ class SimulatedGraph implements NamespaceGraph {
   }
 
   insert(record: number): void {
-    this.#rows.set(this.#options.read(record), record * DIMENSION);
+    const row = this.#options.read?.(record);
+    if (row !== undefined) this.#rows.set(row, record * DIMENSION);
   }
 
   remove(record: number): void {

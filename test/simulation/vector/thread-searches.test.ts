@@ -10,18 +10,24 @@ import { allowanceOf, spending } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { runThreadWorld } from "./thread-world.ts";
 
+/** Some of so many worlds have rows in files. */
+const WORLDS_MIN = 8;
+
 const seed = seedFrom("LARDER_VECTOR_THREADS_SEED");
 
 test("every answer of searches on threads is that of one moment", async (context) => {
   let answers = 0;
   let tasks = 0;
   let worlds = 0;
+  let fileBytes = 0;
   for (const isSpent = spending(allowanceOf("vector-threads")); !isSpent(worlds); worlds += 1) {
-    const { fault, answerCount, taskCount } = await runThreadWorld(seed + worlds);
+    const { fault, answerCount, taskCount, fileBytes: ofWorld } = await runThreadWorld(seed + worlds);
     assert.equal(fault, undefined, `LARDER_VECTOR_THREADS_SEED=${seed + worlds}`);
     answers += answerCount;
     tasks += taskCount;
+    fileBytes += ofWorld;
   }
   context.diagnostic(`SEED=${seed}: ${worlds} worlds, ${answers} answers, ${tasks} tasks of threads`);
   assert.ok(tasks > 0, "threads were given tasks");
+  assert.ok(worlds < WORLDS_MIN || fileBytes > 0, "rows were in files");
 });

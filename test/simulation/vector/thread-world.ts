@@ -3,12 +3,16 @@
  * written, removed and moved, while blocks of rows go to another namespace, and
  * while the namespace or its index is dropped and another one gets its name.
  * Every value of a row is its version, so the answer of each moment is known.
+ *
+ * In half of the worlds rows are in files on a disk that takes its time: reads and
+ * writes end in any order, while compactions move rows.
  */
 
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../../src/kernel/journal.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
+import { rowFiles } from "../../../src/program/workers/row-files.ts";
 import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import type { Namespace } from "../../../src/vector/index/namespace.ts";
@@ -16,7 +20,10 @@ import type { ScoredView } from "../../../src/vector/index/record.ts";
 import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import type { VectorIndex } from "../../../src/vector/index/vector-index.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
+import { entryBytesOf, HEAD_BYTES } from "../../../src/vector/row-files/row-entries.ts";
+import { RowFileSet } from "../../../src/vector/row-files/row-file-set.ts";
 import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
+import { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { simulatedThreads } from "./simulated-threads.ts";
 
 const INDEX = "docs";
@@ -29,6 +36,13 @@ const TOP_K = 5;
 const SLICE_WORK = 24_000;
 /** Rows, so that a namespace has a graph in some worlds. */
 const GRAPH_WORK_MIN = 1_500 * DIMENSION;
+
+const DIRECTORY = "/area";
+/** So few rows that there are many files, which are compacted. */
+const SEGMENT_BYTES = HEAD_BYTES + 150 * entryBytesOf(DIMENSION);
+const BUFFER_BYTES = 100 * entryBytesOf(DIMENSION);
+/** Operations of the disk that end in a turn, at most. */
+const DISK_STEPS_MAX = 12;
 
 /** What a planted bug changes. */
 export interface ThreadPlant {
@@ -52,6 +66,8 @@ export interface ThreadRun {
   readonly fault: string | undefined;
   readonly answerCount: number;
   readonly taskCount: number;
+  /** The most bytes that row files had. */
+  readonly fileBytes: number;
 }
 
 /** Runs the world of a seed. */
@@ -59,7 +75,8 @@ export async function runThreadWorld(seed: number, plant: ThreadPlant = {}): Pro
   const world = new ThreadWorld(seed, plant);
   const fault = await world.run();
   await world.close();
-  return { fault, answerCount: world.answerCount, taskCount: world.taskCount };
+  const { answerCount, taskCount, fileBytes } = world;
+  return { fault: fault ?? world.fault, answerCount, taskCount, fileBytes };
 }
 
 class ThreadWorld {
@@ -73,15 +90,28 @@ class ThreadWorld {
   readonly #versions = new Map<string, number>();
   readonly #asked: Promise<void>[] = [];
   #nextVersion = 1;
-  #fault: string | undefined;
+  /** The id that a version was written for. */
+  readonly #idOf = new Map<number, string>();
+  #disk: SimulatedDisk | undefined;
+  #rowFiles: RowFileSet | undefined;
+  #isOver = false;
+  fault: string | undefined;
   answerCount = 0;
+  fileBytes = 0;
 
   constructor(seed: number, plant: ThreadPlant) {
     this.#random = seededRandom(seed);
     this.#plant = plant;
     const hasGraph = this.#random.below(2) === 0;
     const endsOneIn = this.#random.below(4) === 0 ? 20 : 0;
-    this.#threads = simulatedThreads({ random: this.#random, sliceWork: SLICE_WORK, endsOneIn });
+    if (this.#random.below(2) === 0) this.#openFiles();
+    const disk = this.#disk;
+    this.#threads = simulatedThreads({
+      random: this.#random,
+      sliceWork: SLICE_WORK,
+      endsOneIn,
+      readFile: disk && ((descriptor, target, offset) => disk.readNow(descriptor, target, offset)),
+    });
     plant.threads?.(this.#threads);
     this.#engine = new VectorEngine({
       journal: new NullJournal(),
@@ -92,6 +122,7 @@ class ThreadWorld {
       graphWorkMin: GRAPH_WORK_MIN,
       threads: this.#threads,
       newHandle: () => "handle",
+      rowFiles: this.#rowFiles,
     });
     void this.#engine.start();
     this.#index = this.#define();
@@ -103,18 +134,47 @@ class ThreadWorld {
 
   async run(): Promise<string | undefined> {
     this.#putAll();
-    for (let step = 0; step < STEPS && this.#fault === undefined; step += 1) {
+    for (let step = 0; step < STEPS && this.fault === undefined; step += 1) {
       this.#act();
       for (let turns = 1 + this.#random.below(3); turns > 0; turns -= 1) await nextTurn();
     }
     await Promise.all(this.#asked);
-    return this.#fault;
+    return this.fault;
   }
 
   async close(): Promise<void> {
     await this.#threads.close();
+    await this.#rowFiles?.close();
+    this.#isOver = true;
     this.#engine.close();
     await this.#builder.close();
+  }
+
+  #openFiles(): void {
+    const empty = new SimulatedDisk({ seed: this.#random.below(2 ** 32) });
+    void empty.mkdir(DIRECTORY);
+    const disk = empty.restarted({ seed: this.#random.below(2 ** 32), isStepped: true });
+    this.#disk = disk;
+    this.#rowFiles = new RowFileSet({
+      storage: rowFiles(disk, DIRECTORY),
+      after: (_, callback) => {
+        const next = setImmediate(callback);
+        return () => clearImmediate(next);
+      },
+      isFull: () => false,
+      onFault: (fault) => {
+        this.fault ??= `files: ${String(fault)}`;
+      },
+      segmentBytes: SEGMENT_BYTES,
+      bufferBytes: BUFFER_BYTES,
+    });
+    const turn = (): void => {
+      if (this.#isOver) return;
+      for (let steps = this.#random.below(DISK_STEPS_MAX); steps > 0; steps -= 1) disk.step(this.#random);
+      this.fileBytes = Math.max(this.fileBytes, this.#rowFiles?.fileBytes ?? 0);
+      setImmediate(turn);
+    };
+    setImmediate(turn);
   }
 
   #act(): void {
@@ -153,14 +213,15 @@ class ThreadWorld {
     try {
       await this.#askOnce();
     } catch (failure) {
-      this.#fault ??= String(failure);
+      this.fault ??= String(failure);
     }
   }
 
   async #askOnce(): Promise<void> {
     const version = 1 + this.#random.below(this.#nextVersion);
     const isExact = this.#random.below(2) === 0;
-    const include = { vectors: true, metadata: false, data: false };
+    // Rows in files are read after the last step of a search.
+    const include = { vectors: this.#disk === undefined || this.#random.below(2) === 0, metadata: false, data: false };
     const index = this.#index;
     const answer = index.query(NAMESPACE, [
       {
@@ -176,8 +237,23 @@ class ThreadWorld {
     // An answer at once is checked at once, before the caller writes.
     const [hits = []] = answer instanceof Promise ? await answer : answer;
     this.answerCount += 1;
-    if (index === this.#index) this.#fault ??= this.#faultOf(hits, version, isExact);
-    else if (hits.length > 0) this.#fault ??= "an index finds records that were dropped with it";
+    if (this.#disk !== undefined && include.vectors) {
+      this.fault ??= this.#lateFaultOf(hits, version);
+      return;
+    }
+    if (index === this.#index) this.fault ??= this.#faultOf(hits, version, isExact);
+    else if (hits.length > 0) this.fault ??= "an index finds records that were dropped with it";
+  }
+
+  /** Each vector is that of its hit when the search ended, although others have followed. */
+  #lateFaultOf(hits: readonly ScoredView[], version: number): string | undefined {
+    for (const { id, score, vector = [] } of hits) {
+      const found = vector[0] ?? 0;
+      if (vector.some((value) => value !== found)) return `${id} has parts of two rows`;
+      if (this.#idOf.get(found) !== id) return `${id} has the row of ${this.#idOf.get(found)}`;
+      if (!isClose(score, scoreOf(found - version))) return `${id} has the row of another version than its score`;
+    }
+    return undefined;
   }
 
   /** The answer is that of the state now: nothing is written between the last step of a search and its answer. */
@@ -198,7 +274,8 @@ class ThreadWorld {
   }
 
   #define(): VectorIndex {
-    const index = this.#engine.define(INDEX, definition, { dense: undefined, sparse: undefined });
+    const rows = this.#rowFiles === undefined ? "memory" : "disk";
+    const index = this.#engine.define(INDEX, definition, { dense: undefined, sparse: undefined }, { rows });
     this.#plant.index?.(index);
     return index;
   }
@@ -224,6 +301,7 @@ class ThreadWorld {
     for (let from = 0; from < ids.length; from += 1_000) {
       const records = ids.slice(from, from + 1_000).map((id) => {
         this.#versions.set(id, this.#nextVersion);
+        this.#idOf.set(this.#nextVersion, id);
         const vector = new Float32Array(DIMENSION).fill(this.#nextVersion);
         this.#nextVersion += 1;
         return { id, vector };

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { IndexApi } from "../../../../src/vector/api.ts";
 import { parseRangeCursor } from "../../../../src/vector/index/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../../../src/vector/index/record.ts";
+import { atOnce } from "../../../harness/at-once.ts";
 import { orderedJson } from "./plain-metadata.ts";
 
 /** Two sums of the same terms in different orders differ by less than this, relative to the score or absolutely. */
@@ -60,12 +61,8 @@ function contentOf(api: IndexApi, namespace: string): readonly string[] {
   const lines: string[] = [];
   let cursor = "0";
   while (cursor !== "") {
-    const page = api.range(namespace, {
-      cursor: parseRangeCursor(cursor) ?? 0,
-      limit: 1_000,
-      prefix: "",
-      include: EVERYTHING,
-    });
+    const request = { cursor: parseRangeCursor(cursor) ?? 0, limit: 1_000, prefix: "", include: EVERYTHING };
+    const page = atOnce(api.range(namespace, request));
     lines.push(...page.vectors.map((view) => `${JSON.stringify(namespace)} ${showView(view)}`));
     cursor = page.nextCursor;
   }

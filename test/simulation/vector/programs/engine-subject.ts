@@ -3,7 +3,7 @@ import type { Clock } from "../../../../src/kernel/clock.ts";
 import type { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../../src/kernel/random.ts";
 import type { IndexApi } from "../../../../src/vector/api.ts";
-import type { GraphBuilder, NamespaceGraph } from "../../../../src/vector/graph/graph.ts";
+import type { GraphBuilder, LoadedGraph, NamespaceGraph } from "../../../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../../../src/vector/graph/inline-graph-builder.ts";
 import { VectorEngine } from "../../../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../../../src/vector/limits.ts";
@@ -126,7 +126,9 @@ function observedBuilder(builder: GraphBuilder, onSearch: () => void): GraphBuil
     open: (options) => observed(builder.open(options)),
     load: (options, bytes, records) => {
       const loaded = builder.load(options, bytes, records);
-      return loaded.kind === "loaded" ? { ...loaded, graph: observed(loaded.graph) } : loaded;
+      const shown = (each: LoadedGraph): LoadedGraph =>
+        each.kind === "loaded" ? { ...each, graph: observed(each.graph) } : each;
+      return loaded instanceof Promise ? loaded.then(shown) : shown(loaded);
     },
     close: () => builder.close(),
   };

@@ -41,13 +41,13 @@ function ask(api: IndexApi, call: Call, uuidOf: (held: number) => string): Event
     case "update":
       return map(api.update(call.namespace, call.change), count);
     case "fetch":
-      return { kind: "lines", lines: shownAndSpoiled(api.fetch(call.namespace, call.selection, call.include)) };
+      return map(api.fetch(call.namespace, call.selection, call.include), (views) => linesOf(shownAndSpoiled(views)));
     case "delete":
       return map(api.delete(call.namespace, call.selection), count);
     case "walk":
-      return { kind: "lines", lines: walk(api, call) };
+      return map(walk(api, call), linesOf);
     case "random":
-      return { kind: "one", view: api.random(call.namespace) };
+      return map(api.random(call.namespace), (view) => ({ kind: "one", view }));
     case "query":
       return map(api.query(call.namespace, call.queries), (lists) => ({ kind: "scored", lists }));
     case "query data":
@@ -83,8 +83,12 @@ function map<Value>(value: Eventually<Value>, answer: (value: Value) => Answer):
   return value instanceof Promise ? value.then(answer) : answer(value);
 }
 
+function linesOf(lines: readonly string[]): Answer {
+  return { kind: "lines", lines };
+}
+
 function done(): Answer {
-  return { kind: "lines", lines: [] };
+  return linesOf([]);
 }
 
 function count(value: number): Answer {
@@ -95,15 +99,25 @@ function started({ uuid, scores }: { readonly uuid: string; readonly scores: rea
   return { kind: "scored", lists: [scores], uuid };
 }
 
-function walk(api: IndexApi, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
+function walk(
+  api: IndexApi,
+  { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>,
+): Eventually<readonly string[]> {
   const lines: string[] = [];
-  for (let cursor = "0", pages = 0; cursor !== "" && pages < PAGES_MAX; pages += 1) {
-    const page: RangePage = api.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
-    // The form of a cursor concerns only the index.
-    lines.push(...shownAndSpoiled(page.vectors), page.nextCursor === "" ? "end" : "next");
-    cursor = page.nextCursor;
-  }
-  return lines;
+  const pageAt = (cursor: string): Eventually<RangePage> =>
+    api.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
+  const goOn = (first: Eventually<RangePage>): Eventually<readonly string[]> => {
+    let page = first;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      if (page instanceof Promise) return page.then(goOn);
+      // The form of a cursor concerns only the index.
+      lines.push(...shownAndSpoiled(page.vectors), page.nextCursor === "" ? "end" : "next");
+      if (page.nextCursor === "") break;
+      page = pageAt(page.nextCursor);
+    }
+    return lines;
+  };
+  return goOn(pageAt("0"));
 }
 
 /** A view shares nothing with the index, so overwriting it must change nothing there. */

@@ -1,0 +1,174 @@
+/**
+ * The ranks of the rows of chosen records, of which some are in files: read by
+ * another thread, or by the thread pool if no thread reads. Each rank is that of
+ * the row that the record had when it was read, and comes with its version.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
+import type { VersionedRow } from "../row-files/row-entries.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
+import { LateHits } from "./late-hits.ts";
+import { TopHits } from "./top-hits.ts";
+
+/** Records of a step, of a task, and of a read by the thread pool. */
+const STEP_RECORDS = 1_024;
+const TASK_RECORDS = 512;
+const POOL_RECORDS = 64;
+/** The expected time of a row in the page cache. bench/row-files.bench.ts */
+const MS_PER_ROW = 0.005;
+
+export interface RankOfRow {
+  readonly record: number;
+  readonly version: number;
+  readonly rank: number;
+}
+
+export interface RowRanksOptions {
+  readonly rows: FileRows;
+  readonly by: RankedQuery;
+  /** Records may be missing by now; those are omitted. */
+  readonly records: readonly number[];
+  /**
+   * The number of wanted hits, if the records are the candidates of a walk: then the ranking ends when further hits are
+   * unlikely (`late-hits.ts`). 0 ranks all.
+   */
+  readonly hitCount: number;
+  /** Called for each rank, rows in memory first. */
+  offer(rank: RankOfRow): void;
+}
+
+export class RowRanks {
+  readonly #options: RowRanksOptions;
+  /** Records that were not looked at yet begin here. */
+  #next = 0;
+  /** Records whose rows are in files, and those of them that were ranked or have no row now. */
+  readonly #inFiles: number[] = [];
+  #doneCount = 0;
+  readonly #top: TopHits;
+  readonly #lateHits: LateHits;
+  /** What another thread or the thread pool has read, for the next step. */
+  #arrived: (() => void) | undefined;
+  #isWaiting = false;
+  /** A thread has lost a task, and may lose the next one too. */
+  #usesPool = false;
+
+  constructor(options: RowRanksOptions) {
+    this.#options = options;
+    this.#top = new TopHits(options.hitCount, () => 0);
+    this.#lateHits = new LateHits(options.hitCount);
+  }
+
+  /** Returns true when done. Otherwise the next step is when what it waits for is there. */
+  step(taker: TaskTaker | undefined): boolean {
+    // It was called too early, by a turn that was queued before.
+    if (this.#isWaiting) return false;
+    const arrived = this.#arrived;
+    this.#arrived = undefined;
+    arrived?.();
+    this.#rankBuffered();
+    if (this.#next < this.#options.records.length) return false;
+    if (this.#doneCount >= this.#inFiles.length || this.#isOver) return true;
+    assert(taker !== undefined, "a search of rows in files can wait");
+    this.#read(taker);
+    return false;
+  }
+
+  get #isOver(): boolean {
+    return this.#options.hitCount > 0 && this.#lateHits.isUnlikely;
+  }
+
+  #rankBuffered(): void {
+    const { rows, by, records } = this.#options;
+    const end = Math.min(records.length, this.#next + STEP_RECORDS);
+    for (; this.#next < end; this.#next += 1) {
+      const record = records[this.#next] as number;
+      const row = rows.buffered(record);
+      if (row !== undefined) this.#offer(record, row.version, rows.rank(by, row));
+      else if (rows.has(record)) this.#inFiles.push(record);
+    }
+  }
+
+  #offer(record: number, version: number, rank: number): void {
+    if (this.#options.hitCount > 0) this.#top.offer(record, rank);
+    this.#options.offer({ record, version, rank });
+  }
+
+  #read(taker: TaskTaker): void {
+    const { rows, by, hitCount } = this.#options;
+    const records = this.#inFiles.slice(this.#doneCount, this.#doneCount + TASK_RECORDS);
+    if (this.#usesPool) {
+      this.#readByPool(taker, records.slice(0, POOL_RECORDS));
+      return;
+    }
+    const held = rows.hold(records);
+    // A row that is gone, or in memory now, is of a record that changed: it is scored again at the end of the search.
+    const found = records.flatMap((record, i) => {
+      const place = held.places[i];
+      return place === undefined ? [] : [{ record, place }];
+    });
+    if (found.length === 0) {
+      held.release();
+      this.#doneCount += records.length;
+      return;
+    }
+    const taken = taker.takeRead({
+      kind: "rank",
+      costMs: found.length * MS_PER_ROW,
+      ...by,
+      places: found.map(({ place }) => place),
+      hitCount,
+      done: (result) => {
+        held.release();
+        this.#isWaiting = false;
+        this.#arrived = () => {
+          if (result === undefined) {
+            this.#usesPool = true;
+            return;
+          }
+          for (const [i, rank] of result.ranks.entries()) {
+            const { record, place } = found[i] as (typeof found)[number];
+            this.#offer(record, place.version, rank);
+          }
+          if (result.isDamaged) throw rows.damaged();
+          // A task that ended earlier has found that further hits are unlikely.
+          this.#doneCount =
+            result.ranks.length < found.length ? this.#inFiles.length : this.#doneCount + records.length;
+        };
+      },
+    });
+    if (taken === "taken") this.#isWaiting = true;
+    else held.release();
+    if (taken === "never") this.#readByPool(taker, records.slice(0, POOL_RECORDS));
+  }
+
+  #readByPool(taker: TaskTaker, records: readonly number[]): void {
+    const { rows } = this.#options;
+    this.#isWaiting = true;
+    const reading = rows.readRows(records).then(
+      (read) => {
+        this.#isWaiting = false;
+        this.#arrived = () => this.#rankRead(records, read);
+      },
+      (failure: unknown) => {
+        this.#isWaiting = false;
+        this.#arrived = () => {
+          throw failure;
+        };
+      },
+    );
+    taker.waitFor(reading);
+  }
+
+  #rankRead(records: readonly number[], read: readonly (VersionedRow | undefined)[]): void {
+    const { rows, by } = this.#options;
+    this.#doneCount += records.length;
+    for (const [i, record] of records.entries()) {
+      const row = read[i];
+      if (row === undefined) continue;
+      const rank = rows.rank(by, row);
+      this.#lateHits.note(rank >= this.#top.threshold);
+      this.#offer(record, row.version, rank);
+      if (this.#isOver) return;
+    }
+  }
+}
