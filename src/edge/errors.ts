@@ -15,6 +15,7 @@ export type FailureKind =
   | "conflict"
   | "quota exceeded"
   | "method not allowed"
+  | "misdirected"
   | "request timeout"
   | "too large"
   | "unprocessable"
@@ -234,6 +235,25 @@ export const nothingToBackUp = new RequestFailure(
 /** The area is starting or stopping. */
 export function areaNotServing(area: string): RequestFailure {
   return new RequestFailure("unavailable", `ERR ${area} is not available; try again`, ["Retry-After", "1"]);
+}
+
+export const tenantsOfCluster = new RequestFailure(
+  "conflict",
+  "In a cluster, databases, indexes and users are those of the configuration: list this one in the configuration of every node",
+);
+
+export const backupOfCluster = new RequestFailure(
+  "conflict",
+  "In a cluster, PostgreSQL has the data: back up its database with the tools of PostgreSQL",
+);
+
+/** This node of a cluster has not carried the request out: another one may be asked. */
+export function notOwner(area: string): RequestFailure {
+  return new RequestFailure(
+    "misdirected",
+    `larder-not-executed: this node does not serve ${area} now; send the request to the node that does`,
+    ["Retry-After", "1"],
+  );
 }
 
 export const messagingUnauthorized = new RequestFailure(

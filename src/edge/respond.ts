@@ -13,6 +13,7 @@ const statusByKind: Record<FailureKind, number> = {
   forbidden: 403,
   "not found": 404,
   conflict: 409,
+  misdirected: 421,
   "method not allowed": 405,
   "request timeout": 408,
   "quota exceeded": 412,

@@ -5,7 +5,8 @@
  * ends it at once. SIGUSR1 and SIGUSR2 are ignored and logged (Node would open
  * its debugger for the first and end for the second: `bin/larder.cjs`). An
  * uncaught error is logged, acknowledged writes are written, and the exit code
- * is 1: the next start recovers the state.
+ * is 1: the next start recovers the state. A node of a cluster that has lost its
+ * life or a shard ends at once with exit code 3.
  */
 import { getCompileCacheDir } from "node:module";
 import { constants } from "node:os";
@@ -30,6 +31,9 @@ const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
  * time is that duplicate and not a second request.
  */
 const SIGNAL_ECHO_MS = 250;
+
+/** A node of a cluster has ended because another one has its shards. A supervisor may start it again at once. */
+const LOST_EXIT_CODE = 3;
 
 export interface RunOptions {
   readonly version: string;
@@ -59,6 +63,7 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
       running.child?.signal("SIGTERM");
       process.exit(1);
     },
+    onLost: () => process.exit(LOST_EXIT_CODE),
   });
   // The reader of the block may have closed the pipe; that is no reason to stop.
   process.stdout.on("error", () => {});

@@ -57,6 +57,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
         note("open");
         status = "serving";
       },
+      confirmed: async () => {},
       close: async () => {},
       figures: async () => [],
     },
@@ -80,6 +81,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
     makeHere: async () => note("make here"),
     makeInWorker: () => note("make"),
     close: async (graceMs) => note(`close in ${graceMs} ms`),
+    abandon: async () => note("abandon"),
   };
 }
 

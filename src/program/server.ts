@@ -19,7 +19,7 @@ import {
   tenantKinds,
 } from "../edge/admin/routes.ts";
 import { TokenTable } from "../edge/auth.ts";
-import { areaNotServing, RequestFailure } from "../edge/errors.ts";
+import { areaNotServing, backupOfCluster, RequestFailure, tenantsOfCluster } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/http/listener.ts";
 import { areaByPrefix } from "../edge/http/prefix.ts";
 import { ByteBudget } from "../edge/limits/byte-budget.ts";
@@ -41,7 +41,7 @@ import {
   type ReplayProgress,
 } from "./areas/area.ts";
 import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./areas/area-memory.ts";
-import { areaPlace } from "./areas/area-place.ts";
+import { type AreaPlace, areaPlace } from "./areas/area-place.ts";
 import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
 import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
@@ -49,6 +49,10 @@ import { ReplayReport } from "./areas/replay-report.ts";
 import { type SnapshotSubject, Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
+import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
+import { ungivenSecrets } from "./cluster/given-secrets.ts";
+import { isClustered } from "./cluster/setting-rules.ts";
+import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
@@ -57,8 +61,8 @@ import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
 import { measureListeners, openListener } from "./listeners/listener.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
 import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
-import { openTracer } from "./open-telemetry.ts";
 import { StartRefusal } from "./refusal.ts";
+import { openTracer } from "./services/open-telemetry.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
@@ -83,6 +87,8 @@ export interface ServerOptions {
   readonly onStopRequest?: () => void;
   /** The server has crashed and has closed as much as possible (1). */
   readonly onCrash: () => void;
+  /** As a node of a cluster it has lost its life or a shard, and must end at once; absent: `onCrash`. */
+  readonly onLost?: () => void;
   /** Makes the slot of an area; absent: a real area in this thread or another. */
   readonly newSlot?: (name: AreaName, events: SlotEvents) => Slot;
 }
@@ -90,7 +96,7 @@ export interface ServerOptions {
 /** The part of an area's slot that the server uses. */
 export type Slot = Pick<
   AreaSlot,
-  "name" | "api" | "local" | "status" | "reasons" | "makeHere" | "makeInWorker" | "close"
+  "name" | "api" | "local" | "status" | "reasons" | "makeHere" | "makeInWorker" | "close" | "abandon"
 >;
 
 const TOKEN_KEY_BYTES = 32;
@@ -130,6 +136,8 @@ export class Server implements SlotEvents {
   readonly #events: EventReporter | undefined;
   readonly #audit: AuditLog;
   #decided: Decided | undefined;
+  /** Undefined on a single server. */
+  #cluster: ClusterMember | undefined;
   #admin: Listener | undefined;
   #onePort: Listener | undefined;
   /** While the areas open. */
@@ -163,6 +171,7 @@ export class Server implements SlotEvents {
     directory.watchLock({ log: this.#options.log, onLost: () => this.#lockLost() });
     try {
       this.#decided = await this.#decide(directory);
+      this.#cluster = await openCluster(run, this.#options.log);
     } catch (fault) {
       directory.release();
       throw fault;
@@ -181,7 +190,7 @@ export class Server implements SlotEvents {
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
     directory.noteServing({ addresses, command: run.command, pid: process.pid });
-    await this.#reportUnlisted(this.#decided.administration);
+    if (this.#cluster === undefined) await this.#reportUnlisted(tenantKinds);
     this.#hasStarted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
@@ -228,7 +237,16 @@ export class Server implements SlotEvents {
     const { dataDirectory } = this.#options.run.settings;
     const api = this.#slots.find((slot) => slot.name === area)?.api;
     if (dataDirectory === undefined || api === undefined) return undefined;
-    return { area, snapshots: api.snapshots, dataDirectory: resolve(dataDirectory) };
+    return this.#snapshotOf(area, { snapshots: api.snapshots, dataDirectory });
+  }
+
+  #snapshotOf(area: AreaName, from: Pick<SnapshotSubject, "snapshots" | "dataDirectory">): SnapshotSubject {
+    const { snapshots, dataDirectory } = from;
+    return { area, snapshots, dataDirectory: resolve(dataDirectory), shard: this.#cluster?.shardOf(area) };
+  }
+
+  shard(area: AreaName, event: ShardEvent): void {
+    this.#cluster?.event(area, event);
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {
@@ -279,8 +297,9 @@ export class Server implements SlotEvents {
     const before = directory.readTokens();
     const { tenants, stored, problems } = resolveTenants(this.#options.run, before);
     const certificateProblems = await unusableCertificates(this.#options.run);
-    const all = [...problems, ...certificateProblems];
-    if (all.length > 0) throw new StartRefusal(all.join("\n"), problems.length > 0 ? 2 : 1);
+    const ungiven = isClustered(this.#options.run) ? ungivenSecrets(tenants) : [];
+    const all = [...problems, ...ungiven, ...certificateProblems];
+    if (all.length > 0) throw new StartRefusal(all.join("\n"), problems.length + ungiven.length > 0 ? 2 : 1);
     if (stored !== before) {
       await directory.storeTokens(stored);
       if (directory.isFirstStart && !directory.isNew) {
@@ -319,13 +338,19 @@ export class Server implements SlotEvents {
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {
+        if (this.#cluster !== undefined) throw tenantsOfCluster;
         const made = await calls.createTenant(kind, name, description);
         this.#events?.note("tenant made", { kind: tenantNouns[kind], name });
         return made;
       },
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
-      ...(backups !== undefined && { backUp: () => calls.whileUnchanged((tokens) => backups.make(tokens)) }),
+      ...(backups !== undefined && {
+        async backUp() {
+          if (isClustered(run)) throw backupOfCluster;
+          return calls.whileUnchanged((tokens) => backups.make(tokens));
+        },
+      }),
       ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
@@ -363,6 +388,7 @@ export class Server implements SlotEvents {
         const plan = planArea(slot.name, {
           ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax },
           events: this.#options.events,
+          shard: this.#cluster?.planOf(slot.name),
         });
         if (thread !== undefined) await slot.makeHere(plan, thread);
         else slot.makeInWorker(plan, { heapBytesMax, clock: systemClock });
@@ -371,14 +397,12 @@ export class Server implements SlotEvents {
     const base = await this.#openOnePort();
     // A port in use is refused before any area has begun to recover.
     const ports = await Promise.all(this.#slots.map((slot) => slot.api?.control.bind()));
-    const replays = new ReplayReport({ clock: systemClock, log, terminal: this.#options.terminal });
-    this.#replays = replays;
-    // The progress line is cleared before other output.
-    await Promise.all(this.#slots.map((slot) => slot.api?.control.open())).finally(() => replays.end());
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
       base === undefined ? addressOf(listenPlan(run, "storePort"), portsOf(name)?.port ?? 0) : `${base}/${name}`;
+    if (this.#cluster === undefined) await this.#recoverAreas();
+    else await this.#cluster.join(this.#clusterAreas, address("store"));
     const respPort = portsOf("store")?.respPort;
     return {
       store: address("store"),
@@ -387,6 +411,41 @@ export class Server implements SlotEvents {
       ...(respPort !== undefined && {
         resp: { host: authorityOf(settings.host, respPort), isEncrypted: settings.respKeyPath !== undefined },
       }),
+    };
+  }
+
+  async #recoverAreas(): Promise<void> {
+    const { log, terminal } = this.#options;
+    const replays = new ReplayReport({ clock: systemClock, log, terminal });
+    this.#replays = replays;
+    // The progress line is cleared before other output.
+    await Promise.all(this.#slots.map((slot) => slot.api?.control.open())).finally(() => replays.end());
+  }
+
+  /** The areas of a node of a cluster, which opens them when it has claimed their shards. */
+  get #clusterAreas(): ClusterAreas {
+    const { log, onCrash, onLost = onCrash, run } = this.#options;
+    const controlOf = (area: AreaName): AreaApi["control"] => {
+      const api = this.#slots.find(({ name }) => name === area)?.api;
+      if (api === undefined) throw areaNotServing(area);
+      return api.control;
+    };
+    return {
+      open: async (area, claim) => {
+        await controlOf(area).open(claim);
+        await this.#reportUnlisted([kindOfArea[area]]);
+      },
+      close: (area) => controlOf(area).close(run.settings.shutdownGraceMs),
+      confirmed: (area, id) =>
+        void controlOf(area)
+          .confirmed(id)
+          .catch(() => {}), // A thread that ended needs no answer.
+      unopened: (area, fault) => {
+        const reason = fault instanceof StartRefusal ? { reason: fault.message } : faultFields(fault);
+        log.error("an area could not be opened; the node ends", { area, ...reason });
+        this.close().then(onCrash, onCrash);
+      },
+      lost: onLost,
     };
   }
 
@@ -400,7 +459,9 @@ export class Server implements SlotEvents {
     const { run, log } = this.#options;
     const { dataDirectory } = run.settings;
     const snapshotBytes =
-      dataDirectory === undefined ? NO_SNAPSHOTS : await snapshotBytesOfAreas(resolve(dataDirectory));
+      dataDirectory === undefined
+        ? NO_SNAPSHOTS
+        : await snapshotBytesOfAreas((area) => areaPlace(resolve(dataDirectory), area, this.#cluster?.shardOf(area)));
     this.#division = divideMemory(run, { allowedBytes: allowedMemoryBytes(), snapshotBytes });
     const { warning, areas } = this.#division;
     if (warning !== undefined) log.warn(warning);
@@ -408,9 +469,11 @@ export class Server implements SlotEvents {
   }
 
   /** Tenants whose data is unreachable: the configuration or the environment named them before, but not now. */
-  async #reportUnlisted(tenants: Pick<TenantAdministration, "listTenants">): Promise<void> {
-    for (const kind of tenantKinds) {
-      const unlisted = (await tenants.listTenants(kind)).filter(({ source }) => source === "unlisted");
+  async #reportUnlisted(kinds: readonly TenantKind[]): Promise<void> {
+    for (const kind of kinds) {
+      const unlisted = (await this.#get().administration.listTenants(kind)).filter(
+        ({ source }) => source === "unlisted",
+      );
       for (const { name } of unlisted.slice(0, UNLISTED_LINES_MAX)) {
         this.#options.log.warn("the data of a tenant remains, but the configuration no longer lists it", {
           kind,
@@ -489,13 +552,8 @@ export class Server implements SlotEvents {
   #snapshotAll(): boolean {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return false;
-    for (const area of areaNames) {
-      this.#snapshots.request({
-        area,
-        snapshots: this.#serving(area).snapshots,
-        dataDirectory: resolve(dataDirectory),
-      });
-    }
+    for (const area of areaNames)
+      this.#snapshots.request(this.#snapshotOf(area, { snapshots: this.#serving(area).snapshots, dataDirectory }));
     return true;
   }
 
@@ -522,7 +580,10 @@ export class Server implements SlotEvents {
   async #close(graceMs: number): Promise<void> {
     await this.#snapshots.stop();
     await this.#onePort?.close(graceMs);
-    const ends = await Promise.allSettled(this.#slots.map((slot) => slot.close(graceMs)));
+    const hasLeft = await this.#leaveCluster(graceMs);
+    // What PostgreSQL does not take cannot be waited for.
+    const end = (slot: Slot): Promise<void> => (hasLeft ? slot.close(graceMs) : slot.abandon());
+    const ends = await Promise.allSettled(this.#slots.map(end));
     await this.#admin?.close(0);
     this.#thread?.close();
     this.#stopMeasuring();
@@ -533,6 +594,14 @@ export class Server implements SlotEvents {
     }
     this.#decided?.directory.release();
     for (const end of ends) if (end.status === "rejected") throw end.reason;
+    if (!hasLeft) throw new Error("The node could not leave its cluster");
+  }
+
+  /** True if nothing waits for PostgreSQL. After a crash nothing is released: an engine may not be in order. */
+  async #leaveCluster(graceMs: number): Promise<boolean> {
+    if (!this.#isCrashing) return (await this.#cluster?.leave(graceMs)) ?? true;
+    this.#cluster?.stop();
+    return true;
   }
 
   #get(): Decided {
@@ -541,12 +610,23 @@ export class Server implements SlotEvents {
   }
 }
 
+/** Undefined for a single server. Rejects with a `StartRefusal`. */
+async function openCluster(run: RunSettings, log: Log): Promise<ClusterMember | undefined> {
+  const { dataDirectory } = run.settings;
+  if (dataDirectory === undefined || !isClustered(run)) return undefined;
+  // Loaded only for a node of a cluster.
+  const { ClusterMember } = await import("./cluster/cluster-member.ts");
+  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), log });
+}
+
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
 
 /** Sizes of the newest snapshot of each area. */
-async function snapshotBytesOfAreas(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
+async function snapshotBytesOfAreas(
+  placeOf: (area: AreaName) => AreaPlace,
+): Promise<Readonly<Record<AreaName, number>>> {
   const [store = 0, messaging = 0, vector = 0] = await Promise.all(
-    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(areaPlace(dataDirectory, area))),
+    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(placeOf(area))),
   );
   return { store, messaging, vector };
 }

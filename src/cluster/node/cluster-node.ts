@@ -38,6 +38,8 @@ export interface ClusterNodeOptions extends Omit<RegistrationOptions, "stores"> 
   readonly clock: Clock;
   readonly leaseClock: LeaseClock;
   readonly log: Log;
+  /** A lease that has not begun, if its memory is shared with other threads. */
+  readonly lease?: Lease;
   /** How reads are kept from being answered by a former owner: by clocks, or by a renewal after each turn of reads. */
   readonly reads: "lease" | "confirm";
 }
@@ -69,7 +71,7 @@ export class ClusterNode {
     const { stores, clock, leaseClock, log, host, node } = options;
     this.#options = options;
     this.life = life;
-    this.lease = new Lease(leaseClock);
+    this.lease = options.lease ?? new Lease(leaseClock);
     const onLost = (reason: string): void => this.lose(reason);
     const { lease } = this;
     const { format } = node;

@@ -16,11 +16,16 @@ export function usableFloorMs(floorMs: number, { nowMs, log }: { nowMs: number; 
 
 /** `clock` with a wall clock that is at least `floorMs`. */
 export function clockFrom(floorMs: number, clock: Clock): Clock {
+  return flooredClock(() => floorMs, clock);
+}
+
+/** The same for a clock that exists before its floor is known: the floor of the next reading is `floorMs()`. */
+export function flooredClock(floorMs: () => number, clock: Clock): Clock {
   return {
-    nowMs: () => Math.max(floorMs, clock.nowMs()),
+    nowMs: () => Math.max(floorMs(), clock.nowMs()),
     monotonicMs: () => clock.monotonicMs(),
     threadCpuMs: () => clock.threadCpuMs(),
-    at: (atMs, task) => (atMs <= floorMs ? clock.after(0, task) : clock.at(atMs, task)),
+    at: (atMs, task) => (atMs <= floorMs() ? clock.after(0, task) : clock.at(atMs, task)),
     after: (delayMs, task) => clock.after(delayMs, task),
     housekeep: (delayMs, task) => clock.housekeep(delayMs, task),
     real: clock.real,

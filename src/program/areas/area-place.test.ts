@@ -27,6 +27,7 @@ const noEvents: AreaEvents = {
   trouble: () => {},
   snapshotDue: () => {},
   snapshotRequested: () => {},
+  shard: () => {},
 };
 
 function storePlan(dataDirectory: string): AreaPlan {

@@ -7,6 +7,7 @@ function slot(): AreaSlot {
     replayed: () => {},
     snapshotDue: () => {},
     snapshotRequested: () => {},
+    shard: () => {},
     crashed: () => {},
   });
 }

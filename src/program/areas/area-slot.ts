@@ -4,6 +4,7 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../kernel/clock.ts";
+import type { ShardEvent } from "../cluster/shard-plan.ts";
 import { entryFile } from "../package-files.ts";
 import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
@@ -20,6 +21,8 @@ export interface SlotEvents {
   replayed(area: AreaName, progress: ReplayProgress | undefined): void;
   snapshotDue(area: AreaName): void;
   snapshotRequested(area: AreaName): void;
+  /** Of an area that is a shard. */
+  shard(area: AreaName, event: ShardEvent): void;
   /** The thread ended unexpectedly, or no longer answers. `reason` is a sentence. */
   crashed(area: AreaName, reason: string): void;
 }
@@ -134,6 +137,10 @@ export class AreaSlot implements AreaEvents {
 
   snapshotRequested(): void {
     this.#events.snapshotRequested(this.name);
+  }
+
+  shard(event: ShardEvent): void {
+    this.#events.shard(this.name, event);
   }
 
   #replayText(): string {

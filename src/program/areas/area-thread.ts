@@ -13,11 +13,12 @@ import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
+import type { AreaShard } from "../cluster/area-shard.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
 import { measureTurns } from "../metrics/turns.ts";
-import { openTracer } from "../open-telemetry.ts";
+import { openTracer } from "../services/open-telemetry.ts";
 import type { AreaService, ServiceContext } from "../services/service.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
@@ -79,11 +80,13 @@ export class AreaThread {
   /** Builds an area; it does nothing until it is opened. `metrics` gets its figures. */
   async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
     const log = this.#options.log.with({ area: plan.area });
-    const { clock, onFatal, events: reporter } = this.#options;
+    const { clock: engineClock, onFatal, events: reporter } = this.#options;
     const tracer = await openTracer({ version: plan.version, log });
     const turns = this.#turns;
     measureTurns(metrics, turns, plan.area);
-    const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal });
+    const shard = await openAreaShard(plan, { clock: engineClock, log, events });
+    const clock = shard?.clock ?? engineClock;
+    const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal, fence: shard });
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     const perSecond = plan.limits.requestsPerSecondMax;
     const limiter = perSecond === undefined ? undefined : new RateLimiter(systemClock, { perSecond, burst: perSecond });
@@ -94,6 +97,7 @@ export class AreaThread {
       plan,
       service,
       persistence,
+      shard,
       events,
       metrics,
       environment: {
@@ -103,4 +107,14 @@ export class AreaThread {
       },
     });
   }
+}
+
+/** Undefined for an area of a single server, which does not load the code of a shard. */
+async function openAreaShard(
+  { shard: plan, directory, nameInFiles, fsync: mode }: AreaPlan,
+  { clock, log, events }: { readonly clock: Clock; readonly log: Log; readonly events: AreaEvents },
+): Promise<AreaShard | undefined> {
+  if (plan === undefined || directory === undefined) return undefined;
+  const { AreaShard } = await import("../cluster/area-shard.ts");
+  return new AreaShard({ plan, directory, nameInFiles, mode, clock, log, report: (event) => events.shard(event) });
 }

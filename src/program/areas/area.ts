@@ -4,6 +4,7 @@
  * plain data that can be posted between threads.
  *
  *     opening --> serving --> draining --> closed
+ *     standby --> opening     in a cluster, when the node has claimed the shard
  */
 
 import type { TokenFor } from "../../edge/auth.ts";
@@ -17,6 +18,7 @@ import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
 import type { VectorLimits } from "../../vector/mod.ts";
+import type { ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 
@@ -47,6 +49,8 @@ export interface AreaPlan {
   readonly directory: string | undefined;
   /** The name of the area in the headers of its files (area-place.ts). */
   readonly nameInFiles: string;
+  /** The shard of a cluster that the area is; undefined: an area of a single server. */
+  readonly shard: ShardPlan | undefined;
   /** Whether snapshots are written, except those that the operator requests at the admin port. */
   readonly snapshots: boolean;
   /** Free space that new writes require; undefined: no minimum. */
@@ -149,7 +153,8 @@ export interface AreaLimits {
   readonly scripts: Pick<LuaLimits, "budgetMs" | "stateBytesMax" | "instanceBytesMax">;
 }
 
-export type AreaState = "opening" | "serving" | "draining" | "closed";
+/** `standby`: a node of a cluster that does not own the shard of the area. */
+export type AreaState = "standby" | "opening" | "serving" | "draining" | "closed";
 
 /** The progress of an area with reading its stored data. */
 export interface ReplayProgress {
@@ -170,6 +175,8 @@ export interface AreaEvents {
   snapshotDue(): void;
   /** A client requested a snapshot. */
   snapshotRequested(): void;
+  /** Of an area that is a shard. */
+  shard(event: ShardEvent): void;
 }
 
 /** The ports that an area listens on. */
@@ -182,8 +189,13 @@ export interface OpenPorts {
 export interface AreaControl {
   /** Binds the ports, which answer 503 until it serves, and returns the real ports. Rejects with a `StartRefusal`. */
   bind(): Promise<OpenPorts>;
-  /** Recovers the stored data, then serves. Rejects with a `StartRefusal` if the operator has to fix something. */
-  open(): Promise<void>;
+  /**
+   * Recovers the stored data, then serves. A shard needs its claim. Rejects with a `StartRefusal` if the operator has to
+   * fix something.
+   */
+  open(claim?: ShardClaim): Promise<void>;
+  /** Of an area that is a shard: a renewal has returned that was sent after its event with this number. */
+  confirmed(id: number): Promise<void>;
   /** Stops accepting, waits up to `graceMs` for pending requests, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;

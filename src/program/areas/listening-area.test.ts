@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { areaNotServing } from "../../edge/errors.ts";
 import type { RequestHead } from "../../edge/handler.ts";
 import { numberedRefusalReply } from "../../edge/respond.ts";
-import { startingService } from "./listening-area.ts";
+import { refusingService } from "./listening-area.ts";
 
 const head: RequestHead = {
   method: "POST",
@@ -15,8 +16,10 @@ const head: RequestHead = {
 };
 
 test("until an area serves, it answers 503 in the form of its other failures", () => {
-  const numbered = startingService("vector", 10, { refusal: (failure) => numberedRefusalReply(failure) });
-  const plain = startingService("messaging", 10, {});
+  const numbered = refusingService(areaNotServing("vector"), 10, {
+    refusal: (failure) => numberedRefusalReply(failure),
+  });
+  const plain = refusingService(areaNotServing("messaging"), 10, {});
 
   const answers = [numbered, plain].map((area) => area.refuseEarly?.(head));
 

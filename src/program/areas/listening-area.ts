@@ -1,20 +1,25 @@
 /**
  * An area with its port: the life cycle that all areas share.
  *
+ *     standby    bound and answering 421: a shard that another node owns, or none
  *     opening    bound and answering 503, while the service recovers
  *     serving    the service answers
  *     draining   no new connections; pending requests are finished
  *     closed     everything is on disk
  *
  * The port is bound before the recovery, so that a port in use is reported at
- * once and not after a minute of replay.
+ * once and not after a minute of replay. The RESP port of a shard is bound when
+ * the node serves it, because that protocol has no word for another node.
  */
-import { areaNotServing, type RequestFailure } from "../../edge/errors.ts";
+import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors.ts";
 import type { HttpReply, HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
+import { assert } from "../../kernel/assert.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
+import type { AreaShard } from "../cluster/area-shard.ts";
+import type { ShardClaim } from "../cluster/shard-plan.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
 import type { AreaApi, AreaControl, AreaData, AreaEvents, AreaPlan, AreaSnapshots, OpenPorts } from "./area.ts";
@@ -24,6 +29,8 @@ export interface ListeningAreaOptions {
   readonly plan: AreaPlan;
   readonly service: AreaService;
   readonly persistence: AreaPersistence;
+  /** Undefined for an area of a single server. */
+  readonly shard?: AreaShard | undefined;
   readonly events: AreaEvents;
   readonly metrics: Metrics;
   readonly environment: ListenerEnvironment;
@@ -47,7 +54,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#options = options;
     this.data = options.service;
     this.snapshots = options.persistence;
-    this.#current = startingService(area, limits.requestBytesMax, options.service.http);
+    this.#current = this.#refusing(options.shard === undefined ? areaNotServing(area) : notOwner(area));
     const current: HttpService = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
@@ -65,8 +72,8 @@ export class ListeningArea implements AreaApi, AreaControl {
   }
 
   async bind(): Promise<OpenPorts> {
-    const { plan, service, events, environment } = this.#options;
-    events.state("opening");
+    const { plan, service, shard, events, environment } = this.#options;
+    events.state(shard === undefined ? "opening" : "standby");
     if (plan.listen !== undefined) {
       const options = {
         listen: plan.listen,
@@ -76,26 +83,32 @@ export class ListeningArea implements AreaApi, AreaControl {
       };
       this.#listener = await openListener(this.http, options, environment);
     }
-    const respPort = await service.openOwnPort?.(environment);
+    const respPort = shard === undefined ? await service.openOwnPort?.(environment) : undefined;
     return { port: this.#listener?.port, respPort };
   }
 
-  async open(): Promise<void> {
+  async open(claim?: ShardClaim): Promise<void> {
     const { service, persistence, events } = this.#options;
-    await service.open();
+    if (claim === undefined) await service.open();
+    else await this.#openShard(claim);
     if (persistence.isSnapshotDue) events.snapshotDue();
     if (this.#isClosing) return;
     this.#current = service.http;
     events.state("serving");
   }
 
+  async confirmed(id: number): Promise<void> {
+    this.#options.shard?.confirmed(id);
+  }
+
   async close(graceMs: number): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    const { service, events, environment } = this.#options;
+    const { service, shard, events, environment } = this.#options;
     events.state("draining");
     await Promise.all([this.#listener?.close(graceMs), service.closeOwnPort?.(graceMs)]);
     await service.close(graceMs);
+    await shard?.close();
     await environment.tracer?.flush();
     events.state("closed");
   }
@@ -103,17 +116,31 @@ export class ListeningArea implements AreaApi, AreaControl {
   async figures(): Promise<readonly FamilySnapshot[]> {
     return this.#options.metrics.snapshot();
   }
+
+  async #openShard(claim: ShardClaim): Promise<void> {
+    const { plan, service, persistence, shard, events, environment } = this.#options;
+    assert(shard !== undefined, "only a shard is claimed");
+    this.#current = this.#refusing(areaNotServing(plan.area));
+    events.state("opening");
+    await shard.open(claim, persistence, () => service.open());
+    await service.openOwnPort?.(environment);
+  }
+
+  #refusing(failure: RequestFailure): HttpService {
+    const { plan, service } = this.#options;
+    return refusingService(failure, plan.limits.requestBytesMax, service.http);
+  }
 }
 
-/** 503 until the service answers, in the form of the area's other failures. */
-export function startingService(
-  area: string,
+/** Refuses every request until the service answers, in the form of the area's other failures. */
+export function refusingService(
+  failure: RequestFailure,
   requestBytesMax: number,
   http: Pick<HttpService, "refusal">,
 ): HttpService {
-  const worded = (failure: RequestFailure, target: string): HttpReply =>
-    http.refusal?.(failure, target) ?? failureReply(failure);
-  const refusal = { ...worded(areaNotServing(area), ""), route: "starting" };
+  const worded = (each: RequestFailure, target: string): HttpReply =>
+    http.refusal?.(each, target) ?? failureReply(each);
+  const refusal = { ...worded(failure, ""), route: "starting" };
   return {
     handle: () => refusal,
     bodyBytesMax: () => requestBytesMax,

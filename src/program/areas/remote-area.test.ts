@@ -12,6 +12,7 @@ const noEvents: AreaEvents = {
   trouble: () => {},
   snapshotDue: () => {},
   snapshotRequested: () => {},
+  shard: () => {},
 };
 
 /** An area whose methods answer with their name and argument. */
@@ -23,6 +24,7 @@ function echoingArea(steps: string[]): AreaApi {
     control: {
       bind: async () => ({ port: 8_080, respPort: undefined }),
       open: () => Promise.reject(new StartRefusal("the port is taken")),
+      confirmed: async (id) => note("confirmed", id),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],
     },

@@ -23,6 +23,7 @@ import { DirectoryInUse } from "../../persistence/errors.ts";
 import { FORMAT, findFileNumber } from "../../persistence/journal/file-format.ts";
 import { makeStage, removeStage, sourcesIn } from "../areas/backup-stage.ts";
 import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { assertNoNode } from "../cluster/node-file.ts";
 import { openDataDirectory, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { copyHistoryFile } from "../history/copy.ts";
@@ -79,6 +80,7 @@ interface BackupDone {
 
 /** Undefined: the directory is in use. */
 async function backUpDirectory(run: RunSettings, backup: Backup): Promise<BackupDone | undefined> {
+  assertNoNode(usedDirectory(run));
   const opened = await openDataDirectory(run).catch((fault: unknown) => {
     if (fault instanceof StartRefusal && fault.cause instanceof DirectoryInUse) return undefined;
     throw fault;

@@ -10,6 +10,9 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
 import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { ungivenSecrets } from "../cluster/given-secrets.ts";
+import { assertNoNode, isNodeDirectory } from "../cluster/node-file.ts";
+import { isClustered } from "../cluster/setting-rules.ts";
 import { assertRestored, isReadableByOthers, parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { readCertificate } from "../listeners/certificate.ts";
@@ -40,7 +43,8 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
   const stored = await attempt((): StoredTokens => {
     return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
   });
-  problems.push(...resolveTenants(run, stored ?? {}).problems);
+  const resolved = resolveTenants(run, stored ?? {});
+  problems.push(...resolved.problems, ...(isClustered(run) ? ungivenSecrets(resolved.tenants) : []));
   for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
     if (tls !== undefined) await attempt(() => readCertificate(tls));
   }
@@ -55,7 +59,11 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     });
   }
   const isUsed = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, STORED_AREAS)));
-  if (isUsed === true) await checkAreas(directory, { run, print, problems, attempt });
+  const isCache = isClustered(run) || isNodeDirectory(directory);
+  if (isCache) {
+    if (!isClustered(run)) await attempt(() => assertNoNode(directory));
+    else if (problems.length === 0) print(`data directory ${directory}: a cache of the cluster`);
+  } else if (isUsed === true) await checkAreas(directory, { run, print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start creates it`);
   for (const problem of problems) print(`problem: ${problem}`);
   return problems.length === 0 ? 0 : 1;

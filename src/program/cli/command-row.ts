@@ -10,6 +10,7 @@ export const commandGroups = [
   "Databases, indexes and users",
   "Messaging",
   "Backups",
+  "Cluster",
   "Moving data",
   "Help",
 ] as const;

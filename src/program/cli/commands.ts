@@ -4,6 +4,7 @@
  * the settings of `larder serve`, and may have its own operands and options.
  */
 import { transferRows } from "../../transfer/command-rows.ts";
+import { clusterRows } from "../cluster/command-rows.ts";
 import { messagingRows } from "./administer/messaging-rows.ts";
 import { serverRows } from "./administer/server-rows.ts";
 import { tenantRows } from "./administer/tenant-rows.ts";
@@ -138,6 +139,7 @@ export const commandRows: readonly CommandRow[] = [
       return 0;
     },
   },
+  ...clusterRows,
   ...helpRows,
 ];
 

@@ -20,6 +20,7 @@ import {
 } from "../../persistence/errors.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
 import { damageOf, inspectedEngineOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { assertNoNode } from "../cluster/node-file.ts";
 import { parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
@@ -75,6 +76,7 @@ async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<rea
   if (!(await checkDataDirectory(fileDisk, directory, STORED_AREAS))) {
     throw new StartRefusal(`${directory} is not a data directory: it has no format file`);
   }
+  assertNoNode(directory);
   const held = await lock(directory);
   try {
     const tokensPath = join(directory, TOKENS_FILE);

@@ -15,6 +15,8 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import type { AreaName } from "../areas/area.ts";
 import { removeOldStages } from "../areas/backup-stage.ts";
 import type { Addresses } from "../cli/env-block.ts";
+import { assertNoNode } from "../cluster/node-file.ts";
+import { isClustered } from "../cluster/setting-rules.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { Command } from "../settings/setting.ts";
@@ -76,7 +78,9 @@ export const RESTORING_PREFIX = "restoring-";
 export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
 /** Creates and locks the data directory of this run. Rejects with a `StartRefusal` if that is not possible. */
-export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
+export async function openDataDirectory(run: RunSettings): Promise<DataDirectory> {
+  const { settings, origins } = run;
+  const areas = isClustered(run) ? [] : STORED_AREAS;
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
   // Loaded here with SQLite, because a development server without a data directory does not need it.
@@ -89,8 +93,10 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
     assertNotForeign(path, readdirSync(path), STORED_AREAS);
     lock = await lockDirectory(path);
     await endInterrupted(path);
+    if (isClustered(run)) assertNoSingleServer(path);
+    else assertNoNode(path);
     const isNew = !isUsedDirectory(path);
-    await prepareDataDirectory(fileDisk, path, STORED_AREAS);
+    await prepareDataDirectory(fileDisk, path, areas);
     return new DiskDirectory(path, { lock, isNew });
   } catch (fault) {
     lock?.release();
@@ -101,6 +107,15 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
 /** True if larder has used the directory: it has the layout. tokens.json may be missing. */
 export function isUsedDirectory(path: string): boolean {
   return existsSync(join(path, FORMAT_FILE));
+}
+
+/** Throws a `StartRefusal` if the directory has areas with files: a node would not serve them. */
+function assertNoSingleServer(path: string): void {
+  const area = STORED_AREAS.find((each) => existsSync(join(path, each)) && readdirSync(join(path, each)).length > 0);
+  if (area === undefined) return;
+  throw new StartRefusal(
+    `${path} has the data of a single server (${area}), which a cluster does not read: use an empty directory for the node, and move the data with larder export and larder import`,
+  );
 }
 
 /** Throws a `StartRefusal` after an unfinished restore. */

@@ -42,7 +42,7 @@ export class StoreService implements AreaService {
       clock: context.clock,
       random: systemRandom,
       turns: context.turns,
-      hashSeed: secretBytes(HASH_SEED_BYTES),
+      hashSeed: context.plan.shard?.hashSeed ?? secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
       pendingEntriesMax: limits.pendingEntriesMax ?? 0,
       guard: context.guard,

@@ -156,7 +156,7 @@ export interface ConfigurationKeys {
   };
   /** Directory of all stored data; only one process at a time may use it. Default: ./larder-data; none in dev, which then stores nothing. */
   readonly dataDir?: string;
-  /** When a write to the store or the vector index is acknowledged: after it is synced, after it is written (and synced each second), or after it is written. Default: everysec. */
+  /** When a write to the store or the vector index is acknowledged: after it is synced, after it is written (and synced each second), or after it is written. Default: everysec; always in a cluster. */
   readonly fsync?: "always" | "everysec" | "no";
   /** Write snapshots in a separate process, so that a start need not replay the whole journal. Default: on. */
   readonly snapshots?: true | false | "on" | "off";
@@ -318,6 +318,12 @@ export interface ConfigurationKeys {
   readonly dailyQueryLimit?: number | string | "off" | false;
   /** Most records changed per index and UTC day. Default: off. */
   readonly dailyUpdateLimit?: number | string | "off" | false;
+  /** PostgreSQL of the cluster that this server is a node of, postgres://<user>@<host>,<host>/<database>, without a password; the data directory is then a cache. Default: none: a single server. */
+  readonly cluster?: string;
+  /** Name of this node, which no other node of the cluster has. Default: the name of the machine. */
+  readonly clusterNode?: string;
+  /** What a node needs before it answers a read: a lease that it counts by its own clocks, or a commit in PostgreSQL after the read, which trusts no clock and takes one round trip. Default: lease. */
+  readonly reads?: "lease" | "confirm";
   /** Lowest level that is logged. Default: info. */
   readonly logLevel?: "debug" | "info" | "warn" | "error";
   /** JSON lines, text for people, or text at a terminal and JSON elsewhere. Default: auto. */

@@ -16,6 +16,7 @@ import type {
   VectorPlan,
 } from "../areas/area.ts";
 import { areaPlace } from "../areas/area-place.ts";
+import type { ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import { areaTenantOf } from "../tenants/administration.ts";
 import type { IndexTenant, Tenant, Tenants, UserTenant } from "../tenants/tokens.ts";
@@ -34,6 +35,8 @@ export interface PlanOptions {
   readonly deliveriesDisabled: boolean;
   /** The memory limit of the area. */
   readonly memoryBytesMax: number;
+  /** The shard of a cluster that the area is; absent: an area of a single server. */
+  readonly shard?: ShardPlan | undefined;
 }
 
 /** So many users can have script states at the same time if each uses its maximum. */
@@ -51,15 +54,17 @@ const portSettings = {
 } as const satisfies Record<AreaName, SettingName>;
 
 export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
-  const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax } = options;
+  const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard } = options;
   const { settings } = run;
-  const place = settings.dataDirectory === undefined ? undefined : areaPlace(resolve(settings.dataDirectory), area);
+  const place =
+    settings.dataDirectory === undefined ? undefined : areaPlace(resolve(settings.dataDirectory), area, shard?.shard);
   return {
     area,
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
     resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
     directory: place?.directory,
     nameInFiles: place?.name ?? area,
+    shard,
     snapshots: settings.snapshots,
     freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only synced messages, whatever the setting of the store.

@@ -85,6 +85,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     queryToken: true,
     redisCompat: false,
     trustedProxies: [],
+    clusterReads: "lease",
     connectionsPerAddressMax: 5_000,
     bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,

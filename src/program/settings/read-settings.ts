@@ -9,6 +9,7 @@ import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
 import { suggestionFor } from "../cli/help/suggestion.ts";
+import { type Combination, clusterCombinations, isClustered } from "../cluster/setting-rules.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration, placeIn } from "./config.ts";
 import type { Position } from "./config-text.ts";
 import type { ProviderEnvironment } from "./embedding-settings.ts";
@@ -386,14 +387,8 @@ function defaultText(row: Setting<unknown>, command: Command): string | undefine
 
 const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 
-/** A rule about settings that depend on one another. */
-interface Combination {
-  /** If one of them is invalid, the combination is not checked. */
-  readonly reads: readonly SettingName[];
-  problemsOf(run: RunSettings): readonly string[];
-}
-
 const combinations: readonly Combination[] = [
+  ...clusterCombinations,
   pairOf("tlsCertificatePath", "tlsKeyPath"),
   pairOf("respCertificatePath", "respKeyPath"),
   {
@@ -488,8 +483,16 @@ function onePortOf({ settings, origins }: RunSettings): number | undefined {
 function settle(run: RunSettings): RunSettings {
   const port = onePortOf(run);
   const threads = port === undefined ? run.settings.threads : "one";
-  const texts = new Map([...run.texts, ["port", String(port ?? "off")], ["threads", threads]] as const);
-  return { ...run, texts, settings: { ...run.settings, port, threads } };
+  // The journal of a cluster is in PostgreSQL, and what was not committed is lost with the node.
+  const isSafer = isClustered(run) && run.origins.fsync.source === "default";
+  const fsync = isSafer ? "always" : run.settings.fsync;
+  const texts = new Map([
+    ...run.texts,
+    ["port", String(port ?? "off")],
+    ["threads", threads],
+    ["fsync", fsync],
+  ] as const);
+  return { ...run, texts, settings: { ...run.settings, port, threads, fsync } };
 }
 
 const SOURCE_RANK: Readonly<Record<Source, number>> = { default: 0, file: 1, environment: 2, flag: 3 };

@@ -7,6 +7,7 @@ export type Command = "serve" | "dev";
 export type Group =
   | "Data"
   | "Addresses"
+  | "Cluster"
   | "Destinations"
   | "Limits"
   | "Messaging"

@@ -11,6 +11,7 @@ import { transportNames } from "../../edge/http/transport.ts";
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { evictionPolicies } from "../../store/memory/mod.ts";
+import { clusterSettingRows } from "./cluster-settings.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";
 import { peerSettingRows } from "./peer-settings.ts";
@@ -74,6 +75,7 @@ export const settingRows = {
     meaning:
       "When a write to the store or the vector index is acknowledged: after it is synced, after it is written (and synced each second), or after it is written",
     default: "everysec",
+    defaultMeaning: "everysec; always in a cluster",
     parse: parseChoice(["always", "everysec", "no"]),
   },
   snapshots: {
@@ -582,6 +584,7 @@ export const settingRows = {
     parse: parseRegion,
   },
   ...vectorSettingRows,
+  ...clusterSettingRows,
   logLevel: {
     group: "Logs",
     flag: "--log-level",

@@ -97,6 +97,16 @@ export function parseShare(min: number): Parser<number> {
 /** The share of the nearest records that queries should find. */
 export const parseRecallTarget: Parser<number> = parseShare(0.5);
 
+const NODE_NAME = /^[A-Za-z\d][A-Za-z\d._-]{0,62}$/;
+
+/** The name of a node of a cluster. */
+export const parseNodeName: Parser<string> = parser({ type: "string", pattern: NODE_NAME.source }, (text) => {
+  if (NODE_NAME.test(text)) return text;
+  throw new BadValue(
+    `${quote(text)} is not the name of a node: 1 to 63 letters, digits, dots, hyphens and underscores, the first a letter or a digit`,
+  );
+});
+
 const KB = 2 ** 10;
 const MB = 2 ** 20;
 const GB = 2 ** 30;

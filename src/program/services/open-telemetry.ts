@@ -10,10 +10,10 @@
  * Traces are read and written as W3C Trace Context with any registered
  * propagator, because messages store that form.
  */
-import type { CallEnd, IncomingRequest, OutgoingCall, RequestEnd, Span, Tracer } from "../edge/tracing.ts";
-import { type Clock, systemClock } from "../kernel/clock.ts";
-import { faultFields, type Log } from "../kernel/log.ts";
-import type { TraceContext } from "../kernel/trace-context.ts";
+import type { CallEnd, IncomingRequest, OutgoingCall, RequestEnd, Span, Tracer } from "../../edge/tracing.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import type { TraceContext } from "../../kernel/trace-context.ts";
 
 export const TELEMETRY_PACKAGE = "@opentelemetry/api";
 /** The global that the copies of that package share. */

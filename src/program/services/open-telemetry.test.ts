@@ -1,9 +1,9 @@
 /** The bridge to OpenTelemetry, with a stand-in that has the shape of `@opentelemetry/api`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Tracer } from "../edge/tracing.ts";
-import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { createLog } from "../kernel/log.ts";
+import type { Tracer } from "../../edge/tracing.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog } from "../../kernel/log.ts";
 import { openTracer, type TelemetryApi } from "./open-telemetry.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -1,0 +1,245 @@
+/**
+ * This server as a node of a cluster: it connects before anything is opened,
+ * registers when the ports are bound, opens the areas whose shards it claims, and
+ * leaves when the server stops.
+ *
+ *     open     read the facts of the cluster, or refuse to start
+ *     join     register, and begin to claim
+ *     leave    close and release the shards, or give up after a time
+ *
+ * (1) A shard stays until its node stops or is gone: while no node forwards
+ *     requests, a move would cut off clients for no reason of theirs.
+ * (2) A shard that cannot be opened is released, and then the process ends: an
+ *     engine is never emptied for a second attempt.
+ */
+
+import { mkdirSync } from "node:fs";
+import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
+import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
+import { Lease } from "../../cluster/node/lease.ts";
+import type { LifeFile } from "../../cluster/node/registration.ts";
+import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
+import { PgSession } from "../../cluster/postgres/pg-session.ts";
+import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import { machineClock, systemClock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import { shardDirectory } from "../../persistence/data-directory.ts";
+import { FORMAT } from "../../persistence/journal/file-format.ts";
+import { type AreaName, areaNames } from "../areas/area.ts";
+import { StartRefusal } from "../refusal.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
+import { type ClusterFacts, readClusterFacts } from "./cluster-facts.ts";
+import type { ConnectionPlan } from "./connection-plan.ts";
+import { Connector } from "./connector.ts";
+import { openNodeFile } from "./node-file.ts";
+import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
+import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
+import { sparseLog } from "./sparse-log.ts";
+
+/** The areas of the server. */
+export interface ClusterAreas {
+  /** Opens an area on its claimed shard. */
+  open(area: AreaName, claim: ShardClaim): Promise<void>;
+  /** Closes it: everything that it accepted is committed. */
+  close(area: AreaName): Promise<void>;
+  /** A renewal has returned that was sent after the event of the area with this number. */
+  confirmed(area: AreaName, id: number): void;
+  /** An area could not be opened, and its shard is released: the server must end. */
+  unopened(area: AreaName, fault: unknown): void;
+  /** The node has lost its life or a shard: the process must end at once. */
+  lost(reason: string): void;
+}
+
+export interface MemberOptions {
+  readonly run: RunSettings;
+  /** Of the process, locked. */
+  readonly dataDirectory: string;
+  readonly log: Log;
+}
+
+/** Only the owner. */
+const DIRECTORY_MODE = 0o700;
+/** Longer than a renewal ever takes, unless its server is gone. */
+const RENEWAL_PATIENCE_MS = 4_000;
+const PATIENCE_MS = 10_000;
+/** How long the release of the shards may take, after the grace for requests. */
+const LEAVE_MS_MAX = 10_000;
+/** How often to look whether a shard that could not be opened is released. */
+const RELEASE_LOOK_MS = 50;
+/** When to end without its release. */
+const RELEASE_LOOKS_MAX = 100;
+
+export class ClusterMember implements ShardHost {
+  readonly #options: MemberOptions;
+  readonly #connection: ConnectionPlan;
+  readonly #facts: ClusterFacts;
+  readonly #file: LifeFile;
+  readonly #lease = new Lease(machineClock);
+  readonly #sessions: PgSession[] = [];
+  #areas: ClusterAreas | undefined;
+  #node: ClusterNode | undefined;
+
+  private constructor(
+    options: MemberOptions,
+    parts: { connection: ConnectionPlan; facts: ClusterFacts; file: LifeFile },
+  ) {
+    this.#options = options;
+    this.#connection = parts.connection;
+    this.#facts = parts.facts;
+    this.#file = parts.file;
+  }
+
+  /** Undefined for a single server. Throws a `StartRefusal` if the cluster cannot be used. */
+  static async open(options: MemberOptions): Promise<ClusterMember | undefined> {
+    const { run, dataDirectory, log } = options;
+    const connection = clusterConnectionOf(run);
+    if (connection === undefined) return undefined;
+    const facts = await readClusterFacts(connection, { place: clusterPlaceOf(run), log });
+    const file = await openNodeFile(dataDirectory, facts.id);
+    for (const area of areaNames)
+      mkdirSync(shardDirectory(dataDirectory, facts.shards[area].shard), { recursive: true, mode: DIRECTORY_MODE });
+    return new ClusterMember(options, { connection, facts, file });
+  }
+
+  get name(): string {
+    return nodeNameOf(this.#options.run);
+  }
+
+  /** The id of the shard of an area. */
+  shardOf(area: AreaName): number {
+    return this.#facts.shards[area].shard;
+  }
+
+  planOf(area: AreaName): ShardPlan {
+    const { shard, hashSeed } = this.#facts.shards[area];
+    return {
+      shard,
+      // A copy with memory of its own: a buffer of a row is a part of a larger one.
+      hashSeed: Uint8Array.from(hashSeed),
+      branch: this.#facts.branch,
+      connection: this.#connection,
+      leaseMemory: this.#lease.memory,
+      reads: this.#options.run.settings.clusterReads,
+    };
+  }
+
+  /** Registers the node at `address`, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
+  async join(areas: ClusterAreas, address: string): Promise<void> {
+    const { run, log } = this.#options;
+    this.#areas = areas;
+    const store = (patienceMs: number): PostgresLogStore => {
+      const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
+      const session = new PgSession(connector.connect);
+      this.#sessions.push(session);
+      return new PostgresLogStore(session);
+    };
+    const stores: NodeStores = {
+      renewals: store(RENEWAL_PATIENCE_MS),
+      polls: store(RENEWAL_PATIENCE_MS),
+      changes: store(PATIENCE_MS),
+    };
+    const { name } = this;
+    this.#node = await ClusterNode.start({
+      stores,
+      node: { name, address, format: FORMAT },
+      file: this.#file,
+      clock: systemClock,
+      leaseClock: machineClock,
+      lease: this.#lease,
+      log: sparseLog(log.with({ node: name }), systemClock),
+      host: this,
+      reads: run.settings.clusterReads,
+      drawLife: () => crypto.randomUUID(),
+    });
+    if (this.#node !== undefined) return;
+    throw new StartRefusal(
+      `A node with the name ${name} lives in the cluster: end that process, or set ${run.origins.clusterNode.place} to another name`,
+    );
+  }
+
+  async load({ shard, epoch, snapshot, floorMs }: TakenShard): Promise<void> {
+    const area = this.#areaOf(shard);
+    try {
+      await this.#joined.open(area, { epoch, snapshot, floorMs });
+    } catch (fault) {
+      void this.#endWithout(shard, area, fault); // keeps (2)
+      throw fault;
+    }
+  }
+
+  unload({ shard }: ShardEpoch): Promise<void> {
+    return this.#joined.close(this.#areaOf(shard));
+  }
+
+  /** keeps (1) */
+  mayMove(): boolean {
+    return false;
+  }
+
+  lost(reason: string): void {
+    this.#areas?.lost(reason);
+  }
+
+  /** What the area of a shard reports. */
+  event(area: AreaName, event: ShardEvent): void {
+    switch (event.kind) {
+      case "confirm":
+        void this.#node?.reads.whenFresh().then(() => this.#areas?.confirmed(area, event.id));
+        break;
+      case "lost":
+        this.#node?.lose(event.reason);
+        break;
+      default: {
+        const never: never = event;
+        throw new Error(`Unknown event: ${String(never)}`);
+      }
+    }
+  }
+
+  /**
+   * Releases the shards and leaves the cluster. Resolves with false if that takes too long, because PostgreSQL does not
+   * answer: then the other nodes wait until the lease has run out.
+   */
+  async leave(graceMs: number): Promise<boolean> {
+    const node = this.#node;
+    if (node === undefined) return true;
+    const late = Promise.withResolvers<false>();
+    const cancel = systemClock.after(graceMs + LEAVE_MS_MAX, () => late.resolve(false));
+    const hasLeft = await Promise.race([node.drain().then(() => true), late.promise]);
+    cancel();
+    this.stop();
+    if (!hasLeft) this.#options.log.error("node could not leave the cluster: PostgreSQL does not answer");
+    return hasLeft;
+  }
+
+  /** Ends its calls, and releases nothing. */
+  stop(): void {
+    this.#node?.stop();
+    for (const session of this.#sessions)
+      session.close().catch((fault: unknown) => {
+        this.#options.log.debug("connection not closed", faultFields(fault));
+      });
+  }
+
+  /** keeps (2) */
+  async #endWithout(shard: number, area: AreaName, fault: unknown): Promise<void> {
+    for (
+      let looks = 0;
+      looks < RELEASE_LOOKS_MAX && (looks === 0 || this.#node?.shards.get(shard) !== undefined);
+      looks += 1
+    )
+      await new Promise<void>((resolve) => systemClock.after(RELEASE_LOOK_MS, resolve));
+    this.#areas?.unopened(area, fault);
+  }
+
+  #areaOf(shard: number): AreaName {
+    const area = areaNames.find((each) => this.shardOf(each) === shard);
+    if (area === undefined) throw new Error(`Shard ${shard} was added after this node started: start it again`);
+    return area;
+  }
+
+  get #joined(): ClusterAreas {
+    if (this.#areas === undefined) throw new Error("The node has not joined");
+    return this.#areas;
+  }
+}

@@ -1,0 +1,104 @@
+/** What a person reads of a cluster: its status, the secrets that a node lacks, and a log without repetitions. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ClusterView, NodeView, ShardView } from "../../cluster/log-store/log-store.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog } from "../../kernel/log.ts";
+import { readSettings } from "../settings/read-settings.ts";
+import { resolveTenants } from "../tenants/tokens.ts";
+import { ungivenSecrets } from "./given-secrets.ts";
+import { assertNoNode, openNodeFile } from "./node-file.ts";
+import { sparseLog } from "./sparse-log.ts";
+import { isWhole, printStatus, statusOf } from "./status.ts";
+
+function node(name: string, beat: number, isDead = false): NodeView {
+  return { name, life: `life of ${name}`, beat, isDead, address: `http://${name}:8079`, format: 1 };
+}
+
+function shard(id: number, area: string, owner: string | undefined, tries = 0): ShardView {
+  const life = owner === undefined ? undefined : `life of ${owner}`;
+  const none = { heir: undefined, pin: undefined, writerFormat: 1 };
+  return { shard: id, area, epoch: id + 1, owner: life, ownerName: owner, tries, ...none };
+}
+
+test("the status says which nodes live, and what happens to each shard", () => {
+  const shards = [shard(1, "store", "a"), shard(2, "messaging", "b"), shard(3, "vector", "c", 3)];
+  const first: ClusterView = { nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
+  const last: ClusterView = { nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
+  const status = statusOf("0-0-0", first, last);
+  assert.deepEqual(printStatus(status), [
+    "cluster 0-0-0",
+    "node a: alive, http://a:8079",
+    "node b: silent, http://b:8079",
+    "node c: dead, http://c:8079",
+    "shard 1 (store): owned by a, epoch 2",
+    "shard 2 (messaging): owned by b, epoch 3",
+    "shard 3 (vector): broken, last by c, epoch 4, 3 claims without a recovery; see the log of c, then run larder cluster retry 3",
+  ]);
+  assert.equal(isWhole(status), false);
+  const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
+  assert.equal(isWhole(statusOf("0-0-0", whole, { ...whole, nodes: [node("a", 2)] })), true);
+});
+
+test("the status of a cluster without nodes says so", () => {
+  const empty: ClusterView = { nodes: [], shards: [shard(1, "store", undefined)] };
+  assert.deepEqual(printStatus(statusOf("0-0-0", empty, empty)), [
+    "cluster 0-0-0",
+    "no node has started yet",
+    "shard 1 (store): free, epoch 2",
+  ]);
+});
+
+test("secrets that were generated are named with the variables that give them", () => {
+  const environment = { LARDER_VECTOR_TOKEN: "vector-token-6a5e4f308f2d1c7b" };
+  const reading = readSettings({ arguments: ["serve"], environment, readFile: () => "" });
+  assert.ok(reading.kind === "run");
+  assert.deepEqual(ungivenSecrets(resolveTenants(reading.run, {}).tenants), [
+    "The database main has secrets that only this node would know: set LARDER_STORE_TOKEN and LARDER_STORE_READ_ONLY_TOKEN on every node, or list it with its secrets in the configuration file",
+    "The index main has secrets that only this node would know: set LARDER_VECTOR_READ_ONLY_TOKEN on every node, or list it with its secrets in the configuration file",
+    "The messaging user main has secrets that only this node would know: set LARDER_MESSAGING_TOKEN and LARDER_MESSAGING_READ_ONLY_TOKEN and LARDER_CURRENT_SIGNING_KEY and LARDER_NEXT_SIGNING_KEY on every node, or list it with its secrets in the configuration file",
+  ]);
+});
+
+test("a warning is repeated after ten seconds, with the number of those that were left out", () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const log = sparseLog(
+    createLog({ level: "warn", format: "text", clock, sink: (line) => lines.push(line.slice(25, -1)) }),
+    clock,
+  );
+  for (let count = 0; count < 41; count += 1) {
+    log.warn("lease not renewed", { fault: "no" });
+    if (count === 0) log.error("node lost");
+    clock.advance(250);
+  }
+  log.warn("other");
+  assert.deepEqual(
+    lines.map((line) => line.trim().replaceAll(/\s+/g, " ")),
+    ["warn lease not renewed fault=no", "error node lost", "warn lease not renewed fault=no leftOut=39", "warn other"],
+  );
+});
+
+test("a directory belongs to one cluster, and keeps the lives of its node", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-node-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  assertNoNode(directory);
+  const file = await openNodeFile(directory, "one");
+  assert.deepEqual(await file.read(), { former: undefined, next: undefined });
+  await file.write({ former: "f", next: "n" });
+  assert.deepEqual(await (await openNodeFile(directory, "one")).read(), { former: "f", next: "n" });
+  await assert.rejects(openNodeFile(directory, "two"), {
+    name: "StartRefusal",
+    message: `The data directory ${directory} belongs to a node of the cluster one, and the database has the cluster two: use another directory, or correct the URL`,
+  });
+  assert.throws(() => assertNoNode(directory), { name: "StartRefusal" });
+  for (const text of ["", "{", "[]", '{"cluster":7}']) {
+    writeFileSync(join(directory, "cluster-node.json"), text);
+    await assert.rejects(openNodeFile(directory, "one"), {
+      message: `${join(directory, "cluster-node.json")} is damaged: remove that file. The node then waits until its former life is declared dead`,
+    });
+  }
+});

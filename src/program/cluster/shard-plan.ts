@@ -1,0 +1,30 @@
+/** What an area that is a shard of a cluster needs: plain data, because the area may be in another thread. */
+import type { SnapshotPointer } from "../../cluster/log-store/log-store.ts";
+import type { ConnectionPlan } from "./connection-plan.ts";
+
+export interface ShardPlan {
+  readonly shard: number;
+  /** The same for all owners, so that cursors of scans outlive them. */
+  readonly hashSeed: Uint8Array;
+  /** The id of the database's branch, by which files of another one are known. */
+  readonly branch: string;
+  readonly connection: ConnectionPlan;
+  /** The lease of the node, which the main thread extends. */
+  readonly leaseMemory: SharedArrayBuffer;
+  readonly reads: "lease" | "confirm";
+}
+
+/** A claim of the shard that was committed. */
+export interface ShardClaim {
+  readonly epoch: number;
+  readonly snapshot: SnapshotPointer | undefined;
+  /** The time of the engine is never before it. */
+  readonly floorMs: number;
+}
+
+/** What the area of a shard reports to the main thread. */
+export type ShardEvent =
+  /** Replies wait for a renewal that is sent now or later: `AreaControl.confirmed` with this number. */
+  | { readonly kind: "confirm"; readonly id: number }
+  /** Another node has claimed the shard: the process must end. */
+  | { readonly kind: "lost"; readonly reason: string };

@@ -1,0 +1,110 @@
+/** `larder cluster status`: the nodes and shards, as PostgreSQL has them, and what a person has to do. */
+
+import type { ClusterView, NodeView, ShardView } from "../../cluster/log-store/log-store.ts";
+import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../cluster/node/bounds.ts";
+import { isFree } from "../../cluster/node/placement.ts";
+import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { StartRefusal } from "../refusal.ts";
+import { readIdentity, withSession } from "./cluster-facts.ts";
+import type { ConnectionPlan } from "./connection-plan.ts";
+
+/** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */
+export type NodeState = "alive" | "silent" | "dead";
+
+/** `free`: no living node owns it, and one may claim it. `broken`: nobody claims it until `larder cluster retry`. */
+export type ShardState = "owned" | "claimed" | "free" | "broken";
+
+export interface ClusterStatus {
+  readonly cluster: string;
+  readonly nodes: readonly { readonly name: string; readonly state: NodeState; readonly address: string }[];
+  readonly shards: readonly {
+    readonly shard: number;
+    readonly area: string;
+    readonly state: ShardState;
+    /** The name of the last owner; null before the first. */
+    readonly owner: string | null;
+    readonly epoch: number;
+    /** Claims without a recovery. */
+    readonly tries: number;
+  }[];
+}
+
+/** A node that lives renews between two looks. */
+const LOOK_AGAIN_MS = 2 * RENEWAL_PERIOD_MS;
+
+/** Looks twice. Throws a `StartRefusal`. */
+export async function readClusterStatus(plan: ConnectionPlan, place: string): Promise<ClusterStatus> {
+  return withSession(plan, place, async (session) => {
+    const { id: cluster } = await readIdentity(session);
+    const store = new PostgresLogStore(session);
+    const first = await store.watch();
+    await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
+    return statusOf(cluster, first, await store.watch());
+  });
+}
+
+/** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
+export function statusOf(cluster: string, first: ClusterView, last: ClusterView): ClusterStatus {
+  const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
+  const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
+    if (isDead) return "dead";
+    return beats.get(life) === beat ? "silent" : "alive";
+  };
+  return {
+    cluster,
+    nodes: last.nodes.map((node) => ({ name: node.name, state: stateOf(node), address: node.address })),
+    shards: last.shards.map((shard) => ({
+      shard: shard.shard,
+      area: shard.area,
+      state: shardStateOf(shard, last.nodes),
+      owner: shard.ownerName ?? null,
+      epoch: shard.epoch,
+      tries: shard.tries,
+    })),
+  };
+}
+
+function shardStateOf(shard: ShardView, nodes: readonly NodeView[]): ShardState {
+  if (!isFree(shard, nodes)) return shard.tries === 0 ? "owned" : "claimed";
+  return shard.tries >= RECOVERY_TRIES_MAX ? "broken" : "free";
+}
+
+/** Whether each shard is served by a node that lives. */
+export function isWhole({ nodes, shards }: ClusterStatus): boolean {
+  const alive = new Set(nodes.filter(({ state }) => state === "alive").map(({ name }) => name));
+  return shards.every(({ state, owner }) => state === "owned" && owner !== null && alive.has(owner));
+}
+
+/** The lines for people. */
+export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly string[] {
+  return [
+    `cluster ${cluster}`,
+    ...nodes.map(({ name, state, address }) => `node ${name}: ${state}, ${address}`),
+    ...(nodes.length === 0 ? ["no node has started yet"] : []),
+    ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
+      const who =
+        owner === null ? "" : state === "owned" || state === "claimed" ? ` by ${owner}` : `, last by ${owner}`;
+      const rest =
+        state === "broken" ? `; see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}` : "";
+      return `shard ${shard} (${area}): ${state}${who}, epoch ${epoch}${tries > 0 ? `, ${tries} claims without a recovery` : ""}${rest}`;
+    }),
+  ];
+}
+
+/** Lets nodes claim a broken shard again. Returns the lines to print. Throws a `StartRefusal`. */
+export async function retryShard(plan: ConnectionPlan, place: string, operand: string): Promise<readonly string[]> {
+  return withSession(plan, place, async (session) => {
+    await readIdentity(session);
+    const store = new PostgresLogStore(session);
+    const { shards } = await store.watch();
+    const found = shards.find(({ shard }) => String(shard) === operand);
+    if (found === undefined)
+      throw new StartRefusal(
+        `The cluster has no shard ${JSON.stringify(operand)}: its shards are ${shards.map(({ shard }) => shard).join(", ")}`,
+        2,
+      );
+    await store.forgetTries(found.shard);
+    return [`shard ${found.shard}: nodes may claim it again`];
+  });
+}

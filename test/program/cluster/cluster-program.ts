@@ -1,0 +1,138 @@
+/** Nodes of a cluster as real processes on a real PostgreSQL, for tests from outside. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type PostgresProcess, startPostgres } from "../../harness/postgres-process.ts";
+import { cleanEnvironment, programFile, type RunningProgram, startProgram } from "../program-process.ts";
+
+/** PostgreSQL asks for no password here, so that any one is accepted and can be looked for. */
+export const PASSWORD = "correct-horse-7391";
+
+/** What a node needs besides the URL: in a cluster no secret of a tenant is generated. */
+export const secrets: Readonly<Record<string, string>> = {
+  LARDER_STORE_TOKEN: "store-token-8f2d1c7b6a5e4f30",
+  LARDER_STORE_READ_ONLY_TOKEN: "store-reader-1c7b6a5e4f308f2d",
+  LARDER_VECTOR_TOKEN: "vector-token-6a5e4f308f2d1c7b",
+  LARDER_VECTOR_READ_ONLY_TOKEN: "vector-reader-4f308f2d1c7b6a5e",
+  LARDER_MESSAGING_TOKEN: messagingToken("main", "0f1e2d3c4b5a69788796a5b4"),
+  LARDER_MESSAGING_READ_ONLY_TOKEN: messagingToken("main", "788796a5b40f1e2d3c4b5a69"),
+  LARDER_CURRENT_SIGNING_KEY: "sig_3kYjw48mhY7kAjqNGcy6cr29RJ6r",
+  LARDER_NEXT_SIGNING_KEY: "sig_6ZB6DVzB1wjE8S6rZ7eenA8Pdnhs",
+  LARDER_ADMIN_TOKEN: "admin-token-2d1c7b6a5e4f308f",
+};
+
+function messagingToken(user: string, password: string): string {
+  return Buffer.from(JSON.stringify({ UserID: user, Password: password })).toString("base64");
+}
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class TestCluster {
+  readonly postgres: PostgresProcess;
+  /** With the password. */
+  readonly url: string;
+  readonly directory: string;
+  readonly #nodes: RunningProgram[] = [];
+
+  private constructor(postgres: PostgresProcess) {
+    this.postgres = postgres;
+    this.url = postgres.connectionString.replace("larder@", `larder:${PASSWORD}@`);
+    this.directory = mkdtempSync(join(tmpdir(), "larder-cluster-"));
+  }
+
+  /** On a server that this stops at the end. */
+  static on(postgres: PostgresProcess): TestCluster {
+    return new TestCluster(postgres);
+  }
+
+  static async start(settings: readonly string[] = []): Promise<TestCluster> {
+    return new TestCluster(await startPostgres(["fsync=off", ...settings]));
+  }
+
+  /** Runs a command of the program to its end. */
+  async larder(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
+    const options = { env: { ...cleanEnvironment(), LARDER_CLUSTER_URL: this.url, ...env } };
+    try {
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [programFile, ...words], options);
+      return { code: 0, stdout, stderr };
+    } catch (fault) {
+      const { code, stdout, stderr } = fault as CommandEnd;
+      return { code, stdout, stderr };
+    }
+  }
+
+  /** Starts a node, and resolves when it has registered. */
+  async startNode(name: string, args: readonly string[] = []): Promise<RunningProgram> {
+    const node = await startProgram("serve", {
+      args: ["--data-dir", this.dataDirectory(name), "--cluster-node", name, "--log-format", "json", ...args],
+      env: { ...secrets, LARDER_CLUSTER_URL: this.url },
+    });
+    this.#nodes.push(node);
+    return node;
+  }
+
+  dataDirectory(name: string): string {
+    return join(this.directory, name);
+  }
+
+  async stop(): Promise<void> {
+    // Those of a test that failed.
+    for (const node of this.#nodes) await node.kill();
+    await this.postgres.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The areas of a node, called with their tokens. */
+export class NodeClient {
+  readonly #urls: Readonly<Record<"store" | "vector" | "messaging", string>>;
+
+  constructor({ environment, storeUrl }: RunningProgram) {
+    this.#urls = {
+      store: storeUrl,
+      vector: environment["UPSTASH_VECTOR_REST_URL"] ?? "",
+      messaging: environment["QSTASH_URL"] ?? "",
+    };
+  }
+
+  store(...command: readonly string[]): Promise<Answer> {
+    return this.#ask("store", "/", "LARDER_STORE_TOKEN", { body: JSON.stringify(command) });
+  }
+
+  vector(path: string, body: unknown): Promise<Answer> {
+    return this.#ask("vector", path, "LARDER_VECTOR_TOKEN", { body: JSON.stringify(body) });
+  }
+
+  messaging(path: string, init: RequestInit = {}): Promise<Answer> {
+    return this.#ask("messaging", path, "LARDER_MESSAGING_TOKEN", init);
+  }
+
+  /** Asks again while the node answers that it does not serve the area, and returns the first other answer. */
+  async untilServed(ask: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      const answer = await ask();
+      if (answer.status !== 421 && answer.status !== 503) return answer;
+    }
+  }
+
+  async #ask(area: "store" | "vector" | "messaging", path: string, token: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(`${this.#urls[area]}${path}`, {
+      method: "POST",
+      ...init,
+      headers: { authorization: `Bearer ${secrets[token]}`, ...init.headers },
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+  }
+}

@@ -1,0 +1,91 @@
+/** Two nodes on one PostgreSQL: when one is gone, the other serves everything that was acknowledged. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { missingProgram } from "../../harness/required-programs.ts";
+import { NodeClient, PASSWORD, secrets, TestCluster } from "./cluster-program.ts";
+
+const skip = missingProgram("postgres");
+const KEYS = 200;
+
+const admin = { authorization: `Bearer ${secrets["LARDER_ADMIN_TOKEN"]}` };
+
+let cluster: TestCluster;
+
+before(async () => {
+  if (skip === false) cluster = await TestCluster.start();
+});
+
+after(async () => {
+  if (skip === false) await cluster.stop();
+});
+
+test("a node that is killed is replaced by the other, which has all that was acknowledged", { skip }, async () => {
+  const made = await cluster.larder(["cluster", "init"]);
+  assert.deepEqual([made.code, made.stderr], [0, ""]);
+  assert.match(made.stdout, /^shard 1: store\nshard 2: messaging\nshard 3: vector$/m);
+  assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
+
+  const first = await cluster.startNode("a");
+  const a = new NodeClient(first);
+  assert.deepEqual(await a.untilServed(() => a.store("SET", "key-0", "0")), { status: 200, body: { result: "OK" } });
+  for (let key = 1; key < KEYS; key += 1) await a.store("SET", `key-${key}`, String(key));
+  const upserted = await a.untilServed(() => a.vector("/upsert", { id: "v", vector: [1, 2, 3] }));
+  assert.equal(upserted.status, 200, JSON.stringify(upserted.body));
+  const published = await a.untilServed(() =>
+    a.messaging("/v2/publish/https://example.com/hook", { body: "later", headers: { "upstash-delay": "1h" } }),
+  );
+  assert.equal(published.status, 200, JSON.stringify(published.body));
+  const { messageId } = published.body as { messageId: string };
+
+  // A takeover reads the snapshot, and the journal after it.
+  const snapshot = await fetch(`${first.adminUrl}/v1/snapshot`, { method: "POST", headers: admin });
+  assert.equal(snapshot.status, 202);
+  await first.untilPrinted(/"snapshot written","area":"vector"/);
+  assert.deepEqual(await a.store("SET", "after", "snapshot"), { status: 200, body: { result: "OK" } });
+
+  const second = await cluster.startNode("b");
+  const b = new NodeClient(second);
+  const text = "larder-not-executed: this node does not serve store now; send the request to the node that does";
+  assert.deepEqual(await b.store("GET", "key-0"), { status: 421, body: { error: text } });
+  assert.equal((await b.vector("/fetch", { ids: ["v"] })).status, 421);
+  assert.equal((await b.messaging(`/v2/messages/${messageId}`, { method: "GET" })).status, 421);
+  const ready = await fetch(`${second.adminUrl}/health/ready`);
+  assert.equal(ready.status, 503);
+
+  await first.kill();
+  for (let key = 0; key < KEYS; key += 1)
+    assert.deepEqual(await b.untilServed(() => b.store("GET", `key-${key}`)), {
+      status: 200,
+      body: { result: String(key) },
+    });
+  assert.deepEqual(await b.store("GET", "after"), { status: 200, body: { result: "snapshot" } });
+  const fetched = await b.untilServed(() => b.vector("/fetch", { ids: ["v"], includeVectors: true }));
+  assert.deepEqual((fetched.body as { result: unknown }).result, [{ id: "v", vector: [1, 2, 3] }]);
+  const message = await b.untilServed(() => b.messaging(`/v2/messages/${messageId}`, { method: "GET" }));
+  assert.equal((message.body as { messageId?: string }).messageId, messageId, JSON.stringify(message));
+  assert.equal((await b.store("SET", "after", "takeover")).status, 200);
+
+  // A node that starts again waits, and takes over at once when the other one stops.
+  const again = await cluster.startNode("a");
+  const a2 = new NodeClient(again);
+  assert.equal((await a2.store("GET", "after")).status, 421);
+  const status = await cluster.larder(["cluster", "status"]);
+  assert.equal(status.code, 0, status.stdout + status.stderr);
+  assert.match(status.stdout, /^node a: alive, .*\nnode b: alive, .*\nshard 1 \(store\): owned by b, epoch \d+$/m);
+  assert.deepEqual(await second.stop(), { code: 0, signal: null });
+  assert.deepEqual(await a2.untilServed(() => a2.store("GET", "after")), { status: 200, body: { result: "takeover" } });
+  assert.deepEqual(await again.stop(), { code: 0, signal: null });
+
+  const left = await cluster.larder(["cluster", "status", "--json"]);
+  assert.equal(left.code, 1);
+  const { nodes } = JSON.parse(left.stdout) as { nodes: readonly { name: string; state: string }[] };
+  assert.deepEqual(
+    nodes.map(({ name, state }) => [name, state]),
+    [
+      ["a", "dead"],
+      ["b", "dead"],
+    ],
+  );
+  for (const { log, output } of [first, second, again]) assert.ok(!`${log}${output}`.includes(PASSWORD));
+  for (const { stdout, stderr } of [made, status, left]) assert.ok(!`${stdout}${stderr}`.includes(PASSWORD));
+});
