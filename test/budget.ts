@@ -58,6 +58,14 @@ export const budgets: readonly Budget[] = [
     goal: 50_000,
   },
   {
+    suite: "failovers",
+    unit: "failovers of real nodes and of a real PostgreSQL",
+    files: ["test/failover/failovers.test.ts"],
+    testMs: 0,
+    proofCount: 51,
+    goal: 1_300,
+  },
+  {
     suite: "rebuilt-states",
     unit: "commands for each family whose state is rebuilt",
     files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],

@@ -18,7 +18,7 @@ import {
   statSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { DEBIAN_POSTGRES } from "./required-programs.ts";
 
@@ -77,14 +77,25 @@ export function openPostgresFolder(parent: string): PostgresFolder {
   const directory = mkdtempSync(join(parent, "postgres-"));
   const data = join(directory, "data");
   mkdirSync(data, { mode: 0o700 });
-  const user = process.getuid?.() === 0 ? nobody() : undefined;
-  if (user !== undefined) {
-    // The folder for the temporary files of a test run is closed to other users.
-    const { mode } = statSync(parent);
-    if ((mode & 0o001) === 0) chmodSync(parent, mode | 0o011);
-    for (const path of [directory, data]) chownSync(path, user.uid, user.gid);
-  }
+  const user = nobodyForRoot();
+  openForUser(directory, user);
+  if (user !== undefined) chownSync(data, user.uid, user.gid);
   return { directory, data, user };
+}
+
+/** Whom the programs of PostgreSQL run as: for root as `nobody`; undefined: as the user of this process. */
+export function nobodyForRoot(): PostgresFolder["user"] {
+  return process.getuid?.() === 0 ? nobody() : undefined;
+}
+
+/** Gives a directory to a user. */
+export function openForUser(directory: string, user: PostgresFolder["user"]): void {
+  if (user === undefined) return;
+  // The folder for the temporary files of a test run is closed to other users.
+  const parent = dirname(directory);
+  const { mode } = statSync(parent);
+  if ((mode & 0o001) === 0) chmodSync(parent, mode | 0o011);
+  chownSync(directory, user.uid, user.gid);
 }
 
 /** Creates the databases of a server in an empty directory. */
@@ -136,11 +147,17 @@ function untilReady(child: ChildProcess): Promise<void> {
 }
 
 function programOf(name: string): string {
+  const folder = postgresPrograms();
+  return folder === undefined ? name : join(folder, name);
+}
+
+/** The folder of the programs of the newest version; undefined if they are only on the PATH. */
+export function postgresPrograms(): string | undefined {
   const versions = existsSync(DEBIAN_POSTGRES)
     ? readdirSync(DEBIAN_POSTGRES).sort((a, b) => Number(b) - Number(a))
     : [];
   const [latest] = versions;
-  return latest === undefined ? name : join(DEBIAN_POSTGRES, latest, "bin", name);
+  return latest === undefined ? undefined : join(DEBIAN_POSTGRES, latest, "bin");
 }
 
 function nobody(): { uid: number; gid: number } {

@@ -8,7 +8,18 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const requirable = ["redis-server", "redis-cli", "nginx", "postgres", "curl", "bash", "zsh", "fish"] as const;
+const requirable = [
+  "redis-server",
+  "redis-cli",
+  "nginx",
+  "postgres",
+  "patroni",
+  "etcd",
+  "curl",
+  "bash",
+  "zsh",
+  "fish",
+] as const;
 
 /** Where Debian keeps the programs of each version of PostgreSQL, and not on the PATH. */
 export const DEBIAN_POSTGRES = "/usr/lib/postgresql";

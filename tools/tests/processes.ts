@@ -41,6 +41,8 @@ const groups: readonly Group[] = [
     filesMax: 2,
     proofFilesMax: 1,
   },
+  // Only in a proof: its servers alone start in ten seconds. It mostly waits.
+  { name: "failovers", files: "test/failover/**", filesMax: 1 },
   // Random suites and kills take the time of their budget, in a proof for minutes and with much memory.
   { name: "kills", files: "test/simulation/kill/**", filesMax: 3, proofFilesMax: 1 },
   { name: "planted", files: "test/simulation/planted/**", filesMax: 1 },

@@ -1,0 +1,95 @@
+/** Three nodes of larder as real processes on one PostgreSQL that fails over. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { secrets } from "../program/cluster/cluster-program.ts";
+import { cleanEnvironment, programFile, type RunningProgram, startProgram } from "../program/program-process.ts";
+import type { NodeAddress } from "./cluster-requests.ts";
+
+const NAMES = ["a", "b", "c"] as const;
+
+export interface LarderNode extends NodeAddress {
+  readonly name: string;
+  readonly process: RunningProgram;
+}
+
+export class LarderNodes {
+  readonly #url: string;
+  readonly #directory: string;
+  readonly #running = new Map<string, LarderNode>();
+  readonly #all: RunningProgram[] = [];
+
+  private constructor(url: string) {
+    this.#url = url;
+    this.#directory = mkdtempSync(join(tmpdir(), "larder-failover-"));
+  }
+
+  static async start(url: string): Promise<LarderNodes> {
+    const nodes = new LarderNodes(url);
+    const env = { ...cleanEnvironment(), LARDER_CLUSTER_URL: url };
+    execFileSync(process.execPath, [programFile, "cluster", "init"], { env, stdio: ["ignore", "ignore", "inherit"] });
+    for (const name of NAMES) await nodes.startNode(name);
+    return nodes;
+  }
+
+  /** Those that run. */
+  get running(): readonly LarderNode[] {
+    return [...this.#running.values()];
+  }
+
+  async startNode(name: string): Promise<void> {
+    const args = ["--data-dir", join(this.#directory, name), "--cluster-node", name, "--destinations", "any"];
+    const process_ = await startProgram("serve", {
+      args: [...args, "--log-format", "json"],
+      env: { ...secrets, LARDER_CLUSTER_URL: this.#url },
+      hasOwnGroup: true,
+    });
+    this.#all.push(process_);
+    const urls = { store: process_.storeUrl, messaging: process_.environment["QSTASH_URL"] ?? "" };
+    this.#running.set(name, { name, process: process_, urls });
+  }
+
+  /** The node whose store answers, if one does. */
+  async owner(): Promise<LarderNode | undefined> {
+    for (const node of this.running) {
+      const response = await fetch(`${node.urls.store}/ping`, {
+        headers: { authorization: `Bearer ${secrets["LARDER_STORE_TOKEN"]}` },
+      }).catch(() => undefined);
+      if (response?.status === 200) return node;
+    }
+    return undefined;
+  }
+
+  async kill({ name, process: process_ }: LarderNode): Promise<void> {
+    this.#running.delete(name);
+    await process_.killGroup();
+  }
+
+  /** Lets a node stand still until `untilTaken` resolves, and then resolves when it has ended by itself. */
+  async pause({ name, process: process_ }: LarderNode, untilTaken: () => Promise<void>): Promise<void> {
+    this.#running.delete(name);
+    process.kill(process_.pid, "SIGSTOP");
+    try {
+      await untilTaken();
+    } finally {
+      process.kill(process_.pid, "SIGCONT");
+    }
+    await process_.ended;
+  }
+
+  /** Nodes that have ended by themselves, with the end of their logs. */
+  get ended(): Promise<readonly string[]> {
+    return Promise.all(
+      this.running.map(async ({ name, process: { ended, log } }) => {
+        const end = await Promise.race([ended, undefined]);
+        return end === undefined ? "" : `node ${name} ended with ${end.code ?? end.signal}\n${log.slice(-2_000)}`;
+      }),
+    ).then((texts) => texts.filter((text) => text !== ""));
+  }
+
+  async stop(): Promise<void> {
+    for (const process_ of this.#all) await process_.killGroup();
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
