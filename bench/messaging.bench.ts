@@ -18,7 +18,8 @@
  * Peers run in the same rounds on the same cores and give the same guarantee
  * about a power cut: BullMQ on a redis-server that syncs at each write, pg-boss
  * on PostgreSQL with its defaults, each behind the same small gateway that signs and
- * calls with the code of larder (messaging/peer-gateway.ts). To install them:
+ * calls with the code of larder (messaging/peer-gateway.ts). A node of a cluster runs beside them, with its journal in a
+ * PostgreSQL of the same settings on the same core. To install the peers:
  *     npm install --prefix /some/folder bullmq ioredis pg-boss
  *     apt-get install redis-server postgresql         (or their names on your system)
  *     BENCH_PEERS=/some/folder npm run bench -- messaging
@@ -44,7 +45,7 @@ import { parseArgs } from "node:util";
 import { machineFacts } from "./harness/machine.ts";
 import { isPinning } from "./harness/pinned-process.ts";
 import { writePart } from "./harness/results-page.ts";
-import { larder } from "./messaging/larder.ts";
+import { clusterLarder, larder } from "./messaging/larder.ts";
 import { peers } from "./messaging/peers.ts";
 import { measurePending } from "./messaging/pending.ts";
 import { names, report } from "./messaging/report.ts";
@@ -117,7 +118,7 @@ function wantedPairs(): readonly (readonly [Subject, Workload])[] {
   }
   for (const history of ["same core", "off"] as const)
     for (const workload of [many, most]) all.push([larder(history), workload]);
-  for (const peer of peers) {
+  for (const peer of [clusterLarder, ...peers]) {
     if (peer.missing !== undefined) log(`${peer.name}: ${peer.missing}`);
     else for (const workload of [one, many, most]) all.push([peer, workload]);
   }

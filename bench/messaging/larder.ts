@@ -3,7 +3,7 @@
  * measurement requires it: on the same core, on the load's core (its threads are
  * moved there), or absent (without-history.ts).
  */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -16,6 +16,7 @@ import {
   startPinned,
   threadsOf,
 } from "../harness/pinned-process.ts";
+import { hasPostgres, startPostgres } from "../peers/postgres.ts";
 import type { Place, RunningSubject, Subject } from "./subjects.ts";
 
 export const SIGNING_KEY = "sig_bench-key-that-nobody-else-knows";
@@ -43,7 +44,14 @@ export interface LarderServer {
   call(method: string, path: string, body?: string): Promise<string>;
 }
 
+export interface StartOptions {
+  readonly history: HistoryPlace;
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 const WITHOUT_HISTORY = pathToFileURL(fileURLToPath(new URL("without-history.ts", import.meta.url))).href;
+const POLL_MS = 20;
 /** The names of the threads of the history in the system: names are truncated to 15 characters. */
 const HISTORY_THREAD = /^history /;
 
@@ -54,7 +62,7 @@ const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter(
 export async function startMessaging(
   program: string,
   directory: string,
-  { history, flags = [] }: { history: HistoryPlace; flags?: readonly string[] },
+  { history, flags = [], env = {} }: StartOptions,
 ): Promise<LarderServer> {
   const options = [...nodeOptions, ...(history === "off" ? ["--import", WITHOUT_HISTORY] : [])];
   const process_ = await startPinned({
@@ -78,6 +86,7 @@ export async function startMessaging(
       LARDER_VECTOR_PORT: "0",
       LARDER_MESSAGING_PORT: "0",
       LARDER_ADMIN_PORT: "0",
+      ...env,
     },
     until: /running at[\s\S]*# admin: /,
   });
@@ -134,6 +143,60 @@ async function start({ parent, program }: Place, history: HistoryPlace): Promise
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Of the areas that are not measured: in a cluster no secret is generated. */
+const clusterSecrets: Readonly<Record<string, string>> = {
+  LARDER_MESSAGING_READ_ONLY_TOKEN: Buffer.from('{"UserID":"bench","Password":"that-only-readers-know"}').toString(
+    "base64",
+  ),
+  LARDER_STORE_TOKEN: "bench-store-token-that-nobody-else-knows",
+  LARDER_STORE_READ_ONLY_TOKEN: "bench-store-token-that-only-readers-know",
+  LARDER_VECTOR_TOKEN: "bench-vector-token-that-nobody-else-knows",
+  LARDER_VECTOR_READ_ONLY_TOKEN: "bench-vector-token-that-only-readers-know",
+};
+
+/** One node of a cluster, whose journal is in a PostgreSQL on the servers' core too. */
+export const clusterLarder: Subject = {
+  ...larder("same core"),
+  name: "larder, one node of a cluster + PostgreSQL",
+  missing: hasPostgres ? undefined : "PostgreSQL is not installed",
+  start: startClusterNode,
+};
+
+async function startClusterNode({ parent, program }: Place): Promise<RunningSubject> {
+  const postgres = await startPostgres(parent);
+  const directory = mkdtempSync(join(parent, "larder-"));
+  const env = { ...clusterSecrets, LARDER_CLUSTER_URL: postgres.connection };
+  const initEnv = { ...process.env, ...env };
+  execFileSync(process.execPath, [program, "cluster", "init"], {
+    env: initEnv,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const server = await startMessaging(program, directory, {
+    history: "same core",
+    flags: ["--cluster-node", "a"],
+    env,
+  });
+  await untilServed(server);
+  return {
+    port: server.port,
+    signingKey: SIGNING_KEY,
+    cpuMs: () => (server.process.cpuMs() ?? Number.NaN) + childCpuMsOf(server.process.pid) + postgres.cpuMs(),
+    residentBytes: () => server.process.residentBytes(),
+    stop: async () => {
+      await server.process.stop();
+      await postgres.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A node answers 421 until it has claimed the area. */
+async function untilServed({ port }: LarderServer): Promise<void> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  while ((await fetch(`http://127.0.0.1:${port}/v2/keys`, { headers })).status !== 200)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
 /** Moves the threads of the history to the load's core. */
