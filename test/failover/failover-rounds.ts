@@ -1,7 +1,7 @@
 /**
  * Rounds of failovers: clients write to three nodes of larder on a PostgreSQL of
  * three members, something fails, the clients go on, and then everything that was
- * acknowledged must be there. Beside them a schedule fires each minute.
+ * acknowledged must be there, and what the clients saw must be linearizable. Beside them a schedule fires each minute.
  *
  *     restart      kill -9 of the node that owns the store, which starts again at once
  *     kill         kill -9 of it; another node takes over before it starts again
@@ -24,6 +24,7 @@ import { Receiver } from "../simulation/kill/messaging/receiver.ts";
 import { Ledger } from "../simulation/kill/store/ledger.ts";
 import { LarderNodes } from "./larder-nodes.ts";
 import { MinutelySchedule } from "./minutely-schedule.ts";
+import { Observers } from "./observers.ts";
 import { Publisher } from "./publisher.ts";
 import { checkStore, probeStore, writeThrough } from "./store-writers.ts";
 
@@ -54,6 +55,7 @@ export interface FailoverSummary {
 }
 
 const CLIENTS = 6;
+const OBSERVERS = 3;
 const WRITE_MS_MAX = 500;
 /** A failure after which nothing is acknowledged for so long does not end. */
 const SILENCE_MS_MAX = 120_000;
@@ -147,11 +149,14 @@ class World {
     const { nodes, random } = this.#parts;
     this.#isOver = false;
     const clients = { nodes: () => nodes.running, isOver: () => this.#isOver };
+    const storeToken = tokenOf("LARDER_STORE_TOKEN");
+    const observers = new Observers(`seen:${this.#rounds}`);
     const work = Promise.all([
+      ...Array.from({ length: OBSERVERS }, () => observers.observeThrough({ ...clients, random, token: storeToken })),
       ...this.#ledger.owners.map((owner) =>
         writeThrough(owner, {
           ...clients,
-          ...{ ledger: this.#ledger, random, token: tokenOf("LARDER_STORE_TOKEN") },
+          ...{ ledger: this.#ledger, random, token: storeToken },
           acknowledged: () => {
             this.#acknowledged += 1;
           },
@@ -167,9 +172,10 @@ class World {
     this.#isOver = true;
     await work;
     this.#ledger.closeOpenWrites();
-    const checked = { nodes: clients.nodes, token: tokenOf("LARDER_STORE_TOKEN") };
-    const damages = await checkStore(this.#ledger, checked);
+    const damages = await checkStore(this.#ledger, { nodes: clients.nodes, token: storeToken });
     this.damages.push(...damages.map(({ kind, owner, what }) => `${failure}: ${kind} of ${owner}: ${what}`));
+    const seen = observers.check();
+    if (seen !== undefined) this.damages.push(`${failure}: ${seen}`);
     this.damages.push(...(await nodes.ended));
     this.#rounds += 1;
     this.#roundsByFailure.set(failure, (this.#roundsByFailure.get(failure) ?? 0) + 1);

@@ -1,7 +1,7 @@
 /** Clients of the store that write through failovers, and what must be there after each of them. */
 import type { Random } from "../../src/kernel/random.ts";
 import type { Damage, Ledger, Write } from "../simulation/kill/store/ledger.ts";
-import { kinds, type Value } from "../simulation/kill/store/writes.ts";
+import { type Command, kinds, type Value } from "../simulation/kill/store/writes.ts";
 import { type Answered, type ClientOptions, ClusterClient, RoundOver, UnknownOutcome } from "./cluster-requests.ts";
 
 export interface StoreWriting extends ClientOptions {
@@ -54,12 +54,19 @@ export async function checkStore(
   }
 }
 
+/** Resolves with the result of a command. Rejects if it is answered with an error. */
+export async function runCommand(client: ClusterClient, command: Command, token: string): Promise<Value> {
+  const [{ result = null, error } = {}] = repliesIn(await client.ask(postOf("/", command, token)));
+  if (error !== undefined) throw new Error(`${JSON.stringify(command)} was refused: ${error}`);
+  return result;
+}
+
 /** Resolves when a node acknowledges a write of its own key. */
 export async function probeStore({ nodes, token }: Pick<StoreWriting, "nodes" | "token">): Promise<void> {
   for (;;) {
     const client = new ClusterClient({ nodes, isOver: () => false });
     try {
-      repliesIn(await client.ask(postOf("/", ["SET", "probe", "1"], token)));
+      await runCommand(client, ["SET", "probe", "1"], token);
       return;
     } catch (failure) {
       if (!(failure instanceof UnknownOutcome)) throw failure;

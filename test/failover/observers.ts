@@ -1,0 +1,83 @@
+/**
+ * Clients whose operations on a few keys are noted from call to reply, so that an
+ * order can be looked for that explains them all, across the nodes that answered.
+ */
+import type { Random } from "../../src/kernel/random.ts";
+import { moment } from "../simulation/kill/endings.ts";
+import { describeNotLinearizable, findNotLinearizable } from "../simulation/linearizability/linearizability.ts";
+import { type Input, OperationLog, type Output } from "../simulation/linearizability/operations.ts";
+import { ClusterClient, RoundOver, UnknownOutcome } from "./cluster-requests.ts";
+import { runCommand, type StoreWriting } from "./store-writers.ts";
+
+/** Between two operations of an observer: some hundred operations for each key of a round. */
+const PAUSE_MS = 25;
+
+export interface Observing extends Pick<StoreWriting, "nodes" | "isOver" | "token"> {
+  readonly random: Random;
+}
+
+export class Observers {
+  readonly #log = new OperationLog();
+  readonly #prefix: string;
+  #values = 0;
+
+  /** The keys are new: nothing was written under this prefix. */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Reads and writes until the round is over. Rejects if an operation is answered with an error. */
+  async observeThrough(observing: Observing): Promise<void> {
+    const client = new ClusterClient(observing);
+    try {
+      while (!observing.isOver()) {
+        await this.#operate(client, observing);
+        await moment(PAUSE_MS);
+      }
+    } catch (failure) {
+      if (!(failure instanceof RoundOver)) throw failure;
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Why no order explains what the clients saw; undefined if one does. */
+  check(): string | undefined {
+    const found = findNotLinearizable(this.#log.operations);
+    return found && describeNotLinearizable(found);
+  }
+
+  async #operate(client: ClusterClient, { random, token }: Observing): Promise<void> {
+    const input = this.#draw(random);
+    const key = `${this.#prefix}:${input.object}`;
+    const reply = this.#log.call(key, input);
+    try {
+      reply(outputOf(input, await runCommand(client, commandOf(key, input), token)));
+    } catch (failure) {
+      if (!(failure instanceof UnknownOutcome)) throw failure;
+    }
+  }
+
+  #draw(random: Random): Input {
+    this.#values += 1;
+    const value = `${this.#values}`;
+    const inputs: readonly Input[] = [
+      { object: "register", name: "SET", value },
+      { object: "register", name: "GET" },
+      { object: "counter", name: "INCR" },
+      { object: "counter", name: "GET" },
+      { object: "list", name: "RPUSH", value },
+      { object: "list", name: "LRANGE" },
+    ];
+    return inputs[random.below(inputs.length)] as Input;
+  }
+}
+
+function commandOf(key: string, input: Input): readonly (string | number)[] {
+  if (input.name === "LRANGE") return ["LRANGE", key, 0, -1];
+  return "value" in input ? [input.name, key, input.value] : [input.name, key];
+}
+
+function outputOf(input: Input, result: unknown): Output {
+  return input.object === "counter" ? Number(result ?? 0) : (result as Output);
+}
