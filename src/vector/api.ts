@@ -83,6 +83,8 @@ export interface IndexInfo extends Counts {
   readonly namespaces: readonly (Counts & { readonly name: string })[];
   /** Absent while no namespace has a graph: then every search is exact. */
   readonly recall?: IndexRecall;
+  /** Absent if its dense vectors are in memory. */
+  readonly rows?: "disk";
 }
 
 export interface ResumableStart {

@@ -32,6 +32,8 @@ export {
   hasSparse,
   type IndexDefinition,
   indexTypes,
+  type RowPlacement,
+  rowPlacements,
   similarities,
 } from "./index/definition.ts";
 export { parseRangeCursor, type RangeCursor } from "./index/range-cursor.ts";

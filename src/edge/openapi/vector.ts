@@ -313,5 +313,6 @@ const info = object(
       }),
       "What was measured of the recall; absent while every search is exact",
     ),
+    rows: described(words("disk"), "Where the dense vectors of large namespaces are; absent if they are in memory"),
   },
 );

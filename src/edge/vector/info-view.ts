@@ -8,6 +8,7 @@ export function infoView({
   indexSize,
   namespaces,
   recall,
+  rows,
   ...counts
 }: IndexInfo): Readonly<Record<string, unknown>> {
   const { type, similarity, denseModel, sparseModel } = definition;
@@ -23,6 +24,7 @@ export function infoView({
     indexType: type,
     ...(isDense && { denseIndex: { dimension, similarityFunction, embeddingModel: denseModel ?? "" } }),
     ...(recall !== undefined && { recall: recallView(recall) }),
+    ...(rows !== undefined && { rows }),
     ...(hasSparse(definition) && { sparseIndex: { embeddingModel: sparseModel ?? "" } }),
     // Callers choose the names: `fromEntries` adds any name as a member, also `__proto__` (threats A-11).
     namespaces: Object.fromEntries(namespaces.map(({ name, ...counted }) => [name, countsView(counted)])),

@@ -39,7 +39,10 @@ export interface PersistenceContext {
   readonly fence?: JournalFence | undefined;
 }
 
-export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedLocation">;
+export type StorageHooks = Pick<
+  AreaStorageOptions,
+  "apply" | "settle" | "mayRemove" | "onBatchWritten" | "onSyncedLocation"
+>;
 
 /** What the files of a shard are on, in place of the disk of the machine. */
 export interface ShardGround {

@@ -17,7 +17,7 @@ import type { HeaderSpelling, MessagingLimits } from "../../messaging/mod.ts";
 import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
-import type { VectorLimits } from "../../vector/mod.ts";
+import type { RowPlacement, VectorLimits } from "../../vector/mod.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
@@ -82,6 +82,8 @@ export interface MessagingPlan {
 /** Configuration of the vector area. */
 export interface VectorPlan {
   readonly limits: VectorLimits;
+  /** Where the dense vectors of an index are that does not say it. */
+  readonly rows: RowPlacement;
   /** Threads that search, with the one of the area. */
   readonly threads: number;
 }

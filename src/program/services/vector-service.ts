@@ -5,15 +5,19 @@
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretText, systemRandom } from "../../kernel/random.ts";
+import { noSpaceText } from "../../persistence/disk/disk.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import {
   DefinitionMismatch,
   GraphCache,
+  RowFileSet,
+  type RowFileStorage,
+  removeOtherRowFiles,
   type SearchThreads,
   type ThreadGraphBuilder,
   VectorEngine,
 } from "../../vector/index/mod.ts";
-import type { IndexDefinition } from "../../vector/mod.ts";
+import type { IndexDefinition, RowPlacement } from "../../vector/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { measureSearchThreads, measureVectors } from "../metrics/vector.ts";
@@ -21,6 +25,7 @@ import { StartRefusal } from "../refusal.ts";
 import { defaultIndex } from "../settings/index-settings.ts";
 import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
 import { threadGraphBuilder } from "../workers/graph-threads.ts";
+import { rowFiles } from "../workers/row-files.ts";
 import { openSearchThreads } from "../workers/search-threads.ts";
 import { type IndexEmbedders, openEmbedders } from "./embedders.ts";
 import { reportGraphs } from "./graph-report.ts";
@@ -38,6 +43,9 @@ export class VectorService implements AreaService {
   readonly #engine: VectorEngine;
   readonly #graphs: ThreadGraphBuilder;
   readonly #threads: SearchThreads | undefined;
+  /** Undefined without a directory: then all rows are in memory. */
+  readonly #rowStorage: RowFileStorage | undefined;
+  readonly #rowFiles: RowFileSet | undefined;
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
   #cache: GraphCache | undefined;
@@ -49,7 +57,17 @@ export class VectorService implements AreaService {
     const { vector, limits } = plan;
     this.#context = context;
     this.#graphs = threadGraphBuilder({ log });
-    this.#threads = openSearchThreads({ log, count: vector.threads });
+    this.#rowStorage = plan.directory === undefined ? undefined : rowFiles(fileDisk, plan.directory);
+    this.#rowFiles =
+      this.#rowStorage &&
+      new RowFileSet({
+        storage: this.#rowStorage,
+        after: (delayMs, callback) => systemClock.after(delayMs, callback),
+        isFull: (fault) => noSpaceText(fault) !== undefined,
+        onFault: onFatal,
+      });
+    const readsFiles = this.#rowFiles !== undefined;
+    this.#threads = openSearchThreads({ log, count: vector.threads, readsFiles });
     this.#engine = new VectorEngine({
       journal: persistence.journal,
       clock,
@@ -60,6 +78,8 @@ export class VectorService implements AreaService {
       threads: this.#threads,
       newHandle: () => secretText(HANDLE_LENGTH),
       guard: context.guard,
+      rowFiles: this.#rowFiles,
+      rowsOf: ({ name }) => this.#rowsOf(plan.tenants.find((tenant) => tenant.name === name)),
     });
     this.http = new VectorArea({
       vector: this.#engine,
@@ -83,7 +103,8 @@ export class VectorService implements AreaService {
 
   async open(): Promise<void> {
     const { plan, log, persistence } = this.#context;
-    await persistence.recover({ apply: (frame) => this.#engine.replay(frame) });
+    await this.#openRowFiles();
+    await persistence.recover({ apply: (frame) => this.#engine.replay(frame), settle: () => this.#engine.settle() });
     if (plan.directory !== undefined) this.#cache = new GraphCache(graphFiles(fileDisk, plan.directory), log);
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     await this.#engine.start(this.#cache);
@@ -103,6 +124,7 @@ export class VectorService implements AreaService {
     await this.#context.persistence.close();
     await Promise.all([...this.#embedders.values()].map((embedders) => embedders.close()));
     await this.#threads?.close();
+    await this.#rowFiles?.close();
     this.#engine.close();
     await this.#graphs.close();
   }
@@ -116,7 +138,8 @@ export class VectorService implements AreaService {
     return this.#engine.indexNames;
   }
 
-  async setTokens({ name, tokens, index = defaultIndex }: AreaTenant): Promise<void> {
+  async setTokens(tenant: AreaTenant): Promise<void> {
+    const { name, tokens, index = defaultIndex } = tenant;
     const before = this.#embedders.get(name);
     this.#warnOfOtherModels(name, index.definition);
     const embedders = await openEmbedders(index, {
@@ -124,7 +147,8 @@ export class VectorService implements AreaService {
       dimensionNow: () => this.#engine.index(name)?.definition.dimension,
     });
     try {
-      this.#engine.define(name, index.definition, embedders, { recallTarget: index.recallTarget });
+      const tuning = { recallTarget: index.recallTarget, rows: this.#rowsOf(tenant) };
+      this.#engine.define(name, index.definition, embedders, tuning);
     } catch (fault) {
       await embedders.close();
       throw fault instanceof DefinitionMismatch ? new StartRefusal(sentence(fault.message)) : fault;
@@ -149,6 +173,25 @@ export class VectorService implements AreaService {
     // Graphs are derived, but building a large one takes longer than the rest of a restore.
     if (plan.directory !== undefined) await linkGraphFiles(fileDisk, { from: plan.directory, to: target });
     return position;
+  }
+
+  /** Without a directory nothing is on a disk. */
+  #rowsOf(tenant: AreaTenant | undefined): RowPlacement {
+    if (this.#rowFiles === undefined) return "memory";
+    return tenant?.index?.rows ?? this.#context.plan.vector.rows;
+  }
+
+  /** Before the replay, which finds the rows in them. */
+  async #openRowFiles(): Promise<void> {
+    const { plan, log } = this.#context;
+    if (this.#rowStorage === undefined || this.#rowFiles === undefined) return;
+    const hasRows = plan.vector.rows === "disk" || plan.tenants.some((tenant) => this.#rowsOf(tenant) === "disk");
+    if (!hasRows) {
+      await removeOtherRowFiles(this.#rowStorage, []);
+      return;
+    }
+    for (const { name, reason } of await this.#rowFiles.open())
+      log.warn("a row file cannot be used, and its rows are read from the journal", { file: name, reason });
   }
 
   /** Vectors of two models are not comparable, and no record says which model embedded it. */

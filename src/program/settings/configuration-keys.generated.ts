@@ -90,6 +90,8 @@ export interface ConfigurationKeys {
       readonly sparseEmbedding?: "BM25";
       /** Share of the nearest records that a query finds by dense vectors, on average. Default: recallTarget of the program. */
       readonly recallTarget?: number | string;
+      /** Where the dense vectors of large namespaces are: in memory, or in files. A start applies a change. Default: vectorRows of the program. */
+      readonly rows?: "memory" | "disk";
     }[];
     /** Providers of the models that indexes name, by the name of the model. Default: none. */
     readonly models?: Readonly<Record<string, {
@@ -296,6 +298,8 @@ export interface ConfigurationKeys {
   readonly recallTarget?: number | string;
   /** Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target. Default: 4000. */
   readonly maxEffort?: number | string;
+  /** Where the dense vectors of large namespaces are: disk reads them from files for the last scores of a search; an index may have its own rows. A start applies a change. Default: memory. */
+  readonly vectorRows?: "memory" | "disk";
   /** Threads that search dense vectors, with the area's own: auto is one for each core but one, and at least 1, which starts no other thread. Default: auto. */
   readonly vectorThreads?: number | string | "auto";
   /** Most records in one upsert, and ids in one delete. Default: 1000. */

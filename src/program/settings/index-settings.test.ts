@@ -52,6 +52,7 @@ const definitions: readonly (readonly [given: Given, definition: string])[] = [
   [{ index: { dimension: "auto" } }, "DENSE ? COSINE - -"],
   [{ index: { dimension: 65_536, similarity: "EUCLIDEAN" } }, "DENSE 65536 EUCLIDEAN - -"],
   [{ index: { recallTarget: 0.95 } }, "DENSE ? COSINE - -"],
+  [{ index: { rows: "disk" } }, "DENSE ? COSINE - -"],
   [{ index: { type: "SPARSE" } }, "SPARSE 0 COSINE - -"],
   [{ index: { type: "SPARSE", dimension: 0, sparseEmbedding: "BM25" } }, "SPARSE 0 COSINE - BM25"],
   [{ index: { type: "HYBRID", dimension: 3 } }, "HYBRID 3 COSINE - -"],
@@ -100,8 +101,15 @@ for (const [given, wanted] of definitions) {
     assert.deepEqual(reader.problems, [], "the stored form is read back");
     assert.deepEqual(again.definition, plan.definition);
     assert.equal(again.recallTarget, plan.recallTarget);
+    assert.equal(again.rows, plan.rows);
   });
 }
+
+test("an index says where its rows are, or leaves it to the program", () => {
+  assert.equal(planOf({ index: { rows: "disk" } }).rows, "disk");
+  assert.equal(planOf({ index: { type: "HYBRID", rows: "memory" } }).rows, "memory");
+  assert.equal(planOf({}).rows, undefined);
+});
 
 test("an index has its own recall target, or none", () => {
   assert.equal(planOf({ index: { recallTarget: 0.95 } }).recallTarget, 0.95);
@@ -246,6 +254,11 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   [
     { index: { type: "SPARSE", recallTarget: 0.9 } },
     "vector.indexes[0].recallTarget is for dense vectors: leave it out of a SPARSE index",
+  ],
+  [{ index: { rows: "file" } }, "vector.indexes[0].rows is not one of memory, disk"],
+  [
+    { index: { type: "SPARSE", rows: "disk" } },
+    "vector.indexes[0].rows is for dense vectors: leave it out of a SPARSE index",
   ],
   [
     { models: { m: { provider: "http", url: "ftp://a.test/" } } },

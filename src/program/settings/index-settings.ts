@@ -16,6 +16,8 @@ import {
   hasSparse,
   type IndexDefinition,
   indexTypes,
+  type RowPlacement,
+  rowPlacements,
   similarities,
   sparseModels,
 } from "../../vector/mod.ts";
@@ -37,6 +39,8 @@ export interface IndexPlan {
   readonly embedding: EmbeddingPlan | undefined;
   /** The share of the nearest records that queries should find; that of the settings if undefined. */
   readonly recallTarget?: number;
+  /** Where its dense vectors are; as the settings say if undefined. */
+  readonly rows?: RowPlacement;
   /** Hashing stands in for a dense model, which the definition does not have. */
   readonly embedsTexts?: true;
 }
@@ -50,6 +54,7 @@ export interface IndexDescription {
   readonly embedding?: { readonly model: string; readonly provider?: string };
   readonly sparseEmbedding?: string;
   readonly recallTarget?: number;
+  readonly rows?: RowPlacement;
 }
 
 export interface IndexRules extends EmbeddingRules {
@@ -89,6 +94,10 @@ export const indexFields = {
     meaning: "Share of the nearest records that a query finds by dense vectors, on average",
     default: "recallTarget of the program",
   }),
+  rows: choiceField(rowPlacements, {
+    meaning: "Where the dense vectors of large namespaces are: in memory, or in files. A start applies a change",
+    default: "vectorRows of the program",
+  }),
 };
 
 export const INDEX_KEYS: readonly string[] = Object.keys(indexFields);
@@ -116,7 +125,7 @@ export function readIndexPlan(
   const read = fieldsAt(reader, indexFields, { fields, path });
   const type = read("type") ?? "DENSE";
   if (!hasDense({ type })) {
-    for (const key of ["similarity", "embedding", "recallTarget"]) {
+    for (const key of ["similarity", "embedding", "recallTarget", "rows"]) {
       if (fields.has(key)) reader.problem(at(path, key), `is for dense vectors: leave it out of a ${type} index`);
     }
   }
@@ -140,15 +149,17 @@ export function readIndexPlan(
     ? settleDimension(reader, given, { path, embedding, dimensionMax: rules.dimensionMax })
     : 0;
   const recallTarget = read("recallTarget");
+  const rows = read("rows");
   return {
     definition: { type, dimension, similarity, denseModel: embedding?.model, sparseModel },
     embedding,
     ...(recallTarget !== undefined && { recallTarget }),
+    ...(rows !== undefined && { rows }),
   };
 }
 
 /** The index in the form that `readIndexPlan` reads: keeps (2). */
-export function describeIndex({ definition, embedding, recallTarget }: IndexPlan): IndexDescription {
+export function describeIndex({ definition, embedding, recallTarget, rows }: IndexPlan): IndexDescription {
   const { type, dimension, similarity, sparseModel } = definition;
   return {
     type,
@@ -158,6 +169,7 @@ export function describeIndex({ definition, embedding, recallTarget }: IndexPlan
     }),
     ...(sparseModel !== undefined && { sparseEmbedding: sparseModel }),
     ...(recallTarget !== undefined && { recallTarget }),
+    ...(rows !== undefined && { rows }),
   };
 }
 

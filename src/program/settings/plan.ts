@@ -146,6 +146,7 @@ function messagingPlan({ settings }: RunSettings, deliveriesDisabled: boolean): 
 
 function vectorPlan({ settings }: RunSettings): VectorPlan {
   return {
+    rows: settings.vectorRows,
     // One core is for the thread that builds graphs, and for other areas.
     threads: settings.vectorThreads ?? Math.max(1, availableParallelism() - 1),
     limits: {

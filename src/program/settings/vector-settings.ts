@@ -1,7 +1,7 @@
 /** Rows of the settings of the vector index. */
-import { DIMENSION_MAX } from "../../vector/mod.ts";
+import { DIMENSION_MAX, rowPlacements } from "../../vector/mod.ts";
 import { REQUEST_BYTES_MAX, type Setting } from "./setting.ts";
-import { orAuto, orOff, parseCount, parseRecallTarget, parseSize } from "./values.ts";
+import { orAuto, orOff, parseChoice, parseCount, parseRecallTarget, parseSize } from "./values.ts";
 
 const KB = 2 ** 10;
 const MB = 2 ** 20;
@@ -48,6 +48,17 @@ export const vectorSettingRows = {
       "Largest effort of a search by a graph: of a query that sets effort, and of an index for its recall target",
     default: "4000",
     parse: parseCount(100, 100_000),
+  },
+  vectorRows: {
+    group: "Vector index",
+    flag: "--vector-rows",
+    environment: ["LARDER_VECTOR_ROWS"],
+    fileKey: "vectorRows",
+    argument: "memory|disk",
+    meaning:
+      "Where the dense vectors of large namespaces are: disk reads them from files for the last scores of a search; an index may have its own rows. A start applies a change",
+    default: "memory",
+    parse: parseChoice(rowPlacements),
   },
   vectorThreads: {
     group: "Vector index",

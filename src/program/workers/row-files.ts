@@ -1,7 +1,7 @@
 /** The files of dense rows: in the vector area's directory, beside its journal. The files of the disk have descriptors. */
 import { assert } from "../../kernel/assert.ts";
 import { type Disk, type DiskFile, readFully, writeFully } from "../../persistence/disk/disk.ts";
-import type { RowFileStorage, StoredRowFile } from "../../vector/index/mod.ts";
+import type { ReadFileNow, RowFileStorage, StoredRowFile } from "../../vector/index/mod.ts";
 
 const FILE_NAME = /^rows-\d+-\d+-\d+$/;
 
@@ -10,13 +10,28 @@ export function isRowFile(name: string): boolean {
   return FILE_NAME.test(name);
 }
 
-export function rowFiles(disk: Disk, directory: string): RowFileStorage {
-  const pathOf = (name: string): string => `${directory}/${name}`;
+/** The numbers of the indexes that have row files. */
+export async function indexesWithRowFiles(disk: Disk, directory: string): Promise<ReadonlySet<number>> {
+  const names = (await disk.list(directory)).filter(isRowFile);
+  return new Set(names.map((name) => Number(name.split("-")[1])));
+}
+
+export interface RowFilesPlace {
+  /** Follows each name, if the files are not those of the server. */
+  readonly suffix?: string;
+  /** For a process that serves nothing. */
+  readonly readNow?: ReadFileNow;
+}
+
+export function rowFiles(disk: Disk, directory: string, { suffix = "", readNow }: RowFilesPlace = {}): RowFileStorage {
+  const pathOf = (name: string): string => `${directory}/${name}${suffix}`;
+  const nameOf = (file: string): string => (file.endsWith(suffix) ? file.slice(0, file.length - suffix.length) : "");
   return {
-    names: async () => (await disk.list(directory)).filter(isRowFile),
+    names: async () => (await disk.list(directory)).map(nameOf).filter(isRowFile),
     create: async (name) => stored(await disk.open(pathOf(name), "create")),
     open: async (name) => stored(await disk.open(pathOf(name), "read")),
     remove: (name) => disk.unlink(pathOf(name)),
+    ...(readNow !== undefined && { readNow }),
   };
 }
 

@@ -14,8 +14,10 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 
 export interface SearchThreadOptions {
   readonly log: Log;
-  /** The threads that search, with the one of the area: 1 starts none. */
+  /** The threads that search, with the one of the area: 1 starts none, or only one that reads files. */
   readonly count: number;
+  /** Whether dense vectors may be in files. */
+  readonly readsFiles?: boolean;
   /** Another one in tests. */
   readonly workerFile?: URL;
 }
@@ -24,11 +26,13 @@ export interface SearchThreadOptions {
 export function openSearchThreads({
   log,
   count,
+  readsFiles = false,
   workerFile = entryFile("search-worker"),
 }: SearchThreadOptions): SearchThreads | undefined {
-  if (count <= 1) return undefined;
+  if (count <= 1 && !readsFiles) return undefined;
   return new SearchThreads({
-    count: count - 1,
+    count: Math.max(1, count - 1),
+    onlyRead: count <= 1,
     start: (mailbox, events) => startThread(workerFile, mailbox, { events, log }),
   });
 }

@@ -205,9 +205,16 @@ export class VectorIndex implements IndexApi {
       indexSize += byteCount;
       namespaces.push({ name, vectorCount: count - pendingCount, pendingVectorCount: pendingCount });
     }
-    const { recall } = this.#state;
-    const info = { vectorCount, pendingVectorCount, indexSize, definition: this.definition, namespaces };
-    return recall === undefined ? info : { ...info, recall };
+    const { recall, rows } = this.#state;
+    return {
+      vectorCount,
+      pendingVectorCount,
+      indexSize,
+      definition: this.definition,
+      namespaces,
+      ...(recall !== undefined && { recall }),
+      ...(rows === "disk" && { rows }),
+    };
   }
 
   namespaceNames(): readonly string[] {

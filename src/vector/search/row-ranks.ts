@@ -13,6 +13,8 @@ import { TopHits } from "./top-hits.ts";
 /** Records of a step, of a task, and of a read by the thread pool. */
 const STEP_RECORDS = 1_024;
 const TASK_RECORDS = 512;
+/** Of the first task for the hits of a walk: further hits are usually unlikely after 70. */
+const FIRST_RECORDS = 96;
 const POOL_RECORDS = 64;
 /** The expected time of a row in the page cache. bench/row-files.bench.ts */
 const MS_PER_ROW = 0.005;
@@ -95,7 +97,8 @@ export class RowRanks {
 
   #read(taker: TaskTaker): void {
     const { rows, by, hitCount } = this.#options;
-    const records = this.#inFiles.slice(this.#doneCount, this.#doneCount + TASK_RECORDS);
+    const countMax = hitCount > 0 && this.#doneCount === 0 ? FIRST_RECORDS : TASK_RECORDS;
+    const records = this.#inFiles.slice(this.#doneCount, this.#doneCount + countMax);
     if (this.#usesPool) {
       this.#readByPool(taker, records.slice(0, POOL_RECORDS));
       return;

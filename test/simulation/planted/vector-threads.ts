@@ -1,6 +1,7 @@
 /** Bugs of searches on other threads, planted between the queue of searches, its threads and the log of changes. */
 import type { Namespace } from "../../../src/vector/index/namespace.ts";
 import type { VectorIndex } from "../../../src/vector/index/vector-index.ts";
+import type { FileRows } from "../../../src/vector/row-files/file-rows.ts";
 import type { ScanResult, SearchTask, WalkResult } from "../../../src/vector/threads/search-task.ts";
 import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
 import { runThreadWorld, type ThreadPlant } from "../vector/thread-world.ts";
@@ -30,7 +31,7 @@ export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
       name: "a scan counts although its blocks were freed meanwhile",
       breaks: "src/vector/search/row-scan.ts",
       bug: { namespace: withUnseenReleases },
-      seed: 3,
+      seed: 9,
       found: /a shown record exists|hits instead of|is not the nearest/,
     },
     {
@@ -44,11 +45,46 @@ export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
       name: "the result of a scan is cut",
       breaks: "src/vector/threads/task-words.ts",
       bug: { threads: (threads) => changeTasks(threads, withFewerHits) },
+      seed: 2,
+      found: /hits instead of|is not the nearest/,
+    },
+    {
+      name: "places are released before a thread reads them",
+      breaks: "src/vector/search/row-ranks.ts",
+      bug: { fileRows: withUnheldPlaces },
+      seed: 6,
+      found: /DamagedRow/,
+    },
+    {
+      name: "a scan of files forgets the rows in memory",
+      breaks: "src/vector/search/file-scan.ts",
+      bug: { fileRows: (rows) => Object.defineProperty(rows, "bufferedRecords", { value: [] }) },
       seed: 1,
       found: /hits instead of|is not the nearest/,
     },
+    {
+      name: "a late vector is that of another record",
+      breaks: "src/vector/row-files/late-rows.ts",
+      bug: { fileRows: withTurnedRows },
+      seed: 1,
+      found: /has the row of/,
+    },
   ],
 };
+
+function withUnheldPlaces(rows: FileRows): void {
+  const hold = rows.hold.bind(rows);
+  rows.hold = (records) => {
+    const { places, release } = hold(records);
+    release();
+    return { places, release: () => {} };
+  };
+}
+
+function withTurnedRows(rows: FileRows): void {
+  const read = rows.read.bind(rows);
+  rows.read = async (records) => (await read(records)).toReversed();
+}
 
 function withoutChanges(namespace: Namespace): void {
   namespace.changes.note = () => {};

@@ -20,6 +20,7 @@ import type { ScoredView } from "../../../src/vector/index/record.ts";
 import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import type { VectorIndex } from "../../../src/vector/index/vector-index.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
+import type { FileRows } from "../../../src/vector/row-files/file-rows.ts";
 import { entryBytesOf, HEAD_BYTES } from "../../../src/vector/row-files/row-entries.ts";
 import { RowFileSet } from "../../../src/vector/row-files/row-file-set.ts";
 import type { SearchThreads } from "../../../src/vector/threads/search-threads.ts";
@@ -51,6 +52,8 @@ export interface ThreadPlant {
   readonly index?: (index: VectorIndex) => void;
   /** Called for each namespace that gets the name, when it has rows. */
   readonly namespace?: (namespace: Namespace) => void;
+  /** Called for the rows of each namespace that has them in files. */
+  readonly fileRows?: (rows: FileRows) => void;
 }
 
 const definition: IndexDefinition = {
@@ -168,6 +171,12 @@ class ThreadWorld {
       segmentBytes: SEGMENT_BYTES,
       bufferBytes: BUFFER_BYTES,
     });
+    const take = this.#rowFiles.take.bind(this.#rowFiles);
+    this.#rowFiles.take = (taken) => {
+      const rows = take(taken);
+      this.#plant.fileRows?.(rows);
+      return rows;
+    };
     const turn = (): void => {
       if (this.#isOver) return;
       for (let steps = this.#random.below(DISK_STEPS_MAX); steps > 0; steps -= 1) disk.step(this.#random);

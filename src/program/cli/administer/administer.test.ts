@@ -89,12 +89,12 @@ test("creates, lists and removes a database, and prints and replaces its tokens"
 
 test("creates an index by its description, and lists it", async () => {
   const words = "--type HYBRID --dimension 8 --similarity DOT_PRODUCT --embedding m --provider hashing";
-  assert.equal((await larder(`index create docs ${words} --sparse-embedding BM25 --recall 0.95`))[0], 0);
+  assert.equal((await larder(`index create docs ${words} --sparse-embedding BM25 --recall 0.95 --rows disk`))[0], 0);
   assert.deepEqual(await larder("index list"), [
     0,
-    `name  source          type    dimension  similarity   embedding  sparse embedding  recall target
-main  data directory  DENSE   auto       COSINE       -          -                 -
-docs  data directory  HYBRID  8          DOT_PRODUCT  m          BM25              0.95`,
+    `name  source          type    dimension  similarity   embedding  sparse embedding  recall target  rows
+main  data directory  DENSE   auto       COSINE       -          -                 -              -
+docs  data directory  HYBRID  8          DOT_PRODUCT  m          BM25              0.95           disk`,
   ]);
 });
 

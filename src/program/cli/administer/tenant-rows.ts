@@ -57,6 +57,12 @@ const indexDescription: readonly CommandOption[] = [
     argument: "<share>",
     meaning: "the share of the nearest records that queries should find, instead of --recall-target of the server",
   },
+  {
+    name: "rows",
+    flag: "--rows",
+    argument: "memory|disk",
+    meaning: "where its dense vectors are, instead of --vector-rows of the server",
+  },
 ];
 
 export const tenantWords: readonly KindWords[] = [

@@ -20,7 +20,17 @@ export interface NamedTenant {
 
 const columns: Readonly<Record<TenantKind, readonly string[]>> = {
   databases: ["name", "source"],
-  indexes: ["name", "source", "type", "dimension", "similarity", "embedding", "sparseEmbedding", "recallTarget"],
+  indexes: [
+    "name",
+    "source",
+    "type",
+    "dimension",
+    "similarity",
+    "embedding",
+    "sparseEmbedding",
+    "recallTarget",
+    "rows",
+  ],
   users: ["name", "source"],
 };
 
@@ -89,6 +99,7 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
   const provider = text("provider");
   const sparseEmbedding = text("sparse embedding");
   const recallTarget = text("recall target");
+  const rows = text("rows");
   return {
     ...(text("type") !== undefined && { type: text("type") }),
     // Not a number: the server refuses the text and names the field.
@@ -99,6 +110,7 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
     }),
     ...(sparseEmbedding !== undefined && { sparseEmbedding }),
     ...(recallTarget !== undefined && { recallTarget }),
+    ...(rows !== undefined && { rows }),
   };
 }
 
