@@ -50,6 +50,14 @@ export const budgets: readonly Budget[] = [
     goal: 50_000,
   },
   {
+    suite: "linear-lives",
+    unit: "lives of nodes that own a shard, whose clients must see one store",
+    files: ["test/simulation/cluster/shipped-lives.test.ts"],
+    testMs: 700,
+    proofCount: 300,
+    goal: 30_000,
+  },
+  {
     suite: "cluster-nodes",
     unit: "simulated lives of clusters",
     files: ["test/simulation/cluster/nodes/nodes.test.ts"],

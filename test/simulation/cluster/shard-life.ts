@@ -7,6 +7,8 @@
  *     journal is the promise, in all modes.
  * (2) What a later owner recovers is a state that the engine of an earlier one had.
  * (3) After another node has recovered the shard, nothing more is acknowledged.
+ * (4) A reply that waits for no commit leaves only while no other node has
+ *     claimed the shard: its lease is one that is never wrong.
  */
 
 import type { LogStore, ShardEpoch, SnapshotPointer } from "../../../src/cluster/log-store/log-store.ts";
@@ -20,7 +22,7 @@ import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import type { History } from "../crash/history.ts";
 import { differenceOf } from "../crash/state-text.ts";
-import type { Clients, Subject } from "../crash/subject.ts";
+import type { ClientParts, Clients, Subject } from "../crash/subject.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { DIRECTORY, type Server, startServer, writeServerSnapshot } from "../server.ts";
 import { ClusterViolation, type ClusterWorld, ROW_BYTES } from "./cluster-world.ts";
@@ -38,6 +40,8 @@ export interface ShippedBug {
   readonly random?: (random: Random) => Random;
   /** True: a takeover goes on with the open segment. */
   readonly continuesSegment?: boolean;
+  /** True: a reply that waits for no commit leaves without a look at the lease. */
+  readonly hasNoLease?: boolean;
   /** True: I5 is not checked, to show that breaking it loses what was acknowledged. */
   readonly isUnordered?: boolean;
 }
@@ -67,6 +71,8 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
   isDeposed = false;
   /** What a later owner has recovered: nothing after it may be acknowledged (3). */
   recoveredLater: number | undefined;
+  /** Its clients have stopped writing. */
+  hasOnlyReaders = false;
   readonly #options: ShardLifeOptions<Engine, State>;
   #history: History<State>;
   #server: Server<Engine> | undefined;
@@ -186,7 +192,11 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
     this.#promised = position;
     this.#server = server;
     const note = (): void => this.#noteState();
-    this.#clients = subject.clients({ engine, journal, random: world.random, state, note });
+    const mayReply: ClientParts<Engine, State>["mayReply"] = ({ hasWaited }) =>
+      !this.#isOver && (hasWaited || this.#options.bug.hasNoLease === true || this.#isOwner());
+    const hasOnlyReaders = (): boolean => this.hasOnlyReaders;
+    const { random } = world;
+    this.#clients = subject.clients({ engine, journal, random, state, note, mayReply, hasOnlyReaders });
   }
 
   // Events.
@@ -211,6 +221,12 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
       if (!this.#isOver && journal.safe < position)
         this.#options.world.violate("a reply left before its position was safe");
     }, this.#options.world.fail);
+  }
+
+  /** No client waits, and nothing is under way. */
+  get isIdle(): boolean {
+    const underwayCount = this.link.underwayCount + this.disk.underwayCount;
+    return this.#busyCount === 0 && underwayCount === 0 && !this.#isSnapshotting;
   }
 
   closeSegment(): void {
@@ -307,9 +323,13 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
   #depose(): void {
     if (this.#isOver) return;
     this.isDeposed = true;
-    const current = this.#options.world.shared.database.shards;
-    const row = current.find(`${this.owner.shard}`, this.#options.world.shared.database.begin());
-    if (row?.epoch === this.owner.epoch) this.#options.world.violate("The owner of the shard was deposed");
+    if (this.#isOwner()) this.#options.world.violate("The owner of the shard was deposed");
+  }
+
+  /** keeps (4) */
+  #isOwner(): boolean {
+    const { database } = this.#options.world.shared;
+    return database.shards.find(`${this.owner.shard}`, database.begin())?.epoch === this.owner.epoch;
   }
 
   #fatal(error: unknown): void {

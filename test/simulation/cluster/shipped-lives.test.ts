@@ -11,7 +11,7 @@ import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { throwViolation } from "../seeds.ts";
 import { storeSubject } from "../store/store-subject.ts";
-import { describeShipped, runShippedLives } from "./shipped-runs.ts";
+import { describeShipped, runLinearLives, runShippedLives } from "./shipped-runs.ts";
 
 const seed = seedFrom("LARDER_SHIPPED_SEED");
 
@@ -24,6 +24,16 @@ test("every owner of a shard finds what all earlier ones acknowledged", async (c
   );
   const { violation: _, ...counts } = summary;
   for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
+});
+
+test("clients of a shard see one linearizable store across its owners", async (context) => {
+  const summary = await runLinearLives({ seed, allowance: allowanceOf("linear-lives") });
+  context.diagnostic(describeShipped(summary, seed));
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
+  );
+  assert.ok(summary.operations > 100, `${summary.operations} operations`);
 });
 
 // A failover lost the snapshot between its repetition and that of the first row after it.

@@ -6,6 +6,8 @@
  * (1) Every owner finds what all earlier ones acknowledged (shard-life.ts).
  * (2) After every commit the shard obeys its rules (shard-rules.ts).
  * (3) At the end a node with an empty disk finds the same.
+ * (4) With clients whose operations are noted, and where no failover may lose
+ *     what was acknowledged, these operations are linearizable.
  */
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
@@ -14,9 +16,12 @@ import type { Allowance } from "../../budget.ts";
 import { History } from "../crash/history.ts";
 import type { Subject } from "../crash/subject.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { describeNotLinearizable, findNotLinearizable } from "../linearizability/linearizability.ts";
+import { OperationLog } from "../linearizability/operations.ts";
 import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { DIRECTORY } from "../server.ts";
 import { ClusterViolation, ClusterWorld, SHARD } from "./cluster-world.ts";
+import { linearSubject } from "./linear-clients.ts";
 import { ShardLife, type ShippedBug } from "./shard-life.ts";
 
 export interface ShippedCounts {
@@ -42,8 +47,8 @@ export interface ShippedSummary extends ShippedCounts {
   violation: SeedViolation | undefined;
 }
 
-export interface ShippedRunOptions<Engine extends SnapshotEngine, State> {
-  readonly subject: Subject<Engine, State>;
+/** Which lives are run, and what is counted. */
+export interface RunOptions {
   /** Seed of the first run; each next run adds one. */
   readonly seed: number;
   /** Limit in lives or in time. A run under way at the limit is finished. */
@@ -51,32 +56,75 @@ export interface ShippedRunOptions<Engine extends SnapshotEngine, State> {
   readonly bug?: ShippedBug;
 }
 
+export interface ShippedRunOptions<Engine extends SnapshotEngine, State> extends RunOptions {
+  readonly subject: Subject<Engine, State>;
+}
+
+/** What the clients of one run do. */
+interface Scene<Engine extends SnapshotEngine, State> {
+  readonly subject: Subject<Engine, State>;
+  /** True: each reply is a promise, so commits are synced before it, and each failover has what was acknowledged. */
+  readonly isStrict: boolean;
+  /** The rule that is broken at the end of the run. */
+  readonly findBroken: () => string | undefined;
+}
+
+const NOTHING: ShippedCounts = {
+  ...{ lives: 0, crashedStarts: 0, crashes: 0, stops: 0, deposed: 0, acknowledged: 0, snapshots: 0 },
+  ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0 },
+};
+const ALL = Object.keys(NOTHING) as (keyof ShippedCounts)[];
 const LIVES_PER_RUN = 4;
 const RUNS_MIN = 1;
 const ACTIONS_MIN = 50;
 const ACTIONS_MAX = 500;
 const BRANCH = "00000000-0000-4000-8000-000000000001";
 const DOUBT_ONE_IN = [0, 20, 6];
+/** Operations of clients at the end of a run, one after the other. */
+const LAST_CALLS = 20;
 
-export async function runShippedLives<Engine extends SnapshotEngine, State>({
+export function runShippedLives<Engine extends SnapshotEngine, State>({
   subject,
-  seed,
-  allowance,
-  bug = {},
+  ...options
 }: ShippedRunOptions<Engine, State>): Promise<ShippedSummary> {
-  const counts: ShippedCounts = {
-    ...{ lives: 0, crashedStarts: 0, crashes: 0, stops: 0, deposed: 0, acknowledged: 0, snapshots: 0 },
-    ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0 },
-  };
-  const seen = (): readonly number[] => Object.values(counts);
+  return runLives(() => ({ subject, isStrict: false, findBroken: () => undefined }), ALL, options);
+}
+
+/** Runs of the store with clients whose operations must be linearizable. keeps (4) */
+export async function runLinearLives(options: RunOptions): Promise<ShippedSummary & { readonly operations: number }> {
+  let operations = 0;
+  const summary = await runLives(
+    () => {
+      const log = new OperationLog();
+      const findBroken = (): string | undefined => {
+        operations += log.operations.length;
+        const found = findNotLinearizable(log.operations);
+        return found && describeNotLinearizable(found);
+      };
+      return { subject: linearSubject(log), isStrict: true, findBroken };
+    },
+    ["crashes", "stops", "deposed", "acknowledged", "failovers"],
+    options,
+  );
+  return { ...summary, operations };
+}
+
+async function runLives<Engine extends SnapshotEngine, State>(
+  openScene: () => Scene<Engine, State>,
+  mustSee: readonly (keyof ShippedCounts)[],
+  { seed, allowance, bug = {} }: RunOptions,
+): Promise<ShippedSummary> {
+  const counts = { ...NOTHING };
+  const seen = (): readonly number[] => mustSee.map((name) => counts[name]);
   const { runs, violation } = await runSeeds(
     { seed, allowance, runsMin: RUNS_MIN, seen, counted: () => counts.lives },
-    (runSeed) => new ShippedRun(subject, { random: seededRandom(runSeed), bug, counts }).run(),
+    (runSeed) => new ShippedRun(openScene(), { random: seededRandom(runSeed), bug, counts }).run(),
   );
   return { ...counts, runs, violation };
 }
 
 class ShippedRun<Engine extends SnapshotEngine, State> {
+  readonly #scene: Scene<Engine, State>;
   readonly #subject: Subject<Engine, State>;
   readonly #random: Random;
   readonly #bug: ShippedBug;
@@ -95,9 +143,11 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
   #lifeCount = 0;
 
   constructor(
-    subject: Subject<Engine, State>,
+    scene: Scene<Engine, State>,
     { random, bug, counts }: { random: Random; bug: ShippedBug; counts: ShippedCounts },
   ) {
+    const { subject } = scene;
+    this.#scene = scene;
     this.#subject = subject;
     this.#random = random;
     this.#bug = bug;
@@ -119,7 +169,13 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     // keeps (3)
     const last = await this.#claim("c");
     await this.#world.drive(last.start(this.#promised));
+    for (let call = 0; this.#scene.isStrict && call < LAST_CALLS; call += 1) {
+      last.ask();
+      await this.#world.until("the last replies", () => last.isIdle);
+    }
     last.crash();
+    const broken = this.#scene.findBroken(); // keeps (4)
+    if (broken !== undefined) throw new ClusterViolation(broken);
   }
 
   async #live(node: string): Promise<void> {
@@ -148,8 +204,11 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
 
   /** How a life ends: at once, cleanly, or not before another node has taken over. */
   async #leave(node: string, life: ShardLife<Engine, State>): Promise<void> {
-    const how = this.#random.below(4);
+    const how = this.#random.below(this.#scene.isStrict ? 3 : 4);
     if (how === 0 && this.#former === undefined) {
+      life.hasOnlyReaders = this.#scene.isStrict && this.#random.below(4) > 0;
+      // With nothing to commit it does not notice what it loses.
+      if (life.hasOnlyReaders) await this.#world.until("the last call", () => life.isIdle);
       this.#former = { node, life };
       return;
     }
@@ -217,7 +276,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
       owner: { shard: SHARD, epoch: claimed.epoch },
       snapshot: claimed.snapshot,
       disk: await this.#diskOf(node),
-      mode: (this.#random.below(3) === 0 ? "everysec" : "always") satisfies FsyncMode,
+      mode: (!this.#scene.isStrict && this.#random.below(3) === 0 ? "everysec" : "always") satisfies FsyncMode,
     });
   }
 
@@ -236,7 +295,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
   #act(life: ShardLife<Engine, State>): void {
     this.#actFormer();
     const chance = this.#random.below(100);
-    if (chance < 15) life.ask();
+    if (chance < (this.#scene.isStrict ? 30 : 15)) life.ask();
     else if (chance < 85) this.#world.step();
     else if (chance < 90) this.#world.tick();
     else if (chance < 93) life.closeSegment();
@@ -259,6 +318,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     if (life.isDeposed || !life.isServing) return;
     const chance = this.#random.below(100);
     if (chance < 20) life.ask();
+    else if (life.hasOnlyReaders) return;
     else if (chance < 23) void life.snapshot();
     else if (chance < 25) life.closeSegment();
   }
@@ -267,7 +327,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
   #failOver(life: ShardLife<Engine, State>): void {
     const { shared } = this.#world;
     const { commits } = shared.database;
-    const isComplete = this.#former !== undefined || this.#random.below(3) > 0;
+    const isComplete = this.#scene.isStrict || this.#former !== undefined || this.#random.below(3) > 0;
     const least = isComplete ? Math.max(this.#claimCommits, shared.replicated) : this.#claimCommits;
     const kept = least + this.#random.below(commits - least + 1);
     this.#counts.failovers += 1;

@@ -28,6 +28,10 @@ export interface ClientParts<Engine, State> {
   readonly state: State;
   /** To be called after each unit of work, if one request has several. */
   readonly note: () => void;
+  /** In a cluster: whether a reply may leave now, which has waited for a commit or not. Absent: it may. */
+  readonly mayReply?: (reply: { readonly hasWaited: boolean }) => boolean;
+  /** In a cluster: whether the clients only read now, from a node that would notice with a write what it has lost. */
+  readonly hasOnlyReaders?: () => boolean;
 }
 
 /** How a request was answered: later, when what it saw is safe; at once; or without having seen anything. */

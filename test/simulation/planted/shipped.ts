@@ -6,7 +6,7 @@ import type { Disk, DiskFile } from "../../../src/persistence/disk/disk.ts";
 import { FILE_HEADER_BYTES, findFileNumber, UNFINISHED_SUFFIX } from "../../../src/persistence/journal/file-format.ts";
 import { type ClusterWorld, SHARD } from "../cluster/cluster-world.ts";
 import type { ShippedBug } from "../cluster/shard-life.ts";
-import { runShippedLives } from "../cluster/shipped-runs.ts";
+import { runLinearLives, runShippedLives } from "../cluster/shipped-runs.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { DIRECTORY } from "../server.ts";
 import { storeSubject } from "../store/store-subject.ts";
@@ -343,6 +343,22 @@ export const shippedBugs: PlantedBugs<ShippedBug> = {
       bug: { store: healsUnderCurrentEpoch },
       seed: 1,
       found: /I1: append names epoch/,
+    },
+  ],
+};
+
+export const linearBugs: PlantedBugs<ShippedBug> = {
+  simulation: "clients of a shard whose log is in PostgreSQL",
+  run: async (seed, bug) => textOf((await runLinearLives({ seed, allowance: { count: 1 }, bug })).violation),
+  runsMax: 40,
+  control: { bug: {}, runs: 40 },
+  bugs: [
+    {
+      name: "a reply leaves without the lease",
+      breaks: "src/cluster/node/lease.ts",
+      bug: { hasNoLease: true },
+      seed: 2,
+      found: /The operations on \w+ are not linearizable/,
     },
   ],
 };
