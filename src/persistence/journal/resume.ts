@@ -24,7 +24,7 @@ export interface ItemPlace {
 }
 
 /**
- * The first place after a bad item from which the segment can be read; undefined if there is none. `end` is the durable
+ * The first place after a bad item from which the segment can be read; undefined if it has no such place. `end` is the durable
  * end of an open segment, at which `source` ends too.
  */
 export async function findResumePlace(

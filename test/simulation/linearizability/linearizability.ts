@@ -103,7 +103,7 @@ class Search {
     return undefined;
   }
 
-  /** Takes the first operation from `first` on that may be next and fits. False if there is none. */
+  /** Takes the first operation from `first` on that may be next and fits. False if no operation does. */
   #takeNext(first: number): boolean {
     const endsAtMin = this.#firstEnd();
     for (let index = first; index < this.#repliedCount; index += 1) {
