@@ -5,25 +5,30 @@
  */
 import type { FileRows } from "./file-rows.ts";
 
+interface Wanted {
+  readonly rows: FileRows;
+  readonly records: number[];
+  readonly vectors: Float32Array[];
+}
+
 export class LateRows {
-  #rows: FileRows | undefined;
-  readonly #records: number[] = [];
-  readonly #vectors: Float32Array[] = [];
+  #wanted: Wanted | undefined;
 
   /** The vector of a row, which `read` will write. All rows of an answer are of one namespace. */
   add(rows: FileRows, record: number): Float32Array {
     const vector = new Float32Array(rows.dimension);
-    this.#rows = rows;
-    this.#records.push(record);
-    this.#vectors.push(vector);
+    this.#wanted ??= { rows, records: [], vectors: [] };
+    this.#wanted.records.push(record);
+    this.#wanted.vectors.push(vector);
     return vector;
   }
 
   /** Called once, in the turn of all `add`. Undefined if there is nothing to read; rejects with a fault of the disk. */
   read(): Promise<void> | undefined {
-    if (this.#rows === undefined) return undefined;
-    return this.#rows.read(this.#records).then((found) => {
-      for (const [i, values] of found.entries()) if (values !== undefined) this.#vectors[i]?.set(values);
+    if (this.#wanted === undefined) return undefined;
+    const { rows, records, vectors } = this.#wanted;
+    return rows.read(records).then((found) => {
+      for (const [i, values] of found.entries()) if (values !== undefined) vectors[i]?.set(values);
     });
   }
 }

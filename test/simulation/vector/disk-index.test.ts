@@ -95,6 +95,16 @@ for (const similarity of similarities)
       for (const life of [inMemory, onDisk]) await life.end();
     });
 
+test("more searches than the threads have room for wait, and each has its answer", async () => {
+  const life = await DiskLife.begin({ rows: "disk" });
+  fill(life);
+  await life.settled();
+  const wanted = [];
+  for (const vector of queries) wanted.push(await life.ask({ vector, effort: 30 }));
+  assert.deepEqual(await Promise.all(queries.map((vector) => life.ask({ vector, effort: 30 }))), wanted);
+  await life.end();
+});
+
 test("pending records with rows in files are found", async () => {
   const life = await DiskLife.begin({ rows: "disk" });
   fill(life);
