@@ -163,6 +163,10 @@ export class ClusterMember implements ShardHost {
       await this.#joined.open(area, { epoch, snapshot, floorMs });
     } catch (fault) {
       void this.#endWithout(shard, area, fault); // keeps (2)
+      // Before the release: its journal may be open, and would find that the next owner has claimed the shard.
+      await this.#joined.close(area).catch((closeFault: unknown) => {
+        this.#options.log.warn("area not closed", { area, ...faultFields(closeFault) });
+      });
       throw fault;
     }
   }

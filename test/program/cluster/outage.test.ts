@@ -89,8 +89,9 @@ test("a node keeps its shards through an outage of PostgreSQL, and refuses write
   const node = await cluster.startNode("a", oneThread);
   const client = new NodeClient(node);
   assert.equal((await client.untilServed(() => client.store("SET", "k", "before"))).status, 200);
-  await postgres.kill();
-  // The first write is accepted and waits: it is committed when PostgreSQL is back.
+  const killed = postgres.kill();
+  await node.untilPrinted(/"nodes and shards not read"/);
+  // While the lease is fresh a write is accepted and waits: it is committed when PostgreSQL is back.
   const pending = client.store("SET", "pending", "1");
   await node.untilPrinted(/"writes are refused","area":"store","reason":"PostgreSQL does not answer"/);
   // Without a lease writes are refused at once.
@@ -102,6 +103,7 @@ test("a node keeps its shards through an outage of PostgreSQL, and refuses write
     status: 503,
     body: { error: "Requests cannot be accepted now: PostgreSQL does not answer" },
   });
+  await killed;
   await postgres.start();
   assert.deepEqual(await pending, { status: 200, body: { result: "OK" } });
   let answer = await client.store("SET", "k", "after");
