@@ -433,6 +433,7 @@ export class Server implements SlotEvents {
     return {
       open: async (area, claim) => {
         await controlOf(area).open(claim);
+        log.info("area is served", { area, epoch: claim.epoch });
         await this.#reportUnlisted([kindOfArea[area]]);
       },
       close: (area) => controlOf(area).close(run.settings.shutdownGraceMs),

@@ -96,9 +96,12 @@ export interface Answer {
 
 /** The areas of a node, called with their tokens. */
 export class NodeClient {
+  readonly #node: RunningProgram;
   readonly #urls: Readonly<Record<"store" | "vector" | "messaging", string>>;
 
-  constructor({ environment, storeUrl }: RunningProgram) {
+  constructor(node: RunningProgram) {
+    const { environment, storeUrl } = node;
+    this.#node = node;
     this.#urls = {
       store: storeUrl,
       vector: environment["UPSTASH_VECTOR_REST_URL"] ?? "",
@@ -118,12 +121,10 @@ export class NodeClient {
     return this.#ask("messaging", path, "LARDER_MESSAGING_TOKEN", init);
   }
 
-  /** Asks again while the node answers that it does not serve the area, and returns the first other answer. */
-  async untilServed(ask: () => Promise<Answer>): Promise<Answer> {
-    for (;;) {
-      const answer = await ask();
-      if (answer.status !== 421 && answer.status !== 503) return answer;
-    }
+  /** Resolves when the node serves all areas. */
+  async untilServing(): Promise<void> {
+    for (const area of ["store", "vector", "messaging"])
+      await this.#node.untilPrinted(new RegExp(`"area is served","area":"${area}"`));
   }
 
   async #ask(area: "store" | "vector" | "messaging", path: string, token: string, init: RequestInit): Promise<Answer> {

@@ -30,13 +30,15 @@ for (const [reads, args] of [
     const first = await cluster.startNode(paused, ["--reads", reads, ...args]);
     const a = new NodeClient(first);
     const key = `value-${reads}`;
-    assert.equal((await a.untilServed(() => a.store("SET", key, "before"))).status, 200);
+    await a.untilServing();
+    assert.equal((await a.store("SET", key, "before")).status, 200);
     assert.deepEqual(await a.store("GET", key), { status: 200, body: { result: "before" } });
     const second = await cluster.startNode(other, ["--reads", reads, ...args]);
     const b = new NodeClient(second);
 
     process.kill(first.pid, "SIGSTOP");
-    assert.deepEqual(await b.untilServed(() => b.store("GET", key)), { status: 200, body: { result: "before" } });
+    await b.untilServing();
+    assert.deepEqual(await b.store("GET", key), { status: 200, body: { result: "before" } });
     assert.equal((await b.store("SET", key, "after")).status, 200);
     const answers = Promise.allSettled([a.store("GET", key), a.store("SET", key, "late")]);
     process.kill(first.pid, "SIGCONT");

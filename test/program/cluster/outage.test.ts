@@ -88,7 +88,8 @@ after(async () => {
 test("a node keeps its shards through an outage of PostgreSQL, and refuses writes meanwhile", { skip }, async () => {
   const node = await cluster.startNode("a", oneThread);
   const client = new NodeClient(node);
-  assert.equal((await client.untilServed(() => client.store("SET", "k", "before"))).status, 200);
+  await client.untilServing();
+  assert.equal((await client.store("SET", "k", "before")).status, 200);
   const killed = postgres.kill();
   await node.untilPrinted(/"nodes and shards not read"/);
   // While the lease is fresh a write is accepted and waits: it is committed when PostgreSQL is back.
@@ -132,7 +133,8 @@ test("a node that cannot open a port of its shard releases it and ends with the 
 test("a node that stops while PostgreSQL is away ends in time, with code 1", { skip }, async () => {
   const node = await cluster.startNode("a", [...oneThread, "--shutdown-grace", "1s"]);
   const client = new NodeClient(node);
-  assert.deepEqual(await client.untilServed(() => client.store("GET", "k")), {
+  await client.untilServing();
+  assert.deepEqual(await client.store("GET", "k"), {
     status: 200,
     body: { result: "after" },
   });

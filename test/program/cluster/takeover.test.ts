@@ -27,13 +27,15 @@ test("a node that is killed is replaced by the other, which has all that was ack
 
   const first = await cluster.startNode("a");
   const a = new NodeClient(first);
-  assert.deepEqual(await a.untilServed(() => a.store("SET", "key-0", "0")), { status: 200, body: { result: "OK" } });
+  await a.untilServing();
+  assert.deepEqual(await a.store("SET", "key-0", "0"), { status: 200, body: { result: "OK" } });
   for (let key = 1; key < KEYS; key += 1) await a.store("SET", `key-${key}`, String(key));
-  const upserted = await a.untilServed(() => a.vector("/upsert", { id: "v", vector: [1, 2, 3] }));
+  const upserted = await a.vector("/upsert", { id: "v", vector: [1, 2, 3] });
   assert.equal(upserted.status, 200, JSON.stringify(upserted.body));
-  const published = await a.untilServed(() =>
-    a.messaging("/v2/publish/https://example.com/hook", { body: "later", headers: { "upstash-delay": "1h" } }),
-  );
+  const published = await a.messaging("/v2/publish/https://example.com/hook", {
+    body: "later",
+    headers: { "upstash-delay": "1h" },
+  });
   assert.equal(published.status, 200, JSON.stringify(published.body));
   const { messageId } = published.body as { messageId: string };
 
@@ -53,15 +55,16 @@ test("a node that is killed is replaced by the other, which has all that was ack
   assert.equal(ready.status, 503);
 
   await first.kill();
+  await b.untilServing();
   for (let key = 0; key < KEYS; key += 1)
-    assert.deepEqual(await b.untilServed(() => b.store("GET", `key-${key}`)), {
+    assert.deepEqual(await b.store("GET", `key-${key}`), {
       status: 200,
       body: { result: String(key) },
     });
   assert.deepEqual(await b.store("GET", "after"), { status: 200, body: { result: "snapshot" } });
-  const fetched = await b.untilServed(() => b.vector("/fetch", { ids: ["v"], includeVectors: true }));
+  const fetched = await b.vector("/fetch", { ids: ["v"], includeVectors: true });
   assert.deepEqual((fetched.body as { result: unknown }).result, [{ id: "v", vector: [1, 2, 3] }]);
-  const message = await b.untilServed(() => b.messaging(`/v2/messages/${messageId}`, { method: "GET" }));
+  const message = await b.messaging(`/v2/messages/${messageId}`, { method: "GET" });
   assert.equal((message.body as { messageId?: string }).messageId, messageId, JSON.stringify(message));
   assert.equal((await b.store("SET", "after", "takeover")).status, 200);
 
@@ -73,7 +76,8 @@ test("a node that is killed is replaced by the other, which has all that was ack
   assert.equal(status.code, 0, status.stdout + status.stderr);
   assert.match(status.stdout, /^node a: alive, .*\nnode b: alive, .*\nshard 1 \(store\): owned by b, epoch \d+$/m);
   assert.deepEqual(await second.stop(), { code: 0, signal: null });
-  assert.deepEqual(await a2.untilServed(() => a2.store("GET", "after")), { status: 200, body: { result: "takeover" } });
+  await a2.untilServing();
+  assert.deepEqual(await a2.store("GET", "after"), { status: 200, body: { result: "takeover" } });
   assert.deepEqual(await again.stop(), { code: 0, signal: null });
 
   const left = await cluster.larder(["cluster", "status", "--json"]);
