@@ -30,7 +30,10 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
    * only valid until it returns.
    */
   apply(frame: Buffer, location: JournalLocation | undefined): void;
-  /** As in `RecoveryOptions`. */
+  /** These are as in `RecoveryOptions`. */
+  endSnapshot?(): void;
+  openSnapshotCheck?(): (frame: Buffer) => void;
+  applied?(): void;
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** As in `RecoveryOptions`. */
   settle?(): Promise<void> | undefined;

@@ -11,8 +11,8 @@ export class DamagedData extends Error {
   /** Where the first bad byte range starts, in bytes. */
   readonly offset: number;
 
-  constructor(file: string, offset: number, what: string) {
-    super(`${file} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup`);
+  constructor(file: string, offset: number, what: string, options?: ErrorOptions) {
+    super(`${file} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup`, options);
     this.file = file;
     this.offset = offset;
   }

@@ -39,12 +39,12 @@ import {
 } from "./journal/file-format.ts";
 import { type HighWater, highWaterPath, NO_HIGH_WATER, readHighWater } from "./journal/high-water.ts";
 import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./journal/item-reader.ts";
-import { readSnapshot } from "./snapshot-file.ts";
+import { type SnapshotHooks, SnapshotLoading } from "./snapshot-file.ts";
 
 /** The two steps of a recovery: load the snapshot, then replay the segments. */
 export type RecoveryStep = "snapshot" | "replay";
 
-export interface RecoveryOptions {
+export interface RecoveryOptions extends SnapshotHooks {
   readonly disk: Disk;
   readonly directory: string;
   /** The area's name, as its files state it. */
@@ -54,6 +54,8 @@ export interface RecoveryOptions {
    * only valid until it returns.
    */
   apply(frame: Buffer, location: JournalLocation | undefined): void;
+  /** Called after the last frame. */
+  applied?(): void;
   /** The bytes read and all bytes of snapshot and segments. Called after each part of a file, not after each frame. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** Asked after each part of a file: the reading waits for the promise, if it returns one. */
@@ -99,6 +101,17 @@ export interface OpenSegment extends SegmentFound {
 
 /** Reads an area without changing anything. Throws `DamagedData`, `MissingData`, `NewerFormat` or `WrongFile`. */
 export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
+  const loading = new SnapshotLoading(options.disk, options);
+  try {
+    const read = await readFiles(options, loading);
+    options.applied?.();
+    return read;
+  } catch (error) {
+    throw await loading.faultOf(error);
+  }
+}
+
+async function readFiles(options: RecoveryOptions, loading: SnapshotLoading): Promise<AreaRead> {
   const { disk, directory, area } = options;
   const files = await listAreaFiles(disk, directory);
   const snapshotNumber = files.snapshots.at(-1);
@@ -137,7 +150,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   if (snapshotNumber !== undefined) {
     const expected = { path: snapshotPath(directory, snapshotNumber), area, number: snapshotNumber };
     const frame = (payload: Buffer): void => options.apply(payload, undefined);
-    const { position, bytes } = await readSnapshot(disk, expected, { frame, progress: progress.report });
+    const { position, bytes } = await loading.read(expected, { frame, progress: progress.report });
     progress.endFile(bytes);
     progress.step = "replay";
     read.snapshot = { number: snapshotNumber, bytes, position };
@@ -148,7 +161,8 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
     const isLast = number === numbers.at(-1) && isWhole;
     const path = segmentPath(directory, number);
     const wasBegun = !isLast || number <= begunNumber;
-    const segment = await readSegment(options, { path, number, position: read.position, isLast, wasBegun, progress });
+    const expected = { path, number, position: read.position, isLast, wasBegun, progress, loading };
+    const segment = await readSegment(options, expected);
     read.position = segment.position;
     if (segment.kind === "ended") ended.push({ number, bytes: segment.bytes });
     if (segment.kind === "open") read.open = { number, bytes: segment.bytes, header: segment.header };
@@ -216,10 +230,11 @@ interface ExpectedSegment {
   /** True if its header was durable once. */
   readonly wasBegun: boolean;
   readonly progress: Progress;
+  readonly loading: SnapshotLoading;
 }
 
 async function readSegment(options: RecoveryOptions, expected: ExpectedSegment): Promise<SegmentRead> {
-  const { path, number, position, progress } = expected;
+  const { path, number, position, progress, loading } = expected;
   return withFile(await options.disk.open(path, "read"), async (file) => {
     const size = await file.size();
     const header = await readHeader(file, size, { ...expected, area: options.area });
@@ -240,7 +255,14 @@ async function readSegment(options: RecoveryOptions, expected: ExpectedSegment):
     };
     const found = await readItems(
       source,
-      { frame, mark: (mark, at) => marks.pass(mark, at), progress: progress.report },
+      {
+        frame,
+        mark: (mark, at) => {
+          if (mark.bytes > 0) loading.end();
+          return marks.pass(mark, at);
+        },
+        progress: progress.report,
+      },
       { offset: FILE_HEADER_BYTES, position },
     );
     progress.endFile(size);

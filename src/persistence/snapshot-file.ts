@@ -3,7 +3,7 @@
  * that counts them (file-format.ts). It gets its name when it is complete and
  * durable, so an incomplete file with the name of a snapshot is damaged.
  */
-import { assert } from "../kernel/assert.ts";
+import { AssertionFailure, assert } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, snapshotPath } from "./area-files.ts";
 import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
@@ -24,7 +24,8 @@ import {
 import { readItems } from "./journal/item-reader.ts";
 
 export interface SnapshotSink {
-  frame(payload: Buffer): void;
+  /** Receives a frame and the offset of its payload in the file. */
+  frame(payload: Buffer, offset: number): void;
   /** Reading waits for a promise that it returns. */
   progress?(bytes: number): unknown;
 }
@@ -59,6 +60,85 @@ export async function readSnapshot(
     }
     return { position: header.position, bytes: size };
   });
+}
+
+/** What an engine says about the frames of a snapshot beside applying them. */
+export interface SnapshotHooks {
+  /** Called after the last frame, before one of the journal is applied. Throws an `AssertionFailure` as `apply` may. */
+  endSnapshot?(): void;
+  /**
+   * An empty engine that throws an `AssertionFailure` at the first frame that contradicts those before it. Used after one
+   * that was noticed later.
+   */
+  openSnapshotCheck?(): (frame: Buffer) => void;
+}
+
+interface ExpectedSnapshot {
+  readonly path: string;
+  readonly area: string;
+  readonly number: number;
+}
+
+/**
+ * The loading of a snapshot into an engine. Its frames were made from one state, so an engine that cannot apply one was
+ * given a damaged file: the fault names the file and the frame.
+ */
+export class SnapshotLoading {
+  readonly #disk: Disk;
+  readonly #hooks: SnapshotHooks;
+  #expected: ExpectedSnapshot | undefined;
+  /** Of the last frame that was applied. */
+  #offset = FILE_HEADER_BYTES;
+
+  constructor(disk: Disk, hooks: SnapshotHooks) {
+    this.#disk = disk;
+    this.#hooks = hooks;
+  }
+
+  /** As `readSnapshot`. */
+  read(expected: ExpectedSnapshot, sink: SnapshotSink): ReturnType<typeof readSnapshot> {
+    this.#expected = expected;
+    return readSnapshot(this.#disk, expected, {
+      ...sink,
+      frame: (payload, offset) => {
+        this.#offset = offset - FRAME_HEADER_BYTES;
+        sink.frame(payload, offset);
+      },
+    });
+  }
+
+  /** No more frames of the snapshot follow. Called before the first frame of the journal, and again later. */
+  end(): void {
+    if (this.#expected === undefined) return;
+    this.#hooks.endSnapshot?.();
+    this.#expected = undefined;
+  }
+
+  /** `error`, or the `DamagedData` that explains it if it is about the snapshot. */
+  async faultOf(error: unknown): Promise<unknown> {
+    const expected = this.#expected;
+    if (!(error instanceof AssertionFailure) || expected === undefined) return error;
+    const what = `its frames do not rebuild a state, because this does not hold: ${error.message}`;
+    return new DamagedData(expected.path, await this.#placeOf(expected), what, { cause: error });
+  }
+
+  async #placeOf(expected: ExpectedSnapshot): Promise<number> {
+    const check = this.#hooks.openSnapshotCheck?.();
+    if (check === undefined) return this.#offset;
+    let place = this.#offset;
+    try {
+      await readSnapshot(this.#disk, expected, {
+        frame: (payload, offset) => {
+          place = offset - FRAME_HEADER_BYTES;
+          check(payload);
+        },
+      });
+    } catch (error) {
+      if (error instanceof AssertionFailure) return place;
+      throw error;
+    }
+    return this.#offset;
+  }
 }
 
 /** The bytes of an area's newest snapshot, or undefined if it has none. */

@@ -24,6 +24,8 @@ import { writeSnapshotFile } from "./snapshot-file.ts";
 export interface SnapshotEngine {
   /** Called before the first frame: many follow. */
   beginRecovery?(): void;
+  /** Called after the last frame of the last snapshot, if frames of the journal follow. */
+  endSnapshot?(): void;
   /** Called after the last frame. */
   endRecovery?(): void;
   /** Applies one frame, as `RecoveryOptions.apply`. Bytes and location are only valid until it returns. */
@@ -63,9 +65,12 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotW
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
   const apply = (frame: Buffer, location: JournalLocation | undefined): void => engine.replay(frame, location);
   engine.beginRecovery?.();
-  const settle = (): Promise<void> | undefined => engine.settle?.();
-  const { position } = await readArea({ disk, directory, area, apply, settle, endSegment: number });
-  engine.endRecovery?.();
+  const { position } = await readArea({
+    ...{ disk, directory, area, apply, endSegment: number },
+    settle: () => engine.settle?.(),
+    endSnapshot: () => engine.endSnapshot?.(),
+    applied: () => engine.endRecovery?.(),
+  });
   await assertBegun(options, { number, position });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });
   return { number, position, bytes };

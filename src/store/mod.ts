@@ -24,6 +24,7 @@ export { RedisCompat } from "./commands/redis-compat.ts";
 export { commands, findCommand } from "./commands/table.ts";
 export type { Database } from "./database.ts";
 export { CommandError, StoppedUnit, TransactionDiscarded } from "./errors.ts";
+export { openSnapshotCheck, SNAPSHOT_CHECK_SEED_BYTES } from "./mutations/snapshot-check.ts";
 export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts";
 export type { Reply } from "./reply/reply.ts";
 export type { LuaLimits } from "./scripting/lua/runtime.ts";

@@ -191,6 +191,11 @@ export class Store {
     for (const { keyspace } of this.#byName.values()) keyspace.entries.beginRecovery();
   }
 
+  /** After the last frame of a snapshot. Throws an `AssertionFailure` if it has a string twice. */
+  endSnapshot(): void {
+    for (const { keyspace } of this.#byName.values()) keyspace.entries.endAppending();
+  }
+
   /** After the last frame of a start: the tables are as if every key had been added by a command. */
   endRecovery(): void {
     this.#isRecovering = false;

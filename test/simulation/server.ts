@@ -89,8 +89,9 @@ export async function recoverInto<Engine extends SnapshotEngine>(
     log: silentLog,
     reserveBytes: options.reserveBytes ?? 0,
     apply: (frame, place) => (replay === undefined ? engine.replay(frame, place) : replay(engine, frame, place)),
+    endSnapshot: () => engine.endSnapshot?.(),
+    applied: () => engine.endRecovery?.(),
   });
-  engine.endRecovery?.();
   journal.inner = harness.journal?.(area.journal) ?? area.journal;
   return { area, engine, journal };
 }

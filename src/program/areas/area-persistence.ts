@@ -41,7 +41,14 @@ export interface PersistenceContext {
 
 export type StorageHooks = Pick<
   AreaStorageOptions,
-  "apply" | "settle" | "mayRemove" | "onBatchWritten" | "onSyncedLocation"
+  | "apply"
+  | "applied"
+  | "settle"
+  | "endSnapshot"
+  | "openSnapshotCheck"
+  | "mayRemove"
+  | "onBatchWritten"
+  | "onSyncedLocation"
 >;
 
 /** What the files of a shard are on, in place of the disk of the machine. */

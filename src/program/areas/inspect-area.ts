@@ -3,11 +3,14 @@
  * later: bodies of messages are in journal files that no start reads, and only
  * the engine knows which of those are still needed.
  */
+import { systemClock } from "../../kernel/clock.ts";
+import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { defaultLimits, MessagingState, replayFrame } from "../../messaging/mod.ts";
 import type { OnBytes } from "../../persistence/byte-progress.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type AreaReport, type InspectedEngine, inspectArea } from "../../persistence/inspection.ts";
+import { openSnapshotCheck, SNAPSHOT_CHECK_SEED_BYTES } from "../../store/mod.ts";
 
 /** Reads an area of a data directory without changing anything. Rejects only with the system's errors. */
 export function inspectStoredArea(directory: string, area: string, onBytes: OnBytes): Promise<AreaReport> {
@@ -15,14 +18,35 @@ export function inspectStoredArea(directory: string, area: string, onBytes: OnBy
   return inspectArea({ ...place, onBytes, engine: inspectedEngineOf(area) });
 }
 
-/** An engine for the frames of this area, if it reads parts of segments by location. */
+/** An engine for the frames of this area, if more than their checksums is checked. */
 export function inspectedEngineOf(area: string): InspectedEngine | undefined {
-  if (area !== "messaging") return undefined;
-  const state = new MessagingState(defaultLimits);
-  return {
-    replay: (frame, place) => replayFrame(state, frame, place),
-    neededSegments: () => state.bodies.liveBytes.keys(),
-  };
+  return Object.hasOwn(engines, area) ? engines[area]?.() : undefined;
+}
+
+const engines: Readonly<Record<string, () => InspectedEngine>> = {
+  /** It reads parts of segments by location. */
+  messaging: () => {
+    const state = new MessagingState(defaultLimits);
+    return {
+      replay: (frame, place) => replayFrame(state, frame, place),
+      neededSegments: () => state.bodies.liveBytes.keys(),
+    };
+  },
+  /** A start takes the keys of a snapshot for new ones. */
+  store: () => {
+    const check = openStoreCheck();
+    return {
+      replay: (frame, place) => {
+        if (place === undefined) check(frame);
+      },
+      neededSegments: () => [],
+    };
+  },
+};
+
+/** Finds the first frame of a snapshot of the store that contradicts those before it. */
+function openStoreCheck(): (frame: Buffer) => void {
+  return openSnapshotCheck({ clock: systemClock, random: systemRandom, seed: secretBytes(SNAPSHOT_CHECK_SEED_BYTES) });
 }
 
 /** Lines about lost data of an area that can still be started. */

@@ -9,8 +9,9 @@ import type { RespListener } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
+import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
-import { RedisCompat, type RespFigures, Store } from "../../store/mod.ts";
+import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { commandWatcher } from "../events/watchers.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
@@ -81,8 +82,13 @@ export class StoreService implements AreaService {
   async open(): Promise<void> {
     const { plan, persistence } = this.#context;
     this.#store.beginRecovery();
-    await persistence.recover({ apply: (frame, place) => this.#store.replay(frame, place) });
-    this.#store.endRecovery();
+    await persistence.recover({
+      apply: (frame, place) => this.#store.replay(frame, place),
+      endSnapshot: () => this.#store.endSnapshot(),
+      openSnapshotCheck: () =>
+        openSnapshotCheck({ clock: systemClock, random: systemRandom, seed: secretBytes(SNAPSHOT_CHECK_SEED_BYTES) }),
+      applied: () => this.#store.endRecovery(),
+    });
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());

@@ -152,6 +152,17 @@ export function applyPutNew(keyspace: Keyspace, key: Bytes, value: Value): void 
   keyspace.meter.add(value);
 }
 
+/** Removes all keys but the newest, without a record: for a check that keeps no state. */
+export function keepNewestKey(keyspace: Keyspace): void {
+  const { entries } = keyspace;
+  const slot = entries.size - 1;
+  if (slot <= 0) return;
+  const key = entries.keyAt(slot);
+  const value = entries.valueAt(slot);
+  applyClear(keyspace);
+  applyPut(keyspace, key, value);
+}
+
 /** Sets the expiry of a key, which must exist. The table of expiries uses the same string as the table of keys. */
 export function applyExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   const { entries, expiries, undo } = keyspace;

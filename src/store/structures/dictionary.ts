@@ -300,6 +300,11 @@ export class Dictionary<V> {
     return slot;
   }
 
+  /** Throws an `AssertionFailure` if an appended key was in the dictionary before. */
+  endAppending(): void {
+    if (this.#unlinkedCount > 0) this.#linkAppended();
+  }
+
   /**
    * Many insertions may follow, and nobody waits for a single one: buckets are split by the hundred, so that the waits for
    * memory overlap. Everything else works as always.
