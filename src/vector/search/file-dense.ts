@@ -25,8 +25,8 @@ import { type RankOfRow, RowRanks } from "./row-ranks.ts";
 import type { CandidateSearch, RankedRecord } from "./scored.ts";
 import { TopHits } from "./top-hits.ts";
 
-/** The costs of a row of a file that is scanned, and of a row that is read alone, in rows of a whole scan of memory. */
-const ROWS_PER_FILE_SCAN = 6;
+/** Costs in rows of a whole scan of memory: of a row of a file that is scanned, and of one that is read alone. bench/row-files.bench.ts */
+const ROWS_PER_FILE_SCAN = 13;
 const ROWS_PER_READ = 50;
 /** Candidates that are read of one walk, about. bench/row-files.bench.ts */
 const READ_PER_WALK = 70;

@@ -18,7 +18,7 @@ const STEP_ROWS = 1_024;
 /** Read together by the thread pool, and ranked in one step. */
 const BLOCK_BYTES = 1_048_576;
 /** The expected time of a row. bench/row-files.bench.ts */
-const MS_PER_ROW = 0.000_7;
+const MS_PER_ROW = 0.001_3;
 
 export interface FileScanOptions {
   readonly rows: FileRows;
