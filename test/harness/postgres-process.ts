@@ -14,11 +14,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isRunFolder } from "../../tools/tests/temporary-folder.ts";
 import { freePort } from "./free-port.ts";
 import { DEBIAN_POSTGRES } from "./required-programs.ts";
 
@@ -44,7 +46,7 @@ const START_MS_MAX = 30_000;
 /** Starts a server with the default configuration plus `settings` (`["synchronous_commit=off"]`). */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresProcess> {
   const folder = openPostgresFolder(tmpdir());
-  initPostgres(folder);
+  fillPostgres(folder);
   const port = await freePort();
   const [program, ...args] = postgresCommand(folder, { port, settings });
   const child = spawn(program, args, {
@@ -101,6 +103,37 @@ export function openForUser(directory: string, user: PostgresFolder["user"]): vo
 /** Creates the databases of a server in an empty directory. */
 export function initPostgres(folder: PostgresFolder): void {
   runPostgresProgram(folder, "initdb", ["-A", "trust", "-U", POSTGRES_USER, "-N"]);
+}
+
+/** In the folder of a test run: the databases of a server that has never run. */
+const TEMPLATE = "postgres-template";
+
+/**
+ * As `initPostgres`, which takes a second of CPU time, but only once in a test run: a copy takes a tenth. The folder of the
+ * run is removed with it.
+ */
+function fillPostgres(folder: PostgresFolder): void {
+  const parent = tmpdir();
+  if (!isRunFolder(parent)) {
+    initPostgres(folder);
+    return;
+  }
+  const template = join(parent, TEMPLATE);
+  if (!existsSync(template)) makeTemplate(parent, template);
+  const { data, user } = folder;
+  execFileSync("cp", ["-a", `${template}/data/.`, data], { cwd: template, ...user, stdio: "ignore" });
+}
+
+function makeTemplate(parent: string, template: string): void {
+  const made = openPostgresFolder(parent);
+  initPostgres(made);
+  try {
+    renameSync(made.directory, template);
+  } catch (error) {
+    // Another process of the run was first.
+    rmSync(made.directory, { recursive: true, force: true });
+    if (!existsSync(template)) throw error;
+  }
 }
 
 /** Runs a program of PostgreSQL on the data of a directory to its end. Throws if it fails. */
