@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ModelDatabase, ModelLogStore } from "../../../test/simulation/cluster/model-log-store.ts";
+import { emptyDirectory, type NodeDirectory, nodeOptions } from "../../../test/simulation/cluster/node-options.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
-import { silentLog } from "../../kernel/log.ts";
 import type { ShardEpoch } from "../log-store/log-store.ts";
 import { ClusterNode } from "./cluster-node.ts";
 import { rendezvousOrder } from "./placement.ts";
-import type { Lives } from "./registration.ts";
 import type { ShardHost, TakenShard } from "./shard-host.ts";
 
 const SHARDS = 12;
@@ -51,7 +50,7 @@ class RecordingHost implements ShardHost {
 interface Started {
   readonly node: ClusterNode;
   readonly host: RecordingHost;
-  readonly directory: { lives: Lives };
+  readonly directory: NodeDirectory;
 }
 
 class Cluster {
@@ -68,28 +67,17 @@ class Cluster {
     return cluster;
   }
 
-  async start(name: string, facts: { directory?: { lives: Lives }; format?: number } = {}): Promise<Started> {
+  async start(name: string, facts: { directory?: NodeDirectory; format?: number } = {}): Promise<Started> {
     const host = new RecordingHost(this.clock);
-    const directory = facts.directory ?? { lives: { former: undefined, next: undefined } };
+    const directory = facts.directory ?? emptyDirectory();
     const { clock, store } = this;
     this.#lives += 1;
     const life = `life ${this.#lives}`;
-    const node = await ClusterNode.start({
-      stores: { renewals: store, polls: store, changes: store },
-      node: { name, address: "127.0.0.1:1", format: facts.format ?? 1 },
-      file: {
-        read: () => Promise.resolve(directory.lives),
-        write: async (lives) => {
-          directory.lives = lives;
-        },
-      },
-      clock,
-      leaseClock: clock,
-      log: silentLog,
-      host,
-      reads: "lease",
-      drawLife: () => life,
-    });
+    const stores = { renewals: store, polls: store, changes: store };
+    const { format } = facts;
+    const node = await ClusterNode.start(
+      nodeOptions({ stores, clock, host, name, directory, ...(format && { format }), drawLife: () => life }),
+    );
     assert.ok(node !== undefined, `${name} was refused`);
     return { node, host, directory };
   }

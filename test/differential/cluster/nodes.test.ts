@@ -4,17 +4,16 @@ import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { LEASE_MS } from "../../../src/cluster/node/bounds.ts";
 import { ClusterNode, type NodeStores } from "../../../src/cluster/node/cluster-node.ts";
-import type { Lives } from "../../../src/cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../../src/cluster/node/shard-host.ts";
 import { PgSession } from "../../../src/cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../../src/cluster/postgres/postgres-log-store.ts";
 import { SCHEMA } from "../../../src/cluster/postgres/schema.ts";
 import type { SqlResult, SqlSession, SqlValue, Statement } from "../../../src/cluster/postgres/session.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { silentLog } from "../../../src/kernel/log.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import { type PostgresProcess, startPostgres } from "../../harness/postgres-process.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
+import { emptyDirectory, nodeOptions } from "../../simulation/cluster/node-options.ts";
 
 const skip = missingProgram("postgres");
 const SHARDS = 48;
@@ -86,23 +85,10 @@ function onClock(store: PostgresLogStore, clock: VirtualClock): NodeStores["rene
 
 async function startNode(name: string, clock: VirtualClock): Promise<Started> {
   const host = new MemoryHost();
-  let lives: Lives = { former: undefined, next: undefined };
-  const node = await ClusterNode.start({
-    stores: { renewals: onClock(openStore(), clock), polls: openStore(), changes: openStore() },
-    node: { name, address: "127.0.0.1:1", format: 1 },
-    file: {
-      read: () => Promise.resolve(lives),
-      write: async (next) => {
-        lives = next;
-      },
-    },
-    clock,
-    leaseClock: clock,
-    log: silentLog,
-    host,
-    reads: "lease",
-    drawLife: () => crypto.randomUUID(),
-  });
+  const stores = { renewals: onClock(openStore(), clock), polls: openStore(), changes: openStore() };
+  const directory = emptyDirectory();
+  const drawLife = (): string => crypto.randomUUID();
+  const node = await ClusterNode.start(nodeOptions({ stores, clock, host, name, directory, drawLife }));
   assert.ok(node !== undefined, `${name} was refused`);
   return { node, host };
 }

@@ -5,6 +5,7 @@
  */
 import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
 import { nextTurn } from "../../../../src/kernel/turn.ts";
+import { emptyDirectory, type NodeDirectory } from "../node-options.ts";
 import { ClusterRules, ClusterViolation } from "./cluster-rules.ts";
 import { type ClusterBug, SimulatedProcess } from "./simulated-process.ts";
 import { SimulatedTime } from "./simulated-time.ts";
@@ -37,7 +38,7 @@ export interface ClusterSummary {
 
 interface Machine {
   readonly name: string;
-  readonly directory: { lives: { former: string | undefined; next: string | undefined } };
+  readonly directory: NodeDirectory;
   readonly rate: number;
   /** How far its wall clock is ahead. */
   aheadMs: number;
@@ -136,7 +137,7 @@ class ClusterLife {
   #addMachine(name: string, format: number): void {
     this.#machines.push({
       name,
-      directory: { lives: { former: undefined, next: undefined } },
+      directory: emptyDirectory(),
       rate: this.#pick([0.95, 1, 1.05, 0.95 + this.#random.unit() / 10]),
       aheadMs: this.#pick([0, 300, -300, 2_000, -2_000]),
       format,
@@ -244,7 +245,7 @@ class ClusterLife {
 
   /** Another process with the name of a node. */
   readonly #startTwin = (): void => {
-    this.#newProcess(this.#pick(this.#machines), { lives: { former: undefined, next: undefined } });
+    this.#newProcess(this.#pick(this.#machines), emptyDirectory());
   };
 
   readonly #cut = (): void => {

@@ -1,9 +1,8 @@
 /** A process of a simulated cluster: a node with its engines, which can be paused, killed and started again. */
 import type { LogStore } from "../../../../src/cluster/log-store/log-store.ts";
 import { ClusterNode, type ClusterNodeOptions } from "../../../../src/cluster/node/cluster-node.ts";
-import type { Lives } from "../../../../src/cluster/node/registration.ts";
-import { silentLog } from "../../../../src/kernel/log.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
+import { type NodeDirectory, nodeOptions } from "../node-options.ts";
 import type { Believer, ClusterRules } from "./cluster-rules.ts";
 import { SimulatedHost, type SimulatedHostOptions } from "./simulated-host.ts";
 import { MachineClock, type SimulatedTime } from "./simulated-time.ts";
@@ -27,7 +26,7 @@ export interface ProcessOptions {
   readonly format: number;
   readonly reads: "lease" | "confirm";
   /** What the data directory has; changed by the process. */
-  readonly directory: { lives: Lives };
+  readonly directory: NodeDirectory;
   readonly clock: { readonly rate: number; readonly wallMs: number };
   readonly latencyMs: number;
   readonly doubtful: number;
@@ -127,22 +126,8 @@ export class SimulatedProcess implements Believer {
   async #start(): Promise<void> {
     const { name, format, reads, directory, drawLife, bug, rules } = this.#options;
     const { clock, host } = this;
-    const options: ClusterNodeOptions = {
-      stores: { renewals: this.#link(true), polls: this.#link(), changes: this.#link() },
-      node: { name, address: "127.0.0.1:1", format },
-      file: {
-        read: () => Promise.resolve(directory.lives),
-        write: async (lives) => {
-          directory.lives = lives;
-        },
-      },
-      clock,
-      leaseClock: clock,
-      log: silentLog,
-      host,
-      reads,
-      drawLife,
-    };
+    const stores = { renewals: this.#link(true), polls: this.#link(), changes: this.#link() };
+    const options = nodeOptions({ stores, clock, host, name, format, reads, directory, drawLife });
     try {
       const changed = bug?.options?.(options) ?? options;
       const node = await ClusterNode.start(changed);
