@@ -14,6 +14,8 @@
  * element: heap and buffers after a collection; `used_memory` for redis-server.
  *
  * Read: `rate` is redis-server's time divided by ours; 0.7 or more is the goal.
+ * `least` is the time of the least code in JavaScript that does the work of the
+ * command (`store/data-type-floors.ts`), for rows below or near the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below
  * 15 % a difference is noise, and if the load is above the number of cores,
  * caches are cold and redis-server's times include some waiting.

@@ -3,16 +3,17 @@
  * compared with redis-server?
  *
  * Method: the published `dist/` (npm run build first) and redis-server,
- * both with data on disk that is synced once a second, both started and pinned
- * to core 0; redis-benchmark with 50 connections on core 1 measures one and then
+ * both with data on disk that is synced once a second, and for SET and GET the
+ * least that a server in JavaScript can do (`peers/bare-resp.ts`), all started and
+ * pinned to core 0; redis-benchmark with 50 connections on core 1 measures one after
  * the other, in an order that alternates from round to round. Values of 3 bytes
  * under 10,000 keys; one request in flight for each connection (`-P 1`), and
  * sixteen (`-P 16`). Five rounds of 2 s; medians [min to max].
  *
- * Read: `of redis-server` is the ratio of the medians. With `-P 1` both spend
- * their time in the system, and redis-benchmark is often the limit. Goals: 0.8
- * with `-P 1`, and with `-P 16` 1.0 for SET and 0.8 for GET. A missed goal
- * is marked NO.
+ * Read: `of redis-server` is the ratio of the medians, and `bare` that of the bare
+ * server to redis-server. With `-P 1` all spend their time in the system, and
+ * redis-benchmark is often the limit. Goals: 0.8 with `-P 1`, and with `-P 16` 1.0
+ * for SET and 0.8 for GET. A missed goal is marked NO.
  *
  * Run: npm run build && npm run bench -- resp [--quick]
  *      --quick: one round of 1 s; writes no results
@@ -24,6 +25,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../test/harness/free-port.ts";
 import { machineFacts } from "./harness/machine.ts";
+import { startPinned } from "./harness/pinned-process.ts";
 import { writePart } from "./harness/results-page.ts";
 import { median, spreadOf } from "./harness/statistics.ts";
 import { spreadText, table } from "./harness/table.ts";
@@ -68,17 +70,28 @@ const directory = mkdtempSync(join(parent, "larder-"));
 const flags = ["--data-dir", directory, "--fsync", "everysec", "--threads", "per-area", "--resp-port", `${respPort}`];
 const larder = await startLarder(publishedProgram(parent), flags);
 
+const bare = await startPinned({
+  command: [process.execPath, fileURLToPath(new URL("peers/bare-resp.ts", import.meta.url))],
+  until: /listening on \d+/,
+});
+const barePort = Number(/listening on (\d+)/.exec(bare.output())?.[1]);
+/** The tests whose commands the bare server knows. */
+const bareTests: ReadonlySet<string> = new Set(["set", "get"]);
+
 const subjects = {
   larder: { port: respPort, password: TOKEN },
   redis: { port: redis.port },
+  bare: { port: barePort },
 } as const;
+const inOrder = ["redis", "larder", "bare"] as const;
 
 const rates = new Map<string, number[]>();
 for (let round = 0; round < rounds; round += 1) {
-  const names = round % 2 === 0 ? (["redis", "larder"] as const) : (["larder", "redis"] as const);
+  const names = round % 2 === 0 ? inOrder : inOrder.toReversed();
   for (const row of rows) {
     for (const name of names) {
       const { test, pipelined } = row;
+      if (name === "bare" && !bareTests.has(test)) continue;
       const load = { test, pipelined, connections: CONNECTIONS, valueBytes: VALUE_BYTES, seconds };
       const result = runRedisBenchmark({ ...load, ...subjects[name] });
       const key = keyOf(row, name);
@@ -89,14 +102,17 @@ for (let round = 0; round < rounds; round += 1) {
 }
 await larder.process.stop();
 await redis.stop();
+await bare.stop();
 
 const lines = rows.map((row) => {
   const ours = rates.get(keyOf(row, "larder")) ?? [];
   const theirs = rates.get(keyOf(row, "redis")) ?? [];
   const ratio = median(ours) / median(theirs);
+  const leastRates = rates.get(keyOf(row, "bare"));
+  const leastRatio = leastRates === undefined ? "" : (median(leastRates) / median(theirs)).toFixed(2);
   const goal = row.goal === undefined ? "" : `${row.goal}: ${ratio >= row.goal ? "yes" : "NO"}`;
   const name = `${row.test.toUpperCase()}, -P ${row.pipelined}`;
-  return [name, spreadText(spreadOf(ours)), spreadText(spreadOf(theirs)), ratio.toFixed(2), goal];
+  return [name, spreadText(spreadOf(ours)), spreadText(spreadOf(theirs)), ratio.toFixed(2), leastRatio, goal];
 });
 
 const page = [
@@ -105,7 +121,7 @@ const page = [
   ...machineFacts(new Date()).map((fact) => `- ${fact}`),
   `- ${CONNECTIONS} connections, values of ${VALUE_BYTES} bytes, runs of ${seconds} s, ${rounds} rounds`,
   "",
-  table(["redis-benchmark", "larder, commands/s", "redis-server", "of redis-server", "goal"], lines),
+  table(["redis-benchmark", "larder, commands/s", "redis-server", "of redis-server", "bare", "goal"], lines),
   "",
 ].join("\n");
 console.log(page);

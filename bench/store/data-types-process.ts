@@ -13,13 +13,19 @@ import { systemRandom } from "../../src/kernel/random.ts";
 import { readLuaCode } from "../../src/program/package-files.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
+import { dataTypeFloors } from "./data-type-floors.ts";
 import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
 
 export interface OwnResult {
   /** From the call to the reply, per command. */
   readonly microseconds: number;
   readonly bytesPerElement: number | null;
+  /** The same for the least code that does the work (`data-type-floors.ts`), if there is some for the row. */
+  readonly floorMicroseconds: number | null;
 }
+
+/** What a command is passed to. */
+type Run = (words: Words) => unknown;
 
 /** Commands are made in groups before the clock starts, so that making them is not measured. */
 const GROUP = 1_000;
@@ -35,26 +41,47 @@ console.log(JSON.stringify(measure(found, Number(countText))));
 
 function measure(row: DataTypeRow, elementCount: number): OwnResult {
   const count = Math.round(elementCount * (row.share ?? 1));
-  const { command, times = 0 } = row;
-  warmUp(row);
-
-  const database = openDatabase();
+  const warm = commandRunner();
+  warmUp(row, warm);
+  warm(["FLUSHALL"]);
+  const run = commandRunner();
   const beforeBytes = memory();
-  const fillMs = run(database, { from: 0, to: count }, (i) => row.fill(i, count));
-  const bytesPerElement = row.weighs === true ? (memory() - beforeBytes) / count : null;
+  const { microseconds, bytesPerElement } = time(row, run, {
+    count,
+    weigh: () => (row.weighs === true ? (memory() - beforeBytes) / count : null),
+  });
+  const floor = dataTypeFloors.get(row.name);
+  if (floor === undefined) return { microseconds, bytesPerElement, floorMicroseconds: null };
+  warmUp(row, floor());
+  const { microseconds: floorMicroseconds } = time(row, floor(), { count, weigh: () => null });
+  return { microseconds, bytesPerElement, floorMicroseconds };
+}
+
+/** Fills a value, weighs it, and runs the timed commands, if the row has some. */
+function time(
+  { fill, command, times = 0 }: DataTypeRow,
+  run: Run,
+  { count, weigh }: { readonly count: number; readonly weigh: () => number | null },
+): { readonly microseconds: number; readonly bytesPerElement: number | null } {
+  const fillMs = runAll(run, { from: 0, to: count }, (i) => fill(i, count));
+  const bytesPerElement = weigh();
   if (command === undefined) return { microseconds: (fillMs / count) * 1_000, bytesPerElement };
-  const tookMs = run(database, { from: 0, to: times }, (i) => command(i, count));
+  const tookMs = runAll(run, { from: 0, to: times }, (i) => command(i, count));
   return { microseconds: (tookMs / times) * 1_000, bytesPerElement };
 }
 
-function warmUp({ fill, command }: DataTypeRow): void {
-  const database = openDatabase();
+function warmUp({ fill, command }: DataTypeRow, run: Run): void {
   for (const words of command === undefined ? [fill] : [fill, command]) {
     const endMs = performance.now() + WARM_UP_MS;
     for (let start = 0; performance.now() < endMs; start += GROUP)
-      run(database, { from: start, to: start + GROUP }, (i) => words(i % WARM_UP_ELEMENTS, WARM_UP_ELEMENTS));
+      runAll(run, { from: start, to: start + GROUP }, (i) => words(i % WARM_UP_ELEMENTS, WARM_UP_ELEMENTS));
   }
-  database.command(caller, ["FLUSHALL"]);
+}
+
+/** Runs commands in a database of its own. */
+function commandRunner(): Run {
+  const database = openDatabase();
+  return (words) => database.command(caller, words);
 }
 
 function openDatabase(): Database {
@@ -68,12 +95,12 @@ function openDatabase(): Database {
  * The processor time of commands, in ms, without that of other processes. The system counts it in
  * ticks of some ms, so it is right on average over some hundred ms, not for a few commands.
  */
-function run(database: Database, { from, to }: { from: number; to: number }, command: (i: number) => Words): number {
+function runAll(run: Run, { from, to }: { from: number; to: number }, command: (i: number) => Words): number {
   let tookMs = 0;
   for (let start = from; start < to; start += GROUP) {
     const group = Array.from({ length: Math.min(GROUP, to - start) }, (_, i) => fresh(command(start + i)));
     const startMs = processorMs();
-    for (const words of group) database.command(caller, words);
+    for (const words of group) run(words);
     tookMs += processorMs() - startMs;
   }
   return tookMs;

@@ -63,12 +63,13 @@ export function dataTypeTable(results: readonly DataTypeResult[]): string {
   const fixed = (value: number | undefined): string => value?.toFixed(2) ?? "";
   const bytes = (value: number | null | undefined): string => (typeof value === "number" ? figure(value) : "");
   return table(
-    ["command", "ours, µs", "Redis, µs", "rate", "ours, bytes", "Redis, bytes", "weight"],
+    ["command", "ours, µs", "Redis, µs", "rate", "least, µs", "ours, bytes", "Redis, bytes", "weight"],
     results.map((result) => [
       result.name,
       result.ours === undefined ? "failed" : fixed(result.ours.microseconds),
       fixed(result.theirs?.microseconds),
       fixed(rateOf(result)),
+      fixed(result.ours?.floorMicroseconds ?? undefined),
       bytes(result.ours?.bytesPerElement),
       bytes(result.theirs?.bytesPerElement),
       fixed(weightOf(result)),
