@@ -137,7 +137,9 @@ export class NamespaceSearch implements SearchJob {
     // Rows that have moved to files are not where these searches look.
     if (this.#searches !== undefined && this.#fileRows !== this.#namespace.fileRows) return this.#startAgain();
     this.#searches ??= this.#begin();
-    const allowedTaker = this.#againCount < AWAY_STARTS_MAX ? taker : undefined;
+    // Rows in files are read by others at every start: the spare candidates grow until they suffice.
+    const mayLeave = this.#fileRows !== undefined || this.#againCount < AWAY_STARTS_MAX;
+    const allowedTaker = mayLeave ? taker : undefined;
     for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
       if (this.#searches[this.#doneCount]?.step(allowedTaker) === false) return false;
     }

@@ -191,7 +191,10 @@ export class SearchQueue {
   turn(running: Running): void {
     this.#threads?.collect();
     this.#giveFresh(running.tenant);
-    if (!running.isAway && !running.isOver) this.#step(running);
+    if (running.isAway || running.isOver) return;
+    this.#step(running);
+    // One that was given room may need none any more, because what it was to read has gone: the next one has it.
+    if (!running.isAway && this.#waitingForRoom.length > 0 && this.#threads?.hasRoom === true) this.#giveRoom();
   }
 
   /** Lets idle threads begin before this one does what takes longer. */

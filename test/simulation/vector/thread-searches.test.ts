@@ -31,3 +31,8 @@ test("every answer of searches on threads is that of one moment", async (context
   assert.ok(tasks > 0, "threads were given tasks");
   assert.ok(worlds < WORLDS_MIN || fileBytes > 0, "rows were in files");
 });
+
+// A search that was given room to read needed none any more, and the others that waited for room waited forever.
+test("the world of seed 323205414, which once never ended, ends", async () => {
+  assert.equal((await runThreadWorld(323_205_414)).fault, undefined);
+});
