@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { settledFlags } from "../../test/harness/settled-memory.ts";
 import type { VectorGrowth } from "../../test/harness/vector-memory-growth.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { NullJournal } from "../kernel/journal.ts";
@@ -106,8 +107,7 @@ const ERROR_SHARE_MAX = 0.2;
 const program = fileURLToPath(new URL("../../test/harness/vector-memory-growth.ts", import.meta.url));
 
 test("the account of an index is within 20 % of the growth of the process", (context) => {
-  const flags = ["--expose-gc", "--single-threaded-gc"];
-  const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, program], { encoding: "utf8" });
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...settledFlags, program], { encoding: "utf8" });
   assert.equal(status, 0, stderr);
   const growths = stdout
     .trim()

@@ -1,19 +1,19 @@
 /**
- * A program for `memory-accuracy.test.ts`, run with --expose-gc: fills a store
+ * A program for `memory-accuracy.test.ts`, run with `settledFlags`: fills a store
  * with one kind of content after the other and prints, as one line of JSON for
  * each, the growth of the process and the memory that the store reports. The
  * seed draws the order of the kinds. A proof measures all of them, other sizes
  * as many as their time allows.
  *
- * Run: node --expose-gc test/harness/memory-growth.ts <seed>
+ * Run: node --expose-gc --single-threaded test/harness/memory-growth.ts <seed>
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { nextTurn } from "../../src/kernel/turn.ts";
 import { type Database, Store } from "../../src/store/mod.ts";
 import { allowanceOf, spending } from "../budget.ts";
+import { settledBytes } from "./settled-memory.ts";
 import { testCaller } from "./store-harness.ts";
 
 /** The memory of one kind of content. */
@@ -132,6 +132,8 @@ const contents: readonly Content[] = [
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 
+/** The stores of the measurements that are over. */
+const dropped: WeakRef<Database>[] = [];
 const kinds = drawnOrder(seededRandom(Number(process.argv[2])));
 // The first measurement includes one-time allocations, so it does not count.
 for (const content of contents.slice(0, 1)) await measure(content);
@@ -151,15 +153,18 @@ function drawnOrder(random: Random): readonly Content[] {
 
 async function measure(content: Content): Promise<Growth> {
   const database = newDatabase();
+  const earlier = dropped.splice(0);
   // This excludes compiled code and caches.
   for (let i = 0; i < 1_000; i += 1) run(database, content.command(i));
   database.command(testCaller, ["FLUSHALL"]);
   const emptyBytes = database.keyspace.usedBytes;
-  const before = await processBytes();
+  const before = await settledBytes(processBytes, earlier);
   for (let i = 0; i < content.count; i += 1) run(database, content.command(i));
+  const after = await settledBytes(processBytes);
+  dropped.push(new WeakRef(database));
   return {
     content: content.name,
-    processBytes: (await processBytes()) - before,
+    processBytes: after - before,
     storeBytes: database.keyspace.usedBytes - emptyBytes,
   };
 }
@@ -184,12 +189,7 @@ function run(database: Database, words: readonly Bytes[]): void {
     throw new Error(`${words.join(" ")}: ${reply.error.text}`);
 }
 
-/** Buffers are freed in a turn after the collection that found them. Collections are most of the time. */
-async function processBytes(): Promise<number> {
-  for (let turn = 0; turn < 2; turn += 1) {
-    globalThis.gc?.();
-    await nextTurn();
-  }
+function processBytes(): number {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

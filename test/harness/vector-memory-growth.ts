@@ -1,17 +1,18 @@
 /**
- * A program for `src/vector/memory-account.test.ts`, run with --expose-gc: fills
+ * A program for `src/vector/memory-account.test.ts`, run with `settledFlags`: fills
  * an index with one kind of records after the other and prints, as one line of
  * JSON for each, the growth of the process and that of the account of the index.
  *
- * Run: node --expose-gc test/harness/vector-memory-growth.ts
+ * Run: node --expose-gc --single-threaded test/harness/vector-memory-growth.ts
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import { nextTurn } from "../../src/kernel/turn.ts";
 import type { NewRecord } from "../../src/vector/index/record.ts";
 import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
+import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
+import { settledBytes } from "./settled-memory.ts";
 
 export interface VectorGrowth {
   readonly records: string;
@@ -64,6 +65,8 @@ const kinds: readonly Kind[] = [
 ];
 
 const BATCH = 500;
+/** The indexes of the measurements that are over. */
+const dropped: WeakRef<VectorIndex>[] = [];
 const engine = new VectorEngine({
   journal: new NullJournal(),
   clock: new VirtualClock(),
@@ -78,7 +81,7 @@ for (const kind of kinds) console.log(JSON.stringify(await measure(kind)));
 
 async function measure(kind: Kind): Promise<VectorGrowth> {
   const { name, namespaceCount, count, dimension } = kind;
-  const before = await processBytes();
+  const before = await settledBytes(processBytes, dropped.splice(0));
   const definition = {
     type: "DENSE",
     dimension,
@@ -96,9 +99,10 @@ async function measure(kind: Kind): Promise<VectorGrowth> {
         Array.from({ length }, (_, i) => recordOf(kind, start + i)),
       );
     }
-  const processGrowth = (await processBytes()) - before;
+  const processGrowth = (await settledBytes(processBytes)) - before;
   const countedBytes = index.state.memory.bytes - empty;
   engine.drop(name);
+  dropped.push(new WeakRef(index));
   return { records: name, processBytes: processGrowth, countedBytes };
 }
 
@@ -107,11 +111,7 @@ function recordOf({ dimension, metadata, data }: Kind, i: number): NewRecord {
   return { id: `record-${100_000 + i}`, vector, metadata: metadata?.(i), data: data?.(i) };
 }
 
-async function processBytes(): Promise<number> {
-  for (let i = 0; i < 4; i += 1) {
-    globalThis.gc?.();
-    await nextTurn();
-  }
+function processBytes(): number {
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers + engine.memory.usedBytes;
 }

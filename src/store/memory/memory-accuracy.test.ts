@@ -10,15 +10,15 @@ import { fileURLToPath } from "node:url";
 import { allowanceOf } from "../../../test/budget.ts";
 import type { Growth } from "../../../test/harness/memory-growth.ts";
 import { seedFrom } from "../../../test/harness/seed.ts";
+import { settledFlags } from "../../../test/harness/settled-memory.ts";
 
 const ERROR_SHARE_MAX = 0.2;
 const seed = seedFrom("LARDER_MEMORY_FIGURES_SEED");
 const program = fileURLToPath(new URL("../../../test/harness/memory-growth.ts", import.meta.url));
 
 test("the store's own memory figure is within 20 % of the growth of the process", (context) => {
-  // Collections of such small heaps take longer with several threads.
-  const flags = ["--expose-gc", "--single-threaded-gc"];
-  const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, program, `${seed}`], { encoding: "utf8" });
+  const words = [...settledFlags, program, `${seed}`];
+  const { stdout, stderr, status } = spawnSync(process.execPath, words, { encoding: "utf8" });
   assert.equal(status, 0, stderr);
   const growths = stdout
     .trim()
