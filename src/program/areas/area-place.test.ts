@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { noEvents } from "../../../test/harness/no-events.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
@@ -16,19 +17,10 @@ import { Store } from "../../store/mod.ts";
 import { planArea } from "../settings/plan.ts";
 import { readSettings } from "../settings/read-settings.ts";
 import { resolveTenants } from "../tenants/tokens.ts";
-import type { AreaEvents, AreaPlan } from "./area.ts";
+import type { AreaPlan } from "./area.ts";
 import { AreaPersistence } from "./area-persistence.ts";
 import { areaPlace } from "./area-place.ts";
 import { runSnapshot } from "./snapshot-role.ts";
-
-const noEvents: AreaEvents = {
-  state: () => {},
-  replayed: () => {},
-  trouble: () => {},
-  snapshotDue: () => {},
-  snapshotRequested: () => {},
-  shard: () => {},
-};
 
 function storePlan(dataDirectory: string): AreaPlan {
   const reading = readSettings({

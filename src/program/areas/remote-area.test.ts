@@ -2,18 +2,10 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { noEvents } from "../../../test/harness/no-events.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { AreaApi, AreaEvents } from "./area.ts";
 import { type AreaWorker, answerQuestions, beat, eventsTo, remoteArea } from "./remote-area.ts";
-
-const noEvents: AreaEvents = {
-  state: () => {},
-  replayed: () => {},
-  trouble: () => {},
-  snapshotDue: () => {},
-  snapshotRequested: () => {},
-  shard: () => {},
-};
 
 /** An area whose methods answer with their name and argument. */
 function echoingArea(steps: string[]): AreaApi {
