@@ -30,6 +30,11 @@ export interface Journal {
   readonly refusal: string | undefined;
   /** Why this owner may not write now, for example because its frames fill the journal's queue. Absent: `refusal`. */
   refusalOf?(owner: FrameOwner): string | undefined;
+  /**
+   * True in a cluster while a frame has waited so long for its commit that another node may soon own the journal: no call
+   * of a destination starts, because its result may be lost. Absent: never.
+   */
+  readonly isLate?: boolean;
 }
 
 /** An owner of frames. The journal counts here how many bytes of them it has not written yet. */

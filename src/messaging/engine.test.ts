@@ -101,6 +101,17 @@ test("489 with the non-retryable header fails at once", async () => {
   assert.equal(harness.messaging.engine.counts.failed, 1);
 });
 
+test("no call starts while the journal is late, and the heartbeat after it starts them", async () => {
+  const harness = await MessagingHarness.start();
+  harness.journal.isLate = true;
+  await harness.publish("https://a.test/");
+  await harness.advance(10_000);
+  assert.equal(harness.calls.length, 0);
+  harness.journal.isLate = false;
+  await harness.advance(HOUR_MS);
+  assert.equal(harness.calls.length, 1);
+});
+
 test("a delayed message is called at its time, also after a restart during the delay", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { delayMs: 60_000 });

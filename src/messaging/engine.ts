@@ -106,8 +106,9 @@ export class Engine {
       state,
       recorder,
       limits,
-      // While nothing can be recorded, nothing is called either.
-      mayStart: () => journal.refusal === undefined && this.#drained === undefined && !deliveriesDisabled,
+      // While nothing can be recorded, or perhaps not soon, nothing is called either.
+      mayStart: () =>
+        journal.refusal === undefined && journal.isLate !== true && this.#drained === undefined && !deliveriesDisabled,
       start: (message) => this.#start(message),
     });
     this.#unit = new UnitOfWork({

@@ -19,6 +19,7 @@ export class MemoryJournal implements Journal {
   readonly frames: Buffer[] = [];
   readonly appendedOffset = 0;
   refusal: string | undefined;
+  isLate = false;
   #safe = 0;
   #isHeld = false;
   #waiters: { position: number; resolve: () => void }[] = [];

@@ -24,6 +24,9 @@ export const GAP_MS_MAX = 2_000;
 /** A commit that takes longer suspends its shard. */
 export const COMMIT_MS_MAX = 2_000;
 
+/** No call of a destination starts while a frame has waited longer for its commit. */
+export const CALL_LAG_MS_MAX = 1_000;
+
 /** A difference to the clock of the store that is warned of. */
 export const SKEW_WARNING_MS = 500;
 

@@ -52,3 +52,22 @@ test("a shard whose commit and lease are both late waits for both", async () => 
   committed();
   await resumed;
 });
+
+test("no call starts while a write is not committed for more than 1 s, although writes go on", () => {
+  const { clock, lease, suspension } = serving();
+  const first = suspension.written();
+  clock.advance(600);
+  const second = suspension.written();
+  clock.advance(400);
+  assert.deepEqual([suspension.mayCall, suspension.lagMs], [true, 1_000]);
+  clock.advance(1);
+  assert.deepEqual([suspension.mayCall, suspension.reason], [false, undefined]);
+  first();
+  assert.deepEqual([suspension.mayCall, suspension.lagMs], [true, 401]);
+  second();
+  assert.deepEqual([suspension.mayCall, suspension.lagMs], [true, 0]);
+  clock.advance(10_000);
+  assert.equal(suspension.mayCall, false, "without a lease no call starts");
+  lease.extend(lease.begin());
+  assert.equal(suspension.mayCall, true);
+});

@@ -34,6 +34,7 @@ import { SegmentState } from "./segment-state.ts";
 import { RemoteSegment, type SegmentHooks, ShippedSegment } from "./shipped-segment.ts";
 import { SnapshotStore } from "./snapshot-store.ts";
 import { Statements } from "./statements.ts";
+import { type ReportWrite, Uncommitted } from "./uncommitted.ts";
 
 export interface ShardOptions {
   /** The cache. */
@@ -53,6 +54,8 @@ export interface ShardOptions {
   readonly branch: string;
   readonly clock: Pick<Clock, "after">;
   readonly log: Log;
+  /** Called for a write that the store has not committed (uncommitted.ts). */
+  readonly onWritten?: ReportWrite;
   /** Called with the reason when writes must be refused, and with undefined when they may go on. */
   refuse(reason: string | undefined): void;
   /** Called once, when another node has claimed the shard. The process must end. */
@@ -115,8 +118,10 @@ export class ShippedDisk implements Disk {
       snapshotNumber: () => this.#snapshots.pointer?.number ?? 1,
       healSnapshot: () => this.#snapshots.heal(),
     });
+    const uncommitted = new Uncommitted(options.onWritten ?? (() => () => {}));
     this.#hooks = {
-      ship: (state, file) => this.#segmentLog.ship(state, file),
+      ship: (state, file) => uncommitted.during(() => this.#segmentLog.ship(state, file)),
+      wrote: () => uncommitted.wrote(),
       written: (state) => this.#written(state),
       ended: (state) => this.#ended(state),
     };

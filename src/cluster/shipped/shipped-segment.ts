@@ -5,6 +5,8 @@ import type { SegmentState } from "./segment-state.ts";
 export interface SegmentHooks {
   /** Resolves when the store has all whole writes. */
   ship(state: SegmentState, file: DiskFile): Promise<void>;
+  /** A write has ended. */
+  wrote(): void;
   /** Something was written or shipped. */
   written(state: SegmentState): void;
   /** The file was closed, and the store has its end mark. */
@@ -67,6 +69,7 @@ export class ShippedSegment implements DiskFile {
 
   #endWrite(count: number, offset: number): void {
     this.#state.endWrite(count, offset);
+    this.#hooks.wrote();
     this.#hooks.written(this.#state);
   }
 }

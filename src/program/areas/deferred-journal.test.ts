@@ -10,6 +10,7 @@ import { DeferredJournal, type JournalFence } from "./deferred-journal.ts";
 /** As the lease of a node, or, with `confirms`, as a renewal for each wait. */
 class TestFence implements JournalFence {
   isProvenByCommits = true;
+  mayCall = true;
   reason: string | undefined;
   isOwner = true;
   confirms = false;
@@ -134,4 +135,14 @@ test("with a renewal for each reply, pushes leave after a renewal that follows t
   assert.deepEqual([received, fence.waitCount], [["one", "two"], 1]);
   await fence.renew();
   assert.deepEqual(received, ["one", "two", "three"]);
+});
+
+test("the journal is late while its fence lets no call start, and never without a fence", async () => {
+  const fence = new TestFence();
+  const { journal } = await openJournal(fence);
+  assert.equal(journal.isLate, false);
+  fence.mayCall = false;
+  assert.equal(journal.isLate, true);
+  assert.equal(journal.refusal, undefined);
+  assert.equal(new DeferredJournal().isLate, false);
 });

@@ -32,6 +32,8 @@ export interface JournalFence {
   readonly reason: string | undefined;
   /** True if a position of the journal becomes safe by a commit that only the owner can make. */
   readonly isProvenByCommits: boolean;
+  /** Whether a call of a destination may start now. */
+  readonly mayCall: boolean;
 }
 
 const STOPPING = "The server is stopping";
@@ -100,6 +102,10 @@ export class DeferredJournal implements Journal {
 
   get refusal(): string | undefined {
     return this.#isClosed ? STOPPING : (this.#fence?.reason ?? this.#journal?.refusal);
+  }
+
+  get isLate(): boolean {
+    return this.#fence?.mayCall === false;
   }
 
   refusalOf(owner: FrameOwner): string | undefined {

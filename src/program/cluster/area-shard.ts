@@ -103,6 +103,10 @@ export class AreaShard implements JournalFence {
     return this.#suspension.reason;
   }
 
+  get mayCall(): boolean {
+    return this.#suspension.mayCall;
+  }
+
   /** A renewal has returned that was sent after the event with this number. */
   confirmed(id: number): void {
     this.#confirming.get(id)?.();
@@ -132,6 +136,7 @@ export class AreaShard implements JournalFence {
         snapshot: claim.snapshot,
         clock: systemClock,
         refuse: (reason) => refuse(reason),
+        onWritten: () => this.#suspension.written(),
         deposed: ({ message }) => this.#options.report({ kind: "lost", reason: message }),
       });
       this.#disk = disk;

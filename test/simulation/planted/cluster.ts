@@ -61,6 +61,13 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       seed: 16,
       found: /replied to a read of shard \d when another node owned it/,
     },
+    {
+      name: "calls start while a row waits long for its commit",
+      breaks: "src/cluster/node/suspension.ts",
+      bug: { mayCall: ({ reason }) => reason === undefined },
+      seed: 5,
+      found: /started a call of shard \d with a row that was not committed for/,
+    },
   ],
 };
 

@@ -30,6 +30,7 @@ export interface ClusterSummary {
   readonly deaths: number;
   readonly moves: number;
   readonly replies: number;
+  readonly calls: number;
   readonly rows: number;
   readonly broken: number;
   readonly lost: number;

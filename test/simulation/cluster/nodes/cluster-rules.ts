@@ -11,7 +11,9 @@
  * (6) The time of a shard never begins before one that a former owner reported,
  *     unless that one was too far ahead.
  * (7) Nobody claims a broken shard.
- * (8) After the faults each shard has an owner that serves it within the bound.
+ * (8) No call of a destination starts at a node whose oldest uncommitted row is
+ *     older than 1 s: its result would perhaps never be committed.
+ * (9) After the faults each shard has an owner that serves it within the bound.
  */
 import { SET_BACK_MS_MAX, type ShardEpoch } from "../../../../src/cluster/log-store/log-store.ts";
 import type { TakenShard } from "../../../../src/cluster/node/shard-host.ts";
@@ -24,6 +26,8 @@ export class ClusterViolation extends Error {
 
 /** A lease as the fastest watcher counts it: its clock is 5 % fast. */
 const SHORTEST_LEASE_MS = 6_000 / 1.05;
+/** The age of an uncommitted row that ends calls, as the slowest clock counts it. */
+const CALL_LAG_MS_MAX = 1_000 / 0.95;
 /** A floor that is less ahead when a recovery begins was certainly not too far ahead at the claim before it. */
 const FLOOR_AHEAD_MS_MAX = 2_500;
 const TRIES_MAX = 3;
@@ -56,6 +60,8 @@ export class ClusterRules {
   readonly #acknowledged = new Map<number, string[]>();
   /** The last recovery of each shard. */
   readonly #recovered = new Map<number, { readonly epoch: number; readonly rows: ReadonlySet<string> }>();
+  /** When each node wrote the row that is not committed, by shard. */
+  readonly #uncommittedMs = new WeakMap<object, Map<number, number>>();
   fault: Error | undefined;
   /** Lives that were asked to leave. */
   readonly leaving = new Set<string>();
@@ -63,7 +69,7 @@ export class ClusterRules {
   hasDisturbedClocks = false;
   /** Whether the process of a life has ended. */
   hasEnded: (life: string) => boolean = () => false;
-  readonly seen = { claims: 0, deaths: 0, moves: 0, replies: 0, rows: 0, broken: 0 };
+  readonly seen = { claims: 0, deaths: 0, moves: 0, replies: 0, rows: 0, broken: 0, calls: 0 };
 
   constructor(time: SimulatedTime, server: StoreServer) {
     this.#time = time;
@@ -102,6 +108,26 @@ export class ClusterRules {
   replied({ name, shard, isCurrent }: { name: string; shard: number; isCurrent: boolean }): void {
     this.seen.replies += 1;
     if (!isCurrent) this.#note(`${name} replied to a read of shard ${shard} when another node owned it`);
+  }
+
+  /** The engine of a node has written a row. */
+  wrote(host: object, shard: number): void {
+    const rows = this.#uncommittedMs.get(host) ?? new Map<number, number>();
+    this.#uncommittedMs.set(host, rows);
+    rows.set(shard, this.#time.nowMs);
+  }
+
+  committed(host: object, shard: number): void {
+    this.#uncommittedMs.get(host)?.delete(shard);
+  }
+
+  /** keeps (8). A monotonic clock that stands still cannot know the age. */
+  called({ host, name, shard }: { host: object; name: string; shard: number }): void {
+    this.seen.calls += 1;
+    const writtenMs = this.#uncommittedMs.get(host)?.get(shard) ?? this.#time.nowMs;
+    const ageMs = this.#time.nowMs - writtenMs;
+    if (!this.hasDisturbedClocks && ageMs > CALL_LAG_MS_MAX)
+      this.#note(`${name} started a call of shard ${shard} with a row that was not committed for ${ageMs} ms`);
   }
 
   /** keeps (5): the answer may come when another has recovered the shard already. */

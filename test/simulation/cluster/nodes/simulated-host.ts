@@ -7,6 +7,7 @@ import type { LogStore, ShardEpoch } from "../../../../src/cluster/log-store/log
 import { clockFrom } from "../../../../src/cluster/node/engine-clock.ts";
 import type { ReadGuard } from "../../../../src/cluster/node/lease.ts";
 import type { ShardHost, TakenShard } from "../../../../src/cluster/node/shard-host.ts";
+import type { Suspension } from "../../../../src/cluster/node/suspension.ts";
 import type { Clock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
 import type { ClusterRules } from "./cluster-rules.ts";
@@ -25,6 +26,8 @@ export interface SimulatedHostOptions {
   isPoisoned(shard: number): boolean;
   /** The clock of the engines of a shard. */
   engineClock?(taken: TakenShard, clock: Clock): Clock;
+  /** Whether a call of a destination may start. */
+  mayCall?(suspension: Suspension): boolean;
 }
 
 interface Served {
@@ -118,10 +121,12 @@ export class SimulatedHost implements ShardHost {
     const { shard, epoch, suspension } = served.taken;
     const { segment, before, start } = served;
     const bytes = Buffer.from(rows.join(" "), "latin1");
-    const committed = suspension.commitBegins();
+    const committed = [suspension.commitBegins(), suspension.written()];
+    this.#options.rules.wrote(this, shard);
     const append = { shard, epoch, segment, start, before, bytes };
     const outcome = await this.#repeat(() => this.#options.store.append(append));
-    committed();
+    this.#options.rules.committed(this, shard);
+    for (const end of committed) end();
     served.before = start;
     served.start = start + bytes.length;
     if (outcome !== "committed") this.deposed(shard);
@@ -134,6 +139,7 @@ export class SimulatedHost implements ShardHost {
     for (;;) {
       await this.#sleep(random.below(WORK_MS_MAX));
       if (served.isEnding) return;
+      this.#call(served);
       // The reply is made now and may leave later.
       const isCurrent = rules.isEpoch(shard, epoch);
       const guard = this.reads;
@@ -141,6 +147,12 @@ export class SimulatedHost implements ShardHost {
       if (!guard.isFresh()) await guard.whenFresh();
       rules.replied({ name, shard, isCurrent });
     }
+  }
+
+  /** Starts a call of a destination, if it may. */
+  #call({ taken: { shard, suspension } }: Served): void {
+    const { mayCall = (asked: Suspension) => asked.mayCall, rules, name } = this.#options;
+    if (mayCall(suspension)) rules.called({ host: this, name, shard });
   }
 
   #sleep(ms: number): Promise<void> {

@@ -15,6 +15,7 @@ export interface ClusterBug {
   /** Changes a node that has started. */
   readonly started?: (node: ClusterNode, options: ClusterNodeOptions) => void;
   readonly engineClock?: SimulatedHostOptions["engineClock"];
+  readonly mayCall?: SimulatedHostOptions["mayCall"];
 }
 
 export interface ProcessOptions {
@@ -58,7 +59,7 @@ export class SimulatedProcess implements Believer {
     this.format = format;
     this.clock = new MachineClock(time, options.clock, this.#deliver);
     this.faults = { isCut: false, isRenewalCut: false, frozen: undefined, doubtful, latencyMs };
-    const { engineClock } = bug ?? {};
+    const { engineClock, mayCall } = bug ?? {};
     this.host = new SimulatedHost({
       name,
       store: this.#link(),
@@ -67,6 +68,7 @@ export class SimulatedProcess implements Believer {
       rules,
       isPoisoned,
       ...(engineClock && { engineClock }),
+      ...(mayCall && { mayCall }),
     });
     void this.#start();
   }

@@ -15,6 +15,7 @@ const NOTHING: ClusterSummary = {
   deaths: 0,
   moves: 0,
   replies: 0,
+  calls: 0,
   rows: 0,
   broken: 0,
   lost: 0,
@@ -32,7 +33,7 @@ export async function runClusters({
 }): Promise<ClusterSimulation> {
   const totals: Record<keyof ClusterSummary, number> = { ...NOTHING };
   const counted = (lives: number): number => lives;
-  const seen = (): readonly number[] => [totals.deaths, totals.claims, totals.replies];
+  const seen = (): readonly number[] => [totals.deaths, totals.claims, totals.replies, totals.calls];
   const { runs: lives, violation } = await runSeeds(
     { seed, allowance, runsMin: 1, seen, counted },
     async (lifeSeed) => {
