@@ -539,6 +539,7 @@ export class Server implements SlotEvents {
           state: slot.status,
           tenants: await countOf(slot.name),
           figures: figuresIn(families, slot.name),
+          ...(this.#cluster !== undefined && { shard: this.#cluster.shardFigures(slot.name) }),
         };
         return [slot.name, stats];
       }),
@@ -568,6 +569,7 @@ export class Server implements SlotEvents {
   #readiness(): Readiness {
     const reasons = this.#slots.flatMap((slot) => slot.reasons);
     if (this.#descriptors?.reason !== undefined) reasons.push(this.#descriptors.reason);
+    reasons.push(...(this.#cluster?.reasons ?? []));
     if (this.#closing !== undefined) reasons.push("the server is stopping");
     const areas = Object.fromEntries(this.#slots.map((slot) => [slot.name, slot.status]));
     return { isReady: reasons.length === 0, hasStarted: this.#hasStarted, areas, reasons };
@@ -575,7 +577,11 @@ export class Server implements SlotEvents {
 
   async #printMetrics(): Promise<string> {
     const areas = await Promise.all(this.#slots.map((slot) => figuresOf(slot)));
-    return printMetrics([{ labels: { area: "main" }, families: this.#metrics.snapshot() }, ...areas]);
+    return printMetrics([
+      { labels: { area: "main" }, families: this.#metrics.snapshot() },
+      ...areas,
+      ...(this.#cluster?.figures() ?? []),
+    ]);
   }
 
   async #close(graceMs: number): Promise<void> {

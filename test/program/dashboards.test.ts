@@ -7,6 +7,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { Metrics, printMetrics } from "../../src/kernel/metrics.ts";
+import { measureNode, measureShard, measureShipping, shardFigures } from "../../src/program/cluster/shard-figures.ts";
 import { localCertificates } from "../harness/local-certificates.ts";
 import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
 
@@ -38,7 +40,8 @@ before(
     });
     await leaveCanaries(program);
     text = await (await fetch(`${program.adminUrl}/metrics`)).text();
-    readFigures();
+    readFigures(text);
+    readFigures(clusterText());
   },
   { timeout },
 );
@@ -65,7 +68,17 @@ async function leaveCanaries({ storeUrl, storeToken, environment }: RunningProgr
   for (const [url, init] of calls) await (await fetch(url, init)).arrayBuffer();
 }
 
-function readFigures(): void {
+/** The metrics that only a node of a cluster has: cluster/takeover.test.ts compares them with those of a real one. */
+function clusterText(): string {
+  const metrics = new Metrics();
+  measureNode(metrics, () => ({ leaseMs: 5_000, skewMs: 0, livingNodes: 1 }));
+  const own = { state: undefined, suspendedFor: undefined, takeovers: 0 };
+  measureShard(metrics, () => shardFigures(1, undefined, own));
+  measureShipping(metrics, 1, () => ({ unshippedBytes: 0, lagMs: 0, healCount: 0 }));
+  return printMetrics([{ labels: { area: "store" }, families: metrics.snapshot() }]);
+}
+
+function readFigures(text: string): void {
   for (const [, name = "", kind = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     const labels = new Set<string>();
     for (const line of text.split("\n")) {
@@ -134,7 +147,9 @@ test("the program has every metric and label that the dashboard and the alert ru
 // The operator chooses the values of `database` and `tenant`. A family has at most 1,000 combinations
 // (kernel/metrics.test.ts).
 const ownLabels = new Set(
-  "area command database filter index kind le listener node outcome reason route status tenant topk version".split(" "),
+  "area command database filter index kind le listener node outcome reason route shard state status tenant topk version".split(
+    " ",
+  ),
 );
 
 test("only known labels exist, and none has the text of a caller", () => {
@@ -154,4 +169,8 @@ test("an alert fires while an area refuses writes, whatever the status of its er
   const fires = alertQueries().some(({ expression }) => expression.includes("larder_journal_refusing) > 0"));
   assert.equal(fires, true);
   assert.deepEqual([...(figures.get("larder_journal_refusing")?.labels ?? [])], ["area"]);
+});
+
+test("a server without a cluster has no metric of a cluster", () => {
+  assert.equal(text.includes("larder_cluster_"), false);
 });

@@ -5,6 +5,7 @@
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";
 import { measureDirectory } from "../../src/program/areas/area-persistence.ts";
+import { measureNode, measureShard, measureShipping } from "../../src/program/cluster/shard-figures.ts";
 import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
 import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
@@ -47,6 +48,11 @@ export const metricParts: Parts = {
       measureSearchThreads(metrics, undefined);
     }),
     messaging: familiesOf((metrics) => measureMessaging(metrics, nothing)),
+    cluster: familiesOf((metrics) => {
+      measureNode(metrics, nothing);
+      measureShard(metrics, nothing);
+      measureShipping(metrics, 0, nothing);
+    }),
   },
 };
 

@@ -56,6 +56,7 @@ export class ClusterNode {
   #cancelPoll: () => void = () => {};
   #isStopped = false;
   #drained: (() => void) | undefined;
+  #view: ClusterView | undefined;
   /** Since when a shard has been free, by the monotonic clock. */
   #freeSinceMs = new Map<number, number>();
   /** Of the last poll, those that were not tried yet. */
@@ -102,6 +103,16 @@ export class ClusterNode {
     return node;
   }
 
+  /** Of the last poll that was answered. */
+  get view(): ClusterView | undefined {
+    return this.#view;
+  }
+
+  /** See `Renewals.skewMs`. */
+  get skewMs(): number {
+    return this.#renewals.skewMs;
+  }
+
   /** Releases all shards, each for the next node in its order, and leaves the cluster. Resolves when it has left. */
   drain(): Promise<void> {
     return new Promise((resolve) => {
@@ -145,6 +156,7 @@ export class ClusterNode {
   }
 
   #act(view: ClusterView): void {
+    this.#view = view;
     this.#noteFree(view);
     // keeps (1)
     if (!this.lease.isFresh()) return;

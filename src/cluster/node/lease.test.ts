@@ -74,3 +74,13 @@ test("another thread reads the lease from the shared memory, and is woken", asyn
   other.wake();
   await waiting;
 });
+
+test("the rest of a lease is the shorter one of its two clocks, and 0 at the end", () => {
+  const { clock, lease } = leased();
+  assert.equal(lease.leftMs, 5_400);
+  clock.advance(400);
+  assert.equal(lease.leftMs, 5_000);
+  clock.advance(6_000);
+  assert.equal(lease.leftMs, 0);
+  assert.equal(new Lease(clock).leftMs, 0);
+});

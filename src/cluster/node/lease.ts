@@ -72,6 +72,12 @@ export class Lease implements ReadGuard {
     return this.#clock.monotonicMs() < (this.#ends[0] as number) && this.#clock.nowMs() < (this.#ends[1] as number);
   }
 
+  /** How long it is still fresh, in milliseconds; 0 when it has run out. */
+  get leftMs(): number {
+    const monotonicMs = (this.#ends[0] as number) - this.#clock.monotonicMs();
+    return Math.max(0, Math.min(monotonicMs, (this.#ends[1] as number) - this.#clock.nowMs()));
+  }
+
   /** keeps (3) */
   whenFresh(): Promise<void> {
     if (this.isFresh()) return Promise.resolve();

@@ -11,6 +11,7 @@
  * (4) What the store has lost although it had acknowledged it is sent again, from
  *     the files and under the same epoch, before anything else.
  */
+import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { segmentPath } from "../../persistence/area-files.ts";
 import { codeOf, type Disk, type DiskFile, readFully, withFile } from "../../persistence/disk/disk.ts";
@@ -37,6 +38,9 @@ export interface SegmentLogOptions {
   snapshotNumber(): number;
   /** Makes sure that the store has the latest snapshot. */
   healSnapshot(): Promise<void>;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Called with the time of each append, from when it was first sent until it is proven, in ms. */
+  onCommitted(tookMs: number): void;
 }
 
 /**
@@ -85,14 +89,16 @@ export class SegmentLog {
   }
 
   async #append(state: SegmentState, row: LogRow): Promise<void> {
-    const { owner, deposed, snapshotNumber } = this.#options;
+    const { owner, deposed, snapshotNumber, clock } = this.#options;
     const end = row.start + row.bytes.length;
+    const sentMs = clock.monotonicMs();
     for (let healings = 0; ; healings += 1) {
       const outcome = await this.#appendOnce(state, row);
       if (outcome === "deposed") throw deposed();
       if (outcome === "committed") {
         state.lastStart = row.start;
         state.shippedBytes = end;
+        this.#options.onCommitted(clock.monotonicMs() - sentMs);
         if (row.start === 0) await this.#proveBefore(state);
         return;
       }

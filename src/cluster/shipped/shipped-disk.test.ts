@@ -233,3 +233,35 @@ test("another file of the directory is only local", async () => {
   assert.deepEqual(filesOf(local), ["/store/0000000001.journal", "/store/other"]);
   assert.deepEqual(await shard.segments(), [[1, 1, 64]]);
 });
+
+test("what the store has not committed is reported until it has, with the time of the append", async () => {
+  const shard = await TestShard.begin();
+  let answer: () => void = () => {};
+  const store = changed(shard.store, {
+    append: async (append: Append) => {
+      if (append.start > 0)
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+      return shard.store.append(append);
+    },
+  });
+  let open = 0;
+  const tookMs: number[] = [];
+  const onWritten = (): (() => void) => {
+    open += 1;
+    return () => {
+      open -= 1;
+    };
+  };
+  const opened = await shard.open(await emptyDisk(), { store, onWritten, onCommitted: (ms) => tookMs.push(ms) });
+  assert.deepEqual([open, opened.shipped.unshippedBytes], [0, 0]);
+  opened.area.journal.append(Buffer.from("a"));
+  await settle();
+  assert.deepEqual([open, opened.shipped.unshippedBytes], [1, 41]);
+  opened.clock.advance(700);
+  answer();
+  await settle();
+  assert.deepEqual([open, opened.shipped.unshippedBytes], [0, 0]);
+  assert.deepEqual(tookMs, [0, 700]);
+});

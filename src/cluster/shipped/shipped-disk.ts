@@ -52,8 +52,10 @@ export interface ShardOptions {
   readonly snapshot: SnapshotPointer | undefined;
   /** The id of the database's branch. */
   readonly branch: string;
-  readonly clock: Pick<Clock, "after">;
+  readonly clock: Pick<Clock, "after" | "monotonicMs">;
   readonly log: Log;
+  /** Called with the time of each append, from when it was first sent until it is proven, in ms. */
+  onCommitted?(tookMs: number): void;
   /** Called for a write that the store has not committed (uncommitted.ts). */
   readonly onWritten?: ReportWrite;
   /** Called with the reason when writes must be refused, and with undefined when they may go on. */
@@ -117,6 +119,8 @@ export class ShippedDisk implements Disk {
       ...{ local, directory, store, statements, owner, rowBytesMax, log, states, deposed },
       snapshotNumber: () => this.#snapshots.pointer?.number ?? 1,
       healSnapshot: () => this.#snapshots.heal(),
+      clock,
+      onCommitted: (tookMs) => options.onCommitted?.(tookMs),
     });
     const uncommitted = new Uncommitted(options.onWritten ?? (() => () => {}));
     this.#hooks = {
@@ -130,6 +134,13 @@ export class ShippedDisk implements Disk {
   /** How often rows were sent again that the store had lost. */
   get healCount(): number {
     return this.#segmentLog.healCount;
+  }
+
+  /** Bytes that are written here and that the store has not committed. */
+  get unshippedBytes(): number {
+    let bytes = 0;
+    for (const { wholeBytes, shippedBytes } of this.#states.values()) bytes += Math.max(0, wholeBytes - shippedBytes);
+    return bytes;
   }
 
   /** To be called with the trouble of the statements of `ShardFiles`. */

@@ -14,6 +14,7 @@ import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
+import type { ShardEvent } from "../cluster/shard-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
@@ -84,7 +85,7 @@ export class AreaThread {
     const tracer = await openTracer({ version: plan.version, log });
     const turns = this.#turns;
     measureTurns(metrics, turns, plan.area);
-    const shard = await openAreaShard(plan, { clock: engineClock, log, events });
+    const shard = await openAreaShard(plan, { clock: engineClock, log, metrics, events });
     const clock = shard?.clock ?? engineClock;
     const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal, fence: shard });
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
@@ -112,9 +113,10 @@ export class AreaThread {
 /** Undefined for an area of a single server, which does not load the code of a shard. */
 async function openAreaShard(
   { shard: plan, directory, nameInFiles, fsync: mode }: AreaPlan,
-  { clock, log, events }: { readonly clock: Clock; readonly log: Log; readonly events: AreaEvents },
+  options: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly events: AreaEvents },
 ): Promise<AreaShard | undefined> {
   if (plan === undefined || directory === undefined) return undefined;
   const { AreaShard } = await import("../cluster/area-shard.ts");
-  return new AreaShard({ plan, directory, nameInFiles, mode, clock, log, report: (event) => events.shard(event) });
+  const report = (event: ShardEvent): void => options.events.shard(event);
+  return new AreaShard({ ...options, plan, directory, nameInFiles, mode, report });
 }

@@ -19,6 +19,7 @@ import { openShard, recoverShard } from "../../cluster/shipped/open-shard.ts";
 import type { ShippedDisk } from "../../cluster/shipped/shipped-disk.ts";
 import { type Clock, machineClock, systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Histogram, Metrics } from "../../kernel/metrics.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { NewerFormat } from "../../persistence/errors.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
@@ -27,6 +28,7 @@ import { StartRefusal } from "../refusal.ts";
 import { isGraphFile } from "../workers/graph-files.ts";
 import { isRowFile } from "../workers/row-files.ts";
 import { Connector } from "./connector.ts";
+import { measureShipping } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 
@@ -39,6 +41,8 @@ export interface AreaShardOptions {
   /** The clock of the engines. */
   readonly clock: Clock;
   readonly log: Log;
+  /** Of the area. */
+  readonly metrics: Metrics;
   report(event: ShardEvent): void;
 }
 
@@ -61,6 +65,7 @@ export class AreaShard implements JournalFence {
   readonly #sessions: readonly [append: PgSession, files: PgSession];
   #floorMs = 0;
   #disk: ShippedDisk | undefined;
+  readonly #commits: Histogram;
   #isLooking = false;
   /** Of `confirm`: what waits for each number. */
   readonly #confirming = new Map<number, () => void>();
@@ -75,6 +80,11 @@ export class AreaShard implements JournalFence {
     this.clock = flooredClock(() => this.#floorMs, clock);
     this.#lease = new Lease(machineClock, plan.leaseMemory);
     this.#suspension = new Suspension(this.#lease, machineClock);
+    this.#commits = measureShipping(options.metrics, plan.shard, () => ({
+      unshippedBytes: this.#disk?.unshippedBytes ?? 0,
+      lagMs: this.#suspension.lagMs,
+      healCount: this.#disk?.healCount ?? 0,
+    }));
     const session = (patienceMs: number): PgSession =>
       new PgSession(new Connector({ plan: plan.connection, clock: systemClock, patienceMs }).connect);
     this.#sessions = [session(APPEND_PATIENCE_MS), session(FILE_PATIENCE_MS)];
@@ -135,7 +145,11 @@ export class AreaShard implements JournalFence {
         fileStore: new PostgresLogStore(files),
         snapshot: claim.snapshot,
         clock: systemClock,
-        refuse: (reason) => refuse(reason),
+        refuse: (reason) => {
+          this.#options.report({ kind: "refusing", reason });
+          refuse(reason);
+        },
+        onCommitted: (tookMs) => this.#commits.observe(tookMs / 1_000),
         onWritten: () => this.#suspension.written(),
         deposed: ({ message }) => this.#options.report({ kind: "lost", reason: message }),
       });

@@ -23,6 +23,7 @@ import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
+import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
 import { shardDirectory } from "../../persistence/data-directory.ts";
 import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
@@ -33,6 +34,7 @@ import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
+import { LEASE_OVER, measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 
@@ -76,6 +78,11 @@ export class ClusterMember implements ShardHost {
   readonly #file: LifeFile;
   readonly #lease = new Lease(machineClock);
   readonly #sessions: PgSession[] = [];
+  /** Areas whose journal PostgreSQL does not take now, with the reason. */
+  readonly #refusing = new Map<AreaName, string>();
+  /** How often this process has claimed the shard of each area. */
+  readonly #takeovers = new Map<AreaName, number>();
+  readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
   #areas: ClusterAreas | undefined;
   #node: ClusterNode | undefined;
 
@@ -87,6 +94,7 @@ export class ClusterMember implements ShardHost {
     this.#connection = parts.connection;
     this.#facts = parts.facts;
     this.#file = parts.file;
+    this.#measured = [{ area: "main", metrics: this.#measureNode() }, ...areaNames.map((area) => this.#measure(area))];
   }
 
   /** Undefined for a single server. Throws a `StartRefusal` if the cluster cannot be used. */
@@ -121,6 +129,26 @@ export class ClusterMember implements ShardHost {
       leaseMemory: this.#lease.memory,
       reads: this.#options.run.settings.clusterReads,
     };
+  }
+
+  /** The figures of the shard of an area. */
+  shardFigures(area: AreaName): ShardFigures {
+    const shard = this.shardOf(area);
+    return shardFigures(shard, this.#node?.view, {
+      state: this.#node?.shards.get(shard)?.state,
+      suspendedFor: this.#refusing.get(area) ?? (this.#lease.isFresh() ? undefined : LEASE_OVER),
+      takeovers: this.#takeovers.get(area) ?? 0,
+    });
+  }
+
+  /** Why the node is not ready, besides the states of its areas. */
+  get reasons(): readonly string[] {
+    return areaNames.map((area) => reasonOf(area, this.shardFigures(area))).filter((reason) => reason !== undefined);
+  }
+
+  /** The metrics that only a node of a cluster has. */
+  figures(): readonly LabelledSnapshot[] {
+    return this.#measured.map(({ area, metrics }) => ({ labels: { area }, families: metrics.snapshot() }));
   }
 
   /** Registers the node at `address`, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
@@ -159,6 +187,7 @@ export class ClusterMember implements ShardHost {
 
   async load({ shard, epoch, snapshot, floorMs }: TakenShard): Promise<void> {
     const area = this.#areaOf(shard);
+    this.#takeovers.set(area, (this.#takeovers.get(area) ?? 0) + 1);
     try {
       await this.#joined.open(area, { epoch, snapshot, floorMs });
     } catch (fault) {
@@ -189,6 +218,10 @@ export class ClusterMember implements ShardHost {
     switch (event.kind) {
       case "confirm":
         void this.#node?.reads.whenFresh().then(() => this.#areas?.confirmed(area, event.id));
+        break;
+      case "refusing":
+        if (event.reason === undefined) this.#refusing.delete(area);
+        else this.#refusing.set(area, event.reason);
         break;
       case "lost":
         this.#node?.lose(event.reason);
@@ -234,6 +267,22 @@ export class ClusterMember implements ShardHost {
     )
       await new Promise<void>((resolve) => systemClock.after(RELEASE_LOOK_MS, resolve));
     this.#areas?.unopened(area, fault);
+  }
+
+  #measureNode(): Metrics {
+    const metrics = new Metrics();
+    measureNode(metrics, () => ({
+      leaseMs: this.#lease.leftMs,
+      skewMs: this.#node?.skewMs ?? 0,
+      livingNodes: this.#node?.view?.nodes.filter(({ isDead }) => !isDead).length ?? 0,
+    }));
+    return metrics;
+  }
+
+  #measure(area: AreaName): { readonly area: string; readonly metrics: Metrics } {
+    const metrics = new Metrics();
+    measureShard(metrics, () => this.shardFigures(area));
+    return { area, metrics };
   }
 
   #areaOf(shard: number): AreaName {

@@ -26,5 +26,7 @@ export interface ShardClaim {
 export type ShardEvent =
   /** Replies wait for a renewal that is sent now or later: `AreaControl.confirmed` with this number. */
   | { readonly kind: "confirm"; readonly id: number }
+  /** Why the store of the log takes no writes now; undefined: it takes them again. */
+  | { readonly kind: "refusing"; readonly reason: string | undefined }
   /** Another node has claimed the shard: the process must end. */
   | { readonly kind: "lost"; readonly reason: string };

@@ -4,6 +4,7 @@
  */
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
+import type { ShardFigures } from "../cluster/shard-figures.ts";
 
 interface StatRow {
   /** The parts of the server that have it. */
@@ -133,6 +134,20 @@ const statRows: readonly StatRow[] = [
     family: "larder_journal_end_position",
     unit: "count",
   },
+  {
+    of: areaNames,
+    name: "unshippedBytes",
+    words: "not committed",
+    family: "larder_cluster_shard_unshipped_bytes",
+    unit: "bytes",
+  },
+  {
+    of: areaNames,
+    name: "unshippedSeconds",
+    words: "commit lag",
+    family: "larder_cluster_shard_unshipped_seconds",
+    unit: "seconds",
+  },
 ];
 
 export type Figures = Readonly<Record<string, number>>;
@@ -144,6 +159,8 @@ export interface AreaStats {
   readonly tenants: number | undefined;
   /** By the names of the rows. */
   readonly figures: Figures;
+  /** Only of a node of a cluster. */
+  readonly shard?: ShardFigures;
 }
 
 export interface ServerStats {
@@ -181,8 +198,12 @@ const tenantWords: Readonly<Record<AreaName, string>> = { store: "databases", ve
 export function printStats(stats: ServerStats, before: ServerStats, seconds: number): readonly string[] {
   const lines = [`larder ${stats.version}`, ...linesOf("server", [stats.server, before.server], seconds)];
   for (const area of areaNames) {
-    const { state, tenants, figures } = stats.areas[area];
+    const { state, tenants, figures, shard } = stats.areas[area];
     lines.push(`${area} (${state})`);
+    if (shard !== undefined)
+      lines.push(
+        line("shard", `${shard.shard}: ${shard.condition}, epoch ${shard.epoch}, owner ${shard.owner ?? "none"}`),
+      );
     if (tenants !== undefined) lines.push(line(tenantWords[area], String(tenants)));
     lines.push(...linesOf(area, [figures, before.areas[area].figures], seconds));
   }

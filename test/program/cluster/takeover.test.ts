@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { missingProgram } from "../../harness/required-programs.ts";
+import type { RunningProgram } from "../program-process.ts";
 import { NodeClient, PASSWORD, secrets, TestCluster } from "./cluster-program.ts";
 
 const skip = missingProgram("postgres");
@@ -18,6 +19,34 @@ before(async () => {
 after(async () => {
   if (skip === false) await cluster.stop();
 });
+
+/** The metrics and statistics of the owner and of a node that waits. */
+async function checkFigures(owner: RunningProgram, waiting: RunningProgram): Promise<void> {
+  const printed = async ({ adminUrl }: RunningProgram): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+  const statsOf = async ({ adminUrl }: RunningProgram): Promise<{ areas: { store: { shard: object } } }> =>
+    (await (await fetch(`${adminUrl}/v1/stats`, { headers: admin })).json()) as { areas: { store: { shard: object } } };
+  const text = await printed(owner);
+  for (const line of [
+    /^larder_cluster_shard_state\{area="store",shard="1",state="serving"\} 1$/m,
+    /^larder_cluster_shard_state\{area="store",shard="1",state="standby"\} 0$/m,
+    /^larder_cluster_shard_epoch\{area="vector",shard="3"\} 1$/m,
+    /^larder_cluster_shard_tries\{area="vector",shard="3"\} 0$/m,
+    /^larder_cluster_shard_takeovers_total\{area="messaging",shard="2"\} 1$/m,
+    /^larder_cluster_shard_heals_total\{area="store",shard="1"\} 0$/m,
+    /^larder_cluster_shard_unshipped_bytes\{area="store",shard="1"\} \d+$/m,
+    /^larder_cluster_shard_unshipped_seconds\{area="store",shard="1"\} [\d.]+$/m,
+    /^larder_cluster_lease_seconds\{area="main"\} [1-5]\.\d+$/m,
+    /^larder_cluster_clock_skew_seconds\{area="main"\} -?[\d.]+$/m,
+    /^larder_cluster_living_nodes\{area="main"\} [12]$/m,
+  ])
+    assert.match(text, line);
+  const commits = /^larder_cluster_shard_commit_seconds_count\{area="store",shard="1"\} (\d+)$/m.exec(text);
+  // One after the other, so none shares a commit.
+  assert.ok(Number(commits?.[1]) >= KEYS, `${commits?.[0]}`);
+  const serving = { shard: 1, condition: "serving", suspendedFor: null, epoch: 1, owner: "a", tries: 0, takeovers: 1 };
+  assert.deepEqual((await statsOf(owner)).areas.store.shard, serving);
+  assert.match(await printed(waiting), /^larder_cluster_shard_state\{area="store",shard="1",state="standby"\} 1$/m);
+}
 
 test("a node that is killed is replaced by the other, which has all that was acknowledged", { skip }, async () => {
   const made = await cluster.larder(["cluster", "init"]);
@@ -53,6 +82,7 @@ test("a node that is killed is replaced by the other, which has all that was ack
   assert.equal((await b.messaging(`/v2/messages/${messageId}`, { method: "GET" })).status, 421);
   const ready = await fetch(`${second.adminUrl}/health/ready`);
   assert.equal(ready.status, 503);
+  await checkFigures(first, second);
 
   await first.kill();
   await b.untilServing();
