@@ -308,7 +308,7 @@ test("backup, verify and restore report errors with the remedy", {
     ],
     [
       ["serve", "--data-dir", newer],
-      `A restore into ${newer} did not finish: run larder restore again, or empty the directory to start over`,
+      `A restore or an export into ${newer} did not finish: run it again, or empty the directory to start over`,
     ],
   ];
   for (const [words, sentence] of refusals) {

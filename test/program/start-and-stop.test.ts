@@ -199,7 +199,7 @@ test("check reports errors in the configuration and in the files that it names",
   assert.equal(worse.code, 1);
   assert.equal(
     worse.output,
-    `problem: --tls-key: there is no file ${join(directory, "none")}\nproblem: A restore into ${unfinished} did not finish: run larder restore again, or empty the directory to start over\n`,
+    `problem: --tls-key: there is no file ${join(directory, "none")}\nproblem: A restore or an export into ${unfinished} did not finish: run it again, or empty the directory to start over\n`,
   );
 
   const good = await runHere(["check", "--data-dir", join(directory, "none")]);

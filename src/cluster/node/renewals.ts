@@ -30,6 +30,19 @@ export interface RenewalsOptions {
   onLost(reason: string): void;
 }
 
+export const CLOCK_DIFFERS = "clock differs from that of PostgreSQL";
+
+/** How far a wall clock is ahead of that of the store; 0 if the time of the answer can explain the difference. */
+export function skewOf(times: {
+  /** By the wall clock. */
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  readonly storeMs: number;
+}): number {
+  const { sentMs, answeredMs, storeMs } = times;
+  return storeMs < sentMs ? sentMs - storeMs : Math.min(0, answeredMs - storeMs);
+}
+
 export class Renewals {
   readonly #options: RenewalsOptions;
   #cancel: () => void = () => {};
@@ -143,16 +156,15 @@ export class Renewals {
 
   #measureSkew(sentMs: number, storeMs: number): void {
     const { clock, log } = this.#options;
-    if (storeMs < sentMs) this.#skewMs = sentMs - storeMs;
-    else this.#skewMs = Math.min(0, clock.nowMs() - storeMs);
+    this.#skewMs = skewOf({ sentMs, answeredMs: clock.nowMs(), storeMs });
     const skewMs = Math.round(this.#skewMs);
     const differenceMs = Math.abs(skewMs);
     if (differenceMs > SKEW_MS_MAX && this.#warnedMs < SKEW_MS_MAX) {
       this.#warnedMs = SKEW_MS_MAX;
-      log.error("clock differs from that of PostgreSQL: this node claims no shard", { skewMs });
+      log.error(`${CLOCK_DIFFERS}: this node claims no shard`, { skewMs });
     } else if (differenceMs > SKEW_WARNING_MS && this.#warnedMs < SKEW_WARNING_MS) {
       this.#warnedMs = SKEW_WARNING_MS;
-      log.warn("clock differs from that of PostgreSQL", { skewMs });
+      log.warn(CLOCK_DIFFERS, { skewMs });
     }
     // A difference near a bound, which each answer hides more or less of, is reported once.
     if (differenceMs < this.#warnedMs / 2) this.#warnedMs = differenceMs > SKEW_WARNING_MS ? SKEW_WARNING_MS : 0;

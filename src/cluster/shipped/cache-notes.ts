@@ -115,6 +115,12 @@ export class CacheNotes {
   }
 }
 
+/** The branch of the database whose files a directory has; undefined if no note says so. */
+export async function cachedBranch(local: Disk, directory: string): Promise<string | undefined> {
+  const bytes = await readFileIfThere(local, `${directory}/${CACHE_FILE}`);
+  return bytes === undefined ? undefined : parseNotes(bytes.toString("utf8"))?.branch;
+}
+
 interface Notes {
   readonly branch: string;
   readonly segments: readonly NotedSegment[];

@@ -27,7 +27,7 @@ export interface FetchOptions {
   /** The area's name, as its files state it. */
   readonly area: string;
   readonly store: LogStore;
-  readonly statements: Statements;
+  readonly statements: Pick<Statements, "run">;
   readonly shard: number;
 }
 

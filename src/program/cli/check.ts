@@ -1,6 +1,6 @@
 /**
- * `larder check`: reads everything that `larder serve` reads at a start, and
- * prints each problem on a line. Changes nothing. Invalid settings never get
+ * `larder check`: reads everything that `larder serve` reads at a start, the
+ * PostgreSQL of a cluster too, and prints each problem on a line. Changes nothing. Invalid settings never get
  * here, because every command reports them.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -65,6 +65,13 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     else if (problems.length === 0) print(`data directory ${directory}: a cache of the cluster`);
   } else if (isUsed === true) await checkAreas(directory, { run, print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start creates it`);
+  if (isClustered(run)) {
+    const { checkCluster } = await import("../cluster/administer/check-cluster.ts");
+    const cluster = await checkCluster(run, directory);
+    problems.push(...cluster.problems);
+    for (const warning of cluster.warnings) print(`warning: ${warning}`);
+    if (cluster.problems.length === 0) print(`cluster ${cluster.id}: ok`);
+  }
   for (const problem of problems) print(`problem: ${problem}`);
   return problems.length === 0 ? 0 : 1;
 }

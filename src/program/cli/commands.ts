@@ -48,7 +48,8 @@ export const commandRows: readonly CommandRow[] = [
     group: "Servers",
     operands: [],
     options: [],
-    meaning: "checks the configuration and the data directory, prints each problem, and exits",
+    meaning:
+      "checks the configuration, the data directory and the PostgreSQL of a cluster, prints each problem, and exits",
     example: "larder check --config larder.json",
     defaults: "serve",
     async run({ run, print }) {

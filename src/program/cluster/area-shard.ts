@@ -3,7 +3,8 @@
  * durable, and the fence of its journal.
  *
  * (1) The directory is a cache of this node alone. What cannot be compared with
- *     PostgreSQL, such as files of graphs, is removed before a recovery.
+ *     PostgreSQL, such as files of graphs, is removed before a recovery, and so is
+ *     the log of messages of another branch: its positions mean other frames.
  * (2) A cached file that is damaged is fetched again, and then the process ends:
  *     the engine has read a part of it, and the next start recovers an empty one.
  */
@@ -14,6 +15,7 @@ import { Lease } from "../../cluster/node/lease.ts";
 import { Suspension } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import { cachedBranch } from "../../cluster/shipped/cache-notes.ts";
 import { DamagedLog } from "../../cluster/shipped/errors.ts";
 import { openShard, recoverShard } from "../../cluster/shipped/open-shard.ts";
 import type { ShippedDisk } from "../../cluster/shipped/shipped-disk.ts";
@@ -24,6 +26,7 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { NewerFormat } from "../../persistence/errors.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { JournalFence } from "../areas/deferred-journal.ts";
+import { HISTORY_FILE } from "../history/history-store.ts";
 import { StartRefusal } from "../refusal.ts";
 import { isGraphFile } from "../workers/graph-files.ts";
 import { isRowFile } from "../workers/row-files.ts";
@@ -131,7 +134,9 @@ export class AreaShard implements JournalFence {
     const { plan, directory, nameInFiles, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
     this.#floorMs = claim.floorMs;
-    removeDerived(directory); // keeps (1)
+    // keeps (1)
+    const isOtherBranch = (await cachedBranch(fileDisk, directory)) !== plan.branch;
+    removeDerived(directory, isOtherBranch);
     const owner = { shard: plan.shard, epoch: claim.epoch };
     const [appends, files] = this.#sessions;
     let refusal: string | undefined;
@@ -213,7 +218,8 @@ export class AreaShard implements JournalFence {
 }
 
 /** keeps (1) */
-function removeDerived(directory: string): void {
-  for (const name of readdirSync(directory).filter((each) => isGraphFile(each) || isRowFile(each)))
-    rmSync(join(directory, name), { force: true });
+function removeDerived(directory: string, isOtherBranch: boolean): void {
+  const isDerived = (name: string): boolean =>
+    isGraphFile(name) || isRowFile(name) || (isOtherBranch && name.startsWith(HISTORY_FILE));
+  for (const name of readdirSync(directory).filter(isDerived)) rmSync(join(directory, name), { force: true });
 }

@@ -4,6 +4,7 @@
  * Each refusal names what is wrong and the remedy. None contains the password:
  * PostgreSQL and `pg` name the user and the database only.
  */
+import { DoubtfulOutcome } from "../../cluster/log-store/log-store.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { SCHEMA_VERSION } from "../../cluster/postgres/schema.ts";
 import type { SqlSession, Statement } from "../../cluster/postgres/session.ts";
@@ -11,6 +12,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
+import { missingGrantsText, readMissingGrants } from "./administer/grants.ts";
 import { type ConnectionPlan, encryptionOf, printHost, printHosts } from "./connection-plan.ts";
 import { Connector, NoServer, POSTGRES_PACKAGE, UnusableServer } from "./connector.ts";
 
@@ -63,34 +65,54 @@ export async function withSession<Result>(
   }
 }
 
-/** Throws a `StartRefusal` if the cluster cannot be used. Warns of what may lose data or disclose it. */
+/** What may lose data or disclose it, and does not prevent a start. */
+export interface ClusterWarning {
+  readonly event: string;
+  readonly remedy: string;
+  /** `db1:5432`; undefined: all of PostgreSQL. */
+  readonly host?: string;
+}
+
+/** Throws a `StartRefusal` if the cluster cannot be used. Logs the warnings. */
 export async function readClusterFacts(
   plan: ConnectionPlan,
   { place, log }: { readonly place: string; readonly log: Log },
 ): Promise<ClusterFacts> {
   return withSession(plan, place, async (session) => {
     const facts = await readFacts(session);
-    const [standbys] = (await session.run<{ names: string }>(STANDBYS, [])).rows;
-    if (standbys?.names === "")
-      log.warn("PostgreSQL has no synchronous standby: a failover may lose acknowledged writes", {
-        remedy: "set synchronous_standby_names, unless the storage of PostgreSQL is replicated",
-      });
-    for (const host of plan.hosts) {
-      const encryption = encryptionOf(plan, host);
-      const isLocal = plan.encryption === undefined && encryption === "disable";
-      if (encryption === "verify-full" || isLocal) continue;
-      log.warn(
-        encryption === "disable"
-          ? "the connection to PostgreSQL is not encrypted"
-          : "the certificate of PostgreSQL is not verified",
-        { host: printHost(host), remedy: "set sslmode=verify-full in the URL, or leave sslmode out" },
-      );
-    }
+    const missing = await readMissingGrants(session);
+    if (missing.length > 0) throw new StartRefusal(missingGrantsText(missing, place));
+    for (const { event, ...fields } of await readWarnings(session, plan)) log.warn(event, fields);
     return facts;
   });
 }
 
-async function readFacts(session: SqlSession): Promise<ClusterFacts> {
+export async function readWarnings(session: SqlSession, plan: ConnectionPlan): Promise<readonly ClusterWarning[]> {
+  const warnings: ClusterWarning[] = [];
+  const [standbys] = (await session.run<{ names: string }>(STANDBYS, [])).rows;
+  if (standbys?.names === "")
+    warnings.push({
+      event: "PostgreSQL has no synchronous standby: a failover may lose acknowledged writes",
+      remedy: "set synchronous_standby_names, unless the storage of PostgreSQL is replicated",
+    });
+  for (const host of plan.hosts) {
+    const encryption = encryptionOf(plan, host);
+    const isLocal = plan.encryption === undefined && encryption === "disable";
+    if (encryption === "verify-full" || isLocal) continue;
+    warnings.push({
+      event:
+        encryption === "disable"
+          ? "the connection to PostgreSQL is not encrypted"
+          : "the certificate of PostgreSQL is not verified",
+      host: printHost(host),
+      remedy: "set sslmode=verify-full in the URL, or leave sslmode out",
+    });
+  }
+  return warnings;
+}
+
+/** Throws a `StartRefusal` if this version cannot serve the cluster. */
+export async function readFacts(session: SqlSession): Promise<ClusterFacts> {
   const { id, branch } = await readIdentity(session);
   const { rows } = await session.run<{ shard: number; area: string; seed: Buffer }>(SHARDS, []);
   const shardOf = (area: AreaName): ShardFacts => {
@@ -121,6 +143,11 @@ export async function readIdentity(session: SqlSession): Promise<{ readonly id: 
 
 const NO_CLUSTER = "The database has no cluster: run larder cluster init with the same settings";
 
+/** Why a name cannot be that of this node. */
+export function nameInUseText(name: string, place: string): string {
+  return `A node with the name ${name} lives in the cluster: end that process, or set ${place} to another name`;
+}
+
 /** SQLSTATEs of PostgreSQL. */
 const UNDEFINED = ["42P01", "3F000"];
 const LOGIN_REFUSED = ["28000", "28P01"];
@@ -131,6 +158,10 @@ const NO_PERMISSION = "42501";
 export function refusalOf(fault: unknown, plan: ConnectionPlan, place: string): unknown {
   if (fault instanceof StartRefusal) return fault;
   if (fault instanceof NoServer) return new StartRefusal(noServerText(fault, plan, place), 1, { cause: fault });
+  if (fault instanceof DoubtfulOutcome)
+    return new StartRefusal(`The connection to PostgreSQL at ${printHosts(plan)} was lost: try again`, 1, {
+      cause: fault,
+    });
   const refusal = loginRefusal(fault, plan, place);
   return refusal === undefined ? fault : new StartRefusal(refusal, 1, { cause: fault });
 }
@@ -164,6 +195,6 @@ function loginRefusal(fault: unknown, plan: ConnectionPlan, place: string): stri
   if (code === NO_DATABASE) return `PostgreSQL has no database ${plan.database}: create it, or correct ${place}`;
   if (UNDEFINED.includes(code)) return NO_CLUSTER;
   if (code === NO_PERMISSION)
-    return `The user of ${place} may not use the schema larder: ${text}. Run larder cluster init as the same user, or grant it the rights`;
+    return `The user of ${place} may not use the schema larder: ${text}. Run larder cluster init as the same user, or the statements of larder cluster grants as the owner of the tables`;
   return undefined;
 }

@@ -29,7 +29,7 @@ import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { type ClusterFacts, readClusterFacts } from "./cluster-facts.ts";
+import { type ClusterFacts, nameInUseText, readClusterFacts } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { openNodeFile } from "./node-file.ts";
@@ -180,9 +180,7 @@ export class ClusterMember implements ShardHost {
       drawLife: () => crypto.randomUUID(),
     });
     if (this.#node !== undefined) return;
-    throw new StartRefusal(
-      `A node with the name ${name} lives in the cluster: end that process, or set ${run.origins.clusterNode.place} to another name`,
-    );
+    throw new StartRefusal(nameInUseText(name, run.origins.clusterNode.place));
   }
 
   async load({ shard, epoch, snapshot, floorMs }: TakenShard): Promise<void> {

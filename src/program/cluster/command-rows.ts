@@ -1,4 +1,4 @@
-/** `larder cluster …`, as rows of the table of commands. They need PostgreSQL, and no running node. */
+/** `larder cluster …`, as rows of the table of commands. Most need PostgreSQL, and none a running node. */
 import { type CommandCall, type CommandRow, jsonOption } from "../cli/command-row.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
@@ -55,6 +55,68 @@ export const clusterRows: readonly CommandRow[] = [
       const { retryShard } = await import("./status.ts");
       const { plan, place } = connectionOf(call);
       for (const line of await retryShard(plan, place, call.operands[0] ?? "")) call.print(line);
+      return 0;
+    },
+  },
+  {
+    words: "cluster grants",
+    group: "Cluster",
+    operands: ["<role>"],
+    options: [],
+    meaning: "prints the statements that give a role of PostgreSQL the rights of a node, and no more",
+    example: "larder cluster grants larder_node | psql postgres://larder@127.0.0.1/larder",
+    ignoresSettings: true,
+    defaults: "serve",
+    async run({ operands: [role = ""], print }) {
+      const { printGrants } = await import("./administer/grants.ts");
+      for (const line of printGrants(role)) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "cluster import",
+    group: "Cluster",
+    operands: ["<data directory>"],
+    options: [],
+    meaning: "makes the data of a stopped single server the data of a cluster whose areas are empty",
+    example: "larder cluster import /var/lib/larder --cluster postgres://larder@127.0.0.1/larder",
+    operandValues: "files",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { importDirectory } = await import("./administer/import.ts");
+      for (const line of await importDirectory(call.run, connectionOf(call), call.operands[0] ?? "")) call.print(line);
+      return 0;
+    },
+  },
+  {
+    words: "cluster export-shard",
+    group: "Cluster",
+    operands: ["<area>", "<directory>"],
+    options: [],
+    meaning: "copies an area of a cluster into the data directory of a single server",
+    example: "larder cluster export-shard store /var/lib/larder-copy --cluster postgres://larder@127.0.0.1/larder",
+    operandValues: "files",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { exportShard } = await import("./administer/export-shard.ts");
+      for (const line of await exportShard(call.run, connectionOf(call), call.operands)) call.print(line);
+      return 0;
+    },
+  },
+  {
+    words: "cluster new-branch",
+    group: "Cluster",
+    operands: [],
+    options: [],
+    meaning: "must follow a restore of PostgreSQL to an earlier time: nodes then drop what they have cached",
+    example: "larder cluster new-branch --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { beginBranch } = await import("./administer/new-branch.ts");
+      for (const line of await beginBranch(connectionOf(call))) call.print(line);
       return 0;
     },
   },

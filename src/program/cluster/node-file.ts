@@ -30,6 +30,14 @@ export function assertNoNode(directory: string): void {
   );
 }
 
+/** The lives of the node of a directory; none if it has no node. Throws a `StartRefusal` if its file is damaged. */
+export function readLives(directory: string): Lives {
+  const path = join(directory, NODE_FILE);
+  return isNodeDirectory(directory)
+    ? parseContent(readFileSync(path, "utf8"), path)
+    : { former: undefined, next: undefined };
+}
+
 /** The lives of the node of a locked directory. Throws a `StartRefusal` if it is a node of another cluster. */
 export async function openNodeFile(directory: string, cluster: string): Promise<LifeFile> {
   const path = join(directory, NODE_FILE);

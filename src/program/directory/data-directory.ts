@@ -114,7 +114,7 @@ function assertNoSingleServer(path: string): void {
   const area = STORED_AREAS.find((each) => existsSync(join(path, each)) && readdirSync(join(path, each)).length > 0);
   if (area === undefined) return;
   throw new StartRefusal(
-    `${path} has the data of a single server (${area}), which a cluster does not read: use an empty directory for the node, and move the data with larder export and larder import`,
+    `${path} has the data of a single server (${area}), which a node does not read: use an empty directory for the node, and move the data with larder cluster import`,
   );
 }
 
@@ -123,7 +123,7 @@ export function assertRestored(path: string): void {
   const names = readdirSync(path);
   if (names.includes("format") || !names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
   throw new StartRefusal(
-    `A restore into ${path} did not finish: run larder restore again, or empty the directory to start over`,
+    `A restore or an export into ${path} did not finish: run it again, or empty the directory to start over`,
   );
 }
 

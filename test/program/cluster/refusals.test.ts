@@ -98,7 +98,7 @@ test("a PostgreSQL that cannot be used is refused with the reason", { skip }, as
   await sql("CREATE ROLE stranger LOGIN");
   assert.deepEqual(await refused({ LARDER_CLUSTER_URL: cluster.url.replace("//larder:", "//stranger:") }), [
     1,
-    "larder: The user of LARDER_CLUSTER_URL may not use the schema larder: permission denied for schema larder. Run larder cluster init as the same user, or grant it the rights",
+    "larder: The user of LARDER_CLUSTER_URL may not use the schema larder: permission denied for schema larder. Run larder cluster init as the same user, or the statements of larder cluster grants as the owner of the tables",
   ]);
 });
 
@@ -152,7 +152,7 @@ test("a directory with the data of a single server, and the name of a node that 
     [code, text],
     [
       1,
-      `larder: ${cluster.dataDirectory("refused")} has the data of a single server (store), which a cluster does not read: use an empty directory for the node, and move the data with larder export and larder import`,
+      `larder: ${cluster.dataDirectory("refused")} has the data of a single server (store), which a node does not read: use an empty directory for the node, and move the data with larder cluster import`,
     ],
   );
 
