@@ -26,7 +26,7 @@ export async function comeToRest(life: Life): Promise<void> {
     const api = messaging.user(name);
     for (const { id } of api?.schedules ?? []) await life.drive(api?.deleteSchedule(id) ?? Promise.resolve());
   }
-  await untilAllWait(life, (message) => isHeldUp(life, message));
+  await untilAllWait(life, () => heldUp(life));
   for (const { name } of state.users) {
     const api = messaging.user(name);
     for (const queue of api?.queues ?? []) {
@@ -34,7 +34,7 @@ export async function comeToRest(life: Life): Promise<void> {
     }
     for (const { key } of api?.flowKeys() ?? []) await life.drive(api?.pauseFlowKey(key, false) ?? Promise.resolve());
   }
-  await untilAllWait(life, () => false);
+  await untilAllWait(life, () => () => false);
   checkState(state, model.ledger);
   await life.checkBodies();
   model.history.follow(model.ledger.frames, life.area.journal.synced);
@@ -55,8 +55,12 @@ function checkSchedules(life: Life): void {
   }
 }
 
-async function untilAllWait(life: Life, mayWait: (message: Message) => boolean): Promise<void> {
-  const waiting = (): Message[] => [...life.messaging.engine.state.messages].filter((message) => !mayWait(message));
+/** `mayWait` gives, for the state of now, the messages that may wait. */
+async function untilAllWait(life: Life, mayWait: () => (message: Message) => boolean): Promise<void> {
+  const waiting = (): Message[] => {
+    const isAllowed = mayWait();
+    return [...life.messaging.engine.state.messages].filter((message) => !isAllowed(message));
+  };
   const { scheduler } = life.messaging.engine;
   for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
     await life.drain();
@@ -82,16 +86,19 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
   check(scheduler.inFlightCount === 0, () => "Calls never end");
 }
 
-/** Paused, not yet due, or in a queue after a message that is. */
-function isHeldUp(life: Life, message: Message): boolean {
+/**
+ * Paused, not yet due, or in a queue after a message that is. The queues are found once for all messages: a queue of
+ * thousands is compared thousands of times.
+ */
+function heldUp(life: Life): (message: Message) => boolean {
   const { state } = life.messaging.engine;
-  const isStuck = (other: Message): boolean =>
-    other.isTimed || state.queueOf(other)?.record.isPaused === true || state.flowKeyOf(other)?.isPaused === true;
-  if (isStuck(message)) return true;
-  const queue = state.queueOf(message);
-  if (queue === undefined) return false;
-  return [...state.messages].some((other) => {
-    const isOfQueue = state.queueOf(other) === queue || state.heldQueueOf(other) === queue;
-    return isOfQueue && isStuck(other);
-  });
+  const isStuck = (message: Message): boolean =>
+    message.isTimed || state.queueOf(message)?.record.isPaused === true || state.flowKeyOf(message)?.isPaused === true;
+  const stuckQueues = new Set<unknown>();
+  for (const message of state.messages) {
+    if (!isStuck(message)) continue;
+    stuckQueues.add(state.queueOf(message)).add(state.heldQueueOf(message));
+  }
+  stuckQueues.delete(undefined);
+  return (message) => isStuck(message) || stuckQueues.has(state.queueOf(message));
 }
