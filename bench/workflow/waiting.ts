@@ -20,7 +20,7 @@ export interface WaitingResult {
 /** Starts at a time. */
 const STARTS = 64;
 /** Longer than the starts take, so that all sleep before the first wakes; per thousand runs. */
-const SLEEP_MS_PER_THOUSAND = 2_000;
+const SLEEP_MS_PER_THOUSAND = 4_000;
 const SLEEP_MS_MIN = 4_000;
 
 export async function measureSleeping(
