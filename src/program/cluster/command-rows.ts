@@ -64,7 +64,7 @@ export const clusterRows: readonly CommandRow[] = [
     operands: ["<role>"],
     options: [],
     meaning: "prints the statements that give a role of PostgreSQL the rights of a node, and no more",
-    example: "larder cluster grants larder_node | psql postgres://larder@127.0.0.1/larder",
+    example: "larder cluster grants larder_node",
     ignoresSettings: true,
     defaults: "serve",
     async run({ operands: [role = ""], print }) {
@@ -95,7 +95,7 @@ export const clusterRows: readonly CommandRow[] = [
     operands: ["<area>", "<directory>"],
     options: [],
     meaning: "copies an area of a cluster into the data directory of a single server",
-    example: "larder cluster export-shard store /var/lib/larder-copy --cluster postgres://larder@127.0.0.1/larder",
+    example: "larder cluster export-shard store copy --cluster postgres://larder@127.0.0.1/larder",
     operandValues: "files",
     mainSettings,
     defaults: "serve",

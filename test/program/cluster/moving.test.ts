@@ -116,7 +116,9 @@ async function filledAreas(): Promise<readonly string[]> {
   return rows.map(({ area }) => area);
 }
 
-test("a single server moves into a cluster and back, with everything that it has acknowledged", { skip }, async () => {
+test("a single server moves into a cluster and back, with everything that it has acknowledged", {
+  skip,
+}, async (context) => {
   const directory = cluster.dataDirectory("single");
   const single = await startSingle("single");
   const userToken = await fill(single);
@@ -165,6 +167,7 @@ test("a single server moves into a cluster and back, with everything that it has
 
   // Cut at any byte, the cluster has nothing or everything.
   const proxy = await CuttingProxy.start(Number(new URL(cluster.url).port));
+  context.after(() => proxy.close());
   const through = { LARDER_CLUSTER_URL: cluster.url.replace(/:\d+\//, `:${proxy.port}/`), ...secrets };
   let imported: CommandEnd;
   let cuts = 0;
@@ -177,7 +180,6 @@ test("a single server moves into a cluster and back, with everything that it has
     const filled = (await filledAreas()).length;
     assert.ok([0, AREAS.length].includes(filled), `${filled} areas after ${bytes} bytes`);
   }
-  proxy.close();
   assert.ok(cuts >= 3, `${cuts} imports were cut`);
   assert.deepEqual([imported.code, imported.stderr], [0, ""]);
   assert.match(imported.stdout, /^messaging: .* 1 older segments of \d+ bytes that are not replayed$/m);
