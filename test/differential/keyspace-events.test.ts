@@ -13,6 +13,7 @@ import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
+import { emptyServer } from "./empty-server.ts";
 import { families } from "./families.ts";
 import { type Command, drawProgram, type Family } from "./programs.ts";
 import type { RedisProcess } from "./redis-process.ts";
@@ -68,10 +69,7 @@ async function listenerOf(redis: RedisProcess): Promise<EventLog> {
 /** Sends the commands to both and compares the events of subscribers after each. */
 async function compare(redis: RedisProcess, commands: readonly Command[], name: string): Promise<void> {
   const theirs = await listenerOf(redis);
-  // Scripts and functions outlive the keys.
-  const [, , , time] = await redis.pipeline([["FLUSHALL"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"], ["TIME"]]);
-  const [seconds, microseconds] = Array.isArray(time) ? time : [];
-  const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  const nowMs = await emptyServer(redis);
   const ours = new EventLog();
   const { database, call } = startSession({ clock: new VirtualClock(nowMs) });
   const subscriber = database.pubsub.open({
@@ -87,6 +85,10 @@ async function compare(redis: RedisProcess, commands: readonly Command[], name: 
     call("PUBLISH", MARK, "");
     return reply;
   });
+  // Emptying has events too, which come before this mark.
+  theirs.clear();
+  await redis.call(["PUBLISH", MARK, ""]);
+  await theirs.until(1);
   theirs.clear();
   const theirReplies = await redis.pipeline(commands.flatMap((command) => [command, ["PUBLISH", MARK, ""]]));
   await theirs.until(commands.length);

@@ -9,6 +9,7 @@
 import { systemClock } from "../../src/kernel/clock.ts";
 import { joinLine } from "../harness/store-harness.ts";
 import { type Comparison, errorLine, exact, isError, isList, replyKind, showReply } from "./compare.ts";
+import { emptyServer } from "./empty-server.ts";
 import { type Answered, Engine } from "./engine.ts";
 import { asCopy } from "./families/generic.ts";
 import { type Command, drawProgram, type Family, namesOf, type Program, type Step } from "./programs.ts";
@@ -100,7 +101,7 @@ interface Part {
 /** Runs steps on an empty keyspace on both sides. Returns the first failure. */
 export async function runSteps(options: StepsOptions): Promise<Failure | undefined> {
   const { steps, redis } = options;
-  const engine = new Engine(redis === undefined ? FIXED_NOW_MS : await freshKeyspace(redis));
+  const engine = new Engine(redis === undefined ? FIXED_NOW_MS : await emptyServer(redis));
   const parts: Part[] = [];
   let unseen = 0;
   for (const [step, commands] of steps.entries()) {
@@ -138,22 +139,6 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
 
 /** 2026-01-01, without a server. */
 const FIXED_NOW_MS = 1_767_225_600_000;
-
-/**
- * Empties the server and returns its time in ms. Reading a float resets `errno`, which SORT reads by mistake: another
- * program would influence this one.
- */
-async function freshKeyspace(redis: RedisProcess): Promise<number> {
-  const [, , time] = await redis.pipeline([
-    ["INCRBYFLOAT", "any", "1"],
-    ["FLUSHALL"],
-    ["TIME"],
-    ["FUNCTION", "FLUSH"],
-    ["SCRIPT", "FLUSH"],
-  ]);
-  const [seconds, microseconds] = time !== undefined && isList(time) ? time : [];
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-}
 
 function runStep(engine: Engine, commands: Step, options: StepsOptions): Omit<Part, "step"> {
   const [first] = commands;

@@ -20,6 +20,7 @@ import { isPushed, startSessions } from "../harness/session-harness.ts";
 import { joinLine } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { KEYS } from "./draw.ts";
+import { emptyServer } from "./empty-server.ts";
 import { jsonFamily } from "./families/json.ts";
 import { families } from "./families.ts";
 import { Line } from "./far-sessions.ts";
@@ -120,10 +121,8 @@ async function theirChanges(redis: RedisProcess, commands: readonly Command[]): 
 }
 
 async function compare(redis: RedisProcess, commands: readonly Command[], name: string): Promise<void> {
-  // Scripts and functions outlive the keys.
-  const [, , , time] = await redis.pipeline([["FLUSHALL"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"], ["TIME"]]);
-  const [seconds] = Array.isArray(time) ? time : [];
-  const ours = ourChanges(commands, Number(seconds) * 1_000);
+  const nowMs = await emptyServer(redis);
+  const ours = ourChanges(commands, nowMs);
   const theirs = await theirChanges(redis, commands);
   for (const [index, command] of commands.entries()) {
     const before = commands.slice(Math.max(0, index - 10), index).map(shown);
