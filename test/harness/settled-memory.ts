@@ -12,7 +12,7 @@ import { nextTurn } from "../../src/kernel/turn.ts";
 /** V8 compiles and collects in the thread that runs the program, so that neither is under way at a reading. */
 export const settledFlags = ["--expose-gc", "--single-threaded"] as const;
 
-/** Readings in a row that agree. */
+/** Readings that agree with the last one, itself among them. */
 const AGREEING_COUNT = 3;
 /** Readings that differ by less agree: the objects of a reading itself. */
 const AGREEING_BYTES = 4_096;

@@ -16,7 +16,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { CALL_LAG_MS_MAX, COMMIT_MS_MAX } from "./bounds.ts";
 import type { ReadGuard } from "./lease.ts";
 
-const NO_ANSWER = "PostgreSQL does not answer";
+/** The reason while there is no fresh lease, or a commit takes too long. */
+export const NO_ANSWER = "PostgreSQL does not answer";
 
 export class Suspension {
   readonly #lease: ReadGuard;

@@ -1,7 +1,7 @@
 /**
  * `larder check`: reads everything that `larder serve` reads at a start, the
- * PostgreSQL of a cluster too, and prints each problem on a line. Changes nothing. Invalid settings never get
- * here, because every command reports them.
+ * PostgreSQL of a cluster too, and prints each problem on a line. Changes nothing.
+ * Invalid settings never get here, because every command reports them.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -19,6 +19,7 @@ import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts
 import { Lease } from "../../cluster/node/lease.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
+import { NO_ANSWER } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
@@ -34,7 +35,7 @@ import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
-import { LEASE_OVER, measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
+import { measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 
@@ -136,7 +137,7 @@ export class ClusterMember implements ShardHost {
     const shard = this.shardOf(area);
     return shardFigures(shard, this.#node?.view, {
       state: this.#node?.shards.get(shard)?.state,
-      suspendedFor: this.#refusing.get(area) ?? (this.#lease.isFresh() ? undefined : LEASE_OVER),
+      suspendedFor: this.#refusing.get(area) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
       takeovers: this.#takeovers.get(area) ?? 0,
     });
   }

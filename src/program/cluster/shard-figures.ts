@@ -75,9 +75,6 @@ function conditionOf(row: ShardView | undefined, view: ClusterView | undefined, 
   }
 }
 
-/** The lease of a node has run out. */
-export const LEASE_OVER = "PostgreSQL does not answer";
-
 /** Why a shard makes the node not ready, besides the state of its area; undefined: it does not. */
 export function reasonOf(area: string, { shard, condition, suspendedFor, owner }: ShardFigures): string | undefined {
   switch (condition) {

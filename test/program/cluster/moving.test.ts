@@ -64,6 +64,7 @@ async function contents(server: RunningProgram, userToken: string): Promise<unkn
     plain: await resultOf(client.store("GET", "plain")),
     json: await resultOf(client.store("JSON.GET", "document", "$")),
     stream: await resultOf(client.store("XRANGE", "stream", "-", "+")),
+    functions: await resultOf(client.store("FUNCTION", "LIST", "WITHCODE")),
     users: await resultOf(client.store("ACL", "LIST")),
     asUser: [asUser.status, await asUser.json()],
     vectors: await resultOf(
@@ -84,6 +85,8 @@ async function fill(server: RunningProgram): Promise<string> {
   await resultOf(client.store("SET", "plain", "value"));
   await resultOf(client.store("JSON.SET", "document", "$", '{"a":[1,{"b":null}]}'));
   await resultOf(client.store("XADD", "stream", "1-1", "field", "entry"));
+  const library = "#!lua name=mine\nredis.register_function('own', function() return 1 end)";
+  await resultOf(client.store("FUNCTION", "LOAD", library));
   await resultOf(client.store("ACL", "SETUSER", "reader", "on", ">pass-word", "~*", "+@read"));
   const made = (await resultOf(client.store("ACL", "RESTTOKEN", "reader", "pass-word"))) as { result: string };
   const vectors = [{ id: "v", vector: [1, 2, 3], metadata: { kind: "first" }, data: "text" }];
@@ -135,6 +138,7 @@ test("a single server moves into a cluster and back, with everything that it has
     "letter-one",
     "scheduled-body",
     "delayed-body",
+    "register_function",
     '"kind":"first"',
   ])
     assert.ok(text.includes(each), `${each} in ${text}`);

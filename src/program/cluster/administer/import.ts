@@ -13,7 +13,7 @@
  * of messages stay at their places, and a start replays what it would have
  * replayed before.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
@@ -33,7 +33,8 @@ import { areaPlace } from "../../areas/area-place.ts";
 import { damageOf, inspectStoredArea } from "../../areas/inspect-area.ts";
 import { describeArea } from "../../cli/check.ts";
 import { reportBytes } from "../../cli/progress.ts";
-import { assertRestored, parseTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
+import { readStoredTokens } from "../../cli/running-server.ts";
+import { assertRestored, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
 import { directoryRefusal, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -73,7 +74,7 @@ export async function importDirectory(
   const lock = await openSource(directory);
   try {
     const reports = await readAreas(run, directory);
-    const stored = readTokens(directory);
+    const stored = readStoredTokens(directory);
     const { id, areas, isDone } = await withSession(place.plan, place.place, (session) =>
       compare(session, directory, reports),
     );
@@ -287,11 +288,6 @@ async function writeArea(
       ? [null, null, null, null]
       : [epoch, snapshot.number, Math.ceil(snapshot.bytes / PART_BYTES), snapshot.bytes];
   await transaction.rows(SET_SHARD, [shard, epoch, FORMAT, ...pointer]);
-}
-
-function readTokens(directory: string): StoredTokens {
-  const path = join(directory, TOKENS_FILE);
-  return existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
 }
 
 /** What the operator has to do, because the cluster stores no secrets and no definitions of tenants. */

@@ -37,14 +37,11 @@ export async function changeAtOnce<Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return connected({ plan, place }, async (connection) => {
-    let isWarned = false;
-    connection.on("notice", ({ severity }) => {
-      if (severity === "WARNING") isWarned = true;
-    });
+    const warnings = warningsOf(connection);
     await connection.query("BEGIN");
     await connection.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
     const result = await work(transactionOn(connection));
-    isWarned = false;
+    warnings.count = 0;
     try {
       await connection.query("COMMIT");
     } catch (fault) {
@@ -55,7 +52,7 @@ export async function changeAtOnce<Result>(
         { cause: fault },
       );
     }
-    if (isWarned)
+    if (warnings.count > 0)
       throw new StartRefusal(
         "PostgreSQL has committed, but perhaps only on its primary: run the command again when its standby is there",
       );
@@ -72,13 +69,10 @@ export async function readAtOnce<Result>(
   read: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return connected(place, async (connection) => {
-    let isWarned = false;
-    connection.on("notice", ({ severity }) => {
-      if (severity === "WARNING") isWarned = true;
-    });
+    const warnings = warningsOf(connection);
     // The lock is written to the log of PostgreSQL, so this waits for the standby as a change does.
     await connection.query("SELECT id FROM larder.shard ORDER BY id LIMIT 1 FOR NO KEY UPDATE");
-    if (isWarned)
+    if (warnings.count > 0)
       throw new StartRefusal("PostgreSQL cannot commit now: run the command again when its standby is there");
     await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     return read(transactionOn(connection));
@@ -100,6 +94,15 @@ async function connected<Result>(
     // Without a commit before, PostgreSQL undoes the transaction. A lost connection has nothing to end.
     await connection?.end().catch(() => {});
   }
+}
+
+/** Counts the warnings of PostgreSQL, such as that of a commit which no standby has. */
+function warningsOf(connection: PgConnection): { count: number } {
+  const warnings = { count: 0 };
+  connection.on("notice", ({ severity }) => {
+    if (severity === "WARNING") warnings.count += 1;
+  });
+  return warnings;
 }
 
 function transactionOn(connection: PgConnection): Transaction {
