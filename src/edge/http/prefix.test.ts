@@ -62,3 +62,28 @@ test("a failure has the form of the area of its prefix", () => {
   assert.equal(area.refusal?.(failure, "/vector/query").body, '{"error":"a fault"}');
   assert.equal(area.refusal?.(failure, "/elsewhere").body, '{"error":"a fault"}');
 });
+
+test("an area below a prefix has everything of the request that it needs", () => {
+  const calls: string[] = [];
+  const below = areaByPrefix({
+    "/store": {
+      bodyBytesMax: () => 0,
+      handle(inner) {
+        inner.waitsForTurn?.();
+        inner.hadTurn?.();
+        inner.commandFailed?.("failed");
+        return { status: 200, headers: [], body: `${inner.takeReply?.(7)} ${inner.replyBytesMax}` };
+      },
+    },
+  });
+  const outer: HttpRequest = {
+    ...request("/store/get/k"),
+    waitsForTurn: () => void calls.push("waits"),
+    hadTurn: () => void calls.push("had"),
+    commandFailed: (text) => void calls.push(text),
+    takeReply: () => false,
+    replyBytesMax: 9,
+  };
+  assert.equal((below.handle(outer) as HttpReply).body, "false 9");
+  assert.deepEqual(calls, ["waits", "had", "failed"]);
+});

@@ -2,12 +2,10 @@
  * All areas on one port, for hosts with only one: `/store`, `/vector` and
  * `/messaging` are the base paths, and each area sees paths without its prefix.
  */
-import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { Tenant } from "../../kernel/turns.ts";
-import { noSuchArea, type RequestFailure } from "../errors.ts";
+import { noSuchArea } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
-import type { Owner } from "../limits/byte-budget.ts";
 import { failureReply } from "../respond.ts";
+import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
 
 /** Areas by prefix; a prefix begins with a slash and has no other slash. */
 export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): HttpService {
@@ -41,66 +39,28 @@ export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): Http
 }
 
 /** A head as the area of the prefix sees it. */
-class PrefixedHead<Head extends RequestHead> implements RequestHead {
-  readonly target: string;
-  protected readonly head: Head;
+class PrefixedHead extends WrappedHead {
+  readonly #target: string;
 
-  constructor(head: Head, target: string) {
-    this.head = head;
-    this.target = target;
+  constructor(head: RequestHead, target: string) {
+    super(head);
+    this.#target = target;
   }
 
-  get method(): string {
-    return this.head.method;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.head.rawHeaders;
-  }
-
-  get remoteAddress(): string {
-    return this.head.remoteAddress;
-  }
-
-  get remotePort(): number {
-    return this.head.remotePort;
-  }
-
-  get id(): string {
-    return this.head.id;
-  }
-
-  get trace(): TraceContext | undefined {
-    return this.head.trace;
-  }
-
-  header(name: string): string | undefined {
-    return this.head.header(name);
-  }
-
-  claim(owner: Owner): RequestFailure | undefined {
-    return this.head.claim?.(owner);
-  }
-
-  holdReply(bytes: number): void {
-    this.head.holdReply?.(bytes);
+  override get target(): string {
+    return this.#target;
   }
 }
 
-class PrefixedRequest extends PrefixedHead<HttpRequest> implements HttpRequest {
-  get body(): Buffer {
-    return this.head.body;
+class PrefixedRequest extends WrappedRequest {
+  readonly #target: string;
+
+  constructor(request: HttpRequest, target: string) {
+    super(request);
+    this.#target = target;
   }
 
-  set payer(payer: Tenant | undefined) {
-    this.head.payer = payer;
-  }
-
-  get payer(): Tenant | undefined {
-    return this.head.payer;
-  }
-
-  get isAbandoned(): boolean {
-    return this.head.isAbandoned === true;
+  override get target(): string {
+    return this.#target;
   }
 }
