@@ -256,6 +256,28 @@ export function notOwner(area: string): RequestFailure {
   );
 }
 
+/** No node serves the area, or none that can be reached, as long as a request may wait. */
+export function noOwner(area: string): RequestFailure {
+  return new RequestFailure("unavailable", `larder-not-executed: no node serves ${area} now; try again`, [
+    "Retry-After",
+    "1",
+  ]);
+}
+
+/** The node that serves the area was sent the request, and its answer is missing. */
+export function answerLost(area: string): RequestFailure {
+  return new RequestFailure(
+    "bad gateway",
+    `ERR the answer of the node that serves ${area} was lost: the request may have been carried out`,
+  );
+}
+
+/** The caller of a port that is for the nodes of a cluster is none of them. */
+export const notSigned = new RequestFailure(
+  "misdirected",
+  "larder-not-executed: the request is not signed by a node of this cluster, or the clock of that node is wrong",
+);
+
 export const messagingUnauthorized = new RequestFailure(
   "unauthorized",
   "Missing or invalid token: send it as Authorization: Bearer <token>",

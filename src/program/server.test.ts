@@ -58,6 +58,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
         status = "serving";
       },
       confirmed: async () => {},
+      follow: async () => {},
       close: async () => {},
       figures: async () => [],
     },

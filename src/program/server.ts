@@ -51,6 +51,7 @@ import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
 import { ungivenSecrets } from "./cluster/given-secrets.ts";
+import { clusterAddressOf } from "./cluster/node-address.ts";
 import { isClustered } from "./cluster/setting-rules.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
@@ -402,7 +403,13 @@ export class Server implements SlotEvents {
     const address = (name: AreaName): string =>
       base === undefined ? addressOf(listenPlan(run, "storePort"), portsOf(name)?.port ?? 0) : `${base}/${name}`;
     if (this.#cluster === undefined) await this.#recoverAreas();
-    else await this.#cluster.join(this.#clusterAreas, address("store"));
+    else {
+      const clusterPorts = areaNames.map((name) => [name, portsOf(name)?.clusterPort] as const);
+      await this.#cluster.join(this.#clusterAreas, {
+        url: address("store"),
+        cluster: clusterAddressOf(settings.clusterAddress?.host, clusterPorts),
+      });
+    }
     const respPort = portsOf("store")?.respPort;
     return {
       store: address("store"),
@@ -441,6 +448,10 @@ export class Server implements SlotEvents {
         void controlOf(area)
           .confirmed(id)
           .catch(() => {}), // A thread that ended needs no answer.
+      follow: (area, owner) =>
+        void controlOf(area)
+          .follow(owner)
+          .catch(() => {}), // As above.
       unopened: (area, fault) => {
         const reason = fault instanceof StartRefusal ? { reason: fault.message } : faultFields(fault);
         log.error("an area could not be opened; the node ends", { area, ...reason });

@@ -145,6 +145,7 @@ export class ClusterNode {
       if (this.#isStopped) return;
       this.beats.saw(view.nodes, { sentMs, answeredMs: clock.monotonicMs() });
       if (this.#renewals.isSlow) this.beats.restart();
+      this.#options.host.saw?.(view);
       this.#act(view);
     } catch (error) {
       log.warn("nodes and shards not read", faultFields(error));

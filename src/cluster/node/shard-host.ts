@@ -1,5 +1,5 @@
 /** What a node needs of the part of the program that has engines. */
-import type { ClaimedShard, SegmentView, ShardEpoch } from "../log-store/log-store.ts";
+import type { ClaimedShard, ClusterView, SegmentView, ShardEpoch } from "../log-store/log-store.ts";
 import type { Suspension } from "./suspension.ts";
 
 /** A shard that this node has claimed. */
@@ -22,6 +22,8 @@ export interface ShardHost {
   unload(shard: ShardEpoch): Promise<void>;
   /** Whether a shard may move to its heir now, or has users whom a move would cut off. */
   mayMove(shard: number): boolean;
+  /** The nodes and shards, as the store had them a moment ago: for what may be wrong. */
+  saw?(view: ClusterView): void;
   /** The node has lost its life or a shard. Nothing can be kept: the process must end. */
   lost(reason: string): void;
 }

@@ -37,6 +37,8 @@ export class AreaSlot implements AreaEvents {
   #replay: ReplayProgress | undefined;
   #trouble: string | undefined;
   #isSilent = false;
+  /** While another node serves the area, its requests are forwarded: that is no reason not to send them here. */
+  #forwards = false;
   #isEnding = false;
   readonly #events: SlotEvents;
   #worker: Worker | undefined;
@@ -49,12 +51,14 @@ export class AreaSlot implements AreaEvents {
 
   /** Runs the area in this thread. */
   async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
+    this.#forwards = plan.shard?.forwarding !== undefined;
     this.local = await thread.make(plan, this);
     this.api = this.local;
   }
 
   /** Runs the area in its own thread. */
   makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+    this.#forwards = plan.shard?.forwarding !== undefined;
     const heapMb = Math.floor(heapBytesMax / 2 ** 20);
     const memory = newProgressMemory();
     const progress = new ProgressReader(memory);
@@ -112,7 +116,8 @@ export class AreaSlot implements AreaEvents {
   /** The reasons why this area makes the server not ready. */
   get reasons(): readonly string[] {
     const reasons: string[] = [];
-    if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}${this.#replayText()}`);
+    const isReady = this.#state === "serving" || (this.#state === "standby" && this.#forwards);
+    if (!isReady) reasons.push(`${this.name} is ${this.#state}${this.#replayText()}`);
     if (this.#trouble !== undefined) reasons.push(`${this.name} cannot write: ${this.#trouble}`);
     if (this.#isSilent) reasons.push(`${this.name} does not answer`);
     return reasons;

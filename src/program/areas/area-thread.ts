@@ -5,6 +5,7 @@
  */
 import { getHeapStatistics } from "node:v8";
 import { TokenTable } from "../../edge/auth.ts";
+import type { HttpService } from "../../edge/handler.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { RateLimiter } from "../../edge/limits/rate-limit.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
@@ -25,7 +26,7 @@ import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts"
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
 import { underWayBytesMax } from "./area-memory.ts";
 import { AreaPersistence } from "./area-persistence.ts";
-import { ListeningArea } from "./listening-area.ts";
+import { ListeningArea, type ShardParts } from "./listening-area.ts";
 
 const TOKEN_KEY_BYTES = 32;
 
@@ -85,15 +86,16 @@ export class AreaThread {
     const tracer = await openTracer({ version: plan.version, log });
     const turns = this.#turns;
     measureTurns(metrics, turns, plan.area);
-    const shard = await openAreaShard(plan, { clock: engineClock, log, metrics, events });
-    const clock = shard?.clock ?? engineClock;
-    const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal, fence: shard });
+    const areaShard = await openAreaShard(plan, { clock: engineClock, log, metrics, events });
+    const clock = areaShard?.clock ?? engineClock;
+    const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal, fence: areaShard });
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     const perSecond = plan.limits.requestsPerSecondMax;
     const limiter = perSecond === undefined ? undefined : new RateLimiter(systemClock, { perSecond, burst: perSecond });
     const shared = { turns, guard: this.#guard, onFatal, tracer, tokens, limiter, persistence, events: reporter };
     const service = await serviceLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
+    const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
     return new ListeningArea({
       plan,
       service,
@@ -108,6 +110,20 @@ export class AreaThread {
       },
     });
   }
+}
+
+/** The client of HTTP is loaded only where requests are forwarded. */
+async function shardParts(
+  { area, limits, shard: plan }: AreaPlan,
+  { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
+): Promise<ShardParts> {
+  const { namedOwner } = await import("../../edge/forward/named-owner.ts");
+  const node = plan?.node ?? "";
+  const named = (each: HttpService): HttpService => namedOwner(each, node);
+  if (plan?.forwarding === undefined) return { shard, forwarding: undefined, named };
+  const { AreaForwarding } = await import("../cluster/area-forwarding.ts");
+  const forwarding = new AreaForwarding({ area, plan: plan.forwarding, limits, service: service.http, log });
+  return { shard, forwarding, named };
 }
 
 /** Undefined for an area of a single server, which does not load the code of a shard. */

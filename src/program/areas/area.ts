@@ -8,6 +8,7 @@
  */
 
 import type { TokenFor } from "../../edge/auth.ts";
+import type { AreaOwner } from "../../edge/forward/front.ts";
 import type { TransportName } from "../../edge/http/transport.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
 import type { OutboundMap } from "../../edge/outbound/host-map.ts";
@@ -185,6 +186,8 @@ export interface AreaEvents {
 export interface OpenPorts {
   readonly port: number | undefined;
   readonly respPort: number | undefined;
+  /** Where other nodes forward requests to; absent: nowhere. */
+  readonly clusterPort?: number | undefined;
 }
 
 /** The life of an area. */
@@ -198,6 +201,8 @@ export interface AreaControl {
   open(claim?: ShardClaim): Promise<void>;
   /** Of an area that is a shard: a renewal has returned that was sent after its event with this number. */
   confirmed(id: number): Promise<void>;
+  /** Of an area that is a shard, on a node that forwards requests: another node serves it from now on, or none. */
+  follow(owner: AreaOwner): Promise<void>;
   /** Stops accepting, waits up to `graceMs` for pending requests, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;

@@ -1,23 +1,26 @@
 /**
  * An area with its port: the life cycle that all areas share.
  *
- *     standby    bound and answering 421: a shard that another node owns, or none
- *     opening    bound and answering 503, while the service recovers
+ *     standby    bound, and forwarding or answering 421: a shard that another node owns, or none
+ *     opening    bound, and holding requests or answering 503, while the service recovers
  *     serving    the service answers
  *     draining   no new connections; pending requests are finished
  *     closed     everything is on disk
  *
  * The port is bound before the recovery, so that a port in use is reported at
  * once and not after a minute of replay. The RESP port of a shard is bound when
- * the node serves it, because that protocol has no word for another node.
+ * the node serves it, because that protocol has no word for another node. Requests
+ * are forwarded and held in a cluster whose nodes have addresses for it.
  */
 import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors.ts";
+import type { AreaOwner } from "../../edge/forward/front.ts";
 import type { HttpReply, HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
 import { assert } from "../../kernel/assert.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
+import type { AreaForwarding } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
 import type { ShardClaim } from "../cluster/shard-plan.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
@@ -30,10 +33,19 @@ export interface ListeningAreaOptions {
   readonly service: AreaService;
   readonly persistence: AreaPersistence;
   /** Undefined for an area of a single server. */
-  readonly shard?: AreaShard | undefined;
+  readonly shard?: ShardParts | undefined;
   readonly events: AreaEvents;
   readonly metrics: Metrics;
   readonly environment: ListenerEnvironment;
+}
+
+/** What the area of a shard has besides. */
+export interface ShardParts {
+  readonly shard: AreaShard;
+  /** Undefined: this node does not take part in forwarding. */
+  readonly forwarding: AreaForwarding | undefined;
+  /** The area, each of whose answers names this node. */
+  named(area: HttpService): HttpService;
 }
 
 export class ListeningArea implements AreaApi, AreaControl {
@@ -54,7 +66,8 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#options = options;
     this.data = options.service;
     this.snapshots = options.persistence;
-    this.#current = this.#refusing(options.shard === undefined ? areaNotServing(area) : notOwner(area));
+    const idle = this.#refusing(options.shard === undefined ? areaNotServing(area) : notOwner(area));
+    this.#current = options.shard?.forwarding?.front ?? idle;
     const current: HttpService = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
@@ -83,22 +96,28 @@ export class ListeningArea implements AreaApi, AreaControl {
       };
       this.#listener = await openListener(this.http, options, environment);
     }
+    const clusterPort = await shard?.forwarding?.bind(environment);
     const respPort = shard === undefined ? await service.openOwnPort?.(environment) : undefined;
-    return { port: this.#listener?.port, respPort };
+    return { port: this.#listener?.port, respPort, clusterPort };
   }
 
   async open(claim?: ShardClaim): Promise<void> {
-    const { service, persistence, events } = this.#options;
+    const { service, persistence, shard, events } = this.#options;
     if (claim === undefined) await service.open();
     else await this.#openShard(claim);
     if (persistence.isSnapshotDue) events.snapshotDue();
     if (this.#isClosing) return;
-    this.#current = service.http;
+    this.#current = shard?.named(service.http) ?? service.http;
+    shard?.forwarding?.serve(this.#current);
     events.state("serving");
   }
 
   async confirmed(id: number): Promise<void> {
-    this.#options.shard?.confirmed(id);
+    this.#options.shard?.shard.confirmed(id);
+  }
+
+  async follow(owner: AreaOwner): Promise<void> {
+    this.#options.shard?.forwarding?.follow(owner);
   }
 
   async close(graceMs: number): Promise<void> {
@@ -106,9 +125,13 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#isClosing = true;
     const { service, shard, events, environment } = this.#options;
     events.state("draining");
-    await Promise.all([this.#listener?.close(graceMs), service.closeOwnPort?.(graceMs)]);
+    await Promise.all([
+      this.#listener?.close(graceMs),
+      shard?.forwarding?.close(graceMs),
+      service.closeOwnPort?.(graceMs),
+    ]);
     await service.close(graceMs);
-    await shard?.close();
+    await shard?.shard.close();
     await environment.tracer?.flush();
     events.state("closed");
   }
@@ -120,9 +143,9 @@ export class ListeningArea implements AreaApi, AreaControl {
   async #openShard(claim: ShardClaim): Promise<void> {
     const { plan, service, persistence, shard, events, environment } = this.#options;
     assert(shard !== undefined, "only a shard is claimed");
-    this.#current = this.#refusing(areaNotServing(plan.area));
+    if (shard.forwarding === undefined) this.#current = this.#refusing(areaNotServing(plan.area));
     events.state("opening");
-    await shard.open(claim, persistence, () => service.open());
+    await shard.shard.open(claim, persistence, () => service.open());
     await service.openOwnPort?.(environment);
   }
 

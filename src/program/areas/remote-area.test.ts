@@ -17,6 +17,7 @@ function echoingArea(steps: string[]): AreaApi {
       bind: async () => ({ port: 8_080, respPort: undefined }),
       open: () => Promise.reject(new StartRefusal("the port is taken")),
       confirmed: async (id) => note("confirmed", id),
+      follow: async ({ kind }) => note("follow", kind),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],
     },

@@ -7,14 +7,14 @@
  *     join     register, and begin to claim
  *     leave    close and release the shards, or give up after a time
  *
- * (1) A shard stays until its node stops or is gone: while no node forwards
- *     requests, a move would cut off clients for no reason of theirs.
+ * (1) A shard stays until its node stops or is gone: nodes need not forward
+ *     requests, and then a move would cut off clients for no reason of theirs.
  * (2) A shard that cannot be opened is released, and then the process ends: an
  *     engine is never emptied for a second attempt.
  */
 
 import { mkdirSync } from "node:fs";
-import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
+import type { ClusterView, ShardEpoch } from "../../cluster/log-store/log-store.ts";
 import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
 import { Lease } from "../../cluster/node/lease.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
@@ -22,6 +22,7 @@ import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import type { AreaOwner } from "../../edge/forward/front.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
@@ -33,6 +34,8 @@ import type { RunSettings } from "../settings/run-settings.ts";
 import { type ClusterFacts, nameInUseText, readClusterFacts } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
+import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
+import { type NodeAddress, printNodeAddress } from "./node-address.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
 import { measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
@@ -47,6 +50,8 @@ export interface ClusterAreas {
   close(area: AreaName): Promise<void>;
   /** A renewal has returned that was sent after the event of the area with this number. */
   confirmed(area: AreaName, id: number): void;
+  /** Another node serves an area from now on, or none. */
+  follow(area: AreaName, owner: AreaOwner): void;
   /** An area could not be opened, and its shard is released: the server must end. */
   unopened(area: AreaName, fault: unknown): void;
   /** The node has lost its life or a shard: the process must end at once. */
@@ -86,6 +91,8 @@ export class ClusterMember implements ShardHost {
   readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
   #areas: ClusterAreas | undefined;
   #node: ClusterNode | undefined;
+  /** What each area was told last, as JSON. */
+  readonly #owners = new Map<AreaName, string>();
 
   private constructor(
     options: MemberOptions,
@@ -129,6 +136,8 @@ export class ClusterMember implements ShardHost {
       connection: this.#connection,
       leaseMemory: this.#lease.memory,
       reads: this.#options.run.settings.clusterReads,
+      node: this.name,
+      forwarding: forwardingPlanOf(area, this.#options.run, this.#facts),
     };
   }
 
@@ -152,8 +161,8 @@ export class ClusterMember implements ShardHost {
     return this.#measured.map(({ area, metrics }) => ({ labels: { area }, families: metrics.snapshot() }));
   }
 
-  /** Registers the node at `address`, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
-  async join(areas: ClusterAreas, address: string): Promise<void> {
+  /** Registers the node at its address, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
+  async join(areas: ClusterAreas, address: NodeAddress): Promise<void> {
     const { run, log } = this.#options;
     this.#areas = areas;
     const store = (patienceMs: number): PostgresLogStore => {
@@ -170,7 +179,7 @@ export class ClusterMember implements ShardHost {
     const { name } = this;
     this.#node = await ClusterNode.start({
       stores,
-      node: { name, address, format: FORMAT },
+      node: { name, address: printNodeAddress(address), format: FORMAT },
       file: this.#file,
       clock: systemClock,
       leaseClock: machineClock,
@@ -206,6 +215,19 @@ export class ClusterMember implements ShardHost {
   /** keeps (1) */
   mayMove(): boolean {
     return false;
+  }
+
+  saw(view: ClusterView): void {
+    const { run } = this.#options;
+    const own = this.#node?.life;
+    if (run.settings.clusterAddress === undefined || own === undefined) return;
+    for (const area of areaNames) {
+      const owner = ownerOf(view, { area, shard: this.shardOf(area), own });
+      const text = JSON.stringify(owner);
+      if (this.#owners.get(area) === text) continue;
+      this.#owners.set(area, text);
+      this.#areas?.follow(area, owner);
+    }
   }
 
   lost(reason: string): void {

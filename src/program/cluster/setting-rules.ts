@@ -1,5 +1,6 @@
 /** Rules about the settings of a cluster that depend on one another. */
 import { hostname } from "node:os";
+import { TAKEOVER_WAIT_MS } from "../settings/cluster-settings.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { BadValue, parseNodeName } from "../settings/values.ts";
@@ -70,17 +71,27 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads"],
+    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress"],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
       const idle = [
         ...(settings.clusterNode === undefined ? [] : [origins.clusterNode]),
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
+        ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
       ];
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,
       );
+    },
+  },
+  {
+    reads: ["clusterAddress", "takeoverWaitMs"],
+    problemsOf({ settings, origins }) {
+      if (settings.takeoverWaitMs === TAKEOVER_WAIT_MS || settings.clusterAddress !== undefined) return [];
+      return [
+        `${origins.takeoverWaitMs.place} has no effect without ${origins.clusterAddress.place}: set that as well, or leave it out`,
+      ];
     },
   },
 ];

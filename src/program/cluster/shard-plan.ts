@@ -12,6 +12,22 @@ export interface ShardPlan {
   /** The lease of the node, which the main thread extends. */
   readonly leaseMemory: SharedArrayBuffer;
   readonly reads: "lease" | "confirm";
+  /** The name of this node. */
+  readonly node: string;
+  /** How nodes forward requests; undefined: this node does not take part. */
+  readonly forwarding: ForwardingPlan | undefined;
+}
+
+export interface ForwardingPlan {
+  /** Proves that a request was forwarded by a node of the cluster. */
+  readonly key: Uint8Array;
+  /** Where the area accepts forwarded requests; port 0: any free port. */
+  readonly host: string;
+  readonly port: number;
+  /** The setting of that address, for the remedy in an error text. */
+  readonly place: string;
+  /** How long a request waits for an owner of the area. */
+  readonly waitMs: number;
 }
 
 /** A claim of the shard that was committed. */

@@ -8,6 +8,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { StartRefusal } from "../refusal.ts";
 import { readIdentity, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
+import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
 
 /** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */
 export type NodeState = "alive" | "silent" | "dead";
@@ -17,7 +18,14 @@ export type ShardState = "owned" | "claimed" | "free" | "broken";
 
 export interface ClusterStatus {
   readonly cluster: string;
-  readonly nodes: readonly { readonly name: string; readonly state: NodeState; readonly address: string }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly state: NodeState;
+    /** The URL of its store, as clients on its machine reach it. */
+    readonly address: string;
+    /** Where other nodes forward requests to: its host, and the ports of the areas; null: nowhere. */
+    readonly clusterAddress: string | null;
+  }[];
   readonly shards: readonly {
     readonly shard: number;
     readonly area: string;
@@ -53,7 +61,11 @@ export function statusOf(cluster: string, first: ClusterView, last: ClusterView)
   };
   return {
     cluster,
-    nodes: last.nodes.map((node) => ({ name: node.name, state: stateOf(node), address: node.address })),
+    nodes: last.nodes.map((node) => {
+      const { url, cluster } = parseNodeAddress(node.address);
+      const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
+      return { name: node.name, state: stateOf(node), address: url, clusterAddress };
+    }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
       area: shard.area,
@@ -80,7 +92,10 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly string[] {
   return [
     `cluster ${cluster}`,
-    ...nodes.map(({ name, state, address }) => `node ${name}: ${state}, ${address}`),
+    ...nodes.map(
+      ({ name, state, address, clusterAddress }) =>
+        `node ${name}: ${state}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}`,
+    ),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
       const who =

@@ -1,7 +1,50 @@
 /** Settings of a node of a cluster, one row each; part of the table in settings.ts. */
+import { isIP } from "node:net";
+import { isHostName } from "../../edge/outbound/host-table.ts";
 import { parseClusterUrl, parseSecretClusterUrl } from "../cluster/connection-plan.ts";
 import type { Setting } from "./setting.ts";
-import { parseChoice, parseNodeName } from "./values.ts";
+import {
+  BadValue,
+  type Parser,
+  PORT_MAX,
+  parseChoice,
+  parseDurationMs,
+  parseNodeName,
+  parser,
+  printDuration,
+} from "./values.ts";
+
+/** The default: a takeover after a crash of the owner takes about this long. */
+export const TAKEOVER_WAIT_MS = 10_000;
+
+/** Where a node accepts forwarded requests. */
+export interface HostAndPort {
+  /** An IP address or a host name, without brackets. */
+  readonly host: string;
+  /** 0: any free ports. */
+  readonly port: number;
+}
+
+/** A port, and the two after it. */
+const FIRST_PORT_MAX = PORT_MAX - 2;
+const HOST_AND_PORT = /^(?:\[([\da-fA-F:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/;
+/** Addresses of all interfaces, which other machines cannot call. */
+const EVERY_INTERFACE: readonly string[] = ["0.0.0.0", "::"];
+
+const parseClusterAddress: Parser<HostAndPort> = parser(
+  { type: "string", pattern: HOST_AND_PORT.source, examples: ["10.0.0.1:7400", "[fd00::1]:7400"] },
+  (text) => {
+    const [, bracketed, name = bracketed ?? "", port] = HOST_AND_PORT.exec(text) ?? [];
+    const isHost = bracketed === undefined ? isIP(name) === 4 || isHostName(name) : isIP(name) === 6;
+    if (!isHost || Number(port) > FIRST_PORT_MAX)
+      throw new BadValue(
+        `${JSON.stringify(text)} is not an address with a port from 0 to ${FIRST_PORT_MAX}, such as 10.0.0.1:7400 or [fd00::1]:7400`,
+      );
+    if (EVERY_INTERFACE.includes(name))
+      throw new BadValue(`${name} cannot be called by other nodes: name one address of this machine`);
+    return { host: name, port: Number(port) };
+  },
+);
 
 export const clusterSettingRows = {
   cluster: {
@@ -47,5 +90,28 @@ export const clusterSettingRows = {
       "What a node needs before it answers a read: a lease that it counts by its own clocks, or a commit in PostgreSQL after the read, which trusts no clock and takes one round trip",
     default: "lease",
     parse: parseChoice(["lease", "confirm"]),
+  },
+  clusterAddress: {
+    group: "Cluster",
+    flag: "--cluster-address",
+    environment: ["LARDER_CLUSTER_ADDRESS"],
+    fileKey: "clusterAddress",
+    argument: "<host>:<port>",
+    meaning:
+      "Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are not encrypted",
+    default: undefined,
+    defaultMeaning: "none: requests for areas of other nodes are refused with 421",
+    parse: parseClusterAddress,
+  },
+  takeoverWaitMs: {
+    group: "Cluster",
+    flag: "--takeover-wait",
+    environment: ["LARDER_TAKEOVER_WAIT"],
+    fileKey: "takeoverWait",
+    argument: "<time>",
+    meaning:
+      "How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once",
+    default: printDuration(TAKEOVER_WAIT_MS),
+    parse: parseDurationMs(0, 600_000),
   },
 } as const satisfies Record<string, Setting<unknown>>;

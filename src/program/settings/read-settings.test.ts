@@ -86,6 +86,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     redisCompat: false,
     trustedProxies: [],
     clusterReads: "lease",
+    takeoverWaitMs: 10_000,
     connectionsPerAddressMax: 5_000,
     bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,

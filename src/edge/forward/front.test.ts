@@ -1,0 +1,298 @@
+/** When a request is sent, held, sent again and refused, in virtual time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import type { HttpReply, HttpRequest } from "../handler.ts";
+import {
+  type AreaOwner,
+  Front,
+  HELD_MAX,
+  type OwnerAddress,
+  RETRY_MS,
+  type Sender,
+  type SendOutcome,
+} from "./front.ts";
+
+const A: AreaOwner = { kind: "node", at: { node: "a", host: "10.0.0.1", port: 7_400 } };
+const B: AreaOwner = { kind: "node", at: { node: "b", host: "10.0.0.2", port: 7_400 } };
+const NOT_EXECUTED: SendOutcome = { kind: "not executed" };
+const OK: SendOutcome = { kind: "answered", reply: { status: 200, headers: [], body: "from the owner" } };
+
+const NO_OWNER = [503, '{"error":"larder-not-executed: no node serves store now; try again"}'];
+
+/** A sender whose answers the test gives. */
+class ScriptedSender implements Sender {
+  /** `node target` of each request, in order. */
+  readonly sent: string[] = [];
+  readonly answers: SendOutcome[] = [];
+  /** When there is no answer left. */
+  otherwise: SendOutcome | undefined = undefined;
+  readonly followed: (string | undefined)[] = [];
+
+  send(to: OwnerAddress, { target }: HttpRequest): Promise<SendOutcome> {
+    this.sent.push(`${to.node} ${target}`);
+    const outcome = this.answers.shift() ?? this.otherwise;
+    return outcome === undefined ? new Promise(() => {}) : Promise.resolve(outcome);
+  }
+
+  follow(to: OwnerAddress | undefined): void {
+    this.followed.push(to?.node);
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Lets everything run that waits for no time. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+interface Client {
+  readonly request: HttpRequest;
+  /** Calls about its turn, in order. */
+  readonly turns: string[];
+  isGone: boolean;
+}
+
+function client(target = "/set/k/1"): Client {
+  const turns: string[] = [];
+  const made: Client = {
+    turns,
+    isGone: false,
+    request: {
+      ...{
+        method: "POST",
+        target,
+        rawHeaders: [],
+        body: Buffer.from("1"),
+        remoteAddress: "192.0.2.7",
+        remotePort: 9,
+        id: "1",
+      },
+      header: () => undefined,
+      get isAbandoned() {
+        return made.isGone;
+      },
+      waitsForTurn: () => void turns.push("waits"),
+      hadTurn: () => void turns.push("had"),
+    },
+  };
+  return made;
+}
+
+function bench(waitMs = 10_000) {
+  const clock = new VirtualClock();
+  const sender = new ScriptedSender();
+  const front = new Front({ area: "store", service: { bodyBytesMax: () => 10 }, sender, clock, waitMs });
+  const ask = (request = client().request): { answer: HttpReply | undefined } => {
+    const asked: { answer: HttpReply | undefined } = { answer: undefined };
+    void Promise.resolve(front.handle(request)).then((reply) => {
+      asked.answer = reply as HttpReply;
+    });
+    return asked;
+  };
+  const advance = async (ms: number): Promise<void> => {
+    await settle();
+    clock.advance(ms);
+    await settle();
+  };
+  return { clock, sender, front, ask, advance };
+}
+
+function shown(asked: { readonly answer: HttpReply | undefined }): unknown {
+  return asked.answer && [asked.answer.status, String(asked.answer.body)];
+}
+
+test("a request goes to the owner, and its answer comes back", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.answers.push(OK);
+  const asked = ask();
+  await advance(0);
+  assert.deepEqual(shown(asked), [200, "from the owner"]);
+  assert.deepEqual(sender.sent, ["a /set/k/1"]);
+});
+
+test("a request that was not carried out is sent again until a node answers", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.answers.push(NOT_EXECUTED, NOT_EXECUTED, OK);
+  const asked = ask();
+  await advance(RETRY_MS - 1);
+  assert.equal(sender.sent.length, 1);
+  await advance(1);
+  assert.equal(sender.sent.length, 2);
+  await advance(RETRY_MS);
+  assert.deepEqual(shown(asked), [200, "from the owner"]);
+  assert.equal(front.heldCount, 0);
+});
+
+test("a request whose answer was lost is never sent again", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.answers.push({ kind: "lost" });
+  sender.otherwise = OK;
+  const asked = ask();
+  await advance(0);
+  const text = "ERR the answer of the node that serves store was lost: the request may have been carried out";
+  assert.deepEqual(shown(asked), [502, JSON.stringify({ error: text })]);
+  front.follow(B);
+  await advance(20_000);
+  assert.deepEqual(sender.sent, ["a /set/k/1"]);
+});
+
+test("a request waits for an owner as long as the setting says, and is then refused", async () => {
+  const { sender, ask, advance } = bench(10_000);
+  const asked = ask();
+  await advance(9_999);
+  assert.equal(shown(asked), undefined);
+  await advance(1);
+  assert.deepEqual(shown(asked), NO_OWNER);
+  assert.deepEqual(asked.answer?.headers, ["Content-Type", "application/json", "Retry-After", "1"]);
+  assert.deepEqual(sender.sent, []);
+});
+
+test("the wait is counted from the first try, over all owners", async () => {
+  const { sender, front, ask, advance } = bench(1_000);
+  sender.otherwise = NOT_EXECUTED;
+  front.follow(A);
+  const asked = ask();
+  await advance(600);
+  front.follow(B);
+  await advance(399);
+  assert.equal(asked.answer, undefined);
+  await advance(1);
+  assert.deepEqual(shown(asked), NO_OWNER);
+  assert.ok(sender.sent.includes("a /set/k/1") && sender.sent.includes("b /set/k/1"), sender.sent.join());
+});
+
+test("without a wait, a request is tried once", async () => {
+  const { sender, front, ask, advance } = bench(0);
+  front.follow(A);
+  sender.otherwise = NOT_EXECUTED;
+  const asked = ask();
+  await advance(0);
+  assert.deepEqual(shown(asked), NO_OWNER);
+  assert.equal(sender.sent.length, 1);
+});
+
+test("a new owner gets all requests that wait, at once", async () => {
+  const { sender, front, ask, advance } = bench();
+  const asked = [ask(client("/1").request), ask(client("/2").request), ask(client("/3").request)];
+  await advance(50);
+  sender.otherwise = OK;
+  front.follow(B);
+  await advance(0);
+  assert.deepEqual(sender.sent, ["b /1", "b /2", "b /3"]);
+  for (const each of asked) assert.deepEqual(shown(each), [200, "from the owner"]);
+  assert.deepEqual(sender.followed, ["b"]);
+});
+
+test("while requests wait for an owner that recovers, one of them asks for all", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.otherwise = NOT_EXECUTED;
+  const asked = Array.from({ length: 100 }, () => ask());
+  await advance(0);
+  sender.sent.length = 0;
+  for (let tries = 0; tries < 10; tries += 1) await advance(RETRY_MS);
+  assert.equal(sender.sent.length, 10);
+  sender.otherwise = OK;
+  await advance(RETRY_MS);
+  for (const each of asked) assert.deepEqual(shown(each), [200, "from the owner"]);
+});
+
+test("at most two thousand requests wait; further ones are refused with Retry-After", async () => {
+  const { front, ask, advance } = bench();
+  const asked = Array.from({ length: HELD_MAX + 1 }, () => ask());
+  await advance(0);
+  assert.equal(front.heldCount, 2_000);
+  const last = asked.at(-1);
+  assert.deepEqual(last && shown(last), [503, '{"error":"ERR server is busy; try again"}']);
+  assert.ok(last?.answer?.headers.includes("Retry-After"));
+  assert.equal(asked[0]?.answer, undefined);
+});
+
+test("requests that wait are handled here when this node becomes the owner", async () => {
+  const { sender, front, ask, advance } = bench();
+  const asked = ask();
+  await advance(3_000);
+  front.serve({
+    handle: ({ target }) => ({ status: 200, headers: [], body: `here ${target}` }),
+    bodyBytesMax: () => 10,
+  });
+  await advance(0);
+  assert.deepEqual(shown(asked), [200, "here /set/k/1"]);
+  assert.deepEqual(sender.sent, []);
+});
+
+test("an owner without a cluster address is not waited for", async () => {
+  const { front, ask, advance } = bench();
+  front.follow({ kind: "unreachable" });
+  const asked = ask();
+  await advance(0);
+  const text = "larder-not-executed: this node does not serve store now; send the request to the node that does";
+  assert.deepEqual(shown(asked), [421, JSON.stringify({ error: text })]);
+});
+
+test("a request whose client has gone is not sent again", async () => {
+  const { sender, front, ask, advance } = bench();
+  const gone = client();
+  const asked = ask(gone.request);
+  await advance(0);
+  gone.isGone = true;
+  sender.otherwise = OK;
+  front.follow(A);
+  await advance(0);
+  assert.equal(asked.answer?.status, 499);
+  assert.deepEqual(sender.sent, []);
+});
+
+test("later requests of a connection wait until the one before them was answered", async () => {
+  const { sender, front, ask, advance } = bench();
+  const first = client();
+  ask(first.request);
+  await advance(0);
+  assert.deepEqual(first.turns, ["waits"]);
+  sender.otherwise = OK;
+  front.follow(A);
+  await advance(0);
+  assert.deepEqual(first.turns, ["waits", "had"]);
+});
+
+test("a request that cannot be sent is refused at once", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.otherwise = { kind: "unsendable" };
+  const asked = ask();
+  await advance(0);
+  assert.deepEqual(shown(asked), [400, '{"error":"ERR malformed HTTP request"}']);
+  assert.equal(sender.sent.length, 1);
+});
+
+test("a node that stops refuses what waits", async () => {
+  const { sender, front, ask, advance } = bench();
+  const asked = ask();
+  await advance(0);
+  await front.close(1_000);
+  await advance(0);
+  assert.deepEqual(shown(asked), NO_OWNER);
+  assert.deepEqual(sender.sent, []);
+});
+
+test("a client whose bytes have no room is refused before anything is sent", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  const owners: string[] = [];
+  const full: HttpRequest = {
+    ...client().request,
+    claim: ({ name }) => {
+      owners.push(name);
+      return { kind: "unavailable", text: "ERR server is busy; try again", headers: ["Retry-After", "1"] };
+    },
+  };
+  const asked = ask(full);
+  await advance(0);
+  assert.equal(asked.answer?.status, 503);
+  assert.deepEqual([owners, sender.sent], [["192.0.2.7"], []]);
+});

@@ -1,0 +1,211 @@
+/**
+ * An area that another node of the cluster serves: requests go on to that node,
+ * and are held while no node serves it.
+ *
+ * (1) A request is sent again only if it was certainly not carried out: the node
+ *     answered 421, or no connection was made, so that no byte was sent. Whatever
+ *     happens after the first byte ends in the answer of that node, or in 502.
+ * (2) A request waits at most `waitMs` in all, and at most HELD_MAX wait.
+ * (3) The requests of a connection are sent one after the other, because those of
+ *     two connections to the owner have no order.
+ * (4) While requests wait, one of them is sent each RETRY_MS, and the others follow
+ *     when one was answered. A change of the owner sends them all.
+ * (5) When this node becomes the owner, they are handled here.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import { answerLost, busy, malformedHttp, noOwner, notOwner, type RequestFailure } from "../errors.ts";
+import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../handler.ts";
+import { abandonedReply, failureReply } from "../respond.ts";
+import { CallerAccounts } from "./caller-accounts.ts";
+
+/** Where the node that serves an area accepts forwarded requests. */
+export interface OwnerAddress {
+  /** The name of the node. */
+  readonly node: string;
+  /** An IP address or a host name. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Who serves the area, as far as this node knows. */
+export type AreaOwner =
+  /** Nobody who lives, or this node, which is about to. */
+  | { readonly kind: "nobody" }
+  /** A node without such a port. */
+  | { readonly kind: "unreachable" }
+  | { readonly kind: "node"; readonly at: OwnerAddress };
+
+/** How sending a request to its owner ended. */
+export type SendOutcome =
+  | { readonly kind: "answered"; readonly reply: HttpReply | HttpStream }
+  /** The node refused it with 421, or could not be connected to. */
+  | { readonly kind: "not executed" }
+  /** It cannot be written as a request of HTTP/1. */
+  | { readonly kind: "unsendable" }
+  /** Some of it was sent, and a complete answer did not come or had no room. */
+  | { readonly kind: "lost" };
+
+export interface Sender {
+  /** Never rejects. */
+  send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome>;
+  /** Requests go to no other address from now on; undefined: to none. */
+  follow(to: OwnerAddress | undefined): void;
+  /** Resolves when every request under way has ended; those that take longer than `graceMs` end then. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface FrontOptions {
+  /** The name of the area, for texts. */
+  readonly area: string;
+  /** The limits and the forms of errors of the area. */
+  readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
+  readonly sender: Sender;
+  readonly clock: Pick<Clock, "monotonicMs" | "after">;
+  /** 0: no request is held. */
+  readonly waitMs: number;
+}
+
+export const HELD_MAX = 2_000;
+export const RETRY_MS = 100;
+
+const NOBODY: AreaOwner = { kind: "nobody" };
+
+export class Front implements HttpService {
+  readonly #options: FrontOptions;
+  readonly #accounts = new CallerAccounts();
+  #owner: AreaOwner = NOBODY;
+  /** Set when this node serves the area. */
+  #local: HttpService | undefined;
+  #isClosed = false;
+  #heldCount = 0;
+  /** Those that wait, in the order in which they began to. */
+  readonly #waiting = new Set<() => void>();
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that wait for an owner. */
+  get heldCount(): number {
+    return this.#heldCount;
+  }
+
+  /** The owner has changed. */
+  follow(owner: AreaOwner): void {
+    this.#owner = owner;
+    this.#options.sender.follow(owner.kind === "node" ? owner.at : undefined);
+    this.#wakeAll();
+  }
+
+  /** keeps (5) */
+  serve(local: HttpService): void {
+    this.#local = local;
+    this.#wakeAll();
+  }
+
+  /** Those that wait are refused; those that were sent have `graceMs` for their answers. */
+  close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    this.#wakeAll();
+    this.#cancelRetry?.();
+    return this.#options.sender.close(graceMs);
+  }
+
+  readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply | HttpStream> => {
+    const refusal = this.refuseEarly(request);
+    if (refusal !== undefined) return refusal;
+    request.waitsForTurn?.(); // keeps (3)
+    return this.#forward(request).finally(() => request.hadTurn?.());
+  };
+
+  bodyBytesMax(target: string): number {
+    return this.#options.service.bodyBytesMax(target);
+  }
+
+  /** The owner knows all tokens, this node does not: so a client's bytes count for its address. */
+  refuseEarly(head: RequestHead): HttpReply | undefined {
+    const failure = head.claim?.(this.#accounts.of(head.remoteAddress));
+    return failure && this.#worded(failure, head.target);
+  }
+
+  refusal(failure: RequestFailure, target: string): HttpReply {
+    return this.#options.service.refusal?.(failure, target) ?? failureReply(failure);
+  }
+
+  async #forward(request: HttpRequest): Promise<HttpReply | HttpStream> {
+    const { clock, waitMs, area } = this.#options;
+    const deadlineMs = clock.monotonicMs() + waitMs;
+    const hold: Hold = { isCounted: false };
+    try {
+      for (;;) {
+        if (this.#local !== undefined) return await this.#local.handle(request);
+        const reply = await this.#try(request);
+        if (reply !== undefined) return reply;
+        const leftMs = deadlineMs - clock.monotonicMs();
+        if (leftMs <= 0 || this.#isClosed) return this.#worded(noOwner(area), request.target); // keeps (2)
+        if (!hold.isCounted) {
+          if (this.#heldCount >= HELD_MAX) return this.#worded(busy, request.target); // keeps (2)
+          hold.isCounted = true;
+          this.#heldCount += 1;
+        }
+        await this.#wait(leftMs);
+        if (request.isAbandoned === true) return abandonedReply;
+      }
+    } finally {
+      if (hold.isCounted) this.#heldCount -= 1;
+    }
+  }
+
+  /** Undefined if it was not carried out. keeps (1) */
+  async #try(request: HttpRequest): Promise<HttpReply | HttpStream | undefined> {
+    const { sender, area } = this.#options;
+    const owner = this.#owner;
+    if (owner.kind === "unreachable") return this.#worded(notOwner(area), request.target);
+    if (owner.kind === "nobody" || this.#isClosed) return undefined;
+    const outcome = await sender.send(owner.at, request);
+    if (outcome.kind === "not executed") return undefined;
+    if (outcome.kind === "unsendable") return this.#worded(malformedHttp, request.target);
+    if (outcome.kind === "lost") return this.#worded(answerLost(area), request.target);
+    this.#wakeAll(); // keeps (4)
+    return outcome.reply;
+  }
+
+  #wait(leftMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        cancel();
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const cancel = this.#options.clock.after(leftMs, wake);
+      this.#waiting.add(wake);
+      this.#retryLater();
+    });
+  }
+
+  /** keeps (4) */
+  #retryLater(): void {
+    if (this.#cancelRetry !== undefined || this.#waiting.size === 0) return;
+    this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
+      this.#cancelRetry = undefined;
+      for (const wake of this.#waiting) {
+        wake();
+        break;
+      }
+      this.#retryLater();
+    });
+  }
+
+  #wakeAll(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  #worded(failure: RequestFailure, target: string): HttpReply {
+    return { ...this.refusal(failure, target), route: "forwarded" };
+  }
+}
+
+interface Hold {
+  isCounted: boolean;
+}

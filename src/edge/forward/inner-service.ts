@@ -1,0 +1,100 @@
+/**
+ * The port of a node for requests that other nodes forward.
+ *
+ * (1) A request that no node of the cluster has signed is refused, before a large
+ *     body is read.
+ * (2) A request is never forwarded a second time: a node that does not serve the
+ *     area answers 421, and the node that the client asked decides what follows.
+ * (3) The area authenticates the client again, and sees the client's address.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
+import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
+import { failureReply } from "../respond.ts";
+import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
+import { type Caller, FORWARDED, readSignature } from "./signature.ts";
+
+export interface InnerServiceOptions {
+  /** The name of the area, for texts. */
+  readonly area: string;
+  /** Of the cluster. */
+  readonly key: Uint8Array;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** The limits and the forms of errors of the area. */
+  readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
+  /** The area, while this node serves it. */
+  serving(): HttpService | undefined;
+  /** A request was refused that no node of the cluster has signed. */
+  onUnsigned(head: RequestHead): void;
+}
+
+/** The owner's side of forwarding. */
+export function innerService(options: InnerServiceOptions): HttpService {
+  const { area, key, clock, service, serving, onUnsigned } = options;
+  const worded = (failure: RequestFailure, target: string): HttpReply => ({
+    ...(service.refusal?.(failure, target) ?? failureReply(failure)),
+    route: "not executed",
+  });
+  const callerOf = (head: RequestHead, bodyBytes: number): Caller | undefined => {
+    const { method, target, rawHeaders } = head;
+    const signed = { method, target, rawHeaders, bodyBytes };
+    const caller = readSignature(key, signed, { value: head.header(FORWARDED), nowMs: clock.nowMs() });
+    if (caller === undefined) onUnsigned(head);
+    return caller;
+  };
+  return {
+    handle(request) {
+      const caller = callerOf(request, request.body.length);
+      if (caller === undefined) return worded(notSigned, request.target); // keeps (1)
+      const local = serving();
+      return local === undefined
+        ? worded(notOwner(area), request.target) // keeps (2)
+        : local.handle(new ForwardedRequest(request, caller));
+    },
+    bodyBytesMax: (target) => service.bodyBytesMax(target),
+    refuseEarly(head) {
+      const caller = callerOf(head, Number(head.header("content-length") ?? 0));
+      if (caller === undefined) return worded(notSigned, head.target);
+      const local = serving();
+      if (local === undefined) return worded(notOwner(area), head.target);
+      return local.refuseEarly?.(new ForwardedHead(head, caller));
+    },
+    refusal: (failure, target) => service.refusal?.(failure, target) ?? failureReply(failure),
+  };
+}
+
+/** keeps (3) */
+class ForwardedHead extends WrappedHead {
+  readonly #caller: Caller;
+
+  constructor(head: RequestHead, caller: Caller) {
+    super(head);
+    this.#caller = caller;
+  }
+
+  override get remoteAddress(): string {
+    return this.#caller.address;
+  }
+
+  override get remotePort(): number {
+    return this.#caller.port;
+  }
+}
+
+/** keeps (3) */
+class ForwardedRequest extends WrappedRequest {
+  readonly #caller: Caller;
+
+  constructor(request: HttpRequest, caller: Caller) {
+    super(request);
+    this.#caller = caller;
+  }
+
+  override get remoteAddress(): string {
+    return this.#caller.address;
+  }
+
+  override get remotePort(): number {
+    return this.#caller.port;
+  }
+}

@@ -1,0 +1,72 @@
+/** Two nodes that forward requests: a client of either of them is served, also while the other one stops. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Redis } from "@upstash/redis";
+import { missingProgram } from "../../harness/required-programs.ts";
+import type { RunningProgram } from "../program-process.ts";
+import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
+
+const skip = missingProgram("postgres");
+
+const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
+
+let cluster: TestCluster;
+
+before(async () => {
+  if (skip !== false) return;
+  cluster = await TestCluster.start();
+  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+});
+
+after(async () => {
+  if (skip === false) await cluster.stop();
+});
+
+function redisOf({ storeUrl: url }: RunningProgram): Redis {
+  return new Redis({ url, token: secrets["LARDER_STORE_TOKEN"] ?? "", retry: false, enableTelemetry: false });
+}
+
+test("a node that owns nothing serves all areas, and its clients notice no planned takeover", { skip }, async () => {
+  const owner = await cluster.startNode("a", ADDRESS);
+  await new NodeClient(owner).untilServing();
+  const other = await cluster.startNode("b", ADDRESS);
+  const b = new NodeClient(other);
+  const redis = redisOf(other);
+
+  assert.equal(await redis.set("k", "välue"), "OK");
+  assert.deepEqual(await redis.pipeline().get("k").incr("n").exec(), ["välue", 1]);
+  await assert.rejects(redis.lpush("k", "x"), /WRONGTYPE/);
+  assert.equal((await b.vector("/upsert", { id: "v", vector: [1, 2, 3] })).status, 200);
+  const published = await b.messaging("/v2/publish/https://example.com/hook", { headers: { "upstash-delay": "1h" } });
+  assert.equal(published.status, 200, JSON.stringify(published.body));
+  const answer = await fetch(`${other.storeUrl}/get/k`, {
+    headers: { authorization: `Bearer ${secrets["LARDER_STORE_TOKEN"]}` },
+  });
+  assert.equal(answer.headers.get("larder-owner"), "a");
+  assert.equal((await fetch(`${other.storeUrl}/get/k`)).status, 401);
+  assert.equal((await fetch(`${other.adminUrl}/health/ready`)).status, 200);
+  const status = await cluster.larder(["cluster", "status"]);
+  assert.match(status.stdout, /^node b: alive, http:\/\/127\.0\.0\.1:\d+, cluster address 127\.0\.0\.1:\d+,\d+,\d+$/m);
+
+  // Each increment is sent once, whatever happens to the owner meanwhile.
+  const stopped = owner.stop();
+  let count = 1;
+  let isOver = false;
+  const serving = b.untilServing().then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    count += 1;
+    assert.equal(await redis.incr("n"), count);
+  }
+  await serving;
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+  assert.equal(await redis.get("k"), "välue");
+  assert.deepEqual((await b.vector("/fetch", { ids: ["v"], includeVectors: true })).status, 200);
+
+  // The former owner starts again, and is a way to the new one.
+  const again = await cluster.startNode("a", ADDRESS);
+  assert.equal(await redisOf(again).get("k"), "välue");
+  assert.deepEqual(await again.stop(), { code: 0, signal: null });
+  assert.deepEqual(await other.stop(), { code: 0, signal: null });
+});
