@@ -27,12 +27,20 @@ class ScriptedSender implements Sender {
   readonly answers: SendOutcome[] = [];
   /** When there is no answer left. */
   otherwise: SendOutcome | undefined = undefined;
+  readonly probes: string[] = [];
+  /** The answer to probes. */
+  isServing = false;
   readonly followed: (string | undefined)[] = [];
 
   send(to: OwnerAddress, { target }: HttpRequest): Promise<SendOutcome> {
     this.sent.push(`${to.node} ${target}`);
     const outcome = this.answers.shift() ?? this.otherwise;
     return outcome === undefined ? new Promise(() => {}) : Promise.resolve(outcome);
+  }
+
+  async probe({ node }: OwnerAddress): Promise<boolean> {
+    this.probes.push(node);
+    return this.isServing;
   }
 
   follow(to: OwnerAddress | undefined): void {
@@ -113,18 +121,54 @@ test("a request goes to the owner, and its answer comes back", async () => {
   assert.deepEqual(sender.sent, ["a /set/k/1"]);
 });
 
-test("a request that was not carried out is sent again until a node answers", async () => {
+test("a request that was not carried out is sent again when its owner answers a probe", async () => {
   const { sender, front, ask, advance } = bench();
   front.follow(A);
-  sender.answers.push(NOT_EXECUTED, NOT_EXECUTED, OK);
+  sender.answers.push(NOT_EXECUTED, OK);
   const asked = ask();
   await advance(RETRY_MS - 1);
-  assert.equal(sender.sent.length, 1);
+  assert.deepEqual(sender.probes, []);
   await advance(1);
-  assert.equal(sender.sent.length, 2);
+  await advance(RETRY_MS);
+  assert.deepEqual([sender.probes, sender.sent.length], [["a", "a"], 1]);
+  sender.isServing = true;
   await advance(RETRY_MS);
   assert.deepEqual(shown(asked), [200, "from the owner"]);
+  assert.equal(sender.sent.length, 2);
   assert.equal(front.heldCount, 0);
+  await advance(1_000);
+  assert.equal(sender.probes.length, 3);
+});
+
+test("an owner that has refused a request gets no other one before it has answered a probe", async () => {
+  const { sender, front, ask, advance } = bench();
+  front.follow(A);
+  sender.answers.push(NOT_EXECUTED);
+  sender.otherwise = OK;
+  ask(client("/1").request);
+  await advance(0);
+  const later = ask(client("/2").request);
+  await advance(5 * RETRY_MS);
+  assert.deepEqual(sender.sent, ["a /1"]);
+  sender.isServing = true;
+  await advance(RETRY_MS);
+  assert.deepEqual(sender.sent, ["a /1", "a /1", "a /2"]);
+  assert.deepEqual(shown(later), [200, "from the owner"]);
+});
+
+test("the answer to a probe of a former owner counts for nothing", async () => {
+  const { sender, front, ask, advance } = bench();
+  const probed = Promise.withResolvers<boolean>();
+  sender.probe = () => probed.promise;
+  front.follow(A);
+  sender.otherwise = NOT_EXECUTED;
+  ask();
+  await advance(RETRY_MS);
+  front.follow(B);
+  await advance(0);
+  probed.resolve(true);
+  await advance(0);
+  assert.deepEqual(sender.sent, ["a /set/k/1", "b /set/k/1"]);
 });
 
 test("a request whose answer was lost is never sent again", async () => {
@@ -188,7 +232,7 @@ test("a new owner gets all requests that wait, at once", async () => {
   assert.deepEqual(sender.followed, ["b"]);
 });
 
-test("while requests wait for an owner that recovers, one of them asks for all", async () => {
+test("while requests wait for an owner that recovers, one probe asks for all", async () => {
   const { sender, front, ask, advance } = bench();
   front.follow(A);
   sender.otherwise = NOT_EXECUTED;
@@ -196,8 +240,9 @@ test("while requests wait for an owner that recovers, one of them asks for all",
   await advance(0);
   sender.sent.length = 0;
   for (let tries = 0; tries < 10; tries += 1) await advance(RETRY_MS);
-  assert.equal(sender.sent.length, 10);
+  assert.deepEqual([sender.sent.length, sender.probes.length], [0, 10]);
   sender.otherwise = OK;
+  sender.isServing = true;
   await advance(RETRY_MS);
   for (const each of asked) assert.deepEqual(shown(each), [200, "from the owner"]);
 });

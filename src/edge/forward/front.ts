@@ -8,8 +8,10 @@
  * (2) A request waits at most `waitMs` in all, and at most HELD_MAX wait.
  * (3) The requests of a connection are sent one after the other, because those of
  *     two connections to the owner have no order.
- * (4) While requests wait, one of them is sent each RETRY_MS, and the others follow
- *     when one was answered. A change of the owner sends them all.
+ * (4) An owner that has not carried out a request gets no other one until it has
+ *     answered a probe, which is sent each RETRY_MS while requests wait: its process
+ *     may be about to end, and a request that is sent at that moment would end in 502.
+ *     A change of the owner sends them all.
  * (5) When this node becomes the owner, they are handled here.
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -48,6 +50,8 @@ export type SendOutcome =
 export interface Sender {
   /** Never rejects. */
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome>;
+  /** Asks whether the node serves the area. Never rejects. */
+  probe(to: OwnerAddress): Promise<boolean>;
   /** Requests go to no other address from now on; undefined: to none. */
   follow(to: OwnerAddress | undefined): void;
   /** Resolves when every request under way has ended; those that take longer than `graceMs` end then. */
@@ -74,6 +78,10 @@ export class Front implements HttpService {
   readonly #options: FrontOptions;
   readonly #accounts = new CallerAccounts();
   #owner: AreaOwner = NOBODY;
+  /** See (4). */
+  #isOwnerSilent = false;
+  /** The owner that is asked; its answer counts only while it is the owner. */
+  #probed: AreaOwner | undefined;
   /** Set when this node serves the area. */
   #local: HttpService | undefined;
   #isClosed = false;
@@ -94,6 +102,7 @@ export class Front implements HttpService {
   /** The owner has changed. */
   follow(owner: AreaOwner): void {
     this.#owner = owner;
+    this.#isOwnerSilent = false;
     this.#options.sender.follow(owner.kind === "node" ? owner.at : undefined);
     this.#wakeAll();
   }
@@ -159,15 +168,18 @@ export class Front implements HttpService {
 
   /** Undefined if it was not carried out. keeps (1) */
   async #try(request: HttpRequest): Promise<HttpReply | HttpStream | undefined> {
-    const { sender, area } = this.#options;
+    const { sender, area, waitMs } = this.#options;
     const owner = this.#owner;
     if (owner.kind === "unreachable") return this.#worded(notOwner(area), request.target);
     if (owner.kind === "nobody" || this.#isClosed) return undefined;
+    if (this.#isOwnerSilent && waitMs > 0) return undefined; // keeps (4)
     const outcome = await sender.send(owner.at, request);
-    if (outcome.kind === "not executed") return undefined;
+    if (outcome.kind === "not executed") {
+      if (this.#owner === owner) this.#isOwnerSilent = true;
+      return undefined;
+    }
     if (outcome.kind === "unsendable") return this.#worded(malformedHttp, request.target);
     if (outcome.kind === "lost") return this.#worded(answerLost(area), request.target);
-    this.#wakeAll(); // keeps (4)
     return outcome.reply;
   }
 
@@ -189,12 +201,21 @@ export class Front implements HttpService {
     if (this.#cancelRetry !== undefined || this.#waiting.size === 0) return;
     this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
       this.#cancelRetry = undefined;
-      for (const wake of this.#waiting) {
-        wake();
-        break;
-      }
+      void this.#probe();
       this.#retryLater();
     });
+  }
+
+  /** keeps (4) */
+  async #probe(): Promise<void> {
+    const owner = this.#owner;
+    if (owner.kind !== "node" || owner === this.#probed || this.#waiting.size === 0) return;
+    this.#probed = owner;
+    const isServing = await this.#options.sender.probe(owner.at);
+    if (this.#probed === owner) this.#probed = undefined;
+    if (!isServing || this.#owner !== owner) return;
+    this.#isOwnerSilent = false;
+    this.#wakeAll();
   }
 
   #wakeAll(): void {

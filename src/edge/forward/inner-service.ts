@@ -12,7 +12,7 @@ import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import { failureReply } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
-import { type Caller, FORWARDED, readSignature } from "./signature.ts";
+import { type Caller, FORWARDED, PROBE, readSignature } from "./signature.ts";
 
 export interface InnerServiceOptions {
   /** The name of the area, for texts. */
@@ -47,9 +47,8 @@ export function innerService(options: InnerServiceOptions): HttpService {
       const caller = callerOf(request, request.body.length);
       if (caller === undefined) return worded(notSigned, request.target); // keeps (1)
       const local = serving();
-      return local === undefined
-        ? worded(notOwner(area), request.target) // keeps (2)
-        : local.handle(new ForwardedRequest(request, caller));
+      if (local === undefined) return worded(notOwner(area), request.target); // keeps (2)
+      return caller.address === PROBE.address ? SERVING : local.handle(new ForwardedRequest(request, caller));
     },
     bodyBytesMax: (target) => service.bodyBytesMax(target),
     refuseEarly(head) {
@@ -59,9 +58,16 @@ export function innerService(options: InnerServiceOptions): HttpService {
       if (local === undefined) return worded(notOwner(area), head.target);
       return local.refuseEarly?.(new ForwardedHead(head, caller));
     },
-    refusal: (failure, target) => service.refusal?.(failure, target) ?? failureReply(failure),
+    // What a node refuses while it stops, another one may carry out.
+    refusal: (failure, target) =>
+      serving() === undefined
+        ? worded(notOwner(area), target)
+        : (service.refusal?.(failure, target) ?? failureReply(failure)),
   };
 }
+
+/** The answer to a probe. */
+const SERVING: HttpReply = { status: 204, headers: [], body: "", route: "probe" };
 
 /** keeps (3) */
 class ForwardedHead extends WrappedHead {

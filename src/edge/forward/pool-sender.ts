@@ -17,7 +17,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
-import { endToEnd, signatureOf } from "./signature.ts";
+import { type Caller, endToEnd, PROBE, signatureOf } from "./signature.ts";
 
 export interface PoolSenderOptions {
   /** Of the cluster. */
@@ -33,7 +33,8 @@ const IDLE_MS_MAX = 30_000;
 export const CUT_MS = 10_000;
 
 const MISDIRECTED = 421;
-const NO_CONTENT_STATUSES = [204, 304];
+const NO_CONTENT = 204;
+const NO_CONTENT_STATUSES = [NO_CONTENT, 304];
 /** Unsent bytes of an event stream above which its source is not read, and how often to look whether they were sent. */
 const QUEUED_BYTES_MAX = 64 * 1024;
 const QUEUE_LOOK_MS = 20;
@@ -50,13 +51,22 @@ export class PoolSender implements Sender {
   }
 
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome> {
+    return this.#send(to, request, { address: request.remoteAddress, port: request.remotePort });
+  }
+
+  async probe(to: OwnerAddress): Promise<boolean> {
+    const outcome = await this.#send(to, PROBE_REQUEST, PROBE);
+    return outcome.kind === "answered" && outcome.reply.status === NO_CONTENT;
+  }
+
+  #send(to: OwnerAddress, request: HttpRequest, caller: Caller): Promise<SendOutcome> {
     const { key, clock } = this.#options;
-    const { method, target, body, remoteAddress: address, remotePort: port } = request;
+    const { method, target, body } = request;
     const rawHeaders = endToEnd(request.rawHeaders);
     const signature = signatureOf(
       key,
       { method, target, rawHeaders, bodyBytes: body.length },
-      { caller: { address, port }, sentMs: clock.nowMs() },
+      { caller, sentMs: clock.nowMs() },
     );
     return new Promise((resolve) => {
       const transit = new Transit(request, { clock, done: resolve });
@@ -116,6 +126,12 @@ export class PoolSender implements Sender {
     return pool;
   }
 }
+
+/** Its target has no meaning, because its signature says what it is. */
+const PROBE_REQUEST: HttpRequest = {
+  ...{ method: "GET", target: "/", rawHeaders: ["Host", "larder"], body: Buffer.alloc(0), id: "probe" },
+  ...{ header: () => undefined, remoteAddress: "", remotePort: 0 },
+};
 
 function placeOf({ host, port }: OwnerAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -28,6 +28,9 @@ export interface Caller {
   readonly port: number;
 }
 
+/** The client of a request that only asks whether a node serves the area: no address of a client. */
+export const PROBE: Caller = { address: "probe", port: 0 };
+
 /** What is signed of a request, besides its client and the time. */
 export interface SignedHead {
   readonly method: string;

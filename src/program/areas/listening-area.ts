@@ -53,6 +53,7 @@ export class ListeningArea implements AreaApi, AreaControl {
   #listener: Listener | undefined;
   #current: HttpService;
   #isClosing = false;
+  #hasServed = false;
 
   readonly control = this;
   readonly data: AreaData;
@@ -107,6 +108,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     else await this.#openShard(claim);
     if (persistence.isSnapshotDue) events.snapshotDue();
     if (this.#isClosing) return;
+    this.#hasServed = true;
     this.#current = shard?.named(service.http) ?? service.http;
     shard?.forwarding?.serve(this.#current);
     events.state("serving");
@@ -121,13 +123,15 @@ export class ListeningArea implements AreaApi, AreaControl {
   }
 
   async close(graceMs: number): Promise<void> {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
     const { service, shard, events, environment } = this.#options;
+    const forwarding = shard?.forwarding;
+    // A node releases a shard before it ends: meanwhile it tells other nodes that it serves the area no longer.
+    if (this.#isClosing) return forwarding?.close(graceMs);
+    this.#isClosing = true;
     events.state("draining");
     await Promise.all([
       this.#listener?.close(graceMs),
-      shard?.forwarding?.close(graceMs),
+      this.#hasServed ? forwarding?.withdraw(graceMs) : forwarding?.close(graceMs),
       service.closeOwnPort?.(graceMs),
     ]);
     await service.close(graceMs);

@@ -24,6 +24,9 @@ export interface AreaForwardingOptions {
   readonly log: Log;
 }
 
+/** How long the port stays open after a withdrawal: longer than a request is on its way, or in the queue of the system. */
+const WITHDRAWAL_MS = 500;
+const LOOK_MS = 5;
 /** For the header of a forwarded request. */
 const SIGNATURE_BYTES_MAX = 1_024;
 
@@ -32,6 +35,7 @@ export class AreaForwarding {
   readonly #options: AreaForwardingOptions;
   #serving: HttpService | undefined;
   #listener: Listener | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(options: AreaForwardingOptions) {
     const { area, plan, service } = options;
@@ -73,9 +77,23 @@ export class AreaForwarding {
     this.front.serve(area);
   }
 
-  /** Nothing new is accepted or sent; requests under way have `graceMs`. */
-  async close(graceMs: number): Promise<void> {
+  /**
+   * From now on this node does not serve the area, and says so to other nodes for a while, so that no request is on its way to
+   * it when its port is closed. Resolves when requests under way are answered, or after `graceMs`.
+   */
+  async withdraw(graceMs: number): Promise<void> {
     this.#serving = undefined;
-    await Promise.all([this.front.close(graceMs), this.#listener?.close(graceMs)]);
+    if (this.#listener === undefined) return;
+    const listener = this.#listener;
+    this.#closed ??= new Promise((resolve) => systemClock.after(WITHDRAWAL_MS, () => resolve(listener.close(graceMs))));
+    const endMs = systemClock.monotonicMs() + graceMs;
+    while (listener.openRequestCount > 0 && systemClock.monotonicMs() < endMs)
+      await new Promise<void>((resolve) => systemClock.after(LOOK_MS, resolve));
+  }
+
+  /** Ends the connections as well, those to other nodes too; what is under way has `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([this.front.close(graceMs), this.withdraw(graceMs)]);
+    await this.#closed;
   }
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Redis } from "@upstash/redis";
 import { missingProgram } from "../../harness/required-programs.ts";
-import type { RunningProgram } from "../program-process.ts";
+import { oneThread, type RunningProgram } from "../program-process.ts";
 import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
 
 const skip = missingProgram("postgres");
@@ -29,7 +29,7 @@ function redisOf({ storeUrl: url }: RunningProgram): Redis {
 test("a node that owns nothing serves all areas, and its clients notice no planned takeover", { skip }, async () => {
   const owner = await cluster.startNode("a", ADDRESS);
   await new NodeClient(owner).untilServing();
-  const other = await cluster.startNode("b", ADDRESS);
+  const other = await cluster.startNode("b", [...ADDRESS, ...oneThread]);
   const b = new NodeClient(other);
   const redis = redisOf(other);
 
@@ -65,7 +65,7 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   assert.deepEqual((await b.vector("/fetch", { ids: ["v"], includeVectors: true })).status, 200);
 
   // The former owner starts again, and is a way to the new one.
-  const again = await cluster.startNode("a", ADDRESS);
+  const again = await cluster.startNode("a", [...ADDRESS, ...oneThread]);
   assert.equal(await redisOf(again).get("k"), "välue");
   assert.deepEqual(await again.stop(), { code: 0, signal: null });
   assert.deepEqual(await other.stop(), { code: 0, signal: null });
