@@ -178,6 +178,9 @@ export class RecallKeeper {
   }
 }
 
-function sizeOf({ rows, graphInsertCount }: Namespace): { readonly rowCount: number; readonly insertCount: number } {
-  return { rowCount: rows?.count ?? 0, insertCount: graphInsertCount };
+function sizeOf({ rowCount, graphInsertCount }: Namespace): {
+  readonly rowCount: number;
+  readonly insertCount: number;
+} {
+  return { rowCount, insertCount: graphInsertCount };
 }
