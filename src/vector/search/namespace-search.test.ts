@@ -1,6 +1,7 @@
 /** Searches whose best candidates change between their steps, more of them than a search has spare ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DiskLife, DIMENSION as FILE_DIMENSION } from "../../../test/simulation/vector/disk-world.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -8,6 +9,7 @@ import { readFilter } from "../filter/filter-text.ts";
 import type { Namespace } from "../index/namespace.ts";
 import { VectorEngine } from "../index/vector-engine.ts";
 import { defaultVectorLimits } from "../limits.ts";
+import type { TaskTaker } from "../threads/search-task.ts";
 import { NamespaceSearch } from "./namespace-search.ts";
 
 /** So many values that a scan has two steps. */
@@ -70,17 +72,7 @@ class ChangingNamespace {
 
   /** Runs a search to its end, and calls `change` after each other step. Returns the ids and the number of steps. */
   search(change: (step: number) => void): { readonly ids: readonly (string | undefined)[]; readonly steps: number } {
-    const search = new NamespaceSearch(this.namespace, {
-      vector: new Float32Array(DIMENSION),
-      sparseVector: undefined,
-      count: TOP_K,
-      fusionDepth: TOP_K,
-      filter: readFilter(""),
-      weighting: undefined,
-      fusion: "RRF",
-      excludedIds: new Set(),
-      effort: "exact",
-    });
+    const search = exactSearch(this.namespace, DIMENSION);
     let steps = 1;
     for (; !search.step(); steps += 1) change(steps);
     return { ids: search.hits.map(({ record }) => this.namespace.table.idOf(record)), steps };
@@ -89,6 +81,21 @@ class ChangingNamespace {
   close(): void {
     this.#engine.close();
   }
+}
+
+/** An exact search for the records next to zero. */
+function exactSearch(namespace: Namespace, dimension: number): NamespaceSearch {
+  return new NamespaceSearch(namespace, {
+    vector: new Float32Array(dimension),
+    sparseVector: undefined,
+    count: TOP_K,
+    fusionDepth: TOP_K,
+    filter: readFilter(""),
+    weighting: undefined,
+    fusion: "RRF",
+    excludedIds: new Set(),
+    effort: "exact",
+  });
 }
 
 // A start has two steps, and four times as many spare candidates as the one before it.
@@ -122,4 +129,61 @@ test("a scan ends although every record is written between its steps, and is exa
   assert.deepEqual(ids, world.nearest(TOP_K));
   assert.equal(steps, 2 * 5);
   world.close();
+});
+
+// With rows in memory the fourth start stays on the thread of the index, which may not wait for the disk.
+test("a scan of rows in files has its rows read at each of four starts, and is exact", async () => {
+  const life = await DiskLife.begin({ rows: "disk", definition: { similarity: "EUCLIDEAN" }, hasThreads: false });
+  const values = Array.from({ length: 1_500 }, (_, i) => i);
+  const put = (ids: readonly number[]): void => {
+    const records = ids.map((id) => {
+      const vector = new Float32Array(FILE_DIMENSION);
+      vector[0] = values[id] as number;
+      return { id: String(id), vector };
+    });
+    for (let from = 0; from < records.length; from += 500) life.index.upsert("", records.slice(from, from + 500));
+  };
+  const nearest = (count: number): number[] =>
+    [...values.keys()].sort((a, b) => (values[a] as number) - (values[b] as number)).slice(0, count);
+  put([...values.keys()]);
+  await life.settled();
+  const namespace = life.index.state.find("");
+  const rows = namespace?.fileRows;
+  assert.ok(namespace !== undefined && rows !== undefined);
+  let starts = 0;
+  const holdFiles = rows.holdFiles.bind(rows);
+  rows.holdFiles = () => {
+    starts += 1;
+    return holdFiles();
+  };
+  let reading: Promise<unknown> | undefined;
+  const taker: TaskTaker = {
+    wants: () => false,
+    take: () => false,
+    takeRead: () => "never",
+    waitFor: (promise) => {
+      reading = promise;
+    },
+  };
+
+  const search = exactSearch(namespace, FILE_DIMENSION);
+  let far = FAR_FROM;
+  for (let changedStarts = 0; !search.step(taker); ) {
+    await reading;
+    if (starts === changedStarts) continue;
+    changedStarts = starts;
+    const moved = nearest(500);
+    for (const id of moved) {
+      far += 1;
+      values[id] = far;
+    }
+    put(moved);
+  }
+
+  assert.equal(starts, 4);
+  assert.deepEqual(
+    search.hits.map(({ record }) => namespace.table.idOf(record)),
+    nearest(TOP_K).map(String),
+  );
+  await life.end();
 });
