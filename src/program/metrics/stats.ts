@@ -18,6 +18,8 @@ interface StatRow {
   readonly unit: "count" | "bytes" | "seconds" | "share";
   /** The figure is the least of the series instead of their sum. */
   readonly isLeast?: true;
+  /** It is absent while the family has no series, instead of 0. */
+  readonly isOptional?: true;
   /** It only grows, so it has a rate. */
   readonly isTotal?: true;
 }
@@ -63,6 +65,14 @@ const statRows: readonly StatRow[] = [
     unit: "count",
   },
   { of: ["vector"], name: "rowBytes", words: "memory of vectors", family: "larder_vector_row_bytes", unit: "bytes" },
+  {
+    of: ["vector"],
+    name: "rowFileBytes",
+    words: "vectors on disk",
+    family: "larder_vector_row_file_bytes",
+    unit: "bytes",
+    isOptional: true,
+  },
   {
     of: ["vector"],
     name: "recall",
@@ -182,7 +192,7 @@ export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "s
   const figures: [string, number][] = [];
   for (const row of statRows) {
     const family = row.of.includes(of) ? byName.get(row.family) : undefined;
-    if (family === undefined) continue;
+    if (family === undefined || (row.isOptional === true && family.series.length === 0)) continue;
     const all = family.series.map(({ values }) => values[0] ?? 0);
     // The least of nothing is infinite.
     const figure = row.isLeast ? Math.min(...all) : all.reduce((total, value) => total + value, 0);

@@ -3,6 +3,8 @@ import type { Metrics } from "../../kernel/metrics.ts";
 import type { SearchThreads, VectorEngine } from "../../vector/index/mod.ts";
 import type { IndexRecall } from "../../vector/mod.ts";
 
+type IndexState = NonNullable<ReturnType<VectorEngine["index"]>>["state"];
+
 export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
   const now = (name: string, help: string, read: () => number): void => {
     metrics.reading(`larder_vector_${name}`, help, read);
@@ -21,7 +23,7 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
     "Records that are not in a graph yet and are searched exactly",
     sumOf(({ namespace }) => namespace.pendingCount),
   );
-  now("row_bytes", "Memory of dense vectors and of the tables of records", () => engine.memory.usedBytes);
+  now("row_bytes", "Memory of dense vectors and of the tables of records", () => engine.rowBytes);
   now(
     "row_reserved_bytes",
     "Largest memory of dense vectors and of the tables of records so far",
@@ -32,6 +34,7 @@ export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
     "Memory of graphs",
     sumOf(({ namespace }) => namespace.graph?.byteCount ?? 0),
   );
+  measureRowFiles(metrics, engine);
   measureRecall(metrics, engine);
   now("waiting_searches", "Searches that are waiting for their next turn", () => engine.waitingCount);
 }
@@ -51,6 +54,36 @@ export function measureSearchThreads(metrics: Metrics, threads: SearchThreads | 
       labelNames: [],
     },
     () => [{ labelValues: [], values: [threads?.takenCount ?? 0] }],
+  );
+}
+
+/** For each index whose rows are on disk. */
+function measureRowFiles(metrics: Metrics, engine: VectorEngine): void {
+  const byIndex = (
+    facts: { readonly name: string; readonly help: string; readonly kind: "gauge" | "counter" },
+    read: (state: IndexState) => number,
+  ): void => {
+    metrics.readings({ ...facts, name: `larder_vector_${facts.name}`, labelNames: ["index"] }, () =>
+      [...engine.indexes].flatMap(({ name, state }) =>
+        state.rows === "disk" ? [{ labelValues: [name], values: [read(state)] }] : [],
+      ),
+    );
+  };
+  byIndex(
+    { name: "row_file_bytes", help: "Bytes of the files of dense vectors", kind: "gauge" },
+    (state) => state.rowFileBytes,
+  );
+  byIndex(
+    {
+      name: "row_file_reads_total",
+      help: "Reads from these files for searches, answers and graphs",
+      kind: "counter",
+    },
+    (state) => state.rowReads.count,
+  );
+  byIndex(
+    { name: "row_file_read_bytes_total", help: "Bytes that these reads have fetched", kind: "counter" },
+    (state) => state.rowReads.bytes,
   );
 }
 

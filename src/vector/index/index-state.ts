@@ -13,6 +13,7 @@ import type { GraphBuilder } from "../graph/graph.ts";
 import { type IndexRecall, worstReports } from "../recall/index-recall.ts";
 import type { RecallSettings } from "../recall/namespace-recall.ts";
 import type { RowFileSet } from "../row-files/row-file-set.ts";
+import type { RowReads } from "../row-files/row-file-storage.ts";
 import type { RowMemory } from "../rows/row-memory.ts";
 import { RowStore } from "../rows/row-store.ts";
 import type { Change, Put } from "./changes.ts";
@@ -51,6 +52,7 @@ export class IndexState {
   readonly memory: MemoryAccount;
   /** The share of the nearest records that queries should find, as the operator set it for this index. */
   recallTarget: number | undefined;
+  #rowReads: RowReads = { count: 0, bytes: 0 };
   readonly #parts: StateParts;
   #definition: IndexDefinition;
   readonly #byNumber = new Map<number, Namespace>();
@@ -91,6 +93,18 @@ export class IndexState {
   /** Where the rows of its large namespaces are. */
   get rows(): RowPlacement {
     return this.#parts.rowFiles === undefined ? "memory" : "disk";
+  }
+
+  /** The bytes of the files of its rows. */
+  get rowFileBytes(): number {
+    let bytes = 0;
+    for (const { fileRows } of this.#byNumber.values()) bytes += fileRows?.fileBytes ?? 0;
+    return bytes;
+  }
+
+  /** What was read from them since the start, for searches, answers and graphs. */
+  get rowReads(): RowReads {
+    return this.#rowReads;
   }
 
   /** The memory of its graphs. */
@@ -211,8 +225,12 @@ export class IndexState {
   #addNamespace(number: number, name: string): void {
     const recallSettings = (): RecallSettings => this.recallSettings;
     const { rowFiles, memory, ...parts } = this.#parts;
+    const noteReads = ({ count, bytes }: RowReads): void => {
+      const before = this.#rowReads;
+      this.#rowReads = { count: before.count + count, bytes: before.bytes + bytes };
+    };
     const openFileRows: NamespaceOptions["openFileRows"] =
-      rowFiles && ((taken) => rowFiles.take({ ...taken, index: this.number, memory }));
+      rowFiles && ((taken) => rowFiles.take({ ...taken, index: this.number, memory, noteReads }));
     const namespace = new Namespace({ ...parts, number, name, index: this, memory, recallSettings, openFileRows });
     this.#byNumber.set(number, namespace);
     this.#byName.set(name, namespace);

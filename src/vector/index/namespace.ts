@@ -64,7 +64,7 @@ export interface NamespaceOptions {
   /** Draws the queries of which the recall is measured. */
   readonly random: Random;
   /** The rows of a large namespace in files; undefined if its rows stay in memory. */
-  openFileRows?: ((namespace: Omit<TakenRows, "index" | "memory">) => FileRows) | undefined;
+  openFileRows?: ((namespace: Omit<TakenRows, "index" | "memory" | "noteReads">) => FileRows) | undefined;
 }
 
 export class Namespace {

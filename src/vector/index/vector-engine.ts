@@ -128,9 +128,14 @@ export class VectorEngine implements VectorApi {
 
   /** The memory outside of the heap: rows and graphs. */
   get #outsideBytes(): number {
-    let bytes = this.#memory.usedBytes + (this.#options.rowFiles?.byteCount ?? 0);
+    let bytes = this.rowBytes;
     for (const { state } of this.#byNumber.values()) bytes += state.graphBytes;
     return bytes;
+  }
+
+  /** The memory of rows and of the tables of records, and for rows in files of their places and of those not written. */
+  get rowBytes(): number {
+    return this.#memory.usedBytes + (this.#options.rowFiles?.byteCount ?? 0);
   }
 
   /** The memory of the rows of all indexes. */

@@ -13,7 +13,7 @@ import { rowBytesOf } from "../rows/row-kernel.ts";
 import { BLOCK_BYTES_MIN, type Block, type RowMemory } from "../rows/row-memory.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import type { VersionedRow } from "./row-entries.ts";
-import { DamagedRow } from "./row-file-storage.ts";
+import { DamagedRow, type RowReads } from "./row-file-storage.ts";
 import type { HeldFiles, HeldRows, RowFiles } from "./row-files.ts";
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
@@ -29,6 +29,8 @@ export interface FileRowsOptions {
   readonly files: RowFiles;
   /** The version of the current row of a record that has one. */
   versionOf(record: number): number;
+  /** Counts reads by other threads. */
+  noteReads(reads: RowReads): void;
   /** Rows that are not written are, when they take so much memory; `BUFFER_BYTES` if undefined. */
   readonly bufferBytes?: number | undefined;
   /** Has the files written and compacted soon. */
@@ -170,6 +172,11 @@ export class FileRows {
 
   readNow(record: number): Float32Array | undefined {
     return this.#files.readNow(record);
+  }
+
+  /** Counts reads that other threads have done, or the thread pool for a scan. */
+  noteReads(reads: RowReads): void {
+    this.#options.noteReads(reads);
   }
 
   /** Reports a row that another thread could not read as it was written, and returns the error. */

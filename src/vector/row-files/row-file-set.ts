@@ -13,7 +13,7 @@
 import type { RowMemory } from "../rows/row-memory.ts";
 import { FileRows } from "./file-rows.ts";
 import { HEAD_BYTES, identityOf, type RowFileIdentity } from "./row-entries.ts";
-import type { RowFileStorage } from "./row-file-storage.ts";
+import type { RowFileStorage, RowReads } from "./row-file-storage.ts";
 import { type RefusedRowFile, RowFiles, type RowFilesOptions } from "./row-files.ts";
 
 /** A recovery waits while more bytes of rows than this are not written. */
@@ -40,6 +40,8 @@ export interface TakenRows extends RowFileIdentity {
   readonly memory: RowMemory;
   /** The version of the current row of a record that has one. */
   versionOf(record: number): number;
+  /** Counts reads of rows for searches, answers and graphs. */
+  noteReads(reads: RowReads): void;
 }
 
 interface OpenFiles {
@@ -120,6 +122,7 @@ export class RowFileSet {
       dimension: taken.dimension,
       files: entry.files,
       versionOf: taken.versionOf,
+      noteReads: taken.noteReads,
       bufferBytes: this.#options.bufferBytes,
       flushSoon: () => this.#flushSoon(entry),
       onFault: (fault) => this.#report(fault),
@@ -188,7 +191,8 @@ export class RowFileSet {
   #filesOptions({ index, namespace, dimension }: RowFileIdentity, owner: OpenFiles["owner"]): RowFilesOptions {
     const { storage, segmentBytes } = this.#options;
     const versionOf = (record: number): number => owner.taken?.versionOf(record) ?? Number.NaN;
-    return { storage, index, namespace, dimension, versionOf, segmentBytes };
+    const noteRead = (bytes: number): void => owner.taken?.noteReads({ count: 1, bytes });
+    return { storage, index, namespace, dimension, versionOf, noteRead, segmentBytes };
   }
 
   /** What the head of a file says; undefined if it is damaged. */

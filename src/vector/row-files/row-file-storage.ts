@@ -27,6 +27,12 @@ export interface StoredRowFile {
 /** Reads from a file on this thread, at once: fills `target` from `offset` and returns the bytes read. */
 export type ReadFileNow = (descriptor: number, target: Uint8Array, offset: number) => number;
 
+/** Reads from files, and the bytes that they fetched. */
+export interface RowReads {
+  readonly count: number;
+  readonly bytes: number;
+}
+
 /** Where a row is: what another thread needs to read it, and to see that it is the row. */
 export interface RowPlace {
   readonly descriptor: number;

@@ -62,6 +62,8 @@ export interface RowFilesOptions {
   readonly dimension: number;
   /** The version of the current row of a record that has one. */
   versionOf(record: number): number;
+  /** Called for each read of rows by the thread pool, but not for those of a recovery or of a compaction. */
+  noteRead?(bytes: number): void;
   /** The most bytes of a file; `SEGMENT_BYTES` if undefined. */
   readonly segmentBytes?: number | undefined;
   /** The number of the first new file, if others exist that are not read; 1 if undefined. */
@@ -589,6 +591,7 @@ export class RowFiles {
     const { segment, entry } = first;
     const entries = RowEntries.ofCount(this.#options.dimension, last.entry - entry + 1);
     await segment.file.read(entries.bytes, segment.offsetOf(entry));
+    this.#options.noteRead?.(entries.bytes.length);
     for (const wanted of run) {
       const at = wanted.entry - entry;
       checkEntry(entries, at, { name: segment.name, version: wanted.version });

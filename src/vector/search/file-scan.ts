@@ -9,6 +9,7 @@ import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
 import { entryBytesOf, HEAD_BYTES, NO_RECORD, RowEntries, type VersionedRow } from "../row-files/row-entries.ts";
 import type { HeldFiles } from "../row-files/row-files.ts";
 import { similarityRows } from "../rows/similarity.ts";
+import { scannedTogether } from "../threads/file-ranker.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import { hasBit } from "./bits.ts";
 import { type Hit, TopHits } from "./top-hits.ts";
@@ -146,6 +147,7 @@ export class FileScan {
       done: (result) => {
         this.#returned();
         this.#arrived = () => {
+          if (result !== undefined) this.#noteScan(file);
           if (result?.isDamaged === true) throw rows.damaged();
           // A lost task, or so many equal ranks that the thread cannot order them.
           if (result?.isComplete !== true) {
@@ -161,6 +163,13 @@ export class FileScan {
     else if (taken === "never") this.#usesPool = true;
   }
 
+  /** Another thread has read a file. */
+  #noteScan({ records }: ScannedFile): void {
+    const { rows } = this.#options;
+    const count = Math.ceil(records.length / scannedTogether(rows.dimension));
+    rows.noteReads({ count, bytes: records.length * entryBytesOf(rows.dimension) });
+  }
+
   #readBlock(taker: TaskTaker, file: ScannedFile): void {
     const { dimension } = this.#options.rows;
     const perBlock = Math.max(1, Math.floor(BLOCK_BYTES / entryBytesOf(dimension)));
@@ -170,6 +179,7 @@ export class FileScan {
     const reading = file.held.read(entries.bytes, HEAD_BYTES + first * entryBytesOf(dimension)).then(
       () => {
         this.#returned();
+        this.#options.rows.noteReads({ count: 1, bytes: entries.bytes.length });
         this.#arrived = () => this.#rankBlock({ file, first, entries });
       },
       (failure: unknown) => {

@@ -5,7 +5,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
-import type { VersionedRow } from "../row-files/row-entries.ts";
+import { entryBytesOf, type VersionedRow } from "../row-files/row-entries.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import { LateHits } from "./late-hits.ts";
 import { TopHits } from "./top-hits.ts";
@@ -128,6 +128,8 @@ export class RowRanks {
             this.#usesPool = true;
             return;
           }
+          const readCount = result.ranks.length + (result.isDamaged ? 1 : 0);
+          rows.noteReads({ count: readCount, bytes: readCount * entryBytesOf(rows.dimension) });
           for (const [i, rank] of result.ranks.entries()) {
             const { record, place } = found[i] as (typeof found)[number];
             this.#offer(record, place.version, rank);

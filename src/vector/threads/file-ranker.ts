@@ -3,7 +3,7 @@
  * into memory of its own beside its kernel, and ranked only if they are as they
  * were written (`row-files/row-files.ts`).
  */
-import { ENTRY_HEAD_BYTES, RowEntries } from "../row-files/row-entries.ts";
+import { ENTRY_HEAD_BYTES, entryBytesOf, RowEntries } from "../row-files/row-entries.ts";
 import type { ReadFileNow, RowPlace } from "../row-files/row-file-storage.ts";
 import { Arena, CHUNK_BYTES } from "../rows/arena.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
@@ -13,6 +13,11 @@ export interface RankedBy {
   readonly query: PreparedQuery;
   /** The code of the similarity. */
   readonly similarity: number;
+}
+
+/** The entries of a file that a scan reads together. */
+export function scannedTogether(dimension: number): number {
+  return Math.floor(CHUNK_BYTES / entryBytesOf(dimension));
 }
 
 export class FileRanker {
@@ -97,7 +102,7 @@ export class FileRanker {
   #entriesOf(dimension: number): RowEntries {
     if (this.#entries === undefined || this.#dimension !== dimension) {
       const { buffer } = this.#arena.memory;
-      const count = Math.floor(CHUNK_BYTES / (ENTRY_HEAD_BYTES + rowBytesOf(dimension)));
+      const count = scannedTogether(dimension);
       this.#entries = new RowEntries(dimension, { buffer, start: this.#at, count });
       this.#dimension = dimension;
     }
