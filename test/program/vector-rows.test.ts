@@ -1,11 +1,12 @@
-/** A server whose index has its rows on disk: over restarts, without its row files, and through a snapshot. */
+/** A server whose index has its rows on disk: over restarts, without its row files, through a snapshot and a backup. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type Larder, start } from "../../src/mod.ts";
 import { runSnapshot } from "../../src/program/areas/snapshot-role.ts";
+import { runHere } from "../harness/command-runner.ts";
 
 const TOKEN = "token-of-the-index-docs";
 /** So many values that the namespace has a graph. */
@@ -13,17 +14,18 @@ const DIMENSION = 2_000;
 const RECORDS = 2_050;
 const UPSERTED = 205;
 
-const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const root = mkdtempSync(join(tmpdir(), "larder-test-"));
+const directory = join(root, "first");
+after(() => rmSync(root, { recursive: true, force: true }));
 
 /** Small numbers, of which each row has other ones. */
 function rowOf(record: number): number[] {
   return Array.from({ length: DIMENSION }, (_, i) => ((record * 31 + i * (1 + (record % 13))) % 17) - 8);
 }
 
-function startServer(rows: "memory" | "disk"): Promise<Larder> {
+function startServer(rows: "memory" | "disk", dataDir = directory): Promise<Larder> {
   const index = { name: "docs", token: TOKEN, readOnlyToken: `read-only-${TOKEN}`, dimension: DIMENSION, rows };
-  return start({ dataDir: directory, vector: { indexes: [index] } });
+  return start({ dataDir, vector: { indexes: [index] } });
 }
 
 async function post({ vector: { url } }: Larder, path: string, body: unknown = {}): Promise<unknown> {
@@ -32,6 +34,19 @@ async function post({ vector: { url } }: Larder, path: string, body: unknown = {
   const text = await reply.text();
   assert.equal(reply.status, 200, text);
   return (JSON.parse(text) as { result: unknown }).result;
+}
+
+async function fill(larder: Larder): Promise<void> {
+  for (let from = 0; from < RECORDS; from += UPSERTED)
+    await post(
+      larder,
+      "/upsert",
+      Array.from({ length: UPSERTED }, (_, i) => ({
+        id: `r-${from + i}`,
+        vector: rowOf(from + i),
+        metadata: { half: (from + i) % 2 },
+      })),
+    );
 }
 
 async function answersOf(larder: Larder): Promise<unknown> {
@@ -45,21 +60,12 @@ async function answersOf(larder: Larder): Promise<unknown> {
   ];
 }
 
-const rowFileNames = (): readonly string[] =>
-  readdirSync(join(directory, "vector")).filter((name) => name.startsWith("rows-"));
+const rowFileNames = (dataDir = directory): readonly string[] =>
+  readdirSync(join(dataDir, "vector")).filter((name) => name.startsWith("rows-"));
 
 test("an index with its rows on disk answers the same after restarts, without row files, and from a snapshot", async () => {
   let larder = await startServer("disk");
-  for (let from = 0; from < RECORDS; from += UPSERTED)
-    await post(
-      larder,
-      "/upsert",
-      Array.from({ length: UPSERTED }, (_, i) => ({
-        id: `r-${from + i}`,
-        vector: rowOf(from + i),
-        metadata: { half: (from + i) % 2 },
-      })),
-    );
+  await fill(larder);
   assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
   const before = await answersOf(larder);
   const [[nearest]] = before as [[{ id: string; score: number; vector: number[] }]];
@@ -88,4 +94,71 @@ test("an index with its rows on disk answers the same after restarts, without ro
   assert.deepEqual(await answersOf(larder), before);
   assert.equal("rows" in ((await post(larder, "/info")) as object), false);
   await larder.stop();
+});
+
+/** Answers that do not depend on the records `w-…`, which have no metadata. */
+async function steadyAnswersOf(larder: Larder): Promise<unknown> {
+  const query = (extra: object): Promise<unknown> =>
+    post(larder, "/query", { vector: rowOf(70), topK: 5, includeVectors: true, filter: "half >= 0", ...extra });
+  return [
+    await query({ exact: true }),
+    await query({ exact: true, filter: "half = 1" }),
+    await post(larder, "/fetch", { ids: ["r-3", "none", "r-2049"], includeVectors: true }),
+  ];
+}
+
+test("a backup of an index with its rows on disk, made while it is written to, has no row files and answers the same elsewhere", async () => {
+  const [source, target, copy] = [join(root, "source"), join(root, "target"), join(root, "copy")];
+  const file = join(root, "larder.backup");
+  let larder = await startServer("disk", source);
+  await fill(larder);
+  const pendingCount = async (): Promise<number> =>
+    ((await post(larder, "/info")) as { pendingVectorCount: number }).pendingVectorCount;
+  while ((await pendingCount()) > 0);
+  // A stop writes the graph to its file.
+  await larder.stop();
+  larder = await startServer("disk", source);
+  const before = await steadyAnswersOf(larder);
+  assert.ok(rowFileNames(source).length > 0);
+
+  let acknowledged = 0;
+  let isOver = false;
+  const write = async (): Promise<void> => {
+    for (; !isOver; acknowledged += 1)
+      await post(larder, "/upsert", [{ id: `w-${acknowledged}`, vector: rowOf(5_000 + acknowledged) }]);
+  };
+  const writing = write();
+  while (acknowledged < 5) await post(larder, "/info");
+  const promised = acknowledged;
+  const backup = await runHere(["backup", file, "--data-dir", source]);
+  assert.equal(backup.code, 0, backup.log);
+  isOver = true;
+  await writing;
+  assert.ok(acknowledged > promised, "writes continued");
+  await larder.stop();
+
+  const restored = await runHere(["restore", file, "--data-dir", target]);
+  assert.equal(restored.code, 0, restored.log);
+  assert.deepEqual(rowFileNames(target), []);
+  assert.ok(readdirSync(join(target, "vector")).some((name) => name.startsWith("graph-")));
+  // And a directory that was copied without its row files.
+  cpSync(source, copy, { recursive: true, filter: (path) => !path.includes("/vector/rows-") });
+  assert.deepEqual(rowFileNames(copy), []);
+
+  for (const [dataDir, count] of [
+    [target, promised],
+    [copy, acknowledged],
+  ] as const) {
+    larder = await startServer("disk", dataDir);
+    assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
+    assert.deepEqual(await steadyAnswersOf(larder), before);
+    const ids = Array.from({ length: count }, (_, i) => `w-${i}`);
+    const written = (await post(larder, "/fetch", { ids, includeVectors: true })) as { id: string; vector: number[] }[];
+    assert.deepEqual(
+      written.map(({ id, vector }) => [id, vector]),
+      ids.map((id, i) => [id, rowOf(5_000 + i)]),
+    );
+    await larder.stop();
+    assert.ok(rowFileNames(dataDir).length > 0, "the row files are made again");
+  }
 });
