@@ -1,7 +1,7 @@
 /**
  * Measures the recall of all namespaces with a graph, one round after the other,
  * in idle time: a step of about a millisecond when its tenant has the thread, and
- * then a pause, so that measuring takes at most BUDGET of a core. While searches
+ * then a pause, so that measuring takes at most IDLE_BUDGET of a core. While searches
  * wait, a step waits too, but not longer than POSTPONED_MS_MAX: a busy index
  * needs its recall as well. A step that reads rows from files waits for them, and
  * the pause after it is as long as if the thread had worked meanwhile.
@@ -11,15 +11,12 @@ import type { Random } from "../../kernel/random.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
+import { IdleLoop, inTurn } from "./idle-loop.ts";
 import { RecallRound } from "./recall-round.ts";
 
-/** The share of a core. */
-const BUDGET = 0.02;
 /** Steps that follow each other without a pause: those of small namespaces are much shorter than a millisecond. */
 const WORK_MS = 1;
 const STEPS_MAX = 8;
-/** The shortest pause after them. */
-const PAUSE_MS_MIN = 20;
 /** How often namespaces are looked through when none is due. */
 const LOOK_MS = 5_000;
 const POSTPONED_MS = 50;
@@ -51,10 +48,8 @@ export class RecallKeeper {
   #current: Current | undefined;
   /** The namespace measured last: the others go first. */
   #last: Namespace | undefined;
-  #cancel: (() => void) | undefined;
-  #isRunning = false;
+  readonly #loop: IdleLoop;
   #postponedMs = 0;
-  #usedMs = 0;
   /** What the last step waits for. */
   #reading: Promise<unknown> | undefined;
   /** The thread pool reads for the rounds: other threads are for searches. */
@@ -69,11 +64,12 @@ export class RecallKeeper {
 
   constructor(options: RecallKeeperOptions) {
     this.#options = options;
+    this.#loop = new IdleLoop({ clock: options.clock, lookMs: LOOK_MS, tick: () => this.#tick() });
   }
 
   /** The processor time used so far, in milliseconds. */
   get usedMs(): number {
-    return this.#usedMs;
+    return this.#loop.usedMs;
   }
 
   /** Whether a namespace is being measured. */
@@ -82,33 +78,25 @@ export class RecallKeeper {
   }
 
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.#later(LOOK_MS);
+    this.#loop.start();
   }
 
   stop(): void {
-    this.#isRunning = false;
-    this.#cancel?.();
+    this.#loop.stop();
     this.#current?.round.abandon();
     this.#current = undefined;
-  }
-
-  #later(delayMs: number): void {
-    if (!this.#isRunning) return;
-    this.#cancel = this.#options.clock.after(delayMs, () => this.#tick());
   }
 
   #tick(): void {
     if (this.#options.isBusy() && this.#postponedMs < POSTPONED_MS_MAX) {
       this.#postponedMs += POSTPONED_MS;
-      this.#later(POSTPONED_MS);
+      this.#loop.later(POSTPONED_MS);
       return;
     }
     this.#postponedMs = 0;
     this.#current ??= this.#findDue();
     if (this.#current === undefined) {
-      this.#later(LOOK_MS);
+      this.#loop.look();
       return;
     }
     this.#current.tenant.queue(() => this.#work());
@@ -116,7 +104,7 @@ export class RecallKeeper {
 
   /** Some steps, in the turn of the tenant. */
   #work(): void {
-    if (!this.#isRunning) return;
+    if (!this.#loop.isRunning) return;
     const { clock } = this.#options;
     const startMs = clock.threadCpuMs();
     let ms = 0;
@@ -125,13 +113,9 @@ export class RecallKeeper {
       this.#step(this.#current);
       ms = clock.threadCpuMs() - startMs;
     }
-    this.#usedMs += ms;
-    if (this.#reading === undefined) this.#rest(ms);
+    this.#loop.use(ms);
+    if (this.#reading === undefined) this.#loop.rest(ms);
     else this.#waitFor(this.#reading, ms);
-  }
-
-  #rest(ms: number): void {
-    this.#later(Math.max(PAUSE_MS_MIN, ms * (1 / BUDGET - 1)));
   }
 
   #waitFor(reading: Promise<unknown>, ms: number): void {
@@ -139,7 +123,7 @@ export class RecallKeeper {
     const startMs = clock.monotonicMs();
     const goOn = (): void => {
       this.#reading = undefined;
-      this.#rest(ms + clock.monotonicMs() - startMs);
+      this.#loop.rest(ms + clock.monotonicMs() - startMs);
     };
     // The next step meets a fault, which the reader has reported.
     reading.then(goOn, goOn);
@@ -164,8 +148,7 @@ export class RecallKeeper {
   #findDue(): Current | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     const all = [...this.#options.namespaces()];
-    const start = all.findIndex(({ namespace }) => namespace === this.#last) + 1;
-    for (const { namespace, tenant } of [...all.slice(start), ...all.slice(0, start)]) {
+    for (const { namespace, tenant } of inTurn(all, (each) => each.namespace === this.#last)) {
       const { recall } = namespace;
       const size = sizeOf(namespace);
       if (recall === undefined || namespace.pendingCount > size.rowCount * PENDING_SHARE_MAX) continue;
