@@ -5,7 +5,8 @@
  *
  * (1) A number that was not set since its page was made is 0.
  * (2) A page is in a block of the memory of rows, so that its place is used again
- *     without gaps, or in an array of its own if it is small or there is no block.
+ *     without gaps, or in an array of its own if it is small, there is no block, or
+ *     no memory was given.
  */
 import type { Block, RowMemory } from "../rows/row-memory.ts";
 
@@ -26,12 +27,12 @@ interface PageKind<Page extends Numbers> {
 
 class NumberPages<Page extends Numbers> {
   readonly #Page: PageKind<Page>;
-  readonly #memory: RowMemory;
+  readonly #memory: RowMemory | undefined;
   readonly #pages: Page[] = [];
   /** The blocks of the pages. Undefined until the first one, as a small namespace has none. */
   #blocks: (Block | undefined)[] | undefined;
 
-  constructor(Page: PageKind<Page>, memory: RowMemory) {
+  constructor(Page: PageKind<Page>, memory: RowMemory | undefined) {
     this.#Page = Page;
     this.#memory = memory;
   }
@@ -39,7 +40,7 @@ class NumberPages<Page extends Numbers> {
   /** The memory of the pages. */
   get byteCount(): number {
     const [first, second] = this.#pages;
-    return (first?.byteLength ?? 0) + (this.#pages.length - 1) * (second?.byteLength ?? 0);
+    return (first?.byteLength ?? 0) + Math.max(0, this.#pages.length - 1) * (second?.byteLength ?? 0);
   }
 
   get(index: number): number {
@@ -82,7 +83,7 @@ class NumberPages<Page extends Numbers> {
 
   /** Makes a page, or a longer one with the same numbers. */
   #replace(number: number, length: number): Page {
-    const block = this.#memory.findBlock(length * this.#Page.BYTES_PER_ELEMENT); // keeps (2)
+    const block = this.#memory?.findBlock(length * this.#Page.BYTES_PER_ELEMENT); // keeps (2)
     const former = this.#pages[number];
     let page: Page;
     if (block === undefined) {
@@ -102,13 +103,13 @@ class NumberPages<Page extends Numbers> {
   }
 
   #release(block: Block | undefined): void {
-    if (block !== undefined) this.#memory.release(block);
+    if (block !== undefined) this.#memory?.release(block);
   }
 }
 
 /** Whole numbers below 2^32. */
 export class Uint32Pages extends NumberPages<Uint32Array> {
-  constructor(memory: RowMemory) {
+  constructor(memory?: RowMemory) {
     super(Uint32Array, memory);
   }
 }

@@ -38,8 +38,8 @@
  *     row has got.
  */
 import { assert } from "../../kernel/assert.ts";
+import { Uint32Pages } from "../records/number-pages.ts";
 import { FoundRows } from "./found-rows.ts";
-import { PlaceTable } from "./place-table.ts";
 import { entryBytesOf, HEAD_BYTES, headFault, headOf, RowEntries, type VersionedRow } from "./row-entries.ts";
 import { DamagedRow, type RowFileStorage, type RowPlace, type StoredRowFile } from "./row-file-storage.ts";
 import { RowSegment } from "./row-segment.ts";
@@ -115,8 +115,11 @@ export class RowFiles {
   readonly #entriesMax: number;
   /** For the checksum of one row. */
   readonly #probe: RowEntries;
-  /** By record. A place is slot x entriesMax + entry. */
-  readonly #places = new PlaceTable();
+  /**
+   * By record: the place of its row plus one, or 0 for none. A place is slot x entriesMax + entry. The files are opened
+   * before the memory of rows exists, so the pages are arrays of their own.
+   */
+  readonly #places = new Uint32Pages();
   /** By record, in the order of their changes. */
   readonly #buffer = new Map<number, BufferedRow>();
   /** Open files by slot. */
@@ -188,7 +191,7 @@ export class RowFiles {
   }
 
   has(record: number): boolean {
-    return this.#buffer.has(record) || this.#places.find(record) !== undefined;
+    return this.#buffer.has(record) || this.#places.get(record) !== 0;
   }
 
   /** The row of a record while it is in the buffer. It is not changed any more: another row replaces it. */
@@ -215,7 +218,7 @@ export class RowFiles {
     const placed = this.#placed(record);
     if (placed === undefined) return;
     placed.segment.kill(placed.entry);
-    this.#places.delete(record);
+    this.#places.set(record, 0);
     this.#placedCount -= 1;
   }
 
@@ -229,7 +232,7 @@ export class RowFiles {
       this.#buffer.set(to, buffered);
       return;
     }
-    const place = this.#places.find(from);
+    const place = this.#findPlaceOf(from);
     if (place === undefined) return;
     this.remove(from);
     this.#setPlace(to, place);
@@ -244,13 +247,13 @@ export class RowFiles {
       segment.isClosed = true;
     }
     this.#last = undefined;
-    this.#places.truncate(0);
+    this.#places.clear();
     this.#placedCount = 0;
   }
 
   /** Frees what only records from `count` on needed. They have no rows. */
   truncate(count: number): void {
-    this.#places.truncate(count);
+    this.#places.freeFrom(count);
   }
 
   /** Called after the replay. keeps (7) */
@@ -431,8 +434,13 @@ export class RowFiles {
   }
 
   #placed(record: number): PlacedEntry | undefined {
-    const place = this.#places.find(record);
+    const place = this.#findPlaceOf(record);
     return place === undefined ? undefined : this.#at(place);
+  }
+
+  #findPlaceOf(record: number): number | undefined {
+    const number = this.#places.get(record);
+    return number === 0 ? undefined : number - 1;
   }
 
   #at(place: number): PlacedEntry {
@@ -449,7 +457,7 @@ export class RowFiles {
   #setPlace(record: number, place: number): void {
     const { segment, entry } = this.#at(place);
     segment.setRecord(entry, record);
-    this.#places.set(record, place);
+    this.#places.set(record, place + 1);
     this.#placedCount += 1;
   }
 
@@ -549,7 +557,7 @@ export class RowFiles {
       if (record === undefined) continue;
       sparse.kill(first + entry);
       last.setRecord(at + i, record);
-      this.#places.set(record, this.#placeOf(last, at + i));
+      this.#places.set(record, this.#placeOf(last, at + i) + 1);
     }
   }
 
