@@ -38,8 +38,10 @@ test("every answer over a graph is right and misses hardly any of the best hits"
       seed: first,
       allowance: allowanceOf("vector-graph-programs"),
       open: (program, clock) =>
-        new EngineSubject(program, clock, () => {
-          graphSearches += 1;
+        new EngineSubject(program, clock, {
+          graphSearch: () => {
+            graphSearches += 1;
+          },
         }),
       drawn: drawGraphProgram,
       again: "LARDER_VECTOR_LARGE_SEED=<seed> npm run t -- test/simulation/vector/large-programs.test.ts",

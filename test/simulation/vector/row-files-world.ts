@@ -19,6 +19,7 @@ import { entryBytesOf, HEAD_BYTES, NO_RECORD, RowEntries } from "../../../src/ve
 import { DamagedRow, type RowFileStorage } from "../../../src/vector/row-files/row-file-storage.ts";
 import { type HeldFiles, type HeldRows, RowFiles } from "../../../src/vector/row-files/row-files.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
+import { damageRowFile } from "./damaged-row-files.ts";
 
 const DIRECTORY = "/area";
 const DIMENSION = 5;
@@ -200,37 +201,11 @@ class RowFilesWorld {
     for (let i = 0; i < RECORDS; i += 1) this.#history.push(this.#drawSet(this.#random.below(RECORDS)));
   }
 
-  /** Damages a file. Returns false if no file exists. */
+  /** Returns false if no file was damaged. */
   #damage(): boolean {
-    const random = this.#random;
-    const { paths } = this.#disk;
-    const path = paths[random.below(Math.max(1, paths.length))];
-    if (path === undefined) return false;
-    this.figures.damages += 1;
-    const bytes = this.#disk.bytesOf(path);
-    const at = random.below(Math.max(1, bytes.length));
-    switch (random.below(6)) {
-      case 0:
-        this.#disk.flipBit(path, at, random.below(8));
-        return true;
-      case 1:
-        this.#disk.put(path, bytes.subarray(0, at));
-        return true;
-      case 2:
-        this.#disk.put(path, bytes.fill(0, at, Math.min(bytes.length, at + random.below(200))));
-        return true;
-      case 3: {
-        const other = paths[random.below(paths.length)] as string;
-        this.#disk.put(path, this.#disk.bytesOf(other));
-        return other !== path;
-      }
-      case 4:
-        this.#disk.put(`${DIRECTORY}/rows-1-0-${9_000 + at}`, bytes);
-        return true;
-      default:
-        this.#disk.remove(path);
-        return true;
-    }
+    const isDamaged = damageRowFile(this.#disk, this.#disk.paths, this.#random);
+    if (isDamaged) this.figures.damages += 1;
+    return isDamaged;
   }
 
   async #step(): Promise<void> {

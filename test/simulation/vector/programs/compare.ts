@@ -3,7 +3,7 @@
  * or, where the two add in different orders, as closely as float32 allows.
  */
 import { createHash } from "node:crypto";
-import type { IndexApi } from "../../../../src/vector/api.ts";
+import type { Eventually, IndexApi, RangePage } from "../../../../src/vector/api.ts";
 import { parseRangeCursor } from "../../../../src/vector/index/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../../../src/vector/index/record.ts";
 import { atOnce } from "../../../harness/at-once.ts";
@@ -44,6 +44,27 @@ function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): st
 
 /** The visible state of an index except its size in bytes and pending work: one line for each namespace and record. */
 export function stateOf(api: IndexApi): readonly string[] {
+  return [...headOf(api), ...namesOf(api).flatMap((name) => contentOf(api, name))];
+}
+
+/** As `stateOf`, of an index that reads vectors from files. */
+export async function stateLater(api: IndexApi): Promise<readonly string[]> {
+  const lines = [...headOf(api)];
+  for (const name of namesOf(api))
+    for (let cursor = "0"; cursor !== ""; ) {
+      const page = await pageOf(api, name, cursor);
+      lines.push(...linesOf(name, page));
+      cursor = page.nextCursor;
+    }
+  return lines;
+}
+
+function namesOf(api: IndexApi): readonly string[] {
+  const [, ...names] = api.namespaceNames();
+  return ["", ...names.toSorted()];
+}
+
+function headOf(api: IndexApi): readonly string[] {
   const { vectorCount, pendingVectorCount, definition, namespaces } = api.info();
   const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount + one.pendingVectorCount}`);
   const [first, ...names] = api.namespaceNames();
@@ -51,7 +72,6 @@ export function stateOf(api: IndexApi): readonly string[] {
     `${vectorCount + pendingVectorCount} records, dimension ${definition.dimension}`,
     `default ${JSON.stringify(first)}, others ${JSON.stringify(names.toSorted())}`,
     ...counts.toSorted(),
-    ...["", ...names.toSorted()].flatMap((name) => contentOf(api, name)),
   ];
 }
 
@@ -61,12 +81,20 @@ function contentOf(api: IndexApi, namespace: string): readonly string[] {
   const lines: string[] = [];
   let cursor = "0";
   while (cursor !== "") {
-    const request = { cursor: parseRangeCursor(cursor) ?? 0, limit: 1_000, prefix: "", include: EVERYTHING };
-    const page = atOnce(api.range(namespace, request));
-    lines.push(...page.vectors.map((view) => `${JSON.stringify(namespace)} ${showView(view)}`));
+    const page = atOnce(pageOf(api, namespace, cursor));
+    lines.push(...linesOf(namespace, page));
     cursor = page.nextCursor;
   }
   return lines;
+}
+
+function pageOf(api: IndexApi, namespace: string, cursor: string): Eventually<RangePage> {
+  const request = { cursor: parseRangeCursor(cursor) ?? 0, limit: 1_000, prefix: "", include: EVERYTHING };
+  return api.range(namespace, request);
+}
+
+function linesOf(namespace: string, { vectors }: RangePage): readonly string[] {
+  return vectors.map((view) => `${JSON.stringify(namespace)} ${showView(view)}`);
 }
 
 /** The first line that differs, or undefined. */

@@ -8,7 +8,7 @@ import type { VectorQuery } from "../../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../../src/vector/index/definition.ts";
 import type { NewRecord } from "../../../../src/vector/index/record.ts";
 import type { Call, Command } from "./command.ts";
-import type { Program } from "./draw-programs.ts";
+import type { Program, ProgramRows } from "./draw-programs.ts";
 import { Draw } from "./draw-values.ts";
 
 interface Shape {
@@ -23,6 +23,9 @@ interface Shape {
   /** How often questions are asked while records change. */
   readonly rounds?: number;
 }
+
+/** Rows from which the namespace has them in files, in every other program. */
+const FILE_ROWS = 500;
 
 /** A step is limited in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: it has two or three. */
 const SHAPES: readonly Shape[] = [
@@ -100,7 +103,15 @@ class LargeDraw {
       ],
       sums: "exact",
       commands,
+      rows: this.#rows(),
     };
+  }
+
+  #rows(): ProgramRows | undefined {
+    const draw = this.#draw;
+    const { dimension = 0 } = this.#shape.definition;
+    const rows = { graphWorkMin: FILE_ROWS * dimension, hasThreads: draw.oneIn(2) };
+    return draw.oneIn(2) && dimension > 0 ? { ...rows, placements: ["disk"] } : undefined;
   }
 
   /** Loads everything again, enough for searches in steps; not where each row goes into a graph. */

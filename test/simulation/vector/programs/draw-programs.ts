@@ -9,6 +9,7 @@ import {
   type IndexDefinition,
   type IndexType,
   indexTypes,
+  type RowPlacement,
   similarities,
 } from "../../../../src/vector/index/definition.ts";
 import type { NewRecord, RecordChange } from "../../../../src/vector/index/record.ts";
@@ -22,6 +23,16 @@ export interface ProgramIndex {
   readonly components: Components;
 }
 
+/** Some indexes of a program have their rows on disk. */
+export interface ProgramRows {
+  /** By index. A restart moves some of them. */
+  readonly placements: readonly RowPlacement[];
+  /** Work from which a namespace has its rows in files. */
+  readonly graphWorkMin: number;
+  /** Threads search and read; otherwise the thread pool reads. */
+  readonly hasThreads: boolean;
+}
+
 export interface Program {
   readonly seed: number;
   readonly indexes: readonly ProgramIndex[];
@@ -33,6 +44,8 @@ export interface Program {
   readonly commands: readonly Command[];
   /** Large namespaces get a graph, so that their searches may miss something. */
   readonly hasGraphs?: boolean;
+  /** Absent if all rows are in memory. */
+  readonly rows?: ProgramRows | undefined;
 }
 
 const COMMANDS_MAX = 120;
@@ -40,6 +53,9 @@ const DIMENSIONS: readonly number[] = [2, 2, 3, 4, 5, 8, 8, 17, 40];
 /** Ids of a program; with many, whole batches of them are put. */
 const ID_COUNTS: readonly number[] = [6, 12, 30, 30, 60, 60, 700];
 const MANY_IDS = 700;
+
+/** The work from which rows are in files: from the first one on, or from some records on. */
+const FILE_WORK: readonly number[] = [1, 40, 400];
 
 /** No sum of these is close to the idle time allowed for a held query. */
 const ADVANCES_MS: readonly number[] = [1, 3_000, 12_000, 30_500];
@@ -102,7 +118,15 @@ class ProgramDraw {
     const draw = this.#draw;
     const commands: Command[] = [];
     for (let count = 10 + draw.below(COMMANDS_MAX); count > 0; count -= 1) commands.push(this.#command());
-    return { seed: this.#seed, indexes: this.#indexes, sums: draw.oneIn(4) ? "plain" : "lanes", commands };
+    const sums = draw.oneIn(4) ? "plain" : "lanes";
+    return { seed: this.#seed, indexes: this.#indexes, sums, commands, rows: this.#rows() };
+  }
+
+  #rows(): ProgramRows | undefined {
+    const draw = this.#draw;
+    const placements = this.#indexes.map(() => draw.pick<RowPlacement>(["memory", "disk"]));
+    const rows = { placements, graphWorkMin: draw.pick(FILE_WORK), hasThreads: draw.oneIn(2) };
+    return placements.includes("disk") ? rows : undefined;
   }
 
   #index(): ProgramIndex {

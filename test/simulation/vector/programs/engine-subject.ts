@@ -1,15 +1,19 @@
 /** The engine as a subject of random programs: on a journal in memory, with models that make exact vectors. */
 import type { Clock } from "../../../../src/kernel/clock.ts";
 import type { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
-import { seededRandom } from "../../../../src/kernel/random.ts";
-import type { IndexApi } from "../../../../src/vector/api.ts";
+import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
+import type { Eventually, IndexApi } from "../../../../src/vector/api.ts";
 import type { GraphBuilder, LoadedGraph, NamespaceGraph } from "../../../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../../../src/vector/graph/inline-graph-builder.ts";
+import type { RowPlacement } from "../../../../src/vector/index/definition.ts";
 import { VectorEngine } from "../../../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../../../src/vector/limits.ts";
+import type { SearchThreads } from "../../../../src/vector/threads/search-threads.ts";
+import { simulatedThreads } from "../simulated-threads.ts";
 import type { Program } from "./draw-programs.ts";
 import { embeddersOf } from "./drawn-models.ts";
 import { FrameJournal } from "./frame-journal.ts";
+import { RowDisk, rowRandomOf } from "./row-disk.ts";
 import type { Subject } from "./subject.ts";
 
 /** While searches are delayed, each read of the clock takes this long: more than a turn has. */
@@ -18,6 +22,18 @@ const LOOK_MS = 10;
 const BUILT_COUNT = 700;
 /** Work from which a namespace gets a graph; programs over graphs (`draw-large-programs.ts`) reach it soon. */
 const GRAPH_WORK_MIN = 100_000;
+/** A vector of an index with an open dimension may have another one than the program's, but not a larger one than this. */
+const DIMENSION_MAX = 64;
+const SLICE_WORK = 24_000;
+/** A restart moves the rows of one index in so many. */
+const MOVED_ONE_IN = 8;
+
+export interface EngineEvents {
+  /** A graph is searched. */
+  graphSearch?(): void;
+  /** Rows are in files of so many bytes. */
+  rowFiles?(bytes: number): void;
+}
 
 export class EngineSubject implements Subject {
   readonly #program: Program;
@@ -31,14 +47,28 @@ export class EngineSubject implements Subject {
   #handleCount = 0;
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
   #apis: readonly IndexApi[] = [];
-  readonly #onGraphSearch: () => void;
+  readonly #events: EngineEvents;
+  readonly #random: Random;
+  /** Undefined if all rows are in memory. */
+  readonly #rowDisk: RowDisk | undefined;
+  /** By index. */
+  #placements: RowPlacement[];
+  #threads: SearchThreads | undefined;
+  #fault: unknown;
 
-  /** `onGraphSearch` is called whenever a graph is searched. */
-  constructor(program: Program, clock: VirtualClock, onGraphSearch: () => void = () => {}) {
+  constructor(program: Program, clock: VirtualClock, events: EngineEvents = {}) {
     this.#program = program;
-    this.#onGraphSearch = onGraphSearch;
+    this.#events = events;
     this.#clock = new HurriedClock(clock);
-    this.#engine = this.#begin([]);
+    this.#random = rowRandomOf(program.seed);
+    const dimensionMax = Math.max(DIMENSION_MAX, ...program.indexes.map(({ dimension }) => dimension));
+    this.#rowDisk =
+      program.rows && new RowDisk({ random: this.#random, dimensionMax, onFault: (fault) => this.#report(fault) });
+    this.#placements = [...(program.rows?.placements ?? [])];
+    this.#engine = this.#open([]);
+    this.#replay(this.#engine, []);
+    void this.#engine.start();
+    this.#define(this.#engine);
   }
 
   get apis(): readonly IndexApi[] {
@@ -49,18 +79,17 @@ export class EngineSubject implements Subject {
     return this.#journal.frames.length;
   }
 
-  restart(): void {
-    this.cut(this.frameCount);
+  restart(): Eventually<void> {
+    return this.#restart(this.#journal.frames, "stop");
   }
 
-  snapshot(): void {
+  snapshot(): Eventually<void> {
     this.#snapshot = Array.from(this.#engine.dump(), (frame) => Buffer.from(frame));
-    this.cut(0);
+    return this.#restart([], "stop");
   }
 
-  cut(frameCount: number): void {
-    this.#engine.close();
-    this.#engine = this.#begin(this.#journal.frames.slice(0, frameCount));
+  cut(frameCount: number): Eventually<void> {
+    return this.#restart(this.#journal.frames.slice(0, frameCount), "crash");
   }
 
   delay(): void {
@@ -79,37 +108,93 @@ export class EngineSubject implements Subject {
   }
 
   work(): number {
+    if (this.#fault !== undefined) throw this.#fault;
+    this.#events.rowFiles?.(this.#rowDisk?.fileBytes ?? 0);
     return this.#graphs?.runOnce(BUILT_COUNT) ?? 0;
   }
 
-  #begin(frames: readonly Buffer[]): VectorEngine {
+  async close(): Promise<void> {
+    await this.#threads?.close();
+    await this.#rowDisk?.end("stop");
+    this.#engine.close();
+  }
+
+  #restart(frames: readonly Buffer[], how: "stop" | "crash"): Eventually<void> {
+    if (this.#rowDisk !== undefined) return this.#restartWithFiles(this.#rowDisk, frames, how);
+    this.#engine.close();
+    this.#engine = this.#open(frames);
+    this.#replay(this.#engine, frames);
+    void this.#engine.start();
+    this.#define(this.#engine);
+    return undefined;
+  }
+
+  async #restartWithFiles(disk: RowDisk, frames: readonly Buffer[], how: "stop" | "crash"): Promise<void> {
+    // A crash ends a life in the middle of its writes.
+    if (how === "crash") await disk.end(how);
+    await this.#threads?.close();
+    if (how === "stop") await disk.end(how);
+    this.#engine.close();
+    await disk.begin({ mayDamage: this.#random.below(2) === 0 });
+    this.#placements = this.#placements.map((placement) =>
+      this.#random.below(MOVED_ONE_IN) > 0 ? placement : placement === "disk" ? "memory" : "disk",
+    );
+    this.#engine = this.#open(frames);
+    this.#replay(this.#engine, frames);
+    await this.#engine.start();
+    this.#define(this.#engine);
+  }
+
+  /** A fault ends the process, so the program fails. */
+  #report(fault: unknown): void {
+    this.#fault ??= fault;
+  }
+
+  #open(frames: readonly Buffer[]): VectorEngine {
+    const { rows } = this.#program;
     this.#graphs = this.#program.hasGraphs === true ? new InlineGraphBuilder() : undefined;
     this.#journal = new FrameJournal(frames);
-    const engine = new VectorEngine({
+    const disk = this.#rowDisk;
+    this.#threads =
+      rows?.hasThreads === true && disk !== undefined
+        ? simulatedThreads({ random: this.#random, sliceWork: SLICE_WORK, readFile: disk.readNow })
+        : undefined;
+    return new VectorEngine({
       journal: this.#journal,
       clock: this.#clock,
       random: seededRandom(this.#program.seed),
       limits: defaultVectorLimits,
-      graphs: this.#graphs && observedBuilder(this.#graphs, this.#onGraphSearch),
-      graphWorkMin: GRAPH_WORK_MIN,
+      graphs: this.#graphs && observedBuilder(this.#graphs, () => this.#events.graphSearch?.()),
+      graphWorkMin: rows?.graphWorkMin ?? GRAPH_WORK_MIN,
       newHandle: () => {
         this.#handleCount += 1;
         return `handle-${this.#handleCount}`;
       },
+      threads: this.#threads,
+      rowFiles: disk?.set,
+      rowsOf: ({ name }) => this.#placements[this.#program.indexes.findIndex((_, i) => nameOf(i) === name)] ?? "memory",
     });
+  }
+
+  #replay(engine: VectorEngine, frames: readonly Buffer[]): void {
     // Copies: replay must not keep a buffer that its file uses for the next frame.
     for (const frame of [...this.#snapshot, ...frames]) {
       const copy = Buffer.from(frame);
       engine.replay(copy);
       copy.fill(0xff);
     }
-    void engine.start();
+  }
+
+  #define(engine: VectorEngine): void {
     const gate = async (): Promise<void> => this.#gate?.opened;
     this.#apis = this.#program.indexes.map(({ definition }, index) =>
-      engine.define(`index-${index}`, definition, embeddersOf(definition, gate)),
+      engine.define(nameOf(index), definition, embeddersOf(definition, gate), { rows: this.#placements[index] }),
     );
-    return engine;
   }
+}
+
+function nameOf(index: number): string {
+  return `index-${index}`;
 }
 
 /** The same builder, whose graphs report their searches. */

@@ -76,6 +76,8 @@ export class PlainSubject implements Subject {
     return 0;
   }
 
+  close(): void {}
+
   #copies(): readonly PlainIndex[] {
     return this.#indexes.map((index) => index.copy());
   }

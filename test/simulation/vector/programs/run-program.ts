@@ -10,8 +10,8 @@
 import { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
 import { nextTurn } from "../../../../src/kernel/turn.ts";
 import type { Call, Command } from "./command.ts";
-import { compareLines, type Recall, stateOf } from "./compare.ts";
-import type { Program, ProgramIndex } from "./draw-programs.ts";
+import { compareLines, type Recall, stateLater, stateOf } from "./compare.ts";
+import type { Program } from "./draw-programs.ts";
 import { drawnModels } from "./drawn-models.ts";
 import { Judge, type Judged } from "./judge.ts";
 import { LateAnswer } from "./late-answer.ts";
@@ -57,12 +57,20 @@ export async function runProgram(
   { open, coverage = newCoverage() }: { readonly open: OpenSubject; readonly coverage?: Coverage },
 ): Promise<Failure | undefined> {
   const run = new ProgramRun(program, open, coverage);
+  try {
+    return await runCommands(program, run);
+  } finally {
+    await run.close();
+  }
+}
+
+async function runCommands(program: Program, run: ProgramRun): Promise<Failure | undefined> {
   for (const [at, command] of program.commands.entries()) {
     try {
       const isLast = at === program.commands.length - 1;
       const text =
         (await run.step(command)) ??
-        (isLast || at % STATE_EVERY_COMMANDS === STATE_EVERY_COMMANDS - 1 ? run.compareStates() : undefined);
+        (isLast || at % STATE_EVERY_COMMANDS === STATE_EVERY_COMMANDS - 1 ? await run.compareStates() : undefined);
       if (text !== undefined) return { at, text };
     } catch (fault) {
       return { at, text: `it throws ${fault instanceof Error ? fault.stack : JSON.stringify(fault)}` };
@@ -115,6 +123,10 @@ class ProgramRun {
     this.#moments = [this.#now()];
   }
 
+  async close(): Promise<void> {
+    await this.#subject.close();
+  }
+
   async step(command: Command): Promise<string | undefined> {
     this.#coverage.commands += 1;
     this.#coverage.builtRows += this.#subject.work();
@@ -127,17 +139,17 @@ class ProgramRun {
         this.#clock.advance(command.ms);
         return undefined;
       case "restart":
-        this.#subject.restart();
+        await this.#subject.restart();
         return this.#afterRestart(this.#plains);
       case "snapshot":
-        this.#subject.snapshot();
+        await this.#subject.snapshot();
         this.#moments = [this.#now()];
         return this.#afterRestart(this.#plains);
       case "crash": {
         const kept = this.#moments[Math.max(0, this.#moments.length - 1 - command.lostWrites)];
         if (kept === undefined) return "the moment was not stored";
         this.#moments = this.#moments.filter(({ frameCount }) => frameCount <= kept.frameCount);
-        this.#subject.cut(kept.frameCount);
+        await this.#subject.cut(kept.frameCount);
         return this.#afterRestart(kept.plains.map((plain) => plain.copy()));
       }
       default: {
@@ -147,10 +159,10 @@ class ProgramRun {
     }
   }
 
-  compareStates(): string | undefined {
+  async compareStates(): Promise<string | undefined> {
     for (const [index, plain] of this.#plains.entries()) {
       const api = this.#subject.apis[index];
-      const text = api === undefined ? "the index is gone" : compareLines(stateOf(api), stateOf(plain));
+      const text = api === undefined ? "the index is gone" : compareLines(await stateLater(api), stateOf(plain));
       if (text !== undefined) return `state of index ${index}: ${text}`;
     }
     return undefined;
@@ -160,7 +172,7 @@ class ProgramRun {
     return { frameCount: this.#subject.frameCount, plains: this.#plains.map((plain) => plain.copy()) };
   }
 
-  #afterRestart(plains: readonly PlainIndex[]): string | undefined {
+  #afterRestart(plains: readonly PlainIndex[]): Promise<string | undefined> {
     this.#coverage.restarts += 1;
     this.#plains = plains;
     for (const plain of plains) plain.forgetQueries();
@@ -276,12 +288,12 @@ function noHandle(): string {
   return "unknown";
 }
 
-export function describeIndexes(indexes: readonly ProgramIndex[]): string {
+export function describeIndexes({ indexes, rows }: Pick<Program, "indexes" | "rows">): string {
   return indexes
-    .map(({ definition, dimension, components }) => {
+    .map(({ definition, dimension, components }, i) => {
       const { type, similarity, denseModel, sparseModel } = definition;
       const isOpen = definition.dimension === undefined;
-      return `${type} ${similarity} ${isOpen ? "open " : ""}${dimension} ${components} ${denseModel ?? sparseModel ?? ""}`;
+      return `${type} ${similarity} ${isOpen ? "open " : ""}${dimension} ${components} ${denseModel ?? sparseModel ?? ""}${rows?.placements[i] === "disk" ? " rows on disk" : ""}`;
     })
     .join("; ");
 }

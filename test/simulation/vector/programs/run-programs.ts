@@ -78,7 +78,7 @@ async function describe(
   const short = await shrink(program, failure, open);
   return [
     `SEED=${program.seed}: ${short.failure.text}`,
-    `after, on ${describeIndexes(program.indexes)}, ${program.sums} sums`,
+    `after, on ${describeIndexes(program)}, ${program.sums} sums`,
     ...short.commands.map((command) => `  ${showCommand(command)}`),
     `Again: ${again.replace("<seed>", String(program.seed))}`,
   ].join("\n");
