@@ -1,9 +1,10 @@
 /**
  * Kills the real program while clients write vectors. One namespace is so large
  * that it has a graph, which is built, searched and saved at the same time: a
- * start after a `stop` reads the graph from its file.
+ * start after a `stop` reads the graph from its file. In half of the lives its rows
+ * are on disk, in files of which one may be damaged between two starts.
  */
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
@@ -32,6 +33,9 @@ export interface VectorKillSummary {
   acknowledged: number;
   /** Starts that found the file of the graph and used it. */
   graphsLoaded: number;
+  /** Starts that found row files, and those of them of which one was cut off or removed. */
+  rowStarts: number;
+  rowDamages: number;
   /** Snapshots that were under way at a kill, or done before it. */
   snapshots: number;
   /** The least share of the best hits that queries found with the graph. */
@@ -42,6 +46,7 @@ export interface VectorKillSummary {
 interface Life {
   readonly directory: string;
   readonly fsync: "always" | "everysec";
+  readonly rows: "memory" | "disk";
   readonly ledger: Ledger;
   readonly random: Random;
 }
@@ -70,11 +75,13 @@ const SNAPSHOT_KILL_MS_MAX = 600;
 const FILL_BYTES = 900_000;
 const FILL_COUNT = 16;
 const FILL_REQUESTS_MAX = 20;
+/** One start in so many finds a damaged row file. */
+const DAMAGED_ONE_IN = 3;
 const TOKEN = "vector-kill-rounds";
 
 export async function runVectorKills(options: KillOptions): Promise<VectorKillSummary> {
   const summary: Omit<VectorKillSummary, "damages"> = {
-    ...{ rounds: 0, acknowledged: 0, graphsLoaded: 0, snapshots: 0, recall: 1 },
+    ...{ rounds: 0, acknowledged: 0, graphsLoaded: 0, rowStarts: 0, rowDamages: 0, snapshots: 0, recall: 1 },
     roundsByEnding: new Map([["kill", 0], ...SHARES.map(([ending]): [Ending, number] => [ending, 0])]),
   };
   const port: KillPort<Life, string> = {
@@ -82,7 +89,9 @@ export async function runVectorKills(options: KillOptions): Promise<VectorKillSu
     roundsOfALife: ROUNDS_OF_A_LIFE,
     endMs: END_MS,
     begin({ directory, number, random }) {
-      return { directory, fsync: number % 2 === 0 ? "everysec" : "always", random, ledger: new Ledger() };
+      const fsync = number % 2 === 0 ? "everysec" : "always";
+      const rows = random.below(2) === 0 ? "disk" : "memory";
+      return { directory, fsync, rows, random, ledger: new Ledger() };
     },
     async start(life) {
       const server = await start(life);
@@ -105,9 +114,10 @@ export async function runVectorKills(options: KillOptions): Promise<VectorKillSu
 
 export function describeVectorKills(summary: VectorKillSummary): string {
   const { rounds, roundsByEnding, acknowledged, graphsLoaded, snapshots, recall, damages } = summary;
+  const { rowStarts, rowDamages } = summary;
   return [
     ...damages.map((damage) => `WRONG ${damage}`),
-    `rounds ${rounds} (${describeEndings(roundsByEnding)}), acknowledged writes ${acknowledged}; graphs read from their file ${graphsLoaded}; snapshots ${snapshots}; recall by the graph at least ${recall}`,
+    `rounds ${rounds} (${describeEndings(roundsByEnding)}), acknowledged writes ${acknowledged}; graphs read from their file ${graphsLoaded}; starts with row files ${rowStarts}, of which ${rowDamages} with a damaged one; snapshots ${snapshots}; recall by the graph at least ${recall}`,
   ].join("\n");
 }
 
@@ -128,7 +138,8 @@ async function runRound(
     const env = { LARDER_VECTOR_TOKEN: TOKEN };
     await killStarts(random, { args: () => flags(life), env, msMax: START_KILL_MS_MAX, isGroup: true });
   }
-  const hasGraphFile = graphFilesOf(life).length > 0;
+  const hasGraphFile = filesOf(life, "graph-").length > 0;
+  damageRowFile(life, summary);
   const next = await start(life);
   if (hasGraphFile && !GRAPH_REFUSED.test(next.log)) summary.graphsLoaded += 1;
   const damages: string[] = [];
@@ -145,17 +156,30 @@ function start(life: Life): Promise<RunningProgram> {
   });
 }
 
-function flags({ directory, fsync, random }: Life): readonly string[] {
+function flags({ directory, fsync, rows, random }: Life): readonly string[] {
   const threads = random.below(2) === 0 ? "one" : "per-area";
-  return ["--data-dir", directory, "--fsync", fsync, "--threads", threads];
+  return ["--data-dir", directory, "--fsync", fsync, "--threads", threads, "--vector-rows", rows];
 }
 
 function endpointOf(server: RunningProgram): Endpoint {
   return { url: server.environment["UPSTASH_VECTOR_REST_URL"] ?? "", token: TOKEN };
 }
 
-function graphFilesOf({ directory }: Life): readonly string[] {
-  return readdirSync(join(directory, "vector")).filter((name) => name.startsWith("graph-"));
+function filesOf({ directory }: Life, start: string): readonly string[] {
+  return readdirSync(join(directory, "vector")).filter((name) => name.startsWith(start));
+}
+
+/** Sometimes cuts off or removes a row file: the next start reads its rows from the journal. */
+function damageRowFile(life: Life, summary: Pick<VectorKillSummary, "rowStarts" | "rowDamages">): void {
+  const { directory, random } = life;
+  const names = filesOf(life, "rows-");
+  if (names.length === 0) return;
+  summary.rowStarts += 1;
+  if (random.below(DAMAGED_ONE_IN) > 0) return;
+  summary.rowDamages += 1;
+  const path = join(directory, "vector", names[random.below(names.length)] as string);
+  if (random.below(2) === 0) rmSync(path);
+  else truncateSync(path, random.below(statSync(path).size + 1));
 }
 
 async function momentOfEnd(server: RunningProgram, ending: Ending, random: Random): Promise<void> {
