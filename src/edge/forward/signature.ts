@@ -68,12 +68,13 @@ export function endToEnd(rawHeaders: readonly string[]): string[] {
   return kept;
 }
 
-/** Names in the value of Connection, such as that of a header of one proxy. */
+/** Names in the values of Connection, which may be several headers: such as that of a header of one proxy. */
 function namedByConnection(rawHeaders: readonly string[]): readonly string[] {
+  const named: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2)
     if ((rawHeaders[i] as string).toLowerCase() === "connection")
-      return (rawHeaders[i + 1] as string).split(",").map((name) => name.trim().toLowerCase());
-  return [];
+      named.push(...(rawHeaders[i + 1] as string).split(",").map((name) => name.trim().toLowerCase()));
+  return named;
 }
 
 /** Name and value of the header. `head.rawHeaders` are those that are forwarded. */

@@ -4,7 +4,8 @@
  * (1) Every record of the clients, and some of the base, is fetched whole.
  * (2) A range lists exactly the existing records.
  * (3) A query with a record's own vector has that record as its best hit, with
- *     score 1; a query with a replaced or deleted vector has no such hit.
+ *     score 1; a query with a replaced or deleted vector has no such hit. A walk
+ *     of the graph may miss few of them, and then an exact query finds it.
  * (4) Every hit of every query is an existing record with its right score, best
  *     first.
  */
@@ -47,6 +48,11 @@ const BRUTE_QUESTIONS = 40;
 const BRUTE_HITS = 10;
 /** The least share of the best ten that the graph must find. */
 const RECALL_MIN = 0.95;
+/** At the end so many records are looked up by their own vectors. */
+const OWN_QUESTIONS = 1_000;
+const OWN_BATCH = 100;
+/** The share of them that walks may miss: more is a graph to repair (`vector/graph/graph-maintenance.ts`). */
+const OWN_MISSED_MAX = 0.01;
 
 const baseSigns = Array.from({ length: BASE_COUNT }, (_, number) => signsOf(BASE_SEED + number));
 
@@ -119,17 +125,32 @@ async function checkQueries(checked: Checked, namespace: string, entries: readon
       questions.push({ signs: signsOf(BASE_SEED + number), id: baseId(number) });
     }
   }
-  const asked = some(questions, QUESTIONS, random);
-  const answers = await query(checked, { namespace, questions: asked, topK: HITS, filter: "" });
-  for (const [i, { id }] of asked.entries()) {
-    const hits = answers[i] ?? [];
-    checkHits(checked, { namespace, hits, present, signs: (asked[i] as Question).signs });
-    const [best] = hits;
-    if (id === undefined ? best?.score === 1 : best?.id !== id || best.score !== 1)
-      checked.damages.push(
-        `${namespace}/${id ?? "no record"}: its own vector finds ${best?.id} with score ${best?.score}`,
-      );
-  }
+  await checkOwnVectors(checked, { namespace, asked: some(questions, QUESTIONS, random), present });
+}
+
+/** Returns how many of the records only an exact query finds. */
+async function checkOwnVectors(
+  checked: Checked,
+  { namespace, asked, present }: { namespace: string; asked: readonly Question[]; present: ReadonlyMap<string, Signs> },
+): Promise<number> {
+  const check = async (questions: readonly Question[], isExact: boolean): Promise<readonly Question[]> => {
+    const answers = await query(checked, { namespace, questions, topK: HITS, filter: "", isExact });
+    return questions.filter((question, i) => {
+      const hits = answers[i] ?? [];
+      checkHits(checked, { namespace, hits, present, signs: question.signs });
+      const [best] = hits;
+      const isRight = question.id === undefined ? best?.score !== 1 : best?.id === question.id && best.score === 1;
+      // A hit that should not be there is no miss of a walk.
+      if (!isRight && (isExact || question.id === undefined))
+        checked.damages.push(
+          `${namespace}/${question.id ?? "no record"}: its own vector finds ${best?.id} with score ${best?.score}`,
+        );
+      return !isRight;
+    });
+  };
+  const missed = await check(asked, false);
+  await check(missed, true);
+  return missed.length;
 }
 
 function checkHits(
@@ -174,16 +195,28 @@ export async function checkEverything(checked: Checked): Promise<number> {
       if (signs === undefined || !isVectorOf(vector, signs))
         damages.push(`"${namespace}" lists ${id} with another vector`);
     }
+    const own = some(
+      [...present].map(([id, signs]) => ({ signs, id })),
+      OWN_QUESTIONS,
+      random,
+    );
+    let missed = 0;
+    for (let start = 0; start < own.length; start += OWN_BATCH) {
+      const asked = own.slice(start, start + OWN_BATCH);
+      missed += await checkOwnVectors(checked, { namespace, asked, present });
+    }
+    if (missed > OWN_MISSED_MAX * own.length)
+      damages.push(`${missed} of ${own.length} records of "${namespace}" are not found by their own vectors`);
     const signs = some([...present.values()], BRUTE_QUESTIONS, random);
     const questions = signs.map((each) => ({ signs: withOneChanged(each, random), id: undefined }));
     const near = await query(checked, { namespace, questions, topK: BRUTE_HITS, filter: "" });
     recall = Math.min(recall, shareFound(questions, near, present));
     if (recall < RECALL_MIN) damages.push(`queries of "${namespace}" find ${recall} of the best hits`);
     // So few records pass that the graph is not used: then the answer is exact, also in its order.
-    const own = new Map(entries.filter(({ kept }) => kept).map(({ id }) => [id, present.get(id) as Signs]));
+    const clients = new Map(entries.filter(({ kept }) => kept).map(({ id }) => [id, present.get(id) as Signs]));
     const exact = await query(checked, { namespace, questions, topK: BRUTE_HITS, filter: "client >= 0" });
     for (const [i, question] of questions.entries()) {
-      const best = bestOf(question.signs, own, listed);
+      const best = bestOf(question.signs, clients, listed);
       if (JSON.stringify(exact[i]?.map(({ id }) => id)) !== JSON.stringify(best))
         damages.push(`a query of the clients' records in "${namespace}" differs from brute force`);
     }
@@ -242,15 +275,17 @@ async function query(
     questions,
     topK,
     filter,
+    isExact = false,
   }: {
     namespace: string;
     questions: readonly Question[];
     topK: number;
     filter: string;
+    isExact?: boolean;
   },
 ): Promise<readonly (readonly Hit[])[]> {
   if (questions.length === 0) return [];
-  const options = JSON.stringify({ topK, filter }).slice(1);
+  const options = JSON.stringify({ topK, filter, ...(isExact && { exact: true }) }).slice(1);
   const text = questions.map(({ signs }) => `{"vector":${jsonOf(signs)},${options}`).join();
   const answer = (await ask(endpoint, "query", { namespace, text: `[${text}]` })) as readonly unknown[];
   // The hits of a single query are a list of their own (B2.result).
