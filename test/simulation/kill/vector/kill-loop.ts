@@ -60,7 +60,7 @@ const SHARES: Shares = [
   ["stop", 2],
 ];
 /** Time that the round under way and the last check of everything still take. */
-const END_MS = 2_500;
+const END_MS = 3_000;
 const CLIENTS = 16;
 const WRITE_MS_MIN = 5;
 const WRITE_MS_MAX = 1_500;
