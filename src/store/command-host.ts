@@ -12,6 +12,7 @@ import type { RedisCompat } from "./commands/redis-compat.ts";
 import type { CommandError } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
+import type { ChosenSettings } from "./mutations/database-state.ts";
 import type { Activity } from "./observe/activity.ts";
 import type { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import type { Monitors } from "./observe/monitor.ts";
@@ -109,6 +110,8 @@ export interface StoreFacts {
   /** Undefined: the figures of the process are omitted. */
   readonly process: ProcessFigures | undefined;
   readonly settings: ServerSettings | undefined;
+  /** Whether what CONFIG SET chooses is stored, because the database moves between servers. */
+  readonly keepsSettings: boolean;
   /** Undefined if nothing is stored. */
   readonly snapshots: SnapshotFacts | undefined;
   readonly startedAtMs: number;
@@ -173,10 +176,13 @@ export interface ClientHost {
   };
 }
 
-/** The settings of a database that apply until the next start. */
+/** The settings of a database that CONFIG SET changes. */
 export interface SettingsHost {
   readonly name: string;
-  setMemory(settings: MemorySettings): void;
+  /** What CONFIG SET has chosen, if it is stored (`StoreFacts.keepsSettings`). */
+  readonly chosen: ChosenSettings;
+  /** Evicts as they require, as part of the running unit, unless `evicts` is false. */
+  setMemory(settings: MemorySettings, how?: { readonly evicts: boolean }): void;
   /** The published events of keys, in the form that `readEventFlags` returns. */
   readonly eventFlags: string;
   setEventFlags(flags: string): void;

@@ -44,9 +44,10 @@ import { Eviction } from "./memory/eviction.ts";
 import { noSweep, sweepExpired } from "./memory/expiry-sweep.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
 import { reloadDatabase } from "./mutations/database-reload.ts";
+import type { ChosenSettings } from "./mutations/database-state.ts";
 import { expiry } from "./mutations/expiry.ts";
-import { flushLibraries } from "./mutations/functions.ts";
 import { clearKeyspace } from "./mutations/generic.ts";
+import { flushLibraries } from "./mutations/state/functions.ts";
 import { Activity } from "./observe/activity.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
@@ -125,6 +126,8 @@ export class Database implements SessionHost {
   readonly activity = new Activity();
   /** The published events of keys, in the form that `readEventFlags` returns; only `setEventFlags` changes it. */
   eventFlags = "";
+  /** What CONFIG SET has chosen, if that is stored. */
+  readonly chosen: ChosenSettings = new Map();
   /** Recent slow commands. */
   readonly slowRuns = new SlowRuns();
   readonly frames: UnitFrames;
@@ -423,11 +426,10 @@ export class Database implements SessionHost {
     return this.#eviction.hasBacklog;
   }
 
-  /** Applies new memory settings until the next start, and evicts as they require, as part of the running unit. */
-  setMemory(settings: MemorySettings): void {
+  setMemory(settings: MemorySettings, { evicts } = { evicts: true }): void {
     this.keyspace.memory = settings;
     this.#eviction.settingsChanged();
-    this.#eviction.makeRoom();
+    if (evicts) this.#eviction.makeRoom();
   }
 
   setEventFlags(flags: string): void {

@@ -13,6 +13,7 @@ import { TURN_MS, Turns } from "../kernel/turns.ts";
 import type { CommandRequest } from "./command-facts.ts";
 import type { ProcessFigures, ServerSettings, SnapshotFacts } from "./command-host.ts";
 import { answerBeforeLogin } from "./commands/before-login.ts";
+import { restoreSettings } from "./commands/config.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
 import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
@@ -57,6 +58,8 @@ export interface StoreOptions {
   readonly process?: ProcessFigures;
   /** For CONFIG GET; absent: it omits them. */
   readonly settings?: ServerSettings;
+  /** Whether what CONFIG SET chooses is stored; absent: it applies until the next start. */
+  readonly keepsSettings?: boolean;
   /** Snapshots of the data directory; absent if nothing is stored. */
   readonly snapshots?: SnapshotFacts | undefined;
 }
@@ -102,6 +105,7 @@ export class Store {
       runId: options.runId ?? "0".repeat(40),
       process: options.process,
       settings: options.settings,
+      keepsSettings: options.keepsSettings ?? false,
       snapshots: options.snapshots,
       startedAtMs: options.clock.nowMs(),
       frame,
@@ -203,6 +207,7 @@ export class Store {
       database.keyspace.loadsSnapshot = false;
       database.keyspace.entries.endRecovery();
       database.countMemory();
+      if (this.#context.keepsSettings) restoreSettings(database);
     }
   }
 

@@ -55,6 +55,7 @@ export class StoreService implements AreaService {
       version,
       runId: secretBytes(RUN_ID_BYTES).toString("hex"),
       settings: { fsync: context.plan.fsync, requestBytesMax: limits.requestBytesMax },
+      keepsSettings: context.plan.shard !== undefined,
       snapshots: context.plan.directory === undefined ? undefined : persistence.snapshots,
       process: processFigures(() => this.#respFigures()),
     });

@@ -170,6 +170,98 @@ test("CONFIG SET names the parameter that it refuses", () => {
   ]);
 });
 
+/** A store of a shard, rebuilt from the frames of a journal or of a snapshot. */
+function shardStore(options: Partial<StoreOptions> = {}, frames: Iterable<Uint8Array> = []): Store {
+  const store = new Store({
+    journal: new RecordingJournal(),
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    hashSeed: new Uint8Array(8),
+    keepsSettings: true,
+    ...options,
+  });
+  store.beginRecovery();
+  for (const frame of frames) store.replay(Buffer.from(frame), { segment: 1, offset: 0 });
+  store.endRecovery();
+  return store;
+}
+
+const overHttp = { user: defaultUser, transport: "http", address: "" } as const;
+
+function runLine(store: Store, line: string): Reply | Promise<Reply> {
+  return store.database("main").command(overHttp, line.split(" "));
+}
+
+const CHOSEN = "CONFIG GET notify-keyspace-events maxmemory* slowlog-max-len tracking-table-max-keys";
+const chosenValues = pairs(
+  ["maxmemory", "1048576"],
+  ["maxmemory-clients", "0"],
+  ["maxmemory-policy", "allkeys-lru"],
+  ["maxmemory-samples", "5"],
+  ["notify-keyspace-events", "AKE"],
+  ["slowlog-max-len", "7"],
+  ["tracking-table-max-keys", "1000"],
+);
+
+test("what CONFIG SET chooses on a shard is there after a replay, from its journal and from a snapshot", () => {
+  const journal = new RecordingJournal();
+  const store = shardStore({ journal });
+  const shard = (frames: Iterable<Uint8Array>): Store => shardStore({}, frames);
+  for (const line of [
+    "CONFIG SET notify-keyspace-events KEA maxmemory 1mb maxmemory-policy allkeys-lru",
+    "CONFIG SET slowlog-max-len 9",
+    "CONFIG SET slowlog-max-len 7 tracking-table-max-keys 1000",
+  ])
+    assert.deepEqual(runLine(store, line), ok);
+  assert.deepEqual(runLine(store, CHOSEN), chosenValues);
+  const snapshot = Array.from(store.dump(), (frame) => Buffer.from(frame));
+  assert.deepEqual(runLine(shard(journal.frames), CHOSEN), chosenValues);
+  assert.deepEqual(runLine(shard(snapshot), CHOSEN), chosenValues);
+  // And once more, although nothing was set there.
+  const again = Array.from(shard(snapshot).dump(), (frame) => Buffer.from(frame));
+  assert.deepEqual(runLine(shard(again), CHOSEN), chosenValues);
+});
+
+test("a single server stores nothing of CONFIG SET, and does not apply what an exported shard has chosen", () => {
+  const journal = new RecordingJournal();
+  const single = shardStore({ journal, keepsSettings: false });
+  single.database("main");
+  const count = journal.frames.length;
+  assert.deepEqual(runLine(single, "CONFIG SET slowlog-max-len 7"), ok);
+  assert.equal(journal.frames.length, count);
+
+  const shard = shardStore({ journal: new RecordingJournal() });
+  runLine(shard, "CONFIG SET slowlog-max-len 7");
+  const exported = shardStore(
+    { keepsSettings: false },
+    Array.from(shard.dump(), (frame) => Buffer.from(frame)),
+  );
+  assert.deepEqual(runLine(exported, "CONFIG GET slowlog-max-len"), pairs(["slowlog-max-len", "128"]));
+});
+
+test("a limit of the operator that was lowered since wins over what CONFIG SET has chosen", () => {
+  const store = shardStore();
+  runLine(store, "CONFIG SET maxmemory 2mb maxmemory-samples 9");
+  const frames = Array.from(store.dump(), (frame) => Buffer.from(frame));
+  const lowered = shardStore({ memory: { bytesMax: 1_048_576 } }, frames);
+  assert.deepEqual(
+    runLine(lowered, "CONFIG GET maxmemory maxmemory-samples"),
+    pairs(["maxmemory", "1048576"], ["maxmemory-samples", "9"]),
+  );
+});
+
+test("CONFIG SET on a shard whose journal refuses changes nothing", () => {
+  const journal = new RecordingJournal();
+  const store = shardStore({ journal });
+  store.database("main");
+  journal.refusal = "PostgreSQL does not answer";
+  assert.deepEqual(
+    runLine(store, "CONFIG SET slowlog-max-len 7"),
+    error("MISCONF Errors writing to the AOF file: PostgreSQL does not answer"),
+  );
+  assert.deepEqual(runLine(store, "CONFIG GET slowlog-max-len"), pairs(["slowlog-max-len", "128"]));
+});
+
 test("CONFIG SET accepts any name when the tests of Redis run, and changes nothing", () => {
   const session = startSession({ compat: new RedisCompat(() => {}) });
   session.expect([
@@ -180,7 +272,6 @@ test("CONFIG SET accepts any name when the tests of Redis run, and changes nothi
     ["CONFIG GET databases", pairs(["databases", "1"])],
     ["CONFIG SET what", error("ERR wrong number of arguments for 'config|set' command")],
   ]);
-  const overHttp = { user: defaultUser, transport: "http", address: "" } as const;
   assert.deepEqual(
     session.database.command(overHttp, ["CONFIG", "SET", "what", "1"]),
     error("ERR Unknown option or number of arguments for CONFIG SET - 'what'"),

@@ -2,7 +2,8 @@
  * CONFIG: the parameters of Redis that apply to larder, one row each. A
  * parameter is listed only if its value is true. Most are facts, which CONFIG
  * SET refuses as Redis refuses parameters that can be set only at startup. The
- * values that it sets apply to this database until the next start.
+ * values that it sets apply to this database until the next start, or in a
+ * cluster until they are set again: there they move with the database.
  *
  * When the tests of Redis run, all other parameters can be set too: this changes
  * nothing, but CONFIG GET returns the new values, as the tests expect.
@@ -12,7 +13,7 @@ import { ENTRIES_MAX as ACL_LOG_ENTRIES_MAX } from "../acl/acl-log.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { REDACTED } from "../command-facts.ts";
 import type { CommandHost, RespFigures } from "../command-host.ts";
-import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
+import { diskRefusal, noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
 import { SWEEP_EVERY_MS } from "../memory/expiry-sweep.ts";
 import {
   evictionPolicies,
@@ -20,6 +21,7 @@ import {
   type MemorySettings,
   parseMemorySize,
 } from "../memory/memory-settings.ts";
+import { chooseSetting } from "../mutations/state/chosen-settings.ts";
 import { printEventFlags, readEventFlags } from "../observe/keyspace-events.ts";
 import type { SlowSettings } from "../observe/slow-runs.ts";
 import { TRACKED_KEYS_MAX } from "../observe/tracking/tracking.ts";
@@ -216,7 +218,7 @@ const helpLines: readonly string[] = [
   "SET <name> <value> [<name> <value> ...]",
   "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time, notify-keyspace-events,",
   "    slowlog-log-slower-than, slowlog-max-len, latency-monitor-threshold or tracking-table-max-keys for this database",
-  "    until the next start.",
+  "    until the next start, or in a cluster until they are set again.",
   "    Refused for every other parameter.",
 ];
 
@@ -260,7 +262,8 @@ export const configRow: Row = {
     },
     {
       name: "SET",
-      summary: "Sets memory limit, eviction, slow log and keyspace events of this database until the next start",
+      summary:
+        "Sets memory limit, eviction, slow log and keyspace events of this database: until the next start, or in a cluster for good",
       arity: -4,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -326,33 +329,62 @@ function set({ arg, argCount, database, compat }: Call): Reply {
       throw parameter === undefined ? unknownParameter(name) : parameterRefused(name, "can't set immutable config");
     }
   }
-  const { keyspace, slowRuns } = database;
-  const trackedKeysMax = database.tracking.keysMax;
-  let settings: Settings = {
-    ...keyspace.memory,
-    ...slowRuns.settings,
-    eventFlags: database.eventFlags,
-    trackedKeysMax,
-  };
+  const before = settingsOf(database);
+  let settings = before;
   for (const [{ name, change }, text] of requested) {
     const changed = change?.(text, database);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
   }
-  const {
-    eventFlags,
-    trackedKeysMax: keysMax,
-    slowerThanUs,
-    slowLogCountMax,
-    latencyThresholdMs,
-    ...memory
-  } = settings;
-  slowRuns.settings = { slowerThanUs, slowLogCountMax, latencyThresholdMs };
-  database.setMemory(memory);
-  database.setEventFlags(eventFlags);
-  database.tracking.keysMax = keysMax;
+  if (database.context.keepsSettings) {
+    if (database.journalRefusal !== undefined) throw diskRefusal(database.journalRefusal);
+    willChoose(database, before);
+    apply(database, settings);
+    for (const { name, read } of requested.keys()) chooseSetting(database, name, read(database) ?? "");
+  } else apply(database, settings);
+  database.setMemory(database.keyspace.memory);
   for (const [name, value] of compatValues) compat?.parameters.set(name, value);
   return ok;
+}
+
+function settingsOf({ keyspace, slowRuns, eventFlags, tracking }: CommandHost): Settings {
+  return { ...keyspace.memory, ...slowRuns.settings, eventFlags, trackedKeysMax: tracking.keysMax };
+}
+
+/** Evicts nothing. */
+function apply(database: CommandHost, settings: Settings): void {
+  const { eventFlags, trackedKeysMax, slowerThanUs, slowLogCountMax, latencyThresholdMs, ...memory } = settings;
+  database.slowRuns.settings = { slowerThanUs, slowLogCountMax, latencyThresholdMs };
+  database.setMemory(memory, { evicts: false });
+  database.setEventFlags(eventFlags);
+  database.tracking.keysMax = trackedKeysMax;
+}
+
+/** Memory of the settings and of a text in the undo log. */
+const SETTINGS_BYTES = 512;
+
+/** A transaction that is undone has stored nothing, so its settings do not apply either. */
+function willChoose(database: CommandHost, before: Settings): void {
+  const { chosen, keyspace } = database;
+  const texts = [...chosen];
+  keyspace.undo?.push(SETTINGS_BYTES, () => {
+    chosen.clear();
+    for (const [name, text] of texts) chosen.set(name, text);
+    apply(database, before);
+  });
+}
+
+/**
+ * Applies what was chosen before the start. What is refused now stays chosen but does not apply, such as a `maxmemory`
+ * above the limit that the operator has set since.
+ */
+export function restoreSettings(database: CommandHost): void {
+  let settings = settingsOf(database);
+  for (const [name, text] of database.chosen) {
+    const changed = parameters.find((parameter) => parameter.name === name)?.change?.(text, database);
+    if (typeof changed !== "string") settings = { ...settings, ...changed };
+  }
+  apply(database, settings);
 }
 
 function changeCount(

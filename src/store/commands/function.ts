@@ -2,7 +2,7 @@
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { subcommandSyntax } from "../errors.ts";
-import { deleteLibrary, flushLibraries, putLibrary } from "../mutations/functions.ts";
+import { deleteLibrary, flushLibraries, putLibrary } from "../mutations/state/functions.ts";
 import { emptyArray, map, nil, ok, type Reply, set, simple } from "../reply/reply.ts";
 import { FunctionLibraries, type FunctionLibrary } from "../scripting/function-libraries.ts";
 import { functionNotFound } from "../scripting/lua/runtime.ts";

@@ -14,7 +14,7 @@ export interface Mutation {
   readonly apply: (keyspace: Keyspace, record: FrameReader) => unknown;
 }
 
-/** A mutation of state of a database other than its keys: functions and users. */
+/** A mutation of state of a database other than its keys: functions, users and chosen settings. */
 export interface StateMutation {
   readonly code: number;
   readonly name: string;

@@ -7,7 +7,6 @@ import { assert } from "../../kernel/assert.ts";
 import type { FrameReader } from "../../kernel/frame.ts";
 import { userMutations } from "../acl/user-records.ts";
 import type { DatabaseState } from "./database-state.ts";
-import { functionMutations } from "./functions.ts";
 import { genericMutations } from "./generic.ts";
 import { hashMutations } from "./hash.ts";
 import { hyperLogLogMutations } from "./hyperloglog.ts";
@@ -16,6 +15,8 @@ import { listMutations } from "./list.ts";
 import type { Mutation, StateMutation } from "./mutation.ts";
 import { setMutations } from "./set.ts";
 import { sortedSetMutations } from "./sorted-set.ts";
+import { settingMutations } from "./state/chosen-settings.ts";
+import { functionMutations } from "./state/functions.ts";
 import { streamMutations } from "./stream.ts";
 import { streamGroupMutations } from "./stream-group.ts";
 import { stringMutations } from "./string.ts";
@@ -33,7 +34,7 @@ export const mutations: readonly Mutation[] = [
   ...streamGroupMutations,
 ];
 
-export const stateMutations: readonly StateMutation[] = [...functionMutations, ...userMutations];
+export const stateMutations: readonly StateMutation[] = [...functionMutations, ...userMutations, ...settingMutations];
 
 const rows: readonly StateMutation[] = [
   ...mutations.map(({ code, name, apply }) => ({

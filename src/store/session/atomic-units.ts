@@ -5,8 +5,9 @@
  * (1) Undone are the changes of keys, libraries of functions and users, the
  *     records in the frame of the unit, and its pushes: messages and events leave
  *     only after the unit, so nobody has seen them.
- * (2) What is not stored is not undone: settings of CONFIG SET, cached scripts,
- *     the state of sessions, counters of commands, and when keys were last used.
+ * (2) What is not stored is not undone: cached scripts, the state of sessions,
+ *     counters of commands, when keys were last used, and settings of CONFIG SET
+ *     unless they are stored too (`StoreFacts.keepsSettings`).
  * (3) Keys count as changed for WATCH, and waiting clients try them again: both
  *     are correct, if unnecessary, after a unit that changed nothing.
  * (4) A unit within a unit is part of it: a script that is stopped undoes its

@@ -80,6 +80,7 @@ export class Subject {
       random: { below: (bound) => this.#random.below(bound), unit: () => this.#random.unit() },
       hashSeed: new Uint8Array(8),
       lua: { ...luaOptions, limits: { budgetMs: SCRIPT_READINGS } },
+      keepsSettings: true,
     });
     this.database = this.store.database("main");
   }

@@ -9,12 +9,12 @@
  *
  * Flags are a sum of the bits below, which never change.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { FunctionLibraries, FunctionLibrary, LibraryFunction } from "../scripting/function-libraries.ts";
-import { parseLibraryHeader, type ScriptFlag } from "../scripting/script-header.ts";
-import type { StateMutation } from "./mutation.ts";
-import type { ClosureLog } from "./undo-log.ts";
+import type { Bytes } from "../../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../../../kernel/frame.ts";
+import type { FunctionLibraries, FunctionLibrary, LibraryFunction } from "../../scripting/function-libraries.ts";
+import { parseLibraryHeader, type ScriptFlag } from "../../scripting/script-header.ts";
+import type { StateMutation } from "../mutation.ts";
+import type { ClosureLog } from "../undo-log.ts";
 
 const PUT_LIBRARY = 170;
 const DELETE_LIBRARY = 171;
