@@ -8,7 +8,7 @@ import type { ShardEvent } from "../cluster/shard-plan.ts";
 import { entryFile } from "../package-files.ts";
 import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
-import { Heartbeat } from "../workers/heartbeat.ts";
+import { DEAD_CPU_MS, DEAD_CPU_MS_IN_CLUSTER, Heartbeat } from "../workers/heartbeat.ts";
 import { newProgressMemory, ProgressReader } from "../workers/thread-progress.ts";
 import type { AreaApi, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
@@ -70,6 +70,7 @@ export class AreaSlot implements AreaEvents {
     this.#worker = worker;
     const heartbeat = new Heartbeat({
       clock,
+      deadCpuMs: plan.shard === undefined ? DEAD_CPU_MS : DEAD_CPU_MS_IN_CLUSTER,
       progress: () => progress.count,
       cpuMs: async () => {
         const { user, system } = await worker.cpuUsage();

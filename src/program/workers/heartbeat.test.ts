@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
-import { Heartbeat } from "./heartbeat.ts";
+import { DEAD_CPU_MS, DEAD_CPU_MS_IN_CLUSTER, Heartbeat } from "./heartbeat.ts";
 
 interface Watched {
   readonly clock: VirtualClock;
@@ -13,12 +13,13 @@ interface Watched {
   pass(seconds: number, cpuMsPerSecond?: number): Promise<void>;
 }
 
-function watch(): Watched {
+function watch(deadCpuMs = DEAD_CPU_MS): Watched {
   const clock = new VirtualClock();
   const seen: string[] = [];
   const thread: Watched["thread"] = { progress: 0, cpuMs: 5_000, isWatched: true };
   const heartbeat = new Heartbeat({
     clock,
+    deadCpuMs,
     progress: () => thread.progress,
     cpuMs: async () => {
       if (thread.cpuMs === "no answer") return new Promise(() => {});
@@ -42,6 +43,16 @@ function watch(): Watched {
     },
   };
 }
+
+test("ends a thread of a cluster after 10 s of processor time without progress", async () => {
+  const { seen, pass } = watch(DEAD_CPU_MS_IN_CLUSTER);
+  await pass(5);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(5);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(1);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
 
 test("leaves a thread with heartbeats alone", async () => {
   const { heartbeat, seen, pass } = watch();

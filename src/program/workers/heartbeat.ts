@@ -6,7 +6,8 @@
  *
  * A thread that has not answered for SILENT_MS is not ready. It is ended if it
  * has made no progress while it used DEAD_CPU_MS of processor time: one endless
- * command. A thread that answers, or finishes one unit of work after the other, is
+ * command. On a node of a cluster that is DEAD_CPU_MS_IN_CLUSTER, because another
+ * node can serve meanwhile. A thread that answers, or finishes one unit of work after the other, is
  * never ended, however busy it is; nor is a thread that a busy machine does not
  * let run.
  */
@@ -20,12 +21,15 @@ export const SILENT_MS = 5_000;
 
 /** Processor time without progress after which the thread is ended. */
 export const DEAD_CPU_MS = 60_000;
+export const DEAD_CPU_MS_IN_CLUSTER = 10_000;
 
 /** Time without progress after which the thread is ended in any case: it waits for an event that never comes. */
 export const DEAD_MS = 600_000;
 
 export interface HeartbeatOptions {
   readonly clock: Clock;
+  /** `DEAD_CPU_MS` or `DEAD_CPU_MS_IN_CLUSTER`. */
+  readonly deadCpuMs: number;
   /** A number that changes with each unit of work. */
   readonly progress: () => number;
   /** Processor time of the thread in ms. May not resolve while the thread is in an uninterruptible call. */
@@ -124,7 +128,7 @@ export class Heartbeat {
   #judge(): void {
     if (this.#isOver) return;
     const cpuMs = this.#cpuMs + (this.#pendingTicks ?? 0) * BEAT_MS;
-    if (cpuMs < DEAD_CPU_MS && this.#stuckTicks * BEAT_MS < DEAD_MS) return;
+    if (cpuMs < this.#options.deadCpuMs && this.#stuckTicks * BEAT_MS < DEAD_MS) return;
     this.stop();
     this.#options.onDead();
   }
