@@ -78,14 +78,22 @@ export class SegmentLog {
     if (state.cutBytes !== undefined) await this.#cut(state, state.cutBytes);
     while (state.shippedBytes < target) {
       const start = state.shippedBytes;
-      const bytes = Buffer.allocUnsafe(Math.min(this.#options.rowBytesMax, target - start)); // keeps (1)
-      const count = await readFully(file, bytes, start);
-      if (count < bytes.length) {
-        const what = `${bytes.length - count} bytes are missing that were written`;
-        throw new DamagedData(this.#pathOf(state), start + count, what);
-      }
+      const end = Math.min(start + this.#options.rowBytesMax, target); // keeps (1)
+      const bytes = state.recent.take(start, end) ?? (await this.#read(state, file, { start, end }));
       await this.#append(state, { segment: state.number, start, bytes });
     }
+  }
+
+  async #read(
+    state: SegmentState,
+    file: DiskFile,
+    { start, end }: { readonly start: number; readonly end: number },
+  ): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(end - start);
+    const count = await readFully(file, bytes, start);
+    if (count === bytes.length) return bytes;
+    const what = `${bytes.length - count} bytes are missing that were written`;
+    throw new DamagedData(this.#pathOf(state), start + count, what);
   }
 
   async #append(state: SegmentState, row: LogRow): Promise<void> {

@@ -1,5 +1,6 @@
 /** What is known of a segment whose bytes go to the log store. */
 import { BATCH_WORD, FILE_HEADER_BYTES, findMark, MARK_BYTES } from "../../persistence/journal/file-format.ts";
+import { RecentBytes } from "./recent-bytes.ts";
 
 /** Where the salt is in the header of a file. */
 const SALT_OFFSET = 24;
@@ -16,6 +17,8 @@ export class SegmentState {
   cutBytes: number | undefined;
   /** Where this owner has cut off rows of an earlier one. */
   rowsCutAt: number | undefined;
+  /** What was written last. */
+  readonly recent = new RecentBytes();
   #salt: number | undefined;
   #wholeBytes: number;
   /** The end of the last write that was begun. */
@@ -55,11 +58,15 @@ export class SegmentState {
     if (mark?.bytes === 0) this.#endBytes = offset + MARK_BYTES;
   }
 
-  endWrite(count: number, offset: number): void {
+  /** `written` are the bytes that the file has now. */
+  endWrite(written: Uint8Array, offset: number): void {
+    const count = written.length;
+    this.recent.add(written, offset);
     if (offset + count >= this.#plannedBytes) this.#wholeBytes = this.#plannedBytes;
   }
 
   truncate(bytes: number): void {
+    this.recent.clear();
     this.#wholeBytes = Math.min(this.#wholeBytes, bytes);
     this.#plannedBytes = bytes;
     if ((this.#endBytes ?? 0) > bytes) this.#endBytes = undefined;

@@ -28,14 +28,14 @@ export class ShippedSegment implements DiskFile {
   async write(bytes: Uint8Array, offset: number): Promise<number> {
     this.#state.beginWrite(bytes, offset);
     const count = await this.#file.write(bytes, offset);
-    this.#endWrite(count, offset);
+    this.#endWrite(bytes.subarray(0, count), offset);
     return count;
   }
 
   writeNow(bytes: Uint8Array, offset: number): number {
     this.#state.beginWrite(bytes, offset);
     const count = this.#file.writeNow(bytes, offset);
-    this.#endWrite(count, offset);
+    this.#endWrite(bytes.subarray(0, count), offset);
     return count;
   }
 
@@ -67,8 +67,8 @@ export class ShippedSegment implements DiskFile {
     if (this.#state.isEnded) this.#hooks.ended(this.#state);
   }
 
-  #endWrite(count: number, offset: number): void {
-    this.#state.endWrite(count, offset);
+  #endWrite(written: Uint8Array, offset: number): void {
+    this.#state.endWrite(written, offset);
     this.#hooks.wrote();
     this.#hooks.written(this.#state);
   }
