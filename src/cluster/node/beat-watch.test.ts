@@ -39,6 +39,20 @@ test("a node is silent after a lease from the answer of the first poll to the se
   assert.deepEqual(polls.silent, ["a"]);
 });
 
+test("it is known when a late node will be silent", () => {
+  const polls = new Polls();
+  polls.sawFor(0, 3_000, { a: 1, b: 1 });
+  assert.equal(polls.watch.silentFromMs, undefined);
+  polls.saw(4_000, { a: 1, b: 2 });
+  assert.equal(polls.watch.silentFromMs, 6_100);
+  polls.saw(5_000, { a: 1, b: 2 });
+  polls.saw(6_100, { a: 1, b: 2 });
+  assert.deepEqual(polls.silent, ["a"]);
+  assert.equal(polls.watch.silentFromMs, undefined);
+  polls.sawFor(7_100, 8_100, { a: 1, b: 2 });
+  assert.equal(polls.watch.silentFromMs, 10_100);
+});
+
 test("each beat begins the count again", () => {
   const polls = new Polls();
   polls.sawFor(0, 6_000, { a: 1 });

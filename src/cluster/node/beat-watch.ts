@@ -63,6 +63,18 @@ export class BeatWatch {
     return [...this.#counts.values()].filter(({ sinceMs }) => sentMs - sinceMs >= LEASE_MS).map(({ node }) => node);
   }
 
+  /**
+   * When the next node will be silent if its beat stays the same, by the monotonic clock; undefined: all have renewed
+   * lately. Not for nodes that are silent already.
+   */
+  get silentFromMs(): number | undefined {
+    const { sentMs } = this.#last ?? { sentMs: Number.POSITIVE_INFINITY };
+    const late = [...this.#counts.values()]
+      .map(({ sinceMs }) => sinceMs + LEASE_MS)
+      .filter((fromMs) => fromMs > sentMs && fromMs - sentMs < LEASE_MS / 2);
+    return late.length === 0 ? undefined : Math.min(...late);
+  }
+
   /** keeps (3) */
   isSettled(life: string): boolean {
     const sinceMs = this.#steadySinceMs.get(life);

@@ -122,6 +122,18 @@ test("shards of a node that stopped are claimed after a lease, by the first of t
   assert.deepEqual([...b.host.loaded.keys(), ...c.host.loaded.keys()].length, SHARDS);
 });
 
+test("the shard of a node that stopped is claimed when its lease has run out, without another poll period", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  await cluster.advance(10_000);
+  const b = await cluster.start("b");
+  await cluster.advance(10_000);
+  a.node.stop();
+  let passedMs = 0;
+  for (; b.host.loading === 0 && b.host.loaded.size === 0; passedMs += 100) await cluster.advance(100);
+  assert.equal(passedMs, 6_000);
+});
+
 test("a node that starts again on its directory claims its shards without a wait", async () => {
   const cluster = await Cluster.create();
   const a = await cluster.start("a");

@@ -54,6 +54,9 @@ export class ClusterNode {
   readonly #options: ClusterNodeOptions;
   readonly #renewals: Renewals;
   #cancelPoll: () => void = () => {};
+  #isPolling = false;
+  /** Whether a poll was wanted while one was under way. */
+  #wantsPoll = false;
   #isStopped = false;
   #drained: (() => void) | undefined;
   #view: ClusterView | undefined;
@@ -140,6 +143,8 @@ export class ClusterNode {
   async #poll(): Promise<void> {
     const { clock, stores, log } = this.#options;
     const sentMs = clock.monotonicMs();
+    this.#isPolling = true;
+    this.#wantsPoll = false;
     try {
       const view = await stores.polls.watch();
       if (this.#isStopped) return;
@@ -151,9 +156,19 @@ export class ClusterNode {
       log.warn("nodes and shards not read", faultFields(error));
       this.beats.restart();
     }
+    this.#isPolling = false;
     if (this.#isStopped) return;
-    const delayMs = Math.max(0, POLL_PERIOD_MS - (clock.monotonicMs() - sentMs));
+    // A poll in the moment in which a node becomes silent costs one statement, and half a second of a takeover less.
+    const dueMs = Math.min(sentMs + POLL_PERIOD_MS, this.beats.silentFromMs ?? Number.POSITIVE_INFINITY);
+    const delayMs = this.#wantsPoll ? 0 : Math.max(0, dueMs - clock.monotonicMs());
     this.#cancelPoll = clock.after(delayMs, () => void this.#poll());
+  }
+
+  #pollNow(): void {
+    this.#wantsPoll = true;
+    if (this.#isPolling || this.#isStopped) return;
+    this.#cancelPoll();
+    void this.#poll();
   }
 
   #act(view: ClusterView): void {
@@ -178,7 +193,9 @@ export class ClusterNode {
     this.#accused.add(life);
     try {
       // keeps (2): undefined if it has renewed since.
-      if ((await stores.changes.declareDead(life, beat)) !== undefined) log.warn("node declared dead", { name, life });
+      if ((await stores.changes.declareDead(life, beat)) === undefined) return;
+      log.warn("node declared dead", { name, life });
+      this.#pollNow(); // Its shards are free.
     } catch (error) {
       log.warn("node not declared dead", { name, life, ...faultFields(error) });
     } finally {
