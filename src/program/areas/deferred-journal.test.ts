@@ -1,8 +1,10 @@
 /** The journal of a shard: replies wait until the node is certain to own it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { appendSafely, emptyDisk, openOn } from "../../../test/harness/persistence-fixture.ts";
+import { appendSafely, DIRECTORY, emptyDisk, openOn } from "../../../test/harness/persistence-fixture.ts";
+import { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { ReplyQueue } from "../../edge/resp/reply-queue.ts";
+import { seededRandom } from "../../kernel/random.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import { Pushes, Subscriber } from "../../store/observe/pushes.ts";
 import { DeferredJournal, type JournalFence } from "./deferred-journal.ts";
@@ -78,6 +80,39 @@ for (const [isProvenByCommits, waits] of [
     await fence.renew();
     await safe;
   });
+
+test("a reply that was made while a commit was under way needs the lease too", async () => {
+  const fence = new TestFence();
+  const disk = new SimulatedDisk({ seed: 1, isStepped: true });
+  const finish = async (work: Promise<unknown>): Promise<void> => {
+    let isDone = false;
+    void work.then(() => {
+      isDone = true;
+    });
+    for (; !isDone; await nextTurn()) disk.step(seededRandom(1));
+  };
+  await finish(disk.mkdir(DIRECTORY));
+  const opening = openOn(disk);
+  await finish(opening);
+  const { area } = await opening;
+  const journal = new DeferredJournal(fence);
+  journal.open(area.journal);
+  const position = journal.append(Buffer.from("frame"));
+  const ofWrite = journal.whenSafe(position);
+  await nextTurn();
+  assert.deepEqual([area.journal.written, area.journal.synced], [position, 0]);
+  // Meanwhile another node may have claimed the shard: nothing that is sent later has returned.
+  fence.isOwner = false;
+  let isRead = false;
+  const ofRead = journal.whenSafe(position).then(() => {
+    isRead = true;
+  });
+  await finish(ofWrite);
+  await nextTurn();
+  assert.deepEqual([isRead, fence.waitCount], [false, 1]);
+  await fence.renew();
+  await ofRead;
+});
 
 test("a suspended shard refuses writes with the reason of the fence", async () => {
   const fence = new TestFence();

@@ -8,8 +8,9 @@
  * With a fence it is the journal of a shard, whose node may lose it:
  *
  * (1) A reply leaves when its node was certain to own the shard after the reply
- *     was made. A commit that it waits for proves that; a reply that waits for
- *     none asks the fence.
+ *     was made. A commit that it waits for proves that if it was sent after the
+ *     reply was made; any other reply asks the fence. The answer to a commit may
+ *     have been on its way while another node claimed the shard and wrote to it.
  * (2) Nothing is safe while the fence is not fresh, so a caller that compares
  *     positions waits, and the end of its wait is its answer: positions cannot
  *     tell a reply from one that was made a moment later.
@@ -93,11 +94,11 @@ export class DeferredJournal implements Journal {
   /** keeps (1) */
   async #whenOwned(position: number, fence: JournalFence): Promise<void> {
     const journal = this.#journal;
-    if (journal !== undefined && journal.safe < position) {
-      await journal.whenSafe(position);
-      if (fence.isProvenByCommits) return;
-    }
-    await fence.whenFresh();
+    if (journal === undefined || journal.safe >= position) return fence.whenFresh();
+    const isProven = fence.isProvenByCommits && journal.written < position;
+    const owned = isProven ? undefined : fence.whenFresh();
+    await journal.whenSafe(position);
+    await owned;
   }
 
   get refusal(): string | undefined {
