@@ -55,6 +55,9 @@ const fixtures = {
     const seed = seedFrom("LARDER_DRAWN_SEED"); test("fails", () => { throw new Error(\`seed \${seed}\`); });`,
   "leaves.mjs": `import { test } from "node:test"; test("sets", () => { process.env.LARDER_LEFT = "1"; });`,
   "crashes.mjs": `import { test } from "node:test"; test("crashes", () => process.kill(process.pid, "SIGKILL"));`,
+  "remains.mjs": `import { test } from "node:test"; import { createServer } from "node:net";
+    test("fails before it closes a server", async () => {
+      await new Promise((resolve) => createServer().listen(0, "127.0.0.1", resolve)); throw new Error("open"); });`,
   "ends.mjs": `import { test } from "node:test"; test("ends the process", () => process.exit(0));`,
 };
 
@@ -67,7 +70,7 @@ function runShardOf(...files: readonly Fixture[]): { readonly text: string; read
     for (const [name, text] of Object.entries(fixtures)) writeFileSync(join(folder, name), text);
     const program = `import { runTests } from ${JSON.stringify(RUN)};
       const processes = [{ name: "shard", files: ${JSON.stringify(files)} }];
-      const { isPassed } = await runTests(processes, { concurrency: 1, testMsMax: 60_000 });
+      const { isPassed } = await runTests(processes, { concurrency: 1, testMsMax: 60_000, closingMsMax: 200 });
       process.exit(isPassed ? 0 : 1);`;
     writeFileSync(join(folder, "run.mjs"), program);
     // A test process must not start another run, unless it is not marked as one.
@@ -102,6 +105,20 @@ test("a failure of a file that draws prints how to run that file with its seed",
   assert.match(text, new RegExp(`^Again: .*LARDER_DRAWN_SEED=${seed} npm run t -- draws\\.mjs$`, "m"));
   assert.match(text, /✔ draws\.mjs leaves the process as it found it/);
 });
+
+for (const others of [[], ["hooks.mjs"]] as const) {
+  const size = others.length === 0 ? "alone" : "with others";
+
+  test(`the process of a file ends although a failed test has left a server open, ${size}`, () => {
+    const { text, status } = runShardOf("remains.mjs", ...others);
+    assert.equal(status, 1);
+    assert.match(text, /✖ fails before it closes a server .*Error: open/s);
+    assert.doesNotMatch(text, /no result of/);
+    if (others.length === 0) return;
+    assert.match(text, /✖ remains\.mjs leaves the process as it found it .*'open TCPServerWrap'/s);
+    assert.match(text, /✔ hooks\.mjs leaves the process as it found it/);
+  });
+}
 
 for (const [what, file] of [
   ["a crash", "crashes.mjs"],

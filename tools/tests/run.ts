@@ -6,12 +6,11 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import type { TestProcess } from "./processes.ts";
 
-const SUFFIX = ".mjs";
 const SHARD = new URL("./shard.ts", import.meta.url).href;
 
 export interface RunOptions {
@@ -19,6 +18,8 @@ export interface RunOptions {
   readonly concurrency: number;
   /** A single test that takes longer fails. */
   readonly testMsMax: number;
+  /** How long a process may take to close what its tests have opened. Absent: the default of `shard.ts`. */
+  readonly closingMsMax?: number;
 }
 
 export interface RunResult {
@@ -35,8 +36,9 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-  const files = processes.map((one) => entryOf(one, folder));
-  const events = run({ files, concurrency: options.concurrency, timeout: options.testMsMax });
+  const { concurrency, testMsMax, closingMsMax } = options;
+  const byEntry = new Map(processes.map((one) => [entryOf(one, { folder, closingMsMax }), one]));
+  const events = run({ files: [...byEntry.keys()], concurrency, timeout: testMsMax });
   const report = new spec();
   report.pipe(process.stdout);
   const fileMs = new Map<string, number>();
@@ -46,12 +48,11 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
     if (!report.write(event)) await once(report, "drain");
     const { type, data } = event;
     if (type === "test:fail" && data.todo === undefined) isPassed = false;
-    // A suite of a shard is a file.
+    // An outermost suite is a file.
     if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.details.type === "suite")
       fileMs.set(data.name, data.details.duration_ms);
-    if (type !== "test:summary" || data.file === undefined) continue;
-    if (dirname(data.file) === folder) shardMs.set(basename(data.file, SUFFIX), data.duration_ms);
-    else fileMs.set(relative(process.cwd(), data.file), data.duration_ms);
+    const one = type === "test:summary" && data.file !== undefined ? byEntry.get(data.file) : undefined;
+    if (one !== undefined && one.files.length > 1) shardMs.set(one.name, data.duration_ms);
   }
   report.end();
   await once(report, "end");
@@ -60,19 +61,25 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   return { isPassed: isPassed && missing.length === 0, fileMs, shardMs };
 }
 
-/** The path of the module that a process runs: its file, or one that names the files of the shard. */
-function entryOf({ name, files }: TestProcess, folder: string): string {
-  const [file] = files;
-  if (files.length === 1 && file !== undefined) return file;
-  const entry = join(folder, `${name}${SUFFIX}`);
-  const words = [files, runningPath(name, folder)].map((value) => JSON.stringify(value));
+/** The path of the module that a process runs, which names its files. */
+function entryOf(
+  { name, files }: TestProcess,
+  { folder, closingMsMax }: { readonly folder: string; readonly closingMsMax: number | undefined },
+): string {
+  const entry = join(folder, `${fileNameOf(name)}.mjs`);
+  const words = [files, runningPath(name, folder), closingMsMax].map((value) => JSON.stringify(value) ?? "undefined");
   writeFileSync(entry, `import { runShard } from ${JSON.stringify(SHARD)};\nawait runShard(${words.join(", ")});\n`);
   return entry;
 }
 
 /** Where a shard writes the file that it runs. */
 function runningPath(name: string, folder: string): string {
-  return join(folder, `${name}.running`);
+  return join(folder, `${fileNameOf(name)}.running`);
+}
+
+/** The name of a process may be a path. */
+function fileNameOf(name: string): string {
+  return name.replaceAll("/", "_");
 }
 
 /** Names the file that ended the process. Files before it may be without a result: their last output is lost. */

@@ -1,33 +1,41 @@
 /**
- * Several test files in one process, one after the other: starting a process
+ * The test files of one process, one after the other: starting a process
  * and reading the sources takes longer than most unit tests.
  *
  * Each file is a suite with the path as its name, so that its hooks are for
  * its own tests only, and a file that cannot be read is a failed suite. After
  * each file a test compares the process with its state before the file: an
  * open socket, timer or worker, a listener, a variable or a working directory
- * could change the files after it. A file that needs its own process is in the
- * table of `processes.ts`.
+ * could change the files after it. The only file of a process is not compared. A
+ * file that needs its own process is in the table of `processes.ts`.
+ *
+ * A test that fails may leave a server open or a program running. The process ends
+ * nevertheless, and ends the programs that it has started.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { running } from "../../test/harness/seed.ts";
 
-/** How long a socket may take to close after the last test of a file. */
+/** The default of `closingMsMax`. */
 const CLOSING_MS_MAX = 5_000;
 const CLOSING_STEP_MS = 2;
 
 /**
  * Runs the test files at `paths`, from the root of the repository. A file that fails does not stop the next one.
- * The file at `runningPath` has the path of the file that runs: when the process crashes, its last events are lost.
+ * The file at `runningPath` has the path of the file that runs: when the process crashes, its last events are lost. A
+ * socket may take `closingMsMax` to close after the last test of a file, and the process as long to end after its last file.
  */
-export async function runShard(paths: readonly string[], runningPath: string): Promise<void> {
+export async function runShard(
+  paths: readonly string[],
+  runningPath: string,
+  closingMsMax: number = CLOSING_MS_MAX,
+): Promise<void> {
   // The first test of a process adds the listeners of node:test.
-  await test("a process for several files starts", () => {});
+  await test("the process of the files starts", () => {});
   for (const path of paths) {
     writeFileSync(runningPath, path);
     running.file = path;
@@ -35,11 +43,14 @@ export async function runShard(paths: readonly string[], runningPath: string): P
     await describe(path, async () => {
       await import(pathToFileURL(path).href);
     });
+    if (paths.length === 1) break;
     await test(`${path} leaves the process as it found it`, async () => {
-      await quiet(before);
+      await quiet(before, closingMsMax);
       assert.deepEqual(differences(before, stateOfProcess()), []);
     });
   }
+  // Only if something is left that keeps the process from ending, which is a failure in itself.
+  setTimeout(() => process.exit(1), closingMsMax).unref();
 }
 
 /** A value by the name of a fact: `["listeners of SIGTERM", 1]`, `["open TCPSocketWrap", 2]`. */
@@ -65,12 +76,12 @@ export function differences(before: ProcessState, after: ProcessState): string[]
   return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
 }
 
-/** Waits until nothing is open that was not open before, at most `CLOSING_MS_MAX`. */
-export async function quiet(before: ProcessState): Promise<void> {
-  const deadlineMs = performance.now() + CLOSING_MS_MAX;
+/** Waits until nothing is open that was not open before, at most `closingMsMax`. */
+export async function quiet(before: ProcessState, closingMsMax: number = CLOSING_MS_MAX): Promise<void> {
+  const deadlineMs = performance.now() + closingMsMax;
   while (performance.now() < deadlineMs) {
     const isOpen = differences(before, stateOfProcess()).some((name) => name.startsWith("open "));
     if (!isOpen) return;
-    await setTimeout(CLOSING_STEP_MS);
+    await sleep(CLOSING_STEP_MS);
   }
 }
