@@ -46,6 +46,9 @@ const COLD_QUERIES = 300;
 const HIT_COUNT = 10;
 /** As of a search for ten: `search/namespace-search.ts` adds spare candidates. */
 const COLLECTED = 27;
+const CERTAIN = 12;
+/** Of the first task of reads: `search/row-ranks.ts`. */
+const HELD = 48;
 const EFFORT = 160;
 const SCANS = 5;
 
@@ -109,19 +112,24 @@ const queries = Array.from({ length: QUERIES }, () => {
   return memory.prepare(near.map((value) => value + 0.3 * (random.unit() - 0.5)));
 });
 
-function walk(query: PreparedQuery): number[] {
+interface Walked {
+  readonly candidates: readonly number[];
+  readonly distances: readonly number[];
+}
+
+function walk(query: PreparedQuery): Walked {
   const request = { query: query.padded.subarray(0, DIMENSION), count: EFFORT, effort: EFFORT };
-  const { records, count: found } = graph.search(request);
-  return [...records.subarray(0, found)];
+  const { records, distances, count: found } = graph.search(request);
+  return { candidates: [...records.subarray(0, found)], distances: [...distances.subarray(0, found)] };
 }
 
 /** The hits among candidates by their ranks. */
-function hitsOf(candidates: readonly number[], rank: (i: number) => number): number[] {
+function hitsOf({ candidates, distances }: Walked, rank: (i: number) => number): number[] {
   const top = new TopHits(COLLECTED, (record) => record);
-  const late = new LateHits(COLLECTED);
-  for (let i = 0; i < candidates.length && !late.isUnlikely; i += 1) {
+  const late = new LateHits("COSINE", CERTAIN);
+  for (let i = 0; i < candidates.length && !late.isUnlikely(distances[i] as number); i += 1) {
     const each = rank(i);
-    late.note(each >= top.threshold);
+    late.note(distances[i] as number, each);
     top.offer(candidates[i] as number, each);
     rankedCount += 1;
   }
@@ -136,13 +144,13 @@ if (ranker === undefined) throw new Error("There is no memory");
 let rankedCount = 0;
 
 const fromMemory = (query: PreparedQuery): number[] => {
-  const candidates = walk(query);
-  return hitsOf(candidates, (i) => store.rank("COSINE", query, candidates[i] as number));
+  const walked = walk(query);
+  return hitsOf(walked, (i) => store.rank("COSINE", query, walked.candidates[i] as number));
 };
 const fromFiles = (query: PreparedQuery): number[] => {
-  const candidates = walk(query);
-  const { places, release } = files.hold(candidates);
-  const hits = hitsOf(candidates, (i) => {
+  const walked = walk(query);
+  const { places, release } = files.hold(walked.candidates.slice(0, HELD));
+  const hits = hitsOf(walked, (i) => {
     const place = places[i];
     const rank = place && ranker.rank(place, { query, similarity: code });
     if (rank === undefined) throw new Error("A row is damaged");
@@ -151,7 +159,7 @@ const fromFiles = (query: PreparedQuery): number[] => {
   release();
   return hits;
 };
-const walkOnly = (query: PreparedQuery): number[] => walk(query);
+const walkOnly = (query: PreparedQuery): void => void walk(query);
 
 for (const query of queries)
   if (fromMemory(query).join() !== fromFiles(query).join()) throw new Error("The two ways have different hits");

@@ -125,11 +125,11 @@ class LarderSubject implements OpenSubject {
     const top = new TopHits(count, (record) => record);
     const prepared = rows.memory.prepare(query);
     const hits = graph.search({ query, count: effort, effort });
-    const late = new LateHits(count);
-    for (let i = 0; i < hits.count && !late.isUnlikely; i += 1) {
+    const late = new LateHits(namespace.similarity, count);
+    for (let i = 0; i < hits.count && !late.isUnlikely(hits.distances[i] as number); i += 1) {
       const record = hits.records[i] as number;
       const rank = rows.rank(namespace.similarity, prepared, record);
-      late.note(rank >= top.threshold);
+      late.note(hits.distances[i] as number, rank);
       top.offer(record, rank);
     }
     return top.sorted().map(({ record }) => record);

@@ -64,7 +64,15 @@ test("a search thread ranks and scans the rows of files, and reports a damaged o
     const rank = async (): Promise<RankResult> => {
       const held = files.hold(records);
       const places = held.places.filter((place) => place !== undefined);
-      const task = { kind: "rank", costMs: 1, query, similarity: "COSINE", places, hitCount: 0 } as const;
+      const task = {
+        kind: "rank",
+        costMs: 1,
+        query,
+        similarity: "COSINE",
+        places,
+        hitCount: 0,
+        distances: [],
+      } as const;
       const result = await done<RankResult>(threads, (finished) => ({ ...task, done: finished }));
       held.release();
       return result;

@@ -7,8 +7,9 @@
  *     records: the engine scans them exactly, so no record is missed.
  * (2) `search` returns no removed record, and no record whose row changed after
  *     it was added to the graph and that was inserted again.
- * (3) Distances are approximate and only comparable with each other; smaller is
- *     more similar, whatever the similarity.
+ * (3) Distances are estimates, by codes: of the squared distance for EUCLIDEAN, of
+ *     the negative cosine for COSINE, of the negative product for DOT_PRODUCT.
+ *     Smaller is more similar.
  */
 import type { Eventually } from "../eventually.ts";
 import type { Similarity } from "../index/definition.ts";

@@ -14,17 +14,25 @@ export interface SimilarityRow {
   readonly refusesZeroVector: boolean;
   /** The printed score of a rank: a float32 from 0 to 1. */
   score(rank: number): number;
+  /** The distance of a rank, which `graph/` estimates: smaller is more similar. */
+  distance(rank: number): number;
 }
 
 const identity = (rank: number): number => rank;
 
 export const similarityRows: Readonly<Record<Similarity, SimilarityRow>> = {
   // rank = (1 + cos) / 2, and exactly 1 when dot product and both squared lengths are equal
-  COSINE: { name: "COSINE", code: 0, refusesZeroVector: true, score: identity },
+  COSINE: { name: "COSINE", code: 0, refusesZeroVector: true, score: identity, distance: (rank) => 1 - 2 * rank },
   // rank = 1 / (1 + d²)
-  EUCLIDEAN: { name: "EUCLIDEAN", code: 1, refusesZeroVector: false, score: identity },
+  EUCLIDEAN: {
+    name: "EUCLIDEAN",
+    code: 1,
+    refusesZeroVector: false,
+    score: identity,
+    distance: (rank) => 1 / rank - 1,
+  },
   // rank = dot, so that vectors longer than 1 keep their order although the score is at most 1
-  DOT_PRODUCT: { name: "DOT_PRODUCT", code: 2, refusesZeroVector: false, score: scoreOfDot },
+  DOT_PRODUCT: { name: "DOT_PRODUCT", code: 2, refusesZeroVector: false, score: scoreOfDot, distance: (rank) => -rank },
 };
 
 function scoreOfDot(dot: number): number {

@@ -19,7 +19,7 @@ import type { RowStore } from "../rows/row-store.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import { hasBit } from "./bits.ts";
-import { GraphWalk, type Matches } from "./graph-walk.ts";
+import { GraphWalk, type Matches, type Walked } from "./graph-walk.ts";
 import { LateHits } from "./late-hits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
 import { RowScan } from "./row-scan.ts";
@@ -63,7 +63,7 @@ export class DenseSearch implements CandidateSearch {
     this.#query = rows.memory.prepare(vector);
     this.#request = request;
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
-    this.#lateHits = new LateHits(request.count + request.spareCount);
+    this.#lateHits = new LateHits(namespace.similarity, request.certainCount);
     this.#passCount = request.match?.count ?? rows.count;
     this.#walk = new GraphWalk(namespace, vector, request);
     if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
@@ -84,11 +84,10 @@ export class DenseSearch implements CandidateSearch {
       if (walked === "away") return false;
       if (walked === "lost") return this.#scanAll(taker);
       // Offers the graph's candidates, and begins the scan of the rows that are not in it; both have the same state.
-      const { records, count, isComplete, pending } = walked;
       this.#hasWalked = true;
-      this.#isWalkComplete = isComplete;
-      if (pending.count > 0) this.#pendingScan = this.#newScan(pending);
-      for (let i = 0; i < count; i += 1) this.#offer(records[i] as number, pending);
+      this.#isWalkComplete = walked.isComplete;
+      if (walked.pending.count > 0) this.#pendingScan = this.#newScan(walked.pending);
+      this.#offerWalked(walked);
     }
     if (this.#pendingScan !== undefined) {
       if (!this.#pendingScan.step(taker)) return false;
@@ -99,7 +98,7 @@ export class DenseSearch implements CandidateSearch {
   }
 
   hits(): readonly RankedRecord[] {
-    return this.#scan === undefined ? this.#top.sorted() : this.#scan.hits();
+    return this.#scan === undefined ? this.#lateHits.certainOf(this.#top.sorted()) : this.#scan.hits();
   }
 
   scoreNow(record: number): RankedRecord | undefined {
@@ -151,16 +150,29 @@ export class DenseSearch implements CandidateSearch {
     return Math.min(wholeScan, passCount * this.#rowsPerGather);
   }
 
-  #offer(record: number, pending: Matches): void {
-    if (this.#lateHits.isUnlikely) return;
+  /** Ranks candidates by their rows, until more hits among them are unlikely. */
+  #offerWalked({ records, distances, count, pending }: Walked): void {
+    const { similarity } = this.#namespace;
+    const { score } = similarityRows[similarity];
+    for (let i = 0; i < count; i += 1) {
+      const record = records[i] as number;
+      const distance = distances[i] as number;
+      if (this.#lateHits.isUnlikely(distance)) {
+        this.#lateHits.end(distance);
+        return;
+      }
+      if (!this.#isCandidate(record, pending)) continue;
+      const rank = this.#rows.rank(similarity, this.#query, record);
+      this.#lateHits.note(distance, rank);
+      this.#top.offer(record, rank, score(rank));
+    }
+  }
+
+  #isCandidate(record: number, pending: Matches): boolean {
     const { match, excluded } = this.#request;
     // It became a node during the walk, and is scanned too.
-    if (pending.count > 0 && hasBit(pending.matches, record)) return;
-    if (!this.#rows.has(record) || excluded.has(record)) return;
-    if (match !== undefined && !hasBit(match.matches, record)) return;
-    const { similarity } = this.#namespace;
-    const rank = this.#rows.rank(similarity, this.#query, record);
-    this.#lateHits.note(rank >= this.#top.threshold);
-    this.#top.offer(record, rank, similarityRows[similarity].score(rank));
+    if (pending.count > 0 && hasBit(pending.matches, record)) return false;
+    if (!this.#rows.has(record) || excluded.has(record)) return false;
+    return match === undefined || hasBit(match.matches, record);
   }
 }

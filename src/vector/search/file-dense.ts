@@ -20,16 +20,17 @@ import type { TaskTaker } from "../threads/search-task.ts";
 import { hasBit } from "./bits.ts";
 import { FileScan } from "./file-scan.ts";
 import { GraphWalk, type Matches, type Walked } from "./graph-walk.ts";
+import { LateHits } from "./late-hits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
-import { type RankOfRow, RowRanks } from "./row-ranks.ts";
+import { type RankedWalk, type RankOfRow, RowRanks } from "./row-ranks.ts";
 import type { CandidateSearch, RankedRecord } from "./scored.ts";
 import { TopHits } from "./top-hits.ts";
 
 /** Costs in rows of a whole scan of memory: of a row of a file that is scanned, and of one that is read alone. bench/row-files.bench.ts */
 const ROWS_PER_FILE_SCAN = 13;
 const ROWS_PER_READ = 50;
-/** Candidates that are read of one walk, about. bench/row-files.bench.ts */
-const READ_PER_WALK = 70;
+/** Candidates that are read of one walk for ten hits, about. bench/row-files.bench.ts */
+const READ_PER_WALK = 18;
 
 export class FileDenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -40,6 +41,8 @@ export class FileDenseSearch implements CandidateSearch {
   readonly #passCount: number;
   /** The hits of a walk, or of the ranks of few records. */
   #top: TopHits;
+  /** Of the walk. */
+  readonly #lateHits: LateHits;
   /** Ranks by record, for those that change without another row. */
   readonly #known = new Map<number, RankOfRow>();
   #hasScan = false;
@@ -60,6 +63,7 @@ export class FileDenseSearch implements CandidateSearch {
     this.#walk = new GraphWalk(namespace, vector, request);
     this.#passCount = request.match?.count ?? fileRows.count;
     this.#top = this.#newTop();
+    this.#lateHits = new LateHits(similarity, request.certainCount);
     const { graph } = namespace;
     if (graph === undefined || request.effort === "exact" || this.#isExactCheaper(graph)) this.#beginScan();
   }
@@ -89,7 +93,9 @@ export class FileDenseSearch implements CandidateSearch {
   }
 
   hits(): readonly RankedRecord[] {
-    return this.#scan?.hits() ?? this.#top.sorted();
+    if (this.#scan !== undefined) return this.#scan.hits();
+    const hits = this.#top.sorted();
+    return this.#hasScan ? hits : this.#lateHits.certainOf(hits);
   }
 
   readScores(records: readonly number[], taker?: TaskTaker): boolean {
@@ -97,7 +103,7 @@ export class FileDenseSearch implements CandidateSearch {
       if (this.#scoring === undefined) {
         const wanted = records.filter((record) => this.#isUnknown(record));
         if (wanted.length === 0) return true;
-        this.#scoring = this.#newRanks(wanted, { hitCount: 0, offer: () => {} });
+        this.#scoring = this.#newRanks(wanted, { offer: () => {} });
       }
       if (!this.#scoring.step(taker)) return false;
       this.#scoring = undefined;
@@ -154,7 +160,7 @@ export class FileDenseSearch implements CandidateSearch {
     const { order } = this.#namespace.table;
     if (match !== undefined && this.#readsAlone) {
       this.#top = this.#newTop();
-      this.#ranks = [this.#newRanks(recordsOf(match.matches, excluded), { hitCount: 0 })];
+      this.#ranks = [this.#newRanks(recordsOf(match.matches, excluded))];
       return;
     }
     this.#scan = new FileScan({
@@ -176,10 +182,11 @@ export class FileDenseSearch implements CandidateSearch {
   }
 
   /** The candidates of a walk, and the rows that were not in the graph; both have the same state. */
-  #ranksOf({ records, count, isComplete, pending }: Walked): RowRanks[] {
+  #ranksOf({ records, distances, count, isComplete, pending }: Walked): RowRanks[] {
     this.#isWalkComplete = isComplete;
     const { match, excluded } = this.#request;
     const candidates: number[] = [];
+    const distanceOf = new Map<number, number>();
     for (let i = 0; i < count; i += 1) {
       const record = records[i] as number;
       // It became a node during the walk, and is ranked with the pending ones.
@@ -187,10 +194,11 @@ export class FileDenseSearch implements CandidateSearch {
       if (!this.#rows.has(record) || excluded.has(record)) continue;
       if (match !== undefined && !hasBit(match.matches, record)) continue;
       candidates.push(record);
+      distanceOf.set(record, distances[i] as number);
     }
-    const { count: wanted, spareCount } = this.#request;
-    const ranks = [this.#newRanks(candidates, { hitCount: wanted + spareCount })];
-    if (pending.count > 0) ranks.push(this.#newRanks(this.#pendingRecords(pending), { hitCount: 0 }));
+    const walk = { distances: distanceOf, hitCount: this.#request.certainCount, lateHits: this.#lateHits };
+    const ranks = [this.#newRanks(candidates, { walk })];
+    if (pending.count > 0) ranks.push(this.#newRanks(this.#pendingRecords(pending)));
     return ranks;
   }
 
@@ -200,7 +208,7 @@ export class FileDenseSearch implements CandidateSearch {
 
   #newRanks(
     records: readonly number[],
-    { hitCount, offer }: { readonly hitCount: number; readonly offer?: (rank: RankOfRow) => void },
+    { walk, offer }: { readonly walk?: RankedWalk; readonly offer?: (rank: RankOfRow) => void } = {},
   ): RowRanks {
     const offerHit = ({ record, rank }: RankOfRow): void => {
       this.#top.offer(record, rank, similarityRows[this.#by.similarity].score(rank));
@@ -209,7 +217,7 @@ export class FileDenseSearch implements CandidateSearch {
       rows: this.#rows,
       by: this.#by,
       records,
-      hitCount,
+      walk,
       offer: (rank) => {
         this.#known.set(rank.record, rank);
         (offer ?? offerHit)(rank);

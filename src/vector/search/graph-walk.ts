@@ -30,6 +30,8 @@ const nothingPending: Matches = { matches: new Uint32Array(0), count: 0 };
 /** The candidates of a walk, valid until the next walk of any search. */
 export interface Walked {
   readonly records: Uint32Array;
+  /** By their codes (`graph/graph.ts`). */
+  readonly distances: Float32Array;
   readonly count: number;
   /** False if better ones may exist. */
   readonly isComplete: boolean;
@@ -78,8 +80,7 @@ export class GraphWalk {
     if (away !== undefined) {
       if (away.graph !== graph) return "lost";
       const { result, pending } = away;
-      if (result !== undefined)
-        return { records: result.records, count: result.records.length, isComplete: result.isComplete, pending };
+      if (result !== undefined) return { ...result, count: result.records.length, pending };
     } else if (taker !== undefined && this.#giveTo(taker, graph)) return "away";
     return this.#askGraph(graph);
   }
@@ -106,14 +107,14 @@ export class GraphWalk {
   #askGraph(graph: NamespaceGraph): Walked {
     const { match } = this.#request;
     const pending = this.#pendingMatches(graph);
-    const { records, count, isComplete } = graph.search({
+    const { records, distances, count, isComplete } = graph.search({
       query: this.#vector,
       count: this.effort,
       effort: this.effort,
       visitsMax: this.#visitsMax,
       ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
     });
-    return { records, count, isComplete, pending };
+    return { records, distances, count, isComplete, pending };
   }
 
   /** Lets another thread walk. */

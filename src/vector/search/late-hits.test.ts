@@ -1,22 +1,36 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
+import { type Similarity, similarities } from "../index/definition.ts";
 import { LateHits } from "./late-hits.ts";
 
 const SEED = 20_261_128;
 
-/** The number of candidates that are scored, of which those in `hits` are among the best so far. */
-function scoredOf(count: number, candidates: number, hits: (candidate: number) => boolean): number {
-  const late = new LateHits(count);
+/** The rank of a distance, by each similarity. */
+const rankOf: Readonly<Record<Similarity, (distance: number) => number>> = {
+  COSINE: (distance) => (1 - distance) / 2,
+  EUCLIDEAN: (distance) => 1 / (1 + distance),
+  DOT_PRODUCT: (distance) => -distance,
+};
+
+interface Candidate {
+  /** By codes, and by rows. */
+  readonly coded: number;
+  readonly exact: number;
+}
+
+function scoredOf(candidates: readonly Candidate[], count: number, similarity: Similarity = "DOT_PRODUCT"): number {
+  const late = new LateHits(similarity, count);
   let scored = 0;
-  while (scored < candidates && !late.isUnlikely) {
-    late.note(hits(scored));
+  for (const { coded, exact } of candidates) {
+    if (late.isUnlikely(coded)) break;
+    late.note(coded, rankOf[similarity](exact));
     scored += 1;
   }
   return scored;
 }
 
-describe("candidates that are scored", () => {
+describe("candidates whose codes say nothing", () => {
   for (const [count, candidates, lastHit, scored] of [
     // The last hit, then 32 and three tenths of all.
     [10, 160, 9, 61],
@@ -30,29 +44,87 @@ describe("candidates that are scored", () => {
     [3, 160, 2, 160],
   ] as const) {
     test(`topK ${count} of ${candidates}, the last hit at ${lastHit}: ${scored}`, () => {
-      assert.equal(
-        scoredOf(count, candidates, (candidate) => candidate <= lastHit),
-        scored,
-      );
+      const all = Array.from({ length: candidates }, (_, i) => ({ coded: 0, exact: i <= lastHit ? -1 - i : 0 }));
+      assert.equal(scoredOf(all, count), scored);
     });
   }
 
-  test("candidates in a random order lose at most one hit in fifty", () => {
+  test("a random order loses at most one hit in fifty", () => {
     const random = seededRandom(SEED);
     let lost = 0;
     for (let round = 0; round < 500; round += 1) {
-      const ranks = Array.from({ length: 400 }, () => random.unit());
-      const best = ranks.toSorted((a, b) => b - a).slice(0, 10);
-      const top: number[] = [];
-      const scored = scoredOf(10, ranks.length, (candidate) => {
-        const rank = ranks[candidate] as number;
-        top.push(rank);
-        top.sort((a, b) => b - a);
-        return top.length <= 10 || top.pop() !== rank;
-      });
-      lost += best.filter((rank) => ranks.indexOf(rank) >= scored).length;
+      const all = Array.from({ length: 400 }, () => ({ coded: random.unit(), exact: random.unit() }));
+      all.sort((a, b) => a.coded - b.coded);
+      lost += lostOf(all, 10, scoredOf(all, 10));
     }
-
     assert.ok(lost < 100, `${lost} of 5,000 hits are lost, seed ${SEED}`);
+  });
+});
+
+/** The best that are not among the first `scored`. */
+function lostOf(all: readonly Candidate[], count: number, scored: number): number {
+  const best = all.toSorted((a, b) => a.exact - b.exact).slice(0, count);
+  return best.filter((each) => all.indexOf(each) >= scored).length;
+}
+
+describe("candidates in the order of their codes", () => {
+  for (const similarity of similarities)
+    test(`${similarity}: ten hits of distances without errors need 16 candidates`, () => {
+      const all = Array.from({ length: 160 }, (_, i) => ({ coded: i / 200, exact: i / 200 }));
+      assert.equal(scoredOf(all, 10, similarity), 16);
+    });
+
+  test("equal errors of all distances change nothing", () => {
+    const all = Array.from({ length: 160 }, (_, i) => ({ coded: i, exact: i + 50 }));
+    assert.equal(scoredOf(all, 10), 16);
+  });
+
+  test("equal rows say nothing of the errors of others", () => {
+    const equal = Array.from({ length: 20 }, () => ({ coded: 0.1, exact: 0.11 }));
+    const better = { coded: 0.12, exact: 0.1 };
+    const rest = Array.from({ length: 100 }, (_, i) => ({ coded: 0.2 + i / 100, exact: 0.2 + i / 100 }));
+    assert.ok(scoredOf([...equal, better, ...rest], 10) > 20);
+  });
+
+  for (const [name, error] of [
+    ["small", 0.01],
+    ["as large as the differences", 1],
+    ["larger than the differences", 10],
+  ] as const)
+    test(`errors that are ${name} lose no hit of ten`, () => {
+      const random = seededRandom(SEED);
+      let scored = 0;
+      for (let round = 0; round < 300; round += 1) {
+        const all = Array.from({ length: 160 }, (_, i) => {
+          const normal = Array.from({ length: 12 }, () => random.unit()).reduce((a, b) => a + b) - 6;
+          return { coded: i, exact: i + error * normal };
+        });
+        const each = scoredOf(all, 10);
+        scored += each;
+        assert.equal(lostOf(all, 10, each), 0, `round ${round}, seed ${SEED}`);
+      }
+      assert.ok(scored < 300 * 100, `${scored / 300} candidates are scored`);
+    });
+});
+
+describe("the certain hits", () => {
+  const hit = (distance: number): { readonly rank: number } => ({ rank: -distance });
+  const hits = Array.from({ length: 20 }, (_, i) => hit(i));
+  const lateAfter = (count: number): LateHits => {
+    const late = new LateHits("DOT_PRODUCT", count);
+    for (let i = 0; i < 20; i += 1) late.note(i, -i);
+    return late;
+  };
+
+  test("are all hits if all candidates were scored", () => {
+    assert.equal(lateAfter(10).certainOf(hits).length, 20);
+  });
+
+  test("are those that the other candidates cannot reach, and always the wanted ones", () => {
+    const late = lateAfter(10);
+    late.end(14.5);
+    assert.deepEqual(late.certainOf(hits), hits.slice(0, 15));
+    late.end(4);
+    assert.deepEqual(late.certainOf(hits), hits.slice(0, 10));
   });
 });

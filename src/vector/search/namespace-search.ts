@@ -48,6 +48,8 @@ export interface CandidateRequest {
   /** The number of candidates; `spareCount` more replace those that drop out during the search. */
   readonly count: number;
   readonly spareCount: number;
+  /** The candidates that a walk must be certain of: it may find further ones without knowing whether better ones exist. */
+  readonly certainCount: number;
   /** The least candidates of a walk. */
   readonly effortMin: number;
   /** Every record passes if undefined. */
@@ -59,6 +61,8 @@ export interface CandidateRequest {
 /** Spare candidates, a fixed number and a share: keeps (2). All are scored, so the first start has few. */
 const SPARE_MIN = 16;
 const SPARE_SHARE = 0.1;
+/** The same for a walk, which scores rows one by one: one is in a file, or in no cache. */
+const CERTAIN_SPARE_MIN = 1;
 /** Each further start has this many times as many, so a search of n records starts about log4(n) times at most. */
 const SPARE_GROWTH = 4;
 /** Starts that other threads may take. The later ones stay on this thread: fewer records change meanwhile. */
@@ -154,6 +158,7 @@ export class NamespaceSearch implements SearchJob {
     const options = {
       count: this.#depth,
       spareCount: this.#spareCount,
+      certainCount: this.#depth + this.#certainSpareCount,
       effortMin: this.#againCount === 0 ? 0 : this.#depth + this.#spareCount + excluded.size,
       match: this.#match,
       excluded,
@@ -167,6 +172,10 @@ export class NamespaceSearch implements SearchJob {
 
   get #spareCount(): number {
     return (SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE)) * SPARE_GROWTH ** this.#againCount;
+  }
+
+  get #certainSpareCount(): number {
+    return this.#againCount === 0 ? CERTAIN_SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE) : this.#spareCount;
   }
 
   #excluded(): ReadonlySet<number> {

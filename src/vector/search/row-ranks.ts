@@ -7,14 +7,14 @@ import { assert } from "../../kernel/assert.ts";
 import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
 import { entryBytesOf, type VersionedRow } from "../row-files/row-entries.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
-import { LateHits } from "./late-hits.ts";
-import { TopHits } from "./top-hits.ts";
+import type { LateHits } from "./late-hits.ts";
 
 /** Records of a step, of a task, and of a read by the thread pool. */
 const STEP_RECORDS = 1_024;
 const TASK_RECORDS = 512;
-/** Of the first task for the hits of a walk: further hits are usually unlikely after 70. */
-const FIRST_RECORDS = 96;
+/** Of the first task for the hits of a walk, and for each of them: further hits are usually unlikely after 16 for 12. */
+const FIRST_RECORDS = 24;
+const FIRST_RECORDS_PER_HIT = 2;
 const POOL_RECORDS = 64;
 /** The expected time of a row in the page cache. bench/row-files.bench.ts */
 const MS_PER_ROW = 0.005;
@@ -25,16 +25,22 @@ export interface RankOfRow {
   readonly rank: number;
 }
 
+/** The order of candidates. */
+export interface RankedWalk {
+  /** By record, the distances by code. */
+  readonly distances: ReadonlyMap<number, number>;
+  /** The number of wanted hits. */
+  readonly hitCount: number;
+  readonly lateHits: LateHits;
+}
+
 export interface RowRanksOptions {
   readonly rows: FileRows;
   readonly by: RankedQuery;
   /** Records may be missing by now; those are omitted. */
   readonly records: readonly number[];
-  /**
-   * The number of wanted hits, if the records are the candidates of a walk: then the ranking ends when further hits are
-   * unlikely (`late-hits.ts`). 0 ranks all.
-   */
-  readonly hitCount: number;
+  /** If the records are the candidates of a walk: the ranking ends when further hits are unlikely. */
+  readonly walk?: RankedWalk | undefined;
   /** Called for each rank, rows in memory first. */
   offer(rank: RankOfRow): void;
 }
@@ -46,8 +52,6 @@ export class RowRanks {
   /** Records whose rows are in files, and those of them that were ranked or have no row now. */
   readonly #inFiles: number[] = [];
   #doneCount = 0;
-  readonly #top: TopHits;
-  readonly #lateHits: LateHits;
   /** What another thread or the thread pool has read, for the next step. */
   #arrived: (() => void) | undefined;
   #isWaiting = false;
@@ -56,8 +60,6 @@ export class RowRanks {
 
   constructor(options: RowRanksOptions) {
     this.#options = options;
-    this.#top = new TopHits(options.hitCount, () => 0);
-    this.#lateHits = new LateHits(options.hitCount);
   }
 
   /** Returns true when done. Otherwise the next step is when what it waits for is there. */
@@ -69,14 +71,22 @@ export class RowRanks {
     arrived?.();
     this.#rankBuffered();
     if (this.#next < this.#options.records.length) return false;
-    if (this.#doneCount >= this.#inFiles.length || this.#isOver) return true;
+    if (this.#isOver()) return true;
     assert(taker !== undefined, "a search of rows in files can wait");
     this.#read(taker);
     return false;
   }
 
-  get #isOver(): boolean {
-    return this.#options.hitCount > 0 && this.#lateHits.isUnlikely;
+  /** Whether no record is left, or further hits are unlikely among those that are. */
+  #isOver(): boolean {
+    const next = this.#inFiles[this.#doneCount];
+    if (next === undefined) return true;
+    const { walk } = this.#options;
+    if (walk === undefined) return false;
+    const distance = walk.distances.get(next) ?? 0;
+    if (!walk.lateHits.isUnlikely(distance)) return false;
+    walk.lateHits.end(distance);
+    return true;
   }
 
   #rankBuffered(): void {
@@ -85,19 +95,24 @@ export class RowRanks {
     for (; this.#next < end; this.#next += 1) {
       const record = records[this.#next] as number;
       const row = rows.buffered(record);
-      if (row !== undefined) this.#offer(record, row.version, rows.rank(by, row));
-      else if (rows.has(record)) this.#inFiles.push(record);
+      if (row !== undefined) {
+        const rank = rows.rank(by, row);
+        this.#options.walk?.lateHits.offer(rank);
+        this.#options.offer({ record, version: row.version, rank });
+      } else if (rows.has(record)) this.#inFiles.push(record);
     }
   }
 
-  #offer(record: number, version: number, rank: number): void {
-    if (this.#options.hitCount > 0) this.#top.offer(record, rank);
-    this.#options.offer({ record, version, rank });
+  #offer(ranked: RankOfRow): void {
+    const { walk, offer } = this.#options;
+    walk?.lateHits.note(walk.distances.get(ranked.record) ?? 0, ranked.rank);
+    offer(ranked);
   }
 
   #read(taker: TaskTaker): void {
-    const { rows, by, hitCount } = this.#options;
-    const countMax = hitCount > 0 && this.#doneCount === 0 ? FIRST_RECORDS : TASK_RECORDS;
+    const { rows, by, walk } = this.#options;
+    const isFirst = walk !== undefined && this.#doneCount === 0;
+    const countMax = isFirst ? FIRST_RECORDS + FIRST_RECORDS_PER_HIT * walk.hitCount : TASK_RECORDS;
     const records = this.#inFiles.slice(this.#doneCount, this.#doneCount + countMax);
     if (this.#usesPool) {
       this.#readByPool(taker, records.slice(0, POOL_RECORDS));
@@ -119,7 +134,8 @@ export class RowRanks {
       costMs: found.length * MS_PER_ROW,
       ...by,
       places: found.map(({ place }) => place),
-      hitCount,
+      hitCount: walk?.hitCount ?? 0,
+      distances: walk === undefined ? [] : found.map(({ record }) => walk.distances.get(record) ?? 0),
       done: (result) => {
         held.release();
         this.#isWaiting = false;
@@ -132,12 +148,15 @@ export class RowRanks {
           rows.noteReads({ count: readCount, bytes: readCount * entryBytesOf(rows.dimension) });
           for (const [i, rank] of result.ranks.entries()) {
             const { record, place } = found[i] as (typeof found)[number];
-            this.#offer(record, place.version, rank);
+            this.#offer({ record, version: place.version, rank });
           }
           if (result.isDamaged) throw rows.damaged();
-          // A task that ended earlier has found that further hits are unlikely.
-          this.#doneCount =
-            result.ranks.length < found.length ? this.#inFiles.length : this.#doneCount + records.length;
+          this.#doneCount += records.length;
+          const next = found[result.ranks.length];
+          if (next === undefined) return;
+          // The task has found that further hits are unlikely.
+          walk?.lateHits.end(walk.distances.get(next.record) ?? 0);
+          this.#doneCount = this.#inFiles.length;
         };
       },
     });
@@ -166,14 +185,12 @@ export class RowRanks {
 
   #rankRead(records: readonly number[], read: readonly (VersionedRow | undefined)[]): void {
     const { rows, by } = this.#options;
-    this.#doneCount += records.length;
     for (const [i, record] of records.entries()) {
+      this.#doneCount += 1;
       const row = read[i];
       if (row === undefined) continue;
-      const rank = rows.rank(by, row);
-      this.#lateHits.note(rank >= this.#top.threshold);
-      this.#offer(record, row.version, rank);
-      if (this.#isOver) return;
+      this.#offer({ record, version: row.version, rank: rows.rank(by, row) });
+      if (this.#isOver()) return;
     }
   }
 }

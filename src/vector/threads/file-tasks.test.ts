@@ -80,10 +80,16 @@ function placeOf(record: number): RowPlace {
 
 function rank(
   records: readonly number[],
-  options: { similarity?: Similarity; hitCount?: number; bytes?: Uint8Array; places?: readonly RowPlace[] } = {},
+  options: {
+    similarity?: Similarity;
+    hitCount?: number;
+    distances?: readonly number[];
+    bytes?: Uint8Array;
+    places?: readonly RowPlace[];
+  } = {},
 ): RankResult {
-  const { similarity = "COSINE", hitCount = 0, bytes, places = records.map(placeOf) } = options;
-  const task = { kind: "rank", costMs: 1, query, similarity, places, hitCount } as const;
+  const { similarity = "COSINE", hitCount = 0, distances = [], bytes, places = records.map(placeOf) } = options;
+  const task = { kind: "rank", costMs: 1, query, similarity, places, hitCount, distances } as const;
   const result = done((finished: (each: RankResult | undefined) => void) => ({ ...task, done: finished }), bytes);
   assert.ok(result);
   return result;
@@ -120,10 +126,13 @@ describe("ranks of places", () => {
   test("ends when further hits are unlikely, and ranks all without a number of hits", () => {
     const candidates = sorted("COSINE").slice(0, 400);
     assert.equal(rank(candidates).ranks.length, 400);
-    const { ranks, isDamaged } = rank(candidates, { hitCount: 10 });
-    assert.equal(isDamaged, false);
-    // late-hits.ts: after n candidates, more than the last 32 + 3 n / 10 of them are no hits.
-    assert.equal(ranks.length, 61);
+    // Without an order: after n candidates, more than the last 32 + 3 n / 10 of them are no hits.
+    const unordered = rank(candidates, { hitCount: 10, distances: candidates.map(() => 0) });
+    assert.equal(unordered.isDamaged, false);
+    assert.equal(unordered.ranks.length, 61);
+    // With the distances by rows: the 17th is worse than the tenth.
+    const distances = candidates.map((record) => 1 - 2 * store.rank("COSINE", query, record));
+    assert.equal(rank(candidates, { hitCount: 10, distances }).ranks.length, 16);
   });
 
   test("reports a changed byte, another version, a missing part and a closed file", () => {
@@ -181,7 +190,9 @@ test("a thread that reads no files loses the task", () => {
   });
   assert.equal(threads.hasIdle, false);
   const task = { kind: "rank", costMs: 1, query, similarity: "COSINE", places: [placeOf(1)], hitCount: 0 } as const;
-  assert.ok(threads.take({ ...task, done: (result: RankResult | undefined) => results.push(result) }, () => {}));
+  assert.ok(
+    threads.take({ ...task, distances: [], done: (result: RankResult | undefined) => results.push(result) }, () => {}),
+  );
   while (runner?.step() === true);
   threads.collect();
   assert.deepEqual(results, [undefined]);

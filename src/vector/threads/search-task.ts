@@ -28,6 +28,8 @@ export interface WalkTask {
 export interface WalkResult {
   /** Candidates, best first. */
   readonly records: Uint32Array;
+  /** By their codes (`graph/graph.ts`). */
+  readonly distances: Float32Array;
   /** False if better ones may exist. */
   readonly isComplete: boolean;
 }
@@ -68,6 +70,8 @@ export interface RankTask {
    * further hits are unlikely (`search/late-hits.ts`). 0 ranks all.
    */
   readonly hitCount: number;
+  /** The distances of the candidates by their codes; empty if `hitCount` is 0. */
+  readonly distances: readonly number[];
   done(result: RankResult | undefined): void;
 }
 

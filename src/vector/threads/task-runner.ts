@@ -174,11 +174,15 @@ export class TaskRunner {
       kernel.putRow(query);
       const count = code.search(code.nodeCount(), effort, effort, accepts, recordEnd, visitsMax);
       const isComplete = code.wasCut() === 0;
-      const { words } = kernel;
+      const { words, floats } = kernel;
       const records = new Uint32Array(count);
+      const distances = new Float32Array(count);
       let at = code.resultsAddress() >>> 2;
-      for (let i = 0; i < count; i += 1, at += 2) records[i] = words[at] as number;
-      writeWalkResult(slot, records, isComplete);
+      for (let i = 0; i < count; i += 1, at += 2) {
+        records[i] = words[at] as number;
+        distances[i] = floats[at + 1] as number;
+      }
+      writeWalkResult(slot, { records, distances, isComplete });
       return true;
     };
   }
@@ -204,24 +208,24 @@ export class TaskRunner {
     };
   }
 
-  #beginRank(slot: Slot, { similarity, hitCount, query, places }: RankWords): Step | undefined {
+  #beginRank(slot: Slot, { similarity, hitCount, query, places, distances }: RankWords): Step | undefined {
     const ranker = this.#findRanker();
-    if (ranker === undefined) return undefined;
+    const name = similarityByCode[similarity];
+    if (ranker === undefined || name === undefined) return undefined;
     const ranks = new Float32Array(places.length);
-    const top = new TopHits(hitCount, (place) => place);
-    const lateHits = new LateHits(hitCount);
+    const lateHits = hitCount > 0 ? new LateHits(name, hitCount) : undefined;
     let count = 0;
     return () => {
       for (let i = 0; i < SLICE_READS; i += 1) {
         const place = places[count];
-        const isOver = place === undefined || (hitCount > 0 && lateHits.isUnlikely);
+        const distance = distances[count] ?? 0;
+        const isOver = place === undefined || lateHits?.isUnlikely(distance) === true;
         const rank = isOver ? undefined : ranker.rank(place, { query, similarity });
         if (rank === undefined) {
           writeRankResult(slot, ranks.subarray(0, count), !isOver);
           return true;
         }
-        lateHits.note(rank >= top.threshold);
-        top.offer(count, rank);
+        lateHits?.note(distance, rank);
         ranks[count] = rank;
         count += 1;
       }

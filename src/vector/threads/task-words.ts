@@ -17,8 +17,9 @@
  *
  *     | descriptor | offset | version f64 |
  *
- * and for a file the record of each entry. The result is a count, flags, and the records, each with its rank f32 if it
- * is a scan; of a rank task only the ranks. The thread also writes how long it worked.
+ * and, if there is a hit count, the distance f32 of each; for a file the record of each entry. The result is a count,
+ * flags, and the records, each with its rank f32 if it is a scan; of a walk the records and then their distances f32, of a
+ * rank task only the ranks. The thread also writes how long it worked.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { RowPlace } from "../row-files/row-file-storage.ts";
@@ -64,7 +65,7 @@ export interface WalkPlace {
 }
 
 export function walkWords({ query, effort }: WalkTask): number {
-  return HEADER_WORDS + query.length + RESULT_HEADER_WORDS + effort;
+  return HEADER_WORDS + query.length + RESULT_HEADER_WORDS + 2 * effort;
 }
 
 export function writeWalk({ words, floats }: Slot, task: WalkTask, { graph, accepts }: WalkPlace): void {
@@ -80,11 +81,15 @@ export function writeWalk({ words, floats }: Slot, task: WalkTask, { graph, acce
   floats.set(query, HEADER_WORDS);
 }
 
-export function readWalkResult({ words }: Slot): WalkResult {
+export function readWalkResult({ words, floats }: Slot): WalkResult {
   const at = words[RESULT_AT] as number;
   const count = words[at] as number;
   const first = at + RESULT_HEADER_WORDS;
-  return { records: words.slice(first, first + count), isComplete: words[at + 1] === COMPLETE };
+  return {
+    records: words.slice(first, first + count),
+    distances: floats.slice(first + count, first + 2 * count),
+    isComplete: words[at + 1] === COMPLETE,
+  };
 }
 
 export function scanWords({ query, matches, rows, count }: ScanTask): number {
@@ -134,12 +139,13 @@ export function readScanResult({ words, floats }: Slot): ScanResult {
   return { records, ranks, isComplete: words[at + 1] === COMPLETE };
 }
 
-export function rankWords({ query, places }: RankTask): number {
-  return HEADER_WORDS + query.padded.length + places.length * PLACE_WORDS + RESULT_HEADER_WORDS + places.length;
+export function rankWords({ query, places, distances }: RankTask): number {
+  const given = query.padded.length + places.length * PLACE_WORDS + distances.length;
+  return HEADER_WORDS + given + RESULT_HEADER_WORDS + places.length;
 }
 
 export function writeRank({ words, floats, doubles }: Slot, task: RankTask): void {
-  const { query, similarity, places, hitCount } = task;
+  const { query, similarity, places, hitCount, distances } = task;
   words[0] = RANK;
   words[1] = similarityRows[similarity].code;
   words[2] = hitCount;
@@ -154,7 +160,8 @@ export function writeRank({ words, floats, doubles }: Slot, task: RankTask): voi
     doubles[at / 2 + 1] = version;
     at += PLACE_WORDS;
   }
-  words[RESULT_AT] = at;
+  floats.set(distances, at);
+  words[RESULT_AT] = at + distances.length;
 }
 
 export function readRankResult({ words, floats }: Slot): RankResult {
@@ -230,6 +237,7 @@ export interface RankWords {
   readonly hitCount: number;
   readonly query: PreparedQuery;
   readonly places: readonly RowPlace[];
+  readonly distances: Float32Array;
 }
 
 export interface FileScanWords {
@@ -301,16 +309,20 @@ function readScan({ words, floats }: Slot): ScanWords {
 function readRank({ words, floats, doubles }: Slot): RankWords {
   const dimension = words[3] as number;
   const placesAt = HEADER_WORDS + rowBytesOf(dimension) / Float32Array.BYTES_PER_ELEMENT;
-  const places = Array.from({ length: words[4] as number }, (_, i) => {
+  const placeCount = words[4] as number;
+  const hitCount = words[2] as number;
+  const distancesAt = placesAt + placeCount * PLACE_WORDS;
+  const places = Array.from({ length: placeCount }, (_, i) => {
     const at = placesAt + i * PLACE_WORDS;
     return { descriptor: words[at] as number, offset: words[at + 1] as number, version: doubles[at / 2 + 1] as number };
   });
   return {
     kind: "rank",
     similarity: words[1] as number,
-    hitCount: words[2] as number,
+    hitCount,
     query: { dimension, padded: floats.subarray(HEADER_WORDS, placesAt), squaredLength: floats[5] as number },
     places,
+    distances: floats.subarray(distancesAt, distancesAt + (hitCount > 0 ? placeCount : 0)),
   };
 }
 
@@ -345,11 +357,12 @@ export function writeThreadMs({ floats }: Slot, ms: number): void {
   floats[THREAD_MS_AT] = ms;
 }
 
-export function writeWalkResult({ words }: Slot, records: Uint32Array, isComplete: boolean): void {
+export function writeWalkResult({ words, floats }: Slot, { records, distances, isComplete }: WalkResult): void {
   const at = words[RESULT_AT] as number;
   words[at] = records.length;
   words[at + 1] = isComplete ? COMPLETE : 0;
   words.set(records, at + RESULT_HEADER_WORDS);
+  floats.set(distances, at + RESULT_HEADER_WORDS + records.length);
 }
 
 export function writeRankResult({ words, floats }: Slot, ranks: Float32Array, isDamaged: boolean): void {

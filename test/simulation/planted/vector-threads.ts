@@ -117,7 +117,10 @@ function withEmptyResults(task: SearchTask): SearchTask {
   const records = new Uint32Array(0);
   const ranks = new Float32Array(0);
   if (task.kind === "walk")
-    return { ...task, done: (result?: WalkResult) => task.done(result ?? { records, isComplete: true }) };
+    return {
+      ...task,
+      done: (result?: WalkResult) => task.done(result ?? { records, distances: ranks, isComplete: true }),
+    };
   if (task.kind !== "scan") return task;
   return { ...task, done: (result?: ScanResult) => task.done(result ?? { records, ranks, isComplete: true }) };
 }
