@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { PAGE_BYTES } from "../../kernel/web-assembly.ts";
 import { GraphKernel, NO_NODE, UPPER_LINKS } from "./graph-kernel.ts";
-import { nodeBytesOf, nodesMaxOf } from "./graph-size.ts";
+import { nodeBytesOf, nodesMaxOf, partRecordsOf } from "./graph-size.ts";
 
 const LEVEL_FACTOR = 1 / Math.log(UPPER_LINKS);
 
@@ -40,5 +40,12 @@ test("one memory has 7.8 million nodes of 384 dimensions, and 2.5 million of 1,5
   assert.deepEqual(
     [384, 1_536].map((dimension) => nodesMaxOf(dimension)),
     [7_833_600, 2_526_016],
+  );
+});
+
+test("one graph has at most 4.7 million records of 384 dimensions, and 1.5 million of 1,536", () => {
+  assert.deepEqual(
+    [384, 1_536].map((dimension) => partRecordsOf(dimension)),
+    [4_700_160, 1_515_584],
   );
 });

@@ -1,8 +1,10 @@
 /**
  * The memory of a graph's nodes, by the layout of `assembly/graph-memory.ts`.
  *
- * A graph has one memory of at most 4 GiB, and dead nodes count until it is built
- * again. Records beyond that stay pending, and searches rank them by scanning.
+ * A graph has one memory of at most 4 GiB, and dead nodes count until they are
+ * removed or it is built again. So a graph gets fewer records than nodes have room
+ * for, and a namespace with more of them has several graphs
+ * (`graph-parts/parted-graph.ts`).
  */
 import { GROUND_LINKS, UPPER_LINKS } from "./graph-kernel.ts";
 
@@ -20,6 +22,19 @@ export function nodeBytesOf(dimension: number): number {
   const bytes = NODE_HEAD_BYTES + codeBytes + GROUND_LINKS * LINK_BYTES;
   const onGround = Math.ceil(bytes / UNIT_BYTES) * UNIT_BYTES;
   return onGround + UPPER_LEVELS * UPPER_LINKS * LINK_BYTES;
+}
+
+/**
+ * The share of a memory for nodes of records. A graph is built again when it has half as many dead nodes
+ * (`built-graph.ts`); the last tenth is for the filters of searches and the scratch of threads.
+ */
+const RECORD_SHARE = 0.6;
+/** Records whose bits are one word. */
+const WORD_RECORDS = 32;
+
+/** The most records of one graph; a namespace with higher record numbers has several. A multiple of WORD_RECORDS. */
+export function partRecordsOf(dimension: number): number {
+  return Math.floor((nodesMaxOf(dimension) * RECORD_SHARE) / WORD_RECORDS) * WORD_RECORDS;
 }
 
 /** About the most nodes of a graph in a memory, live and dead ones. */

@@ -9,7 +9,8 @@
  *     it was added to the graph and that was inserted again.
  * (3) Distances are estimates, by codes: of the squared distance for EUCLIDEAN, of
  *     the negative cosine for COSINE, of the negative product for DOT_PRODUCT.
- *     Smaller is more similar.
+ *     Smaller is more similar. The hits of several graphs for one query can be
+ *     merged.
  */
 import type { Eventually } from "../eventually.ts";
 import type { Similarity } from "../index/definition.ts";
