@@ -184,8 +184,9 @@ class History {
     this.#engine.close();
   }
 
+  /** The only part. */
   get #graph() {
-    return this.#engine.namespaces[0]?.namespace.graph;
+    return this.#engine.namespaces[0]?.namespace.graph?.parts[0]?.graph;
   }
 
   #query(record: number, topK: number, effort: Effort): readonly number[] {

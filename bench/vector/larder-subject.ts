@@ -120,7 +120,8 @@ class LarderSubject implements OpenSubject {
   /** As `DenseSearch` queries a complete graph. */
   #walk(query: Float32Array, count: number, effort: number): Hits {
     const namespace = this.#index?.state.find("");
-    const { graph, rows } = namespace ?? {};
+    const { rows } = namespace ?? {};
+    const graph = this.#graph;
     assert(namespace !== undefined && graph !== undefined && rows !== undefined, "the graph exists");
     const top = new TopHits(count, (record) => record);
     const prepared = rows.memory.prepare(query);
@@ -135,8 +136,9 @@ class LarderSubject implements OpenSubject {
     return top.sorted().map(({ record }) => record);
   }
 
+  /** The only part. */
   get #graph() {
-    return this.#index?.state.find("")?.graph;
+    return this.#index?.state.find("")?.graph?.parts[0]?.graph;
   }
 }
 

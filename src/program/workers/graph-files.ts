@@ -4,7 +4,7 @@ import { codeOf, type Disk } from "../../persistence/disk/disk.ts";
 import { readFileIfThere, writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import type { GraphFiles } from "../../vector/index/mod.ts";
 
-const FILE_NAME = /^graph-\d+-\d+$/;
+const FILE_NAME = /^graph-\d+-\d+(-[1-9]\d*)?$/;
 const FILE_MODE = 0o600;
 
 /** Whether a file of the area's directory is a graph. */

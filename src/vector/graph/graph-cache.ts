@@ -4,11 +4,14 @@
  * time and at a stop, read once, and checked before use. Missing records are
  * inserted, and a damaged file is ignored (threats B-06).
  *
- * A file's name has the numbers of its index and namespace, never their names.
+ * A file's name has the numbers of its index and namespace, and of the part of a
+ * graph in parts, never the names of indexes and namespaces.
  */
 import type { Log } from "../../kernel/log.ts";
 import { faultFields } from "../../kernel/log.ts";
+import type { GraphPart } from "../graph-parts/graph-part.ts";
 import type { Namespace } from "../index/namespace.ts";
+import type { NamespaceGraph } from "./graph.ts";
 
 /** The storage of graph files. */
 export interface GraphFiles {
@@ -26,14 +29,20 @@ export interface PlacedNamespace {
   readonly namespace: Namespace;
 }
 
+/** A graph in a file, and the number of rows passed to it when the file was written or read. */
+interface SavedPart {
+  readonly graph: NamespaceGraph;
+  readonly insertCount: number;
+}
+
 /** A graph is written again when this share of its records is new. */
 const NEW_SHARE = 0.1;
 
 export class GraphCache {
   readonly #files: GraphFiles;
   readonly #log: Log;
-  /** By file name, the number of rows passed to the graph when the file was written or read. */
-  readonly #savedAt = new Map<string, number>();
+  /** By file name. */
+  readonly #saved = new Map<string, SavedPart>();
 
   constructor(files: GraphFiles, log: Log) {
     this.#files = files;
@@ -42,17 +51,13 @@ export class GraphCache {
 
   /** Gives every large namespace its graph, from its file or a new one, and removes files without a namespace. */
   async start(namespaces: readonly PlacedNamespace[]): Promise<void> {
-    const wanted = new Map(
-      namespaces.filter(({ namespace }) => namespace.isGraphWanted).map((placed) => [fileNameOf(placed), placed]),
-    );
     const found = new Set(await this.#files.names());
-    for (const [name, { namespace }] of wanted) {
-      const bytes = found.has(name) ? await this.#files.read(name) : undefined;
-      const refusal = await namespace.startGraph(bytes);
-      if (refusal !== undefined)
-        this.#log.warn("a graph file cannot be used, and its graph is built again", { file: name, refusal });
-      const isCurrent = bytes !== undefined && refusal === undefined && namespace.pendingCount === 0;
-      if (isCurrent) this.#savedAt.set(name, namespace.graphInsertCount);
+    const wanted = new Set<string>();
+    for (const placed of namespaces) {
+      const { namespace } = placed;
+      if (!namespace.isGraphWanted) continue;
+      for (let part = 0; part < namespace.graphPartCount; part += 1) wanted.add(fileNameOf(placed, part));
+      await this.#load(placed, found);
     }
     for (const name of found) if (!wanted.has(name)) await this.#remove(name);
   }
@@ -60,28 +65,53 @@ export class GraphCache {
   /** Writes the graphs that changed enough, or `all` that changed; removes files of namespaces without a graph. */
   async save(namespaces: readonly PlacedNamespace[], { all }: { readonly all: boolean }): Promise<void> {
     const current = new Set<string>();
-    for (const placed of namespaces) {
-      const { graph, graphInsertCount } = placed.namespace;
-      if (graph === undefined) continue;
-      const name = fileNameOf(placed);
-      current.add(name);
-      const newCount = graphInsertCount - (this.#savedAt.get(name) ?? Number.NEGATIVE_INFINITY);
-      if (newCount === 0 || (!all && newCount < graph.count * NEW_SHARE)) continue;
-      try {
-        const bytes = await graph.save();
-        if (bytes === undefined) continue;
-        await this.#files.write(name, bytes);
-        this.#savedAt.set(name, graphInsertCount);
-      } catch (fault) {
-        // The file is a cache: without it the next start only takes longer.
-        this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
+    for (const placed of namespaces)
+      for (const part of placed.namespace.graph?.parts ?? []) {
+        const name = fileNameOf(placed, part.number);
+        current.add(name);
+        await this.#save(name, part, { all });
       }
+    for (const name of [...this.#saved.keys()]) if (!current.has(name)) await this.#remove(name);
+  }
+
+  async #load(placed: PlacedNamespace, found: ReadonlySet<string>): Promise<void> {
+    const { namespace } = placed;
+    const loaded = new Set<number>();
+    await namespace.startGraph({
+      read: async (part) => {
+        const name = fileNameOf(placed, part);
+        const bytes = found.has(name) ? await this.#files.read(name) : undefined;
+        if (bytes !== undefined) loaded.add(part);
+        return bytes;
+      },
+      refuse: (part, refusal) => {
+        loaded.delete(part);
+        const file = fileNameOf(placed, part);
+        this.#log.warn("a graph file cannot be used, and its graph is built again", { file, refusal });
+      },
+    });
+    for (const { number, graph, insertCount } of namespace.graph?.parts ?? [])
+      if (loaded.has(number) && graph.pendingCount === 0)
+        this.#saved.set(fileNameOf(placed, number), { graph, insertCount });
+  }
+
+  async #save(name: string, { graph, insertCount }: GraphPart, { all }: { readonly all: boolean }): Promise<void> {
+    const saved = this.#saved.get(name);
+    const newCount = saved?.graph === graph ? insertCount - saved.insertCount : Number.POSITIVE_INFINITY;
+    if (newCount === 0 || (!all && newCount < graph.count * NEW_SHARE)) return;
+    try {
+      const bytes = await graph.save();
+      if (bytes === undefined) return;
+      await this.#files.write(name, bytes);
+      this.#saved.set(name, { graph, insertCount });
+    } catch (fault) {
+      // The file is a cache: without it the next start only takes longer.
+      this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
     }
-    for (const name of [...this.#savedAt.keys()]) if (!current.has(name)) await this.#remove(name);
   }
 
   async #remove(name: string): Promise<void> {
-    this.#savedAt.delete(name);
+    this.#saved.delete(name);
     try {
       await this.#files.remove(name);
     } catch (fault) {
@@ -90,6 +120,8 @@ export class GraphCache {
   }
 }
 
-function fileNameOf({ index, namespace }: PlacedNamespace): string {
-  return `graph-${index}-${namespace.number}`;
+/** The first part has the name that the only graph of a namespace has. */
+function fileNameOf({ index, namespace }: PlacedNamespace, part: number): string {
+  const name = `graph-${index}-${namespace.number}`;
+  return part === 0 ? name : `${name}-${part}`;
 }

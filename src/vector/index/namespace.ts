@@ -14,8 +14,9 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Eventually } from "../eventually.ts";
-import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
-import { nodeBytesOf } from "../graph/graph-size.ts";
+import type { GraphBuilder, GraphOptions, RecordVersion } from "../graph/graph.ts";
+import { nodeBytesOf, partRecordsOf } from "../graph/graph-size.ts";
+import { PartedGraph } from "../graph-parts/parted-graph.ts";
 import { FilterMatcher } from "../metadata/filter-matcher.ts";
 import { MetadataStore } from "../metadata/metadata-store.ts";
 import { NamespaceRecall, type RecallSettings } from "../recall/namespace-recall.ts";
@@ -59,12 +60,22 @@ export interface NamespaceOptions {
   graphs(): GraphBuilder | undefined;
   /** Instead of `GRAPH_WORK_MIN`. */
   readonly graphWorkMin?: number | undefined;
+  /** Instead of `partRecordsOf`; a multiple of 32. */
+  readonly graphPartRecords?: number | undefined;
   /** The recall target of the index, and the largest effort for it. */
   recallSettings(): RecallSettings;
   /** Draws the queries of which the recall is measured. */
   readonly random: Random;
   /** The rows of a large namespace in files; undefined if its rows stay in memory. */
   openFileRows?: ((namespace: Omit<TakenRows, "index" | "memory" | "noteReads">) => FileRows) | undefined;
+}
+
+/** The saved graphs of a namespace, by part. */
+export interface SavedGraphs {
+  /** The bytes of a file; undefined if it does not exist. */
+  read(part: number): Promise<Uint8Array | undefined>;
+  /** Called for a file that cannot be used: the graph of the part is built again. */
+  refuse(part: number, reason: string): void;
 }
 
 export class Namespace {
@@ -83,7 +94,7 @@ export class Namespace {
   #fileRows: FileRows | undefined;
   /** Rows and metadata have room for this many numbers. */
   #keptEnd = 0;
-  #graph: NamespaceGraph | undefined;
+  #graph: PartedGraph | undefined;
   /** The memory of a node of the graph. */
   #nodeBytes = 0;
   #graphInsertCount = 0;
@@ -112,10 +123,10 @@ export class Namespace {
    */
   get pendingCount(): number {
     const graph = this.#graph;
-    return graph === undefined ? 0 : graph.pendingCount + Math.round(graph.missedShare * graph.count);
+    return graph === undefined ? 0 : graph.pendingCount + graph.missedCount;
   }
 
-  /** The number of rows passed to the graph so far, which shows whether the graph changed. */
+  /** The number of rows written so far. */
   get graphInsertCount(): number {
     return this.#graphInsertCount;
   }
@@ -135,7 +146,7 @@ export class Namespace {
     return this.#fileRows?.count ?? this.#rows?.count ?? 0;
   }
 
-  get graph(): NamespaceGraph | undefined {
+  get graph(): PartedGraph | undefined {
     return this.#graph;
   }
 
@@ -198,18 +209,17 @@ export class Namespace {
   }
 
   /**
-   * After a recovery, which builds no graphs, gives a large namespace its graph, from the bytes of its cache file if
-   * they are valid. Returns the reason if they are not.
+   * After a recovery, which builds no graphs, gives a large namespace its graph: each part from its cache file if that
+   * is valid. A promise only if there may be files.
    */
-  startGraph(file: Uint8Array | undefined): Eventually<string | undefined> {
-    const graphs = this.#options.graphs();
-    if (graphs === undefined || !this.isGraphWanted) return undefined;
-    if (file === undefined) {
-      this.#openGraph();
-      return undefined;
-    }
-    const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
-    return loaded instanceof Promise ? loaded.then((late) => this.#startLoaded(late)) : this.#startLoaded(loaded);
+  startGraph(saved?: SavedGraphs): Eventually<void> {
+    if (saved === undefined) this.#openGraph();
+    else return this.#loadGraph(saved);
+  }
+
+  /** The number of parts that a graph of its records has at most. */
+  get graphPartCount(): number {
+    return Math.ceil(this.table.end / this.#partRecords);
   }
 
   get isGraphWanted(): boolean {
@@ -293,6 +303,10 @@ export class Namespace {
     return this.rowCount * this.#dimension;
   }
 
+  get #partRecords(): number {
+    return this.#options.graphPartRecords ?? partRecordsOf(this.#dimension);
+  }
+
   get #graphWorkMin(): number {
     return this.#options.graphWorkMin ?? GRAPH_WORK_MIN;
   }
@@ -347,15 +361,36 @@ export class Namespace {
   }
 
   #openGraph(): void {
-    const graphs = this.#options.graphs();
-    if (graphs === undefined) return;
-    this.#graph = graphs.open(this.#graphOptions());
-    this.#nodeBytes = nodeBytesOf(this.#dimension);
-    this.#openRecall();
-    for (const { record, version } of this.#versions()) this.#graph.insert(record, version);
+    const graph = this.#newGraph();
+    if (graph === undefined) return;
+    this.#useGraph(graph);
+    for (const { record, version } of this.#versions()) graph.insert(record, version);
   }
 
-  #openRecall(): void {
+  /** One part after the other, so that one file is in memory at a time. */
+  async #loadGraph(saved: SavedGraphs): Promise<void> {
+    const graph = this.#newGraph();
+    if (graph === undefined) return;
+    for (let part = 0; part < this.graphPartCount; part += 1) {
+      const bytes = await saved.read(part);
+      const refusal = bytes && (await graph.load(part, bytes, this.#versionsOf(part)));
+      if (refusal !== undefined) saved.refuse(part, refusal);
+      if (bytes === undefined || refusal !== undefined)
+        for (const { record, version } of this.#versionsOf(part)) graph.insert(record, version);
+    }
+    this.#useGraph(graph);
+  }
+
+  /** Undefined if graphs are not built, or the namespace is small. */
+  #newGraph(): PartedGraph | undefined {
+    const graphs = this.#options.graphs();
+    if (graphs === undefined || !this.isGraphWanted) return undefined;
+    return new PartedGraph({ graphs, graph: this.#graphOptions(), partRecords: this.#partRecords });
+  }
+
+  #useGraph(graph: PartedGraph): void {
+    this.#graph = graph;
+    this.#nodeBytes = nodeBytesOf(this.#dimension);
     this.#recall ??= new NamespaceRecall(
       this.#options.recallSettings,
       this.#options.random,
@@ -371,20 +406,19 @@ export class Namespace {
     return { ...shape, read: (record) => rows.look(record) };
   }
 
-  #startLoaded(loaded: LoadedGraph): string | undefined {
-    if (loaded.kind === "refused") {
-      this.#openGraph();
-      return loaded.reason;
-    }
-    this.#graph = loaded.graph;
-    this.#nodeBytes = nodeBytesOf(this.#dimension);
-    this.#openRecall();
-    return undefined;
-  }
-
   *#versions(): Generator<RecordVersion> {
     for (const record of this.table.order.from(0))
       if (this.#hasRow(record)) yield { record, version: this.table.versionOf(record) };
+  }
+
+  /** Those of one part of a graph. The only part has them in insertion order. */
+  *#versionsOf(part: number): Generator<RecordVersion> {
+    if (this.graphPartCount === 1) yield* this.#versions();
+    else {
+      const end = Math.min(this.table.end, (part + 1) * this.#partRecords);
+      for (let record = part * this.#partRecords; record < end; record += 1)
+        if (this.#hasRow(record)) yield { record, version: this.table.versionOf(record) };
+    }
   }
 
   #dropGraph(): void {

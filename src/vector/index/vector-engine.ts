@@ -45,6 +45,8 @@ export interface VectorEngineOptions {
   readonly threads?: SearchThreads | undefined;
   /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
+  /** The most records of a part of a graph, a multiple of 32; `partRecordsOf` its dimension if undefined. */
+  readonly graphPartRecords?: number | undefined;
   /** Returns a text that cannot be guessed, for the handle of a resumable query. */
   readonly newHandle: () => string;
   /** Limits the memory of this thread; if absent, memory is not limited. */
@@ -206,7 +208,7 @@ export class VectorEngine implements VectorApi {
     this.#options.rowFiles?.endRecovery();
     this.#graphs = this.#options.graphs;
     if (cache !== undefined) await cache.start(this.namespaces);
-    else for (const { namespace } of this.namespaces) await namespace.startGraph(undefined);
+    else for (const { namespace } of this.namespaces) await namespace.startGraph();
     for (const { state } of this.#byNumber.values()) state.recount();
   }
 
@@ -244,7 +246,7 @@ export class VectorEngine implements VectorApi {
 
   *#keptGraphs(): Generator<NamespaceGraph> {
     for (const { state } of this.#byNumber.values())
-      for (const { graph } of state.namespaces) if (graph !== undefined) yield graph;
+      for (const namespace of state.namespaces) for (const { graph } of namespace.graph?.parts ?? []) yield graph;
   }
 
   *#keptNamespaces(): Generator<KeptNamespace> {
@@ -281,13 +283,14 @@ export class VectorEngine implements VectorApi {
 
   #create(number: number, name: string, definition: IndexDefinition): void {
     assert(!this.#byName.has(name), "names of indexes are unique");
-    const { clock, random, limits, newHandle, graphWorkMin, guard, rowFiles, rowsOf } = this.#options;
+    const { clock, random, limits, newHandle, graphWorkMin, graphPartRecords, guard, rowFiles, rowsOf } = this.#options;
     const rows = this.#rowPlacements.get(name) ?? rowsOf?.({ name, number }) ?? "memory";
     const openAccount = guard && ((indexName: string) => guard.open(indexName));
     const parts = {
       memory: this.#memory,
       graphs: () => this.#graphs,
       graphWorkMin,
+      graphPartRecords,
       openAccount,
       recall: limits,
       random,

@@ -12,7 +12,7 @@
  * that passes is scored: a search never returns fewer hits than exist.
  */
 import { assert } from "../../kernel/assert.ts";
-import type { NamespaceGraph } from "../graph/graph.ts";
+import type { PartedGraph } from "../graph-parts/parted-graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { PreparedQuery } from "../rows/prepared-query.ts";
 import type { RowStore } from "../rows/row-store.ts";
@@ -65,7 +65,7 @@ export class DenseSearch implements CandidateSearch {
     this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
     this.#lateHits = new LateHits(namespace.similarity, request.certainCount);
     this.#passCount = request.match?.count ?? rows.count;
-    this.#walk = new GraphWalk(namespace, vector, request);
+    this.#walk = new GraphWalk({ namespace, vector, request, rowsPerGather: this.#rowsPerGather });
     if (namespace.graph === undefined || request.effort === "exact" || this.#isExactCheaper(namespace.graph))
       this.#scan = this.#newScan(request.match);
   }
@@ -81,7 +81,7 @@ export class DenseSearch implements CandidateSearch {
     if (graph === undefined) return this.#scanAll(taker);
     if (!this.#hasWalked) {
       const walked = this.#walk.step(graph, taker);
-      if (walked === "away") return false;
+      if (walked === "unfinished") return false;
       if (walked === "lost") return this.#scanAll(taker);
       // Offers the graph's candidates, and begins the scan of the rows that are not in it; both have the same state.
       this.#hasWalked = true;
@@ -131,7 +131,7 @@ export class DenseSearch implements CandidateSearch {
     return (this.#scannedRows(passCount) * this.#rows.dimension) / SCANNED_PER_MS;
   }
 
-  #isExactCheaper(graph: NamespaceGraph): boolean {
+  #isExactCheaper(graph: PartedGraph): boolean {
     const walked = this.#walk.costRows + graph.pendingCount * this.#rowsPerGather;
     return this.#scannedRows(this.#passCount) <= walked;
   }

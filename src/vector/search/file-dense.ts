@@ -12,7 +12,7 @@
  * or from its row in a file, which is another wait.
  */
 import { assert } from "../../kernel/assert.ts";
-import type { NamespaceGraph } from "../graph/graph.ts";
+import type { PartedGraph } from "../graph-parts/parted-graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
 import { similarityRows } from "../rows/similarity.ts";
@@ -60,7 +60,7 @@ export class FileDenseSearch implements CandidateSearch {
     this.#rows = fileRows;
     this.#by = { query: fileRows.memory.prepare(vector), similarity };
     this.#request = request;
-    this.#walk = new GraphWalk(namespace, vector, request);
+    this.#walk = new GraphWalk({ namespace, vector, request, rowsPerGather: ROWS_PER_READ });
     this.#passCount = request.match?.count ?? fileRows.count;
     this.#top = this.#newTop();
     this.#lateHits = new LateHits(similarity, request.certainCount);
@@ -78,7 +78,7 @@ export class FileDenseSearch implements CandidateSearch {
     if (this.#ranks === undefined) {
       // A graph is removed when its namespace has become small.
       const walked = graph === undefined ? "lost" : this.#walk.step(graph, taker);
-      if (walked === "away") return false;
+      if (walked === "unfinished") return false;
       if (walked === "lost") {
         this.#beginScan();
         return this.#stepScan(taker);
@@ -140,7 +140,7 @@ export class FileDenseSearch implements CandidateSearch {
     return new TopHits(count + spareCount, (record) => order.placeOf(record));
   }
 
-  #isExactCheaper(graph: NamespaceGraph): boolean {
+  #isExactCheaper(graph: PartedGraph): boolean {
     const read = Math.min(READ_PER_WALK, this.#walk.effort) + graph.pendingCount;
     return this.#scannedRows <= this.#walk.costRows + read * ROWS_PER_READ;
   }

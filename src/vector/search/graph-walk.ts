@@ -1,12 +1,25 @@
 /**
  * The walk of one search through the graph of its namespace, on this thread or on
  * another one, with the records that were pending at its start.
+ *
+ * A graph in parts (`graph-parts/`) has a walk for each, one after the other, and
+ * their candidates are merged:
+ *
+ * (1) The parts are those at the first step. Records of a part that begins later
+ *     are in the log of changes since the start of the search.
+ * (2) The pending records of a part are those when its walk begins. What changes
+ *     before or after is in the log.
+ * (3) If so few records of a part pass that scanning them costs less than a walk,
+ *     they are scanned with the pending ones: a walk that looks for a few records
+ *     would end without them, and then all parts would be scanned.
  */
-import type { NamespaceGraph } from "../graph/graph.ts";
+import type { GraphHits } from "../graph/graph.ts";
+import { type GraphPart, mergedHits, type PartHits } from "../graph-parts/graph-part.ts";
+import type { PartedGraph } from "../graph-parts/parted-graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { FilterMatch } from "../metadata/filter-matcher.ts";
 import type { TaskTaker, WalkResult } from "../threads/search-task.ts";
-import { hasBit, setBit, wordCountOf } from "./bits.ts";
+import { hasBit, setBit, widened, wordCountOf } from "./bits.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
 
 /** The time of a visit: a part for its cache misses, and one for each dimension. bench/graph.bench.ts */
@@ -26,6 +39,7 @@ const ROWS_PER_FILTERED_VISIT = 2;
 export type Matches = Pick<FilterMatch, "matches" | "count">;
 
 const nothingPending: Matches = { matches: new Uint32Array(0), count: 0 };
+const nothingFound = { records: new Uint32Array(0), distances: new Float32Array(0), isComplete: true };
 
 /** The candidates of a walk, valid until the next walk of any search. */
 export interface Walked {
@@ -35,32 +49,53 @@ export interface Walked {
   readonly count: number;
   /** False if better ones may exist. */
   readonly isComplete: boolean;
-  /** The records that were pending when the walk began, and pass. keeps (5) of threads/search-threads.ts */
+  /** The records to scan: those that were pending when the walk began, and pass. keeps (5) of threads/search-threads.ts */
+  readonly pending: Matches;
+}
+
+/** The candidates of some parts. */
+interface MergedWalks extends PartHits {
+  readonly isComplete: boolean;
   readonly pending: Matches;
 }
 
 /** A walk on another thread. */
 interface WalkAway {
-  readonly graph: NamespaceGraph;
   readonly pending: Matches;
   result: WalkResult | undefined;
 }
 
+export interface GraphWalkOptions {
+  readonly namespace: Namespace;
+  readonly vector: Float32Array;
+  readonly request: CandidateRequest;
+  /** The cost of a row that is scored alone, in rows of a whole scan of rows in memory. */
+  readonly rowsPerGather: number;
+}
+
 export class GraphWalk {
-  /** The candidates of the walk. */
+  /** The candidates of the walk, in each part. */
   readonly effort: number;
   readonly #namespace: Namespace;
   readonly #vector: Float32Array;
   readonly #request: CandidateRequest;
+  readonly #rowsPerGather: number;
   readonly #rowCount: number;
   /** The number of rows that pass. */
   readonly #passCount: number;
+  /** The graph of the first step, and its parts then. keeps (1) */
+  #graph: PartedGraph | undefined;
+  #parts: readonly GraphPart[] = [];
+  /** The number of parts that were walked. */
+  #doneCount = 0;
+  #merged: MergedWalks | undefined;
   #away: WalkAway | undefined;
 
-  constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
+  constructor({ namespace, vector, request, rowsPerGather }: GraphWalkOptions) {
     this.#namespace = namespace;
     this.#vector = vector;
     this.#request = request;
+    this.#rowsPerGather = rowsPerGather;
     this.#rowCount = namespace.rowCount;
     this.#passCount = request.match?.count ?? this.#rowCount;
     this.effort = this.#chosenEffort();
@@ -68,21 +103,78 @@ export class GraphWalk {
 
   /** The expected cost, in rows of a whole scan of rows in memory. */
   get costRows(): number {
-    return this.#visits * (this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT);
+    const parts = this.#namespace.graph?.parts ?? [];
+    if (parts.length < 2) return this.#visitsOf(this.#rowCount, this.#passCount) * this.#rowsPerVisit;
+    let rows = 0;
+    const { match } = this.#request;
+    for (const part of parts)
+      rows +=
+        match !== undefined && this.#isScanned(part, match) ? this.#scanRowsOf(part, match) : this.#walkRowsOf(part);
+    return rows;
   }
 
   /**
-   * The candidates; `away` if another thread has the walk, and `lost` if the namespace has another graph since it was
-   * sent: that graph knows nothing of the records that were pending.
+   * The candidates, when all parts were walked; `unfinished` if another part is next, or another thread has the walk;
+   * `lost` if the namespace has another graph since the first step: that graph knows nothing of the records that were
+   * pending.
    */
-  step(graph: NamespaceGraph, taker?: TaskTaker): Walked | "away" | "lost" {
+  step(graph: PartedGraph, taker?: TaskTaker): Walked | "unfinished" | "lost" {
+    if (this.#graph === undefined) {
+      this.#graph = graph;
+      this.#parts = graph.parts;
+    } else if (this.#graph !== graph) return "lost";
+    const [first] = this.#parts;
+    if (first === undefined) return { ...nothingFound, count: 0, pending: nothingPending };
+    return this.#parts.length === 1 ? this.#stepOnly(first, taker) : this.#stepNext(taker);
+  }
+
+  /** The walk of the only part, whose candidates need no copy. */
+  #stepOnly(part: GraphPart, taker: TaskTaker | undefined): Walked | "unfinished" {
     const away = this.#away;
-    if (away !== undefined) {
-      if (away.graph !== graph) return "lost";
+    if (away?.result !== undefined) {
       const { result, pending } = away;
-      if (result !== undefined) return { ...result, count: result.records.length, pending };
-    } else if (taker !== undefined && this.#giveTo(taker, graph)) return "away";
-    return this.#askGraph(graph);
+      return { ...result, count: result.records.length, pending };
+    }
+    if (away === undefined && taker !== undefined && this.#giveTo(taker, part)) return "unfinished";
+    const pending = this.#pendingOf(part);
+    const { records, distances, count, isComplete } = this.#search(part);
+    return { records, distances, count, isComplete, pending };
+  }
+
+  /** The walk of the next part. */
+  #stepNext(taker: TaskTaker | undefined): Walked | "unfinished" {
+    const part = this.#parts[this.#doneCount] as GraphPart;
+    const walk = this.#walkPart(part, taker);
+    if (walk === undefined) return "unfinished";
+    this.#away = undefined;
+    this.#doneCount += 1;
+    const before = this.#merged;
+    const merged: MergedWalks =
+      before === undefined
+        ? walk
+        : {
+            ...mergedHits(before, walk),
+            isComplete: before.isComplete && walk.isComplete,
+            pending: unionOf(before.pending, walk.pending),
+          };
+    this.#merged = merged;
+    return this.#doneCount < this.#parts.length ? "unfinished" : { ...merged, count: merged.records.length };
+  }
+
+  /** Undefined if another thread has the walk. */
+  #walkPart(part: GraphPart, taker: TaskTaker | undefined): MergedWalks | undefined {
+    const away = this.#away;
+    if (away?.result !== undefined) {
+      const { records, distances, isComplete } = away.result;
+      return { ...part.hitsOf({ records, distances, count: records.length }), isComplete, pending: away.pending };
+    }
+    const { match } = this.#request;
+    if (match !== undefined && this.#isScanned(part, match))
+      return { ...nothingFound, pending: passingOf(part, match) };
+    if (away === undefined && taker !== undefined && this.#giveTo(taker, part)) return undefined;
+    const pending = this.#pendingOf(part);
+    const hits = this.#search(part);
+    return { ...part.hitsOf(hits), isComplete: hits.isComplete, pending };
   }
 
   #chosenEffort(): number {
@@ -95,42 +187,69 @@ export class GraphWalk {
     return Math.max(this.#namespace.recall?.effortFor(wanted, share) ?? wanted, effortMin);
   }
 
-  /** The expected number of nodes that a walk visits. */
-  get #visits(): number {
-    return (this.effort * VISITS_PER_EFFORT * this.#rowCount) / Math.max(1, this.#passCount);
+  get #rowsPerVisit(): number {
+    return this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
   }
 
-  get #visitsMax(): number {
-    return Math.ceil(this.#visits * VISITS_FACTOR_MAX);
+  /** The expected number of nodes that a walk visits, in a graph of so many rows of which so many pass. */
+  #visitsOf(rowCount: number, passCount: number): number {
+    return (this.effort * VISITS_PER_EFFORT * rowCount) / Math.max(1, passCount);
   }
 
-  #askGraph(graph: NamespaceGraph): Walked {
+  #visits(part: GraphPart): number {
+    if (this.#parts.length === 1) return this.#visitsOf(this.#rowCount, this.#passCount);
+    const { count } = part.graph;
+    return this.#visitsOf(count, this.#passCountOf(part));
+  }
+
+  /** The records of one of several parts that pass. */
+  #passCountOf(part: GraphPart): number {
     const { match } = this.#request;
-    const pending = this.#pendingMatches(graph);
-    const { records, distances, count, isComplete } = graph.search({
+    return match === undefined ? part.graph.count + part.graph.pendingCount : part.countOf(match);
+  }
+
+  /** The expected cost of the walk of one of several parts, in rows of a whole scan. A walk visits a node once. */
+  #walkRowsOf(part: GraphPart): number {
+    const { count } = part.graph;
+    return Math.min(this.#visitsOf(count, this.#passCountOf(part)), count) * this.#rowsPerVisit;
+  }
+
+  #scanRowsOf(part: GraphPart, match: FilterMatch): number {
+    return part.countOf(match) * this.#rowsPerGather;
+  }
+
+  /** keeps (3) */
+  #isScanned(part: GraphPart, match: FilterMatch): boolean {
+    return this.#scanRowsOf(part, match) <= this.#walkRowsOf(part);
+  }
+
+  #search(part: GraphPart): GraphHits {
+    const { match } = this.#request;
+    return part.graph.search({
       query: this.#vector,
       count: this.effort,
       effort: this.effort,
-      visitsMax: this.#visitsMax,
-      ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
+      visitsMax: Math.ceil(this.#visits(part) * VISITS_FACTOR_MAX),
+      ...(match !== undefined && { accepts: part.bitsOf(match.matches), acceptsStamp: match.version }),
     });
-    return { records, distances, count, isComplete, pending };
   }
 
   /** Lets another thread walk. */
-  #giveTo(taker: TaskTaker, graph: NamespaceGraph): boolean {
-    const { kernel } = graph;
-    const costMs = this.#visits * (MS_PER_VISIT + MS_PER_VISITED_VALUE * this.#vector.length);
+  #giveTo(taker: TaskTaker, part: GraphPart): boolean {
+    const { kernel } = part.graph;
+    const visits = this.#visits(part);
+    const costMs = visits * (MS_PER_VISIT + MS_PER_VISITED_VALUE * this.#vector.length);
     if (kernel === undefined || !taker.wants(costMs)) return false;
-    const walk: WalkAway = { graph, pending: this.#pendingMatches(graph), result: undefined };
+    const { match } = this.#request;
+    const walk: WalkAway = { pending: this.#pendingOf(part), result: undefined };
     const isTaken = taker.take({
       kind: "walk",
       costMs,
       kernel,
       query: this.#vector,
       effort: this.effort,
-      visitsMax: this.#visitsMax,
-      accepts: this.#request.match,
+      visitsMax: Math.ceil(visits * VISITS_FACTOR_MAX),
+      accepts: match && { matches: part.bitsOf(match.matches), version: match.version },
       done: (result) => {
         walk.result = result;
       },
@@ -139,16 +258,37 @@ export class GraphWalk {
     return isTaken;
   }
 
-  #pendingMatches(graph: NamespaceGraph): Matches {
-    if (graph.pendingCount === 0) return nothingPending;
+  /** keeps (2) */
+  #pendingOf(part: GraphPart): Matches {
+    if (part.graph.pendingCount === 0) return nothingPending;
     const { match } = this.#request;
     const matches = new Uint32Array(wordCountOf(this.#namespace.table.end));
     let count = 0;
-    for (const record of graph.pending) {
+    for (const record of part.pending()) {
       if (match !== undefined && !hasBit(match.matches, record)) continue;
       setBit(matches, record);
       count += 1;
     }
     return { matches, count };
   }
+}
+
+/** All records of one of several parts that pass, pending or not. */
+function passingOf(part: GraphPart, match: FilterMatch): Matches {
+  const count = part.countOf(match);
+  if (count === 0) return nothingPending;
+  const own = part.bitsOf(match.matches);
+  const firstWord = part.first / 32;
+  const matches = new Uint32Array(firstWord + own.length);
+  matches.set(own, firstWord);
+  return { matches, count };
+}
+
+/** The records of two parts, which have none in common. Changes the bits of one of them. */
+function unionOf(one: Matches, other: Matches): Matches {
+  if (one.count === 0) return other;
+  if (other.count === 0) return one;
+  const matches = widened(one.matches, other.matches.length);
+  for (const [at, word] of other.matches.entries()) matches[at] = (matches[at] as number) | word;
+  return { matches, count: one.count + other.count };
 }

@@ -26,7 +26,7 @@ export interface WalkTask {
 }
 
 export interface WalkResult {
-  /** Candidates, best first. */
+  /** Candidates, best first, by the numbers of the graph. */
   readonly records: Uint32Array;
   /** By their codes (`graph/graph.ts`). */
   readonly distances: Float32Array;

@@ -31,8 +31,9 @@
  * (5) The walk of a task and the pending records that are scanned with it have one
  *     state: that at the send. A record that was in the graph then is found by the
  *     walk or is in the log; a record that was pending then is scanned by the
- *     owner. If the namespace has another graph when the walk comes back, all
- *     records are scanned.
+ *     owner. This holds for each part of a graph in parts, whose walks follow each
+ *     other: what changes in between is in the log. If the namespace has another
+ *     graph when a walk comes back, all records are scanned.
  * (6) The owner computes every score of an answer of a walk itself, and takes the
  *     ranks of a scan only for records that are not in the log.
  * (7) A thread that ends loses its tasks: each is done by the owner. Another thread

@@ -49,11 +49,14 @@ export class GraphWorld {
   readonly #random: Random = seededRandom(11);
   readonly #plant: PlantInBuilder;
   readonly #centres: readonly Float32Array[];
+  readonly #partRecords: number | undefined;
   #builder = new InlineGraphBuilder();
   #engine: VectorEngine;
 
-  constructor(plant: PlantInBuilder = (builder) => builder) {
+  /** The graph has parts of `partRecords`; only one if undefined. */
+  constructor(plant: PlantInBuilder = (builder) => builder, partRecords?: number) {
     this.#plant = plant;
+    this.#partRecords = partRecords;
     this.#centres = Array.from({ length: CENTRES }, () => this.#draw(() => this.#random.below(2) === 0));
     this.#engine = this.#newEngine();
   }
@@ -188,6 +191,7 @@ export class GraphWorld {
       limits: { ...defaultVectorLimits, dimensionMax: DIMENSION },
       graphs: this.#plant(this.#builder),
       graphWorkMin: GRAPH_WORK_MIN,
+      graphPartRecords: this.#partRecords,
       newHandle: () => "",
     });
   }
