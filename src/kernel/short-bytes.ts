@@ -50,7 +50,8 @@ export function cutName(buffer: Buffer, start: number, end: number): Bytes {
   return name;
 }
 
-function isAt(word: Bytes, buffer: Buffer, start: number): boolean {
+/** Whether the bytes of the word are in the buffer from `start` on. */
+export function isAt(word: Bytes, buffer: Buffer, start: number): boolean {
   for (let i = 0; i < word.length; i += 1) if (word.charCodeAt(i) !== buffer[start + i]) return false;
   return true;
 }

@@ -25,6 +25,8 @@ export interface ScriptHost {
 /** State of one run of a script; the runtime replaces it for each run. */
 export interface RunningScript {
   host: ScriptHost;
+  /** The keys that it was given. Its commands mostly name one of them. */
+  readonly keys: readonly Bytes[];
   /** The RESP version of replies to the script, `redis.setresp`. */
   version: RespVersion;
 }
@@ -37,6 +39,13 @@ export class HostFailure extends Error {
 const REDIS_VERSION_NUMBER = 0x07_00_0f;
 const ALL_COPIES = 3;
 const WORDS_MAX = 1_048_576;
+const NO_KEYS: readonly Bytes[] = [];
+/** Digits of a number as an argument. */
+const NUMBER_DIGITS = 17;
+
+function printNumber(value: number): Bytes {
+  return formatSignificant(value, NUMBER_DIGITS);
+}
 
 export function redisLibrary(options: {
   host: LuaHost;
@@ -91,14 +100,8 @@ export function redisLibrary(options: {
     const count = api.lua_gettop(lua);
     if (count === 0) return "ERR Please specify at least one argument for this redis lib call";
     if (count > WORDS_MAX) return "ERR Too many arguments";
-    const words: Bytes[] = [];
-    for (let index = 1; index <= count; index += 1) {
-      const type = api.lua_type(lua, index);
-      if (type === LuaType.string) words.push(index === 1 ? instance.nameAt(lua, 1) : instance.bytesAt(lua, index));
-      else if (type === LuaType.number) words.push(formatSignificant(api.lua_tonumber(lua, index), 17));
-      else return "ERR Lua redis lib command arguments must be strings or integers";
-    }
-    return words;
+    const words = instance.wordsOfArguments(lua, running()?.keys ?? NO_KEYS, printNumber);
+    return words ?? "ERR Lua redis lib command arguments must be strings or integers";
   }
 
   function singleField(lua: LuaPointer, name: string): number {

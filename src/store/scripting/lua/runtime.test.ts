@@ -157,6 +157,41 @@ test("functions of Lua that have another form for more arguments fail as Lua's o
   for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
 });
 
+test("a command gets strings as they are and numbers with up to 17 digits", () => {
+  const { run, host } = open();
+  const long = "k".repeat(65);
+  const keys = ["key:1", "k", long, "", "key:3"];
+  const table: readonly [arguments: Bytes, words: readonly Bytes[]][] = [
+    ["KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[1]", ["key:1", "k", long, "", "key:3", "key:1"]],
+    ["'key:1', 'key:2', 'kEy:1', 'key:', 'key:12'", ["key:1", "key:2", "kEy:1", "key:", "key:12"]],
+    ["'', 'a\\0b\\255', '\\0', ('v'):rep(5000)", ["", "a\0b\xff", "\0", "v".repeat(5_000)]],
+    [
+      "1, -1, -0, 1.5, 0.1, 2^31, 2^53",
+      ["1", "-1", "-0", "1.5", "0.10000000000000001", "2147483648", "9007199254740992"],
+    ],
+    ["1e300, 1/0, -1/0", ["1.0000000000000001e+300", "inf", "-inf"]],
+    ["unpack({'a', 2, 'b'})", ["a", "2", "b"]],
+  ];
+  for (const [list, words] of table) {
+    const inCoroutine = `return coroutine.wrap(function(...) return redis.call('echo', ...) end)(${list})`;
+    // Lua takes more memory, so that all of it is somewhere else.
+    const afterGrowth = `local all = {} for i = 1, 20 do all[i] = ('x'):rep(2^20) .. i end return redis.call('echo', ${list})`;
+    for (const script of [`return redis.call('echo', ${list})`, inCoroutine, afterGrowth]) {
+      host.calls.length = 0;
+      assert.equal(run(script, { keys }), words[0], script);
+      assert.deepEqual(host.calls, [["echo", ...words]], script);
+    }
+  }
+});
+
+test("a command refuses arguments that are neither strings nor numbers", () => {
+  const { shown, host } = open();
+  const refusal = `-ERR Lua redis lib command arguments must be strings or integers${at}`;
+  for (const argument of ["true", "false", "nil", "{}", "print", "coroutine.create(function() end)", "cjson.null"])
+    assert.equal(shown(`local print = tonumber return redis.call('echo', 'a', ${argument})`), refusal, argument);
+  assert.deepEqual(host.calls, []);
+});
+
 test("replies of commands become values of Lua, in RESP2 and RESP3", () => {
   const { shown } = open();
   const table: readonly [Bytes, unknown][] = [

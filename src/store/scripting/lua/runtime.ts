@@ -250,7 +250,7 @@ export class LuaRuntime {
     const reference = this.#functionOf(machine, state, run);
     if (reference instanceof CommandError) return errorReply(reference);
     const { lua } = state;
-    this.#running = { host: run.host, version: 2 };
+    this.#running = { host: run.host, keys: run.keys, version: 2 };
     this.#failure = undefined;
     api.lua_rawgeti(lua, REGISTRY, state.globals.reference);
     this.#pushList(machine, lua, run.keys);
@@ -274,7 +274,7 @@ export class LuaRuntime {
     const found = library.registrations.find(({ name }) => name === run.name);
     if (found === undefined) return errorReply(functionNotFound);
     const { lua } = state;
-    this.#running = { host: run.host, version: 2 };
+    this.#running = { host: run.host, keys: run.keys, version: 2 };
     this.#failure = undefined;
     machine.host.runNumber += 1;
     api.lua_pushcclosure(lua, machine.handler, 0);
