@@ -68,6 +68,8 @@ export class LuaHost {
   #budgetMs = Number.POSITIVE_INFINITY;
   #limitMs = Number.POSITIVE_INFINITY;
   #startMs = 0;
+  /** When the run began, by the clock. */
+  #beganMs = 0;
   /** Read at the first check: most scripts end before. */
   #cpuStartMs: number | undefined;
   /** The CPU time of the thread at the last start that read it, and when: short scripts share a reading. */
@@ -99,7 +101,8 @@ export class LuaHost {
 
   /** Starts the budget of a run in this state. `spent`: time already used for compiling. */
   begin(state: RunningState, budgetMs: number, spent = NO_TIME): void {
-    this.#startMs = this.#clock.monotonicMs() - spent.wallMs;
+    this.#beganMs = this.#clock.monotonicMs();
+    this.#startMs = this.#beganMs - spent.wallMs;
     this.#budgetMs = budgetMs - spent.cpuMs;
     this.#limitMs = budgetMs;
     this.#cpuStartMs = undefined;
@@ -123,9 +126,9 @@ export class LuaHost {
     this.#nextLookMs = Number.POSITIVE_INFINITY;
   }
 
-  /** From now on a single step may take long, such as a command: its CPU time must count. */
+  /** From now on a single step may take long, such as a command: its CPU time must count, and that since the beginning. */
   measure(): void {
-    if (this.#cpuStartMs === undefined) this.#measure(this.#clock.monotonicMs());
+    if (this.#cpuStartMs === undefined) this.#measure(this.#beganMs);
   }
 
   /**

@@ -70,6 +70,7 @@ export interface LuaApi {
   lua_createtable(lua: LuaPointer, arrayCount: number, hashCount: number): void;
   lua_gettable(lua: LuaPointer, index: number): void;
   lua_settable(lua: LuaPointer, index: number): void;
+  lua_setfield(lua: LuaPointer, index: number, name: number): void;
   lua_rawget(lua: LuaPointer, index: number): void;
   lua_rawset(lua: LuaPointer, index: number): void;
   lua_rawgeti(lua: LuaPointer, index: number, key: number): void;
@@ -317,6 +318,16 @@ export class LuaInstance {
       } else return undefined;
     }
     return found;
+  }
+
+  /** The type of the value on top of the stack, which must not be empty. */
+  typeOfTop(lua: LuaPointer): number {
+    return this.words[((this.words[(lua + TOP_OF_STATE) >> 2] as number) - VALUE_BYTES + TYPE_OF_VALUE) >> 2] as number;
+  }
+
+  /** The value on top of the stack, which must be a number. */
+  numberOnTop(lua: LuaPointer): number {
+    return this.doubles[((this.words[(lua + TOP_OF_STATE) >> 2] as number) - VALUE_BYTES) >> 3] as number;
   }
 
   /** False if the table at `index` has no field with a name. True for most others. */

@@ -71,13 +71,13 @@ class ResultReader {
     this.#host.charge(VALUE_WORK);
     // keeps (1)
     if (api.lua_checkstack(lua, SLOTS_PER_VALUE) === 0) return this.#popped(tooDeep);
-    switch (api.lua_type(lua, -1)) {
+    switch (this.#instance.typeOfTop(lua)) {
       case LuaType.string: {
         const bytes = this.#instance.bytesAt(lua, -1);
         return this.#popped(bytes, bytes.length);
       }
       case LuaType.number:
-        return this.#popped(truncated(api.lua_tonumber(lua, -1)));
+        return this.#popped(truncated(this.#instance.numberOnTop(lua)));
       case LuaType.boolean: {
         const value = api.lua_toboolean(lua, -1) !== 0;
         return this.#popped(this.#version === 3 ? { kind: "boolean", value } : value ? 1 : null);
@@ -148,7 +148,7 @@ class ResultReader {
     switch (level.kind) {
       case "array":
         api.lua_rawgeti(lua, -1, level.items.length + 1);
-        if (api.lua_type(lua, -1) !== LuaType.nil) return this.#readTop();
+        if (this.#instance.typeOfTop(lua) !== LuaType.nil) return this.#readTop();
         return this.#close(level.items);
       case "map":
         // The value of the last key is on top.

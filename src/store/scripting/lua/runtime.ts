@@ -112,6 +112,8 @@ interface LuaState {
   readonly lua: LuaPointer;
   readonly bytes: StateBytes;
   readonly globals: InstalledGlobals;
+  /** The reference of the function that is called with an error. */
+  readonly handlerReference: number;
   /** References of compiled scripts by name, the least recently used first. */
   readonly functions: Map<string, number>;
   readonly libraries: Map<Bytes, LoadedLibrary>;
@@ -254,11 +256,11 @@ export class LuaRuntime {
     this.#failure = undefined;
     api.lua_rawgeti(lua, REGISTRY, state.globals.reference);
     this.#pushList(machine, lua, run.keys);
-    instance.setField(lua, -2, "KEYS");
+    api.lua_setfield(lua, -2, instance.text("KEYS"));
     this.#pushList(machine, lua, run.args);
-    instance.setField(lua, -2, "ARGV");
+    api.lua_setfield(lua, -2, instance.text("ARGV"));
     api.lua_settop(lua, 0);
-    api.lua_pushcclosure(lua, machine.handler, 0);
+    api.lua_rawgeti(lua, REGISTRY, state.handlerReference);
     api.lua_rawgeti(lua, REGISTRY, reference);
     return this.#callTop(machine, state, { owner: run.owner, name: run.name, argumentCount: 0 });
   }
@@ -277,7 +279,7 @@ export class LuaRuntime {
     this.#running = { host: run.host, keys: run.keys, version: 2 };
     this.#failure = undefined;
     machine.host.runNumber += 1;
-    api.lua_pushcclosure(lua, machine.handler, 0);
+    api.lua_rawgeti(lua, REGISTRY, state.handlerReference);
     api.lua_rawgeti(lua, REGISTRY, found.reference);
     this.#pushList(machine, lua, run.keys);
     this.#pushList(machine, lua, run.args);
@@ -313,7 +315,7 @@ export class LuaRuntime {
     this.#loading = registrations;
     this.#failure = undefined;
     machine.host.runNumber += 1;
-    instance.api.lua_pushcclosure(lua, machine.handler, 0);
+    instance.api.lua_rawgeti(lua, REGISTRY, state.handlerReference);
     instance.api.lua_insert(lua, 1);
     const status = instance.api.lua_pcall(lua, 0, 0, 1);
     this.#loading = undefined;
@@ -396,9 +398,12 @@ export class LuaRuntime {
     }
     const made = instance.newState(this.#limits.stateBytesMax);
     if (made === undefined) return new CommandError(outOfScriptMemory);
+    const globals = machine.globals.install(made.lua);
+    instance.api.lua_pushcclosure(made.lua, machine.handler, 0);
     const state: LuaState = {
       ...made,
-      globals: machine.globals.install(made.lua),
+      globals,
+      handlerReference: instance.api.luaL_ref(made.lua, REGISTRY),
       functions: new Map(),
       libraries: new Map(),
     };
