@@ -333,6 +333,27 @@ test("W.states, W.logs.filters: filters select by run, state of run and state of
   }
 });
 
+test("W.logs.runs: a run that ends while its log is read is shown with the end of its steps", async () => {
+  await using to = await server();
+  await begin(to, "wfr_1");
+  await publish(to, "wfr_1", rest, ["Upstash-Delay", "1h"]);
+  const { logReader } = to.harness;
+  let isRunning = true;
+  to.harness.logReader = {
+    list: async (...asked) => {
+      const page = await logReader.list(...asked);
+      if (isRunning) {
+        isRunning = false;
+        assert.equal((await to.send("DELETE /v2/workflows/runs/wfr_1")).status, 200);
+      }
+      return page;
+    },
+  };
+  const meanwhile = await listed(to, "workflowRunId=wfr_1");
+  assert.equal(meanwhile.runs[0]?.["workflowState"], "RUN_CANCELED");
+  assert.deepEqual(meanwhile, await listed(to, "workflowRunId=wfr_1"));
+});
+
 test("W.logs.runs: pages continue where they ended, although runs come and go, and read only their own log", async () => {
   const { to } = await world();
   await using _server = to;

@@ -32,6 +32,8 @@ export const RUN_EVENT_LIST_MAX = 1_000;
 const LOGS_MAX = 100;
 /** The entries that one query of the log returns at most. */
 const LOG_PAGE = 1_000;
+/** How often the log of a run is read that changes meanwhile. */
+const HISTORY_READS_MAX = 3;
 /** The most messages that one query names. */
 const MESSAGES_PER_QUERY = 500;
 
@@ -84,8 +86,7 @@ async function listRuns({ api, nowMs }: MessagingCall, parameters: Parameters): 
     cursor = page.cursor;
     const [run] = page.runs;
     if (run !== undefined) {
-      const entries = await entriesOf(api, [["workflowRunId", [run.id]]]);
-      const invoked = await invokedBy(api, run);
+      const { entries, invoked } = await historyOf(api, run);
       const log = runLogOf(run, entries, { nowMs, phraseOf, invoked });
       if (filter.isMeant?.(run, log) ?? true) {
         const [result, answer] = await Promise.all(
@@ -101,6 +102,26 @@ async function listRuns({ api, nowMs }: MessagingCall, parameters: Parameters): 
     if (run === undefined || cursor === undefined) break;
   }
   return { value: { cursor: cursor ?? "", runs } };
+}
+
+/** The log of a run, as it was after the last change of the run itself, if that does not change all the time. */
+async function historyOf(
+  api: MessagingApi,
+  run: Run,
+): Promise<{ readonly entries: readonly LogEntry[]; readonly invoked: ReadonlyMap<string, LoggedMessage> }> {
+  for (let reads = 1; ; reads += 1) {
+    const before = memoryOf(run);
+    const entries = await entriesOf(api, [["workflowRunId", [run.id]]]);
+    const invoked = await invokedBy(api, run);
+    const after = memoryOf(run);
+    const isSame = before.length === after.length && before.every((fact, index) => fact === after[index]);
+    if (isSame || reads === HISTORY_READS_MAX) return { entries, invoked };
+  }
+}
+
+/** What a view of a run takes from memory, beside its log. */
+function memoryOf({ state, failureFunction, waiters, leftWaits, children }: Run): readonly unknown[] {
+  return [state, failureFunction?.state, ...waiters, ...leftWaits, ...children];
 }
 
 function bodyBytes(entries: readonly LogEntry[]): number {
