@@ -11,6 +11,7 @@ import { changedFiles } from "../tools/tests/passed-files.ts";
 import { ownProcess, processesOf } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
+import { sizes } from "../tools/tests/sizes.ts";
 
 const ALL = "{src,test}/**/*.test.ts";
 const RUN = new URL("../tools/tests/run.ts", import.meta.url).href;
@@ -29,6 +30,14 @@ for (const isProof of [false, true]) {
     for (const file of Object.keys(ownProcess)) assert.ok(existsSync(file) && alone.has(file), file);
   });
 }
+
+test("npm test or npm run proof has each test file", () => {
+  const files = new Set(["test", "proof"].flatMap((size) => globSync([...(sizes[size]?.tests ?? [])])));
+  assert.deepEqual(
+    globSync(ALL).filter((file) => !files.has(file)),
+    [],
+  );
+});
 
 test("each random suite of a folder has its own process only in a proof", () => {
   const pattern = ["test/fuzz/*.test.ts"];

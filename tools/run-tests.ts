@@ -2,7 +2,7 @@
  * The three sizes of the test run, in seconds on two quiet cores.
  *
  *     ok      format, lint, types, house rules, unit and conformance tests   (at most 60)
- *     test    ok, and the whole server: sdk, differential, simulation        (at most 180)
+ *     test    ok, and the whole server: sdk, differential, simulation        (at most 300)
  *     proof   the random suites with the counts that were agreed             (at most 50 minutes)
  *
  * Run: node tools/run-tests.ts <size> [room]
@@ -13,46 +13,14 @@
  * shard does not come to its end.
  */
 import { fileURLToPath } from "node:url";
-import { budgets } from "../test/budget.ts";
 import { fileTimes, proofTime } from "./tests/file-times.ts";
 import { processesOf } from "./tests/processes.ts";
 import { buildProgramUnderTest } from "./tests/program-under-test.ts";
 import { rooms } from "./tests/rooms.ts";
 import { runTests } from "./tests/run.ts";
+import { HOUSE, sizes } from "./tests/sizes.ts";
 import { runStatics } from "./tests/statics.ts";
 import { useTemporaryFolder } from "./tests/temporary-folder.ts";
-
-interface Size {
-  /** Whether format, lint and types are checked first. */
-  readonly hasStatics: boolean;
-  readonly tests: readonly string[];
-  /** A single test that takes longer hangs. */
-  readonly testMsMax: number;
-  /** Whether tests start the program. */
-  readonly startsProgram: boolean;
-}
-
-const HOUSE = ["test/*.test.ts"];
-const UNIT = [
-  ...HOUSE,
-  "src/**/*.test.ts",
-  "test/harness/*.test.ts",
-  "test/long/*.test.ts",
-  "test/conformance/**/*.test.ts",
-];
-const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
-const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
-
-const sizes: Record<string, Size> = {
-  ok: { hasStatics: true, tests: UNIT, testMsMax: 60_000, startsProgram: false },
-  test: { hasStatics: true, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
-  proof: {
-    hasStatics: false,
-    tests: [...RANDOM, ...budgets.flatMap(({ files }) => files)],
-    testMsMax: 1_800_000,
-    startsProgram: true,
-  },
-};
 
 /** Test processes at a time. */
 const CONCURRENCY = 2;

@@ -69,25 +69,22 @@ export async function runFailovers(
   { seed, print }: { seed: number; print: (line: string) => void },
 ): Promise<FailoverSummary> {
   const random = seededRandom(seed);
-  const postgres = await PatroniCluster.start();
-  let world: World | undefined;
-  try {
-    const nodes = await LarderNodes.start(postgres.connectionString);
-    const receiver = await Receiver.start();
-    world = new World({ postgres, nodes, receiver, random });
-    await world.begin();
-    for (const failure of failuresOf(rounds, random)) {
-      await world.round(failure);
-      if (world.damages.length > 0) {
-        print(postgres.describe());
-        break;
-      }
+  // Whatever fails ends all processes.
+  await using started = new AsyncDisposableStack();
+  const postgres = started.adopt(await PatroniCluster.start(), (each) => each.stop());
+  const nodes = started.adopt(await LarderNodes.start(postgres.connectionString), (each) => each.stop());
+  const receiver = started.adopt(await Receiver.start(), (each) => each.stop());
+  const world = new World({ postgres, nodes, receiver, random });
+  started.defer(() => world.end());
+  await world.begin();
+  for (const failure of failuresOf(rounds, random)) {
+    await world.round(failure);
+    if (world.damages.length > 0) {
+      print(postgres.describe());
+      break;
     }
-    return await world.end();
-  } finally {
-    await world?.close();
-    await postgres.stop();
   }
+  return await world.summarize();
 }
 
 /** The summary as lines. */
@@ -182,7 +179,7 @@ class World {
   }
 
   /** Waits until every message has arrived. */
-  async end(): Promise<FailoverSummary> {
+  async summarize(): Promise<FailoverSummary> {
     const { receiver } = this.#parts;
     const schedule = this.#schedule;
     assert(schedule !== undefined, "a world that ends has begun");
@@ -209,10 +206,9 @@ class World {
     };
   }
 
-  async close(): Promise<void> {
+  /** Clients that still write end. */
+  end(): void {
     this.#isOver = true;
-    await this.#parts.nodes.stop();
-    this.#parts.receiver.stop();
   }
 
   async #fail(failure: Failure): Promise<void> {

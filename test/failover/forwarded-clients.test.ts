@@ -1,12 +1,11 @@
-/** A client of a node that owns nothing, while the owner is killed: its commands wait for the takeover. In the proof only. */
+/** A client of a node that owns nothing, while the owner is killed: its commands wait for the takeover. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Redis } from "@upstash/redis";
-import { isProof } from "../budget.ts";
 import { missingProgram } from "../harness/required-programs.ts";
 import { NodeClient, secrets, TestCluster } from "../program/cluster/cluster-program.ts";
 
-const skip = isProof() ? missingProgram("postgres") : "it waits for leases: in a proof";
+const skip = missingProgram("postgres");
 
 const ROUNDS = 3;
 const ADDRESS = ["--cluster-address", "127.0.0.1:0", "--takeover-wait", "60s"];

@@ -1,10 +1,7 @@
 /** Three nodes of larder as real processes on one PostgreSQL that fails over. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { secrets } from "../program/cluster/cluster-program.ts";
-import { cleanEnvironment, programFile, type RunningProgram, startProgram } from "../program/program-process.ts";
+import { assert } from "../../src/kernel/assert.ts";
+import { secrets, TestCluster } from "../program/cluster/cluster-program.ts";
+import type { RunningProgram } from "../program/program-process.ts";
 import type { NodeAddress } from "./cluster-requests.ts";
 
 const NAMES = ["a", "b", "c"] as const;
@@ -15,21 +12,24 @@ export interface LarderNode extends NodeAddress {
 }
 
 export class LarderNodes {
-  readonly #url: string;
-  readonly #directory: string;
+  readonly #cluster: TestCluster;
   readonly #running = new Map<string, LarderNode>();
-  readonly #all: RunningProgram[] = [];
 
   private constructor(url: string) {
-    this.#url = url;
-    this.#directory = mkdtempSync(join(tmpdir(), "larder-failover-"));
+    this.#cluster = TestCluster.on(url);
   }
 
+  /** On the members of a URL. Leaves nothing running if it rejects. */
   static async start(url: string): Promise<LarderNodes> {
     const nodes = new LarderNodes(url);
-    const env = { ...cleanEnvironment(), LARDER_CLUSTER_URL: url };
-    execFileSync(process.execPath, [programFile, "cluster", "init"], { env, stdio: ["ignore", "ignore", "inherit"] });
-    for (const name of NAMES) await nodes.startNode(name);
+    try {
+      const { code, stderr } = await nodes.#cluster.larder(["cluster", "init"]);
+      assert(code === 0, `a cluster was made: ${stderr}`);
+      for (const name of NAMES) await nodes.startNode(name);
+    } catch (error) {
+      await nodes.stop();
+      throw error;
+    }
     return nodes;
   }
 
@@ -39,13 +39,7 @@ export class LarderNodes {
   }
 
   async startNode(name: string): Promise<void> {
-    const args = ["--data-dir", join(this.#directory, name), "--cluster-node", name, "--destinations", "any"];
-    const process_ = await startProgram("serve", {
-      args: [...args, "--log-format", "json"],
-      env: { ...secrets, LARDER_CLUSTER_URL: this.#url },
-      hasOwnGroup: true,
-    });
-    this.#all.push(process_);
+    const process_ = await this.#cluster.startNode(name, ["--destinations", "any"]);
     const urls = { store: process_.storeUrl, messaging: process_.environment["QSTASH_URL"] ?? "" };
     this.#running.set(name, { name, process: process_, urls });
   }
@@ -88,8 +82,7 @@ export class LarderNodes {
     ).then((texts) => texts.filter((text) => text !== ""));
   }
 
-  async stop(): Promise<void> {
-    for (const process_ of this.#all) await process_.killGroup();
-    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 });
+  stop(): Promise<void> {
+    return this.#cluster.stop();
   }
 }

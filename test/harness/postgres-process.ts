@@ -43,35 +43,100 @@ export interface PostgresFolder {
 export const POSTGRES_USER = "larder";
 const START_MS_MAX = 30_000;
 
+/** A server on the data of a folder. */
+interface RunningPostgres {
+  /** Ends it at once, as a crash does: connections are cut, and nothing more is written. */
+  kill(): Promise<void>;
+}
+
 /** Starts a server with the default configuration plus `settings` (`["synchronous_commit=off"]`). */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresProcess> {
   const folder = openPostgresFolder(tmpdir());
-  fillPostgres(folder);
-  const port = await freePort();
-  const [program, ...args] = postgresCommand(folder, { port, settings });
-  const child = spawn(program, args, {
-    cwd: folder.directory,
-    ...folder.user,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  try {
+    fillPostgres(folder);
+    const port = await freePort();
+    const server = await runPostgres(folder, { port, settings });
+    const stop = async (): Promise<void> => {
+      await server.kill();
+      rmSync(folder.directory, { recursive: true, force: true });
+    };
+    return { connectionString: postgresConnection(port), stop };
+  } catch (error) {
+    rmSync(folder.directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Runs the server of a filled folder. Resolves when it accepts connections; rejects if it does not start, and ends it. */
+async function runPostgres(
+  folder: PostgresFolder,
+  options: { readonly port: number; readonly settings?: readonly string[] },
+): Promise<RunningPostgres> {
+  const [program, ...args] = postgresCommand(folder, options);
+  const child = spawn(program, args, { cwd: folder.directory, ...folder.user, stdio: ["ignore", "ignore", "pipe"] });
   // A test that crashes must not leave a server running.
   const killWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithUs);
-  const gone = once(child, "close");
-  const stop = async (): Promise<void> => {
-    // Ends connections and skips the checkpoint: nothing is kept.
+  const gone = once(child, "close").finally(() => process.removeListener("exit", killWithUs));
+  const kill = async (): Promise<void> => {
+    // Ends connections and skips the checkpoint.
     child.kill("SIGQUIT");
     await gone;
-    process.removeListener("exit", killWithUs);
-    rmSync(folder.directory, { recursive: true, force: true });
   };
   try {
     await untilReady(child);
   } catch (error) {
-    await stop();
+    await kill();
     throw error;
   }
-  return { connectionString: postgresConnection(port), stop };
+  return { kill };
+}
+
+/** A server that can be killed and started again on its data, at one address. */
+export class RestartablePostgres implements PostgresProcess {
+  readonly #folder: PostgresFolder;
+  readonly #port: number;
+  #server: RunningPostgres | undefined;
+
+  private constructor(folder: PostgresFolder, port: number) {
+    this.#folder = folder;
+    this.#port = port;
+  }
+
+  /** Creates its data and starts it. */
+  static async create(): Promise<RestartablePostgres> {
+    const postgres = new RestartablePostgres(openPostgresFolder(tmpdir()), await freePort());
+    try {
+      fillPostgres(postgres.#folder);
+      await postgres.start();
+    } catch (error) {
+      await postgres.stop();
+      throw error;
+    }
+    return postgres;
+  }
+
+  get connectionString(): string {
+    return postgresConnection(this.#port);
+  }
+
+  /** Starts it after a `kill`, and resolves when it accepts connections. */
+  async start(): Promise<void> {
+    this.#server = await runPostgres(this.#folder, { port: this.#port });
+  }
+
+  /** Ends it at once, as a crash does. Its data stays. */
+  async kill(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.kill();
+  }
+
+  /** Ends it and removes its data. */
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder.directory, { recursive: true, force: true });
+  }
 }
 
 /** Creates an empty directory below `parent`, which the caller removes. */
@@ -164,7 +229,10 @@ function untilReady(child: ChildProcess): Promise<void> {
     let output = "";
     const fail = (why: string): void => reject(new Error(`PostgreSQL ${why}: ${output}`));
     const limit = setTimeout(() => fail("did not report that it is ready"), START_MS_MAX);
-    child.once("error", reject);
+    child.once("error", (error) => {
+      clearTimeout(limit);
+      reject(error);
+    });
     child.once("close", () => {
       clearTimeout(limit);
       fail("ended");

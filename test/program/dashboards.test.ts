@@ -68,7 +68,7 @@ async function leaveCanaries({ storeUrl, storeToken, environment }: RunningProgr
   for (const [url, init] of calls) await (await fetch(url, init)).arrayBuffer();
 }
 
-/** The metrics that only a node of a cluster has: cluster/takeover.test.ts compares them with those of a real one. */
+/** The metrics that only a node of a cluster has: cluster/handover.test.ts compares them with those of a real one. */
 function clusterText(): string {
   const metrics = new Metrics();
   measureNode(metrics, () => ({ leaseMs: 5_000, skewMs: 0, livingNodes: 1 }));

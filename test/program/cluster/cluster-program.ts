@@ -34,25 +34,28 @@ export interface CommandEnd {
 }
 
 export class TestCluster {
-  readonly postgres: PostgresProcess;
   /** With the password. */
   readonly url: string;
   readonly directory: string;
+  /** The server of `start`. */
+  readonly #postgres: PostgresProcess | undefined;
   readonly #nodes: RunningProgram[] = [];
 
-  private constructor(postgres: PostgresProcess) {
-    this.postgres = postgres;
-    this.url = postgres.connectionString.replace("larder@", `larder:${PASSWORD}@`);
+  private constructor(connectionString: string, postgres?: PostgresProcess) {
+    this.url = connectionString.replace("larder@", `larder:${PASSWORD}@`);
     this.directory = mkdtempSync(join(tmpdir(), "larder-cluster-"));
+    this.#postgres = postgres;
   }
 
-  /** On a server that this stops at the end. */
-  static on(postgres: PostgresProcess): TestCluster {
-    return new TestCluster(postgres);
+  /** On a server, or on several members of one, that the caller starts and stops. Its superuser needs no password. */
+  static on(connectionString: string): TestCluster {
+    return new TestCluster(connectionString);
   }
 
+  /** On a server of its own, which `stop` ends. */
   static async start(settings: readonly string[] = []): Promise<TestCluster> {
-    return new TestCluster(await startPostgres(["fsync=off", ...settings]));
+    const postgres = await startPostgres(["fsync=off", ...settings]);
+    return new TestCluster(postgres.connectionString, postgres);
   }
 
   /** Runs a command of the program to its end. */
@@ -67,11 +70,15 @@ export class TestCluster {
     }
   }
 
-  /** Starts a node, and resolves when it has registered. */
+  /**
+   * Starts a node in its own process group, so that `killGroup` ends it as the end of a machine does. Resolves when it has
+   * registered.
+   */
   async startNode(name: string, args: readonly string[] = []): Promise<RunningProgram> {
     const node = await startProgram("serve", {
       args: ["--data-dir", this.dataDirectory(name), "--cluster-node", name, "--log-format", "json", ...args],
       env: { ...secrets, LARDER_CLUSTER_URL: this.url },
+      hasOwnGroup: true,
     });
     this.#nodes.push(node);
     return node;
@@ -81,11 +88,13 @@ export class TestCluster {
     return join(this.directory, name);
   }
 
+  /** Ends all nodes at once, those of a test that failed too, and removes their directories. */
   async stop(): Promise<void> {
-    // Those of a test that failed.
-    for (const node of this.#nodes) await node.kill();
-    await this.postgres.stop();
-    rmSync(this.directory, { recursive: true, force: true });
+    // Rejects if a node printed a secret; everything else ends nevertheless.
+    const ends = await Promise.allSettled(this.#nodes.map((node) => node.killGroup()));
+    await this.#postgres?.stop();
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 }
 

@@ -1,9 +1,9 @@
 /** A node that was paused while another one took its shards ends when it wakes, and answers nothing from its memory. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { missingProgram } from "../../harness/required-programs.ts";
-import { oneThread } from "../program-process.ts";
-import { NodeClient, TestCluster } from "./cluster-program.ts";
+import { missingProgram } from "../harness/required-programs.ts";
+import { NodeClient, TestCluster } from "../program/cluster/cluster-program.ts";
+import { oneThread } from "../program/program-process.ts";
 
 const skip = missingProgram("postgres");
 

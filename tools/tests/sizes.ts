@@ -1,0 +1,37 @@
+/** What each size of a test run has. Each test file is in `test` or in `proof`. */
+import { budgets } from "../../test/budget.ts";
+
+export interface Size {
+  /** Whether format, lint and types are checked first. */
+  readonly hasStatics: boolean;
+  readonly tests: readonly string[];
+  /** A single test that takes longer hangs. */
+  readonly testMsMax: number;
+  /** Whether tests start the program. */
+  readonly startsProgram: boolean;
+}
+
+/** The house rules. */
+export const HOUSE = ["test/*.test.ts"];
+const UNIT = [
+  ...HOUSE,
+  "src/**/*.test.ts",
+  "test/harness/*.test.ts",
+  "test/long/*.test.ts",
+  "test/conformance/**/*.test.ts",
+];
+const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
+/** They wait for leases in real time, so only a proof has them. */
+const FAILOVER = ["test/failover/**/*.test.ts"];
+const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
+
+export const sizes: Readonly<Record<string, Size>> = {
+  ok: { hasStatics: true, tests: UNIT, testMsMax: 60_000, startsProgram: false },
+  test: { hasStatics: true, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
+  proof: {
+    hasStatics: false,
+    tests: [...RANDOM, ...FAILOVER, ...budgets.flatMap(({ files }) => files)],
+    testMsMax: 1_800_000,
+    startsProgram: true,
+  },
+};
