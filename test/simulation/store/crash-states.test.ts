@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../../budget.ts";
+import { allowanceOf, drawsLess } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { describeSummary, runCrashStates } from "../crash/crash-states.ts";
 import { EVERYSEC_LOSS_MS_MAX } from "../crash/life.ts";
@@ -27,7 +27,9 @@ test("recovery finds everything promised and nothing else", async (context) => {
   assert.ok(summary.states > 0 && summary.kills > 0 && summary.damaged > 0, "every kind of crash was tried");
 });
 
-test("the same seed tries the same crashes", async () => {
+test("the same seed tries the same crashes", {
+  skip: drawsLess() && "npm test has this with vectors, which takes less time",
+}, async () => {
   const options = { subject: storeSubject, seed: 7, allowance: { count: 1 } };
   assert.deepEqual(await runCrashStates(options), await runCrashStates(options));
 });

@@ -2,7 +2,9 @@
  * The n-th operation of a disk fails, for every n of every kind (threats.md
  * S-04 … S-07). After a failure other than lack of space the program is asked
  * to end, nothing acknowledged is lost, and the next start continues. After
- * lack of space everything continues without a restart.
+ * lack of space everything continues without a restart. `npm test` draws a part of the operations.
+ *
+ * To repeat:  LARDER_TEST_SIZE=test LARDER_FAILING_SEED=… npm run t -- test/simulation/store/failing-operations.test.ts
  */
 
 import assert from "node:assert/strict";
@@ -16,6 +18,8 @@ import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
 import { SyncFailure } from "../../../src/persistence/journal/segment-writer.ts";
 import { defaultUser } from "../../../src/store/acl/built-in-users.ts";
 import { isProof } from "../../budget.ts";
+import { drawnPart } from "../../harness/drawn-part.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { checkCrashState } from "../crash/check.ts";
 import { Acknowledgements, History } from "../crash/history.ts";
 import {
@@ -29,9 +33,12 @@ import { DIRECTORY } from "../server.ts";
 import { stateOf } from "./store-state.ts";
 import { type Server, startServer, storeSubject, writeStoreSnapshot } from "./store-subject.ts";
 
+const drawn = { oneIn: 3, random: seededRandom(seedFrom("LARDER_FAILING_SEED")) };
 const MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
 /** At each moment that is checked. */
 const POWER_CUTS = isProof() ? 4 : 2;
+/** At each moment of a clean stop on a full disk. */
+const POWER_CUTS_OF_A_STOP = isProof() ? 200 : 50;
 /** Turns and quarters of a second after which nothing more can happen. */
 const PATIENCE_TURNS = 24;
 const TURN_MS = 250;
@@ -204,17 +211,20 @@ async function countOperations(mode: FsyncMode): Promise<(kind: OperationKind) =
   return (kind) => subject.disk.countOf(kind);
 }
 
+/** The operations of some kinds, each kind from number 1 on. */
+function operationsOf(
+  kinds: readonly OperationKind[],
+  countOf: (kind: OperationKind) => number,
+): (readonly [OperationKind, number])[] {
+  return kinds.flatMap((kind) => Array.from({ length: countOf(kind) }, (_, i) => [kind, i + 1] as const));
+}
+
 for (const mode of MODES) {
   test(`${mode}: loses nothing acknowledged when the n-th operation fails`, async (context) => {
     const countOf = await countOperations(mode);
-    let runs = 0;
-    for (const kind of OPERATION_KINDS) {
-      for (let ordinal = 1; ordinal <= countOf(kind); ordinal += 1) {
-        runs += 1;
-        await checkFailure(mode, kind, ordinal);
-      }
-    }
-    context.diagnostic(`${runs} operations failed, each in a run of its own`);
+    const operations = drawnPart(operationsOf(OPERATION_KINDS, countOf), drawn);
+    for (const [kind, ordinal] of operations) await checkFailure(mode, kind, ordinal);
+    context.diagnostic(`${operations.length} operations failed, each in a run of its own`);
   });
 }
 
@@ -302,9 +312,8 @@ test("a start that reads a few bytes at a time finds the same", async () => {
 for (const mode of MODES) {
   test(`${mode}: continues when space is free after a disk full from the n-th write on`, async () => {
     const countOf = await countOperations(mode);
-    for (const kind of ["write", "create"] as const) {
-      for (let ordinal = 1; ordinal <= countOf(kind); ordinal += 1) await checkNoSpace(mode, kind, ordinal);
-    }
+    for (const [kind, ordinal] of drawnPart(operationsOf(["write", "create"], countOf), drawn))
+      await checkNoSpace(mode, kind, ordinal);
   });
 }
 
@@ -377,7 +386,7 @@ test("a power cut in a clean stop on a full disk leaves a readable segment", asy
   const cuts: SimulatedDisk[] = [];
   const random = seededRandom(1);
   subject.disk.onBoundary = () => {
-    for (let i = 0; i < 200; i += 1) cuts.push(subject.disk.afterPowerCut(random));
+    for (let i = 0; i < POWER_CUTS_OF_A_STOP; i += 1) cuts.push(subject.disk.afterPowerCut(random));
   };
   assert.equal(await subject.running.area.close(), 1);
   assert.ok(cuts.length > 0);

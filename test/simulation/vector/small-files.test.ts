@@ -3,7 +3,9 @@
  * flipped, cut off, zeroed or doubled, the start is refused with the name of the
  * file, or it finds what plain indexes hold at that position, and everything
  * that an undamaged mark calls durable. The store's own test of each item of a
- * file is not repeated here.
+ * file is not repeated here. `npm test` draws a part of the damages.
+ *
+ * To repeat:  LARDER_TEST_SIZE=test LARDER_SMALL_FILES_SEED=… npm run t -- test/simulation/vector/small-files.test.ts
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -12,6 +14,8 @@ import { seededRandom } from "../../../src/kernel/random.ts";
 import type { IndexApi } from "../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import type { NewRecord } from "../../../src/vector/index/record.ts";
+import { drawnPart } from "../../harness/drawn-part.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { isRefusal } from "../crash/check.ts";
 import { statedPosition } from "../disk/file-map.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
@@ -19,6 +23,7 @@ import { DIRECTORY, startServer, writeServerSnapshot } from "../server.ts";
 import { VectorModel } from "./vector-model.ts";
 import { vectorSubject } from "./vector-subject.ts";
 
+const drawn = { oneIn: 3, random: seededRandom(seedFrom("LARDER_SMALL_FILES_SEED")) };
 const SNAPSHOT = `${DIRECTORY}/0000000002.snapshot`;
 const CLOSED = `${DIRECTORY}/0000000002.journal`;
 const OPEN = `${DIRECTORY}/0000000003.journal`;
@@ -96,7 +101,7 @@ describe("a snapshot, a closed segment and an open segment", () => {
       const bytes = disk.bytesOf(path);
       let refused = 0;
       let started = 0;
-      for (const { what, damaged, from, to } of damagedFiles(bytes)) {
+      for (const { what, damaged, from, to } of drawnPart([...damagedFiles(bytes)], drawn)) {
         const lost = path === OPEN ? Array.from({ length: to - from }, (_, i) => from + i) : [];
         const floor = path === OPEN ? statedPosition(what === "cut" ? damaged : bytes, lost) : end;
         const left = disk.restarted({ seed: 1 });
