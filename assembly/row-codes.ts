@@ -19,11 +19,11 @@
  */
 import { COSINE, DOT_PRODUCT, EUCLIDEAN } from "./row-similarity";
 
-const SCALE: usize = 0;
-const REST: usize = 4;
+export const SCALE: usize = 0;
+export const REST: usize = 4;
 const LENGTH: usize = 8;
 const SQUARE: usize = 12;
-const CODE: usize = 16;
+export const CODE: usize = 16;
 
 const QUERY_REST: usize = 8;
 const QUERY_LENGTH: usize = 16;
@@ -87,9 +87,10 @@ export function writeCode(row: usize, rowBytes: usize, squaredLength: f32, at: u
   store<f32>(at, f32(square) * scale * scale, SQUARE);
 }
 
+/** The bytes of the values of a code. */
 // @ts-ignore: decorator
 @inline
-function paddedCode(rowBytes: usize): usize {
+export function paddedCode(rowBytes: usize): usize {
   return ((rowBytes >> 2) + 31) & ~31;
 }
 

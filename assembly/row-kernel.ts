@@ -5,6 +5,10 @@
  * `lengths` is one float32 for each row of a block: the row's squared length,
  * negative if there is no row.
  *
+ * Rows of a block may be in two parts (`row-parts.ts`): then `rows` are their
+ * remainders, `codes` are their codes (0 if rows are whole), and each is joined at
+ * `joined`, which has room for the padded code as float32, before it is ranked.
+ *
  *     out    | row in its block u32 | rank f32 |   (repeated, in the order of the rows)
  *     list   | row in its block u32 |              (repeated)
  *
@@ -17,9 +21,12 @@
  * (3) A rank is a number: rows and queries have finite squared lengths.
  */
 
+import { CODE, paddedCode } from "./row-codes";
+import { joinRow, remainderBytes } from "./row-parts";
 import { COSINE, DOT_PRODUCT, EUCLIDEAN } from "./row-similarity";
 
 export { sift, siftRange, writeCode } from "./row-codes";
+export { joinRow, remainderBytes, splitRow } from "./row-parts";
 
 const STEP_BYTES: usize = 64;
 const LANE_BYTES: usize = 16;
@@ -130,20 +137,25 @@ function scanAs(
   queryLength: f32,
   threshold: f32,
   out: usize,
+  codes: usize,
+  joined: usize,
 ): i32 {
   const outStart = out;
-  let row = rows + (start as usize) * rowBytes;
+  const stride = codes == 0 ? rowBytes : remainderBytes(rowBytes);
+  const codeStride = CODE + paddedCode(rowBytes);
+  let row = rows + (start as usize) * stride;
   for (let i = start; i < end; i += 1) {
     const length = load<f32>(lengths + (i << 2));
     if (length >= 0) {
-      const rank = rankOf(similarity, row, length, rowBytes, query, queryLength);
+      if (codes != 0) joinRow(codes + (i as usize) * codeStride, row, rowBytes, joined);
+      const rank = rankOf(similarity, codes == 0 ? row : joined, length, rowBytes, query, queryLength);
       if (rank >= threshold) {
         store<u32>(out, i);
         store<f32>(out, rank, 4);
         out += HIT_BYTES;
       }
     }
-    row += rowBytes;
+    row += stride;
   }
   return ((out - outStart) / HIT_BYTES) as i32;
 }
@@ -161,14 +173,23 @@ function gatherAs(
   queryLength: f32,
   threshold: f32,
   out: usize,
+  codes: usize,
+  joined: usize,
 ): i32 {
   const outStart = out;
+  const stride = codes == 0 ? rowBytes : remainderBytes(rowBytes);
+  const codeStride = CODE + paddedCode(rowBytes);
   const listEnd = list + (count << 2);
   while (list < listEnd) {
     const i = load<u32>(list);
     const length = load<f32>(lengths + (i << 2));
     if (length >= 0) {
-      const rank = rankOf(similarity, rows + (i as usize) * rowBytes, length, rowBytes, query, queryLength);
+      let row = rows + (i as usize) * stride;
+      if (codes != 0) {
+        joinRow(codes + (i as usize) * codeStride, row, rowBytes, joined);
+        row = joined;
+      }
+      const rank = rankOf(similarity, row, length, rowBytes, query, queryLength);
       if (rank >= threshold) {
         store<u32>(out, i);
         store<f32>(out, rank, 4);
@@ -192,12 +213,14 @@ export function scan(
   queryLength: f32,
   threshold: f32,
   out: usize,
+  codes: usize,
+  joined: usize,
 ): i32 {
   if (similarity == COSINE)
-    return scanAs(COSINE, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
+    return scanAs(COSINE, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out, codes, joined);
   if (similarity == EUCLIDEAN)
-    return scanAs(EUCLIDEAN, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
-  return scanAs(DOT_PRODUCT, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
+    return scanAs(EUCLIDEAN, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out, codes, joined);
+  return scanAs(DOT_PRODUCT, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out, codes, joined);
 }
 
 /** As `scan`, for the `count` rows of a list. */
@@ -212,15 +235,17 @@ export function gather(
   queryLength: f32,
   threshold: f32,
   out: usize,
+  codes: usize,
+  joined: usize,
 ): i32 {
   if (similarity == COSINE)
-    return gatherAs(COSINE, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
+    return gatherAs(COSINE, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out, codes, joined);
   if (similarity == EUCLIDEAN)
-    return gatherAs(EUCLIDEAN, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
-  return gatherAs(DOT_PRODUCT, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
+    return gatherAs(EUCLIDEAN, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out, codes, joined);
+  return gatherAs(DOT_PRODUCT, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out, codes, joined);
 }
 
-/** The rank of the row at an address, whose squared length is `length`. */
+/** The rank of the whole row at an address, whose squared length is `length`. */
 export function rank(
   similarity: i32,
   row: usize,

@@ -11,7 +11,7 @@ import type { VectorQuery } from "../../src/vector/api.ts";
 import { compileFilter } from "../../src/vector/filter/filter.ts";
 import type { Namespace } from "../../src/vector/index/namespace.ts";
 import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
-import { CODE_FACTS_BYTES } from "../../src/vector/rows/row-kernel.ts";
+import { CODE_FACTS_BYTES, remainderBytesOf } from "../../src/vector/rows/row-kernel.ts";
 import { chunksOf, type DataSet, readQueries } from "./data-set.ts";
 import { openEngine, plainQuery } from "./larder-subject.ts";
 
@@ -114,7 +114,8 @@ async function measureProcess(): Promise<ProcessBytes> {
 
 function partsOf({ rows, graph, count }: Namespace): Record<string, number> {
   assert(rows !== undefined, "the namespace has rows");
-  const rowBytes = rows.rowBytes;
+  const isSplit = rows.blocks.at(-1)?.isSplit === true;
+  const rowBytes = isSplit ? remainderBytesOf(rows.dimension) : rows.rowBytes;
   const codeBytes = rows.codeBytes + CODE_FACTS_BYTES;
   const graphBytes = (graph?.byteCount ?? 0) / count;
   const heap = (after.heap - before.heap) / count;
@@ -124,7 +125,7 @@ function partsOf({ rows, graph, count }: Namespace): Record<string, number> {
   const tables = (engine.memory.usedBytes - rows.byteCount) / count;
   const known = rowBytes + codeBytes + blocks + tables + graphBytes + heap + heapFree + buffers;
   return {
-    rows: rowBytes,
+    "rows, without what codes have of them": rowBytes,
     "row codes": codeBytes,
     "lengths and room in blocks of rows": blocks,
     graph: graphBytes,

@@ -8,6 +8,7 @@
  *     list       | rows in a block, u32 each: BATCH_ROWS at most         |
  *     out        | row in a block u32, rank f32: BATCH_ROWS at most      |
  *     codedQuery | the coded query (`coded-query.ts`)                    |
+ *     joined     | a row whose parts are joined, padded: 256 KiB at most |
  *     1 MiB      | chunks of blocks (row-memory.ts), or of scratch       |
  */
 
@@ -16,7 +17,7 @@ import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../../kernel/we
 import { DIMENSION_MAX } from "../index/definition.ts";
 import { CODED_FACTS_BYTES, CODED_QUERY_BYTES_MAX, type CodedQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
-import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
+import { codeBytesOf, makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
 
 /** The most rows of one kernel call. */
 export const BATCH_ROWS = 4_096;
@@ -27,7 +28,8 @@ const QUERY_OFFSET = 64;
 const LIST_OFFSET = QUERY_OFFSET + rowBytesOf(DIMENSION_MAX);
 const OUT_OFFSET = LIST_OFFSET + BATCH_ROWS * 4;
 const CODED_QUERY_OFFSET = OUT_OFFSET + BATCH_ROWS * 8;
-const SCRATCH_END = CODED_QUERY_OFFSET + CODED_QUERY_BYTES_MAX;
+const JOINED_OFFSET = CODED_QUERY_OFFSET + CODED_QUERY_BYTES_MAX;
+const SCRATCH_END = JOINED_OFFSET + 4 * codeBytesOf(DIMENSION_MAX);
 
 /** The addresses of the parts of a thread's scratch, in bytes. */
 export interface Scratch {
@@ -35,6 +37,7 @@ export interface Scratch {
   readonly list: number;
   readonly out: number;
   readonly codedQuery: number;
+  readonly joined: number;
 }
 
 export class Arena {
@@ -66,6 +69,7 @@ export class Arena {
       list: address + LIST_OFFSET,
       out: address + OUT_OFFSET,
       codedQuery: address + CODED_QUERY_OFFSET,
+      joined: address + JOINED_OFFSET,
     };
     this.floats = new Float32Array(memory.buffer);
     this.words = new Uint32Array(memory.buffer);

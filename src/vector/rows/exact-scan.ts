@@ -47,7 +47,7 @@ export interface ScannedRows {
   findBlock(record: number): ScannedBlock | undefined;
 }
 
-export type ScannedBlock = Pick<RowBlock, "arena" | "start" | "end" | "rows" | "lengths" | "codes">;
+export type ScannedBlock = Pick<RowBlock, "arena" | "start" | "end" | "rows" | "lengths" | "codes" | "isSplit">;
 
 export interface ExactScanOptions {
   readonly query: Float32Array;
@@ -158,6 +158,8 @@ export class ExactScan {
       this.#query.squaredLength,
       this.#hits.threshold,
       arena.scratch.out,
+      splitCodesOf(block),
+      arena.scratch.joined,
     );
     this.#next = end;
     this.#seenCount += end - first;
@@ -233,6 +235,8 @@ export class ExactScan {
       this.#query.squaredLength,
       this.#hits.threshold,
       arena.scratch.out,
+      splitCodesOf(block),
+      arena.scratch.joined,
     );
     this.#offer(arena, start, found);
     return count * this.#rowWork * GATHER_FACTOR;
@@ -276,4 +280,9 @@ export class ExactScan {
     if (this.#matches !== undefined && !hasBit(this.#matches, record)) return false;
     return this.#excluded?.has(record) !== true;
   }
+}
+
+/** The codes that rows are joined with; 0 if rows are whole. */
+function splitCodesOf({ isSplit, codes }: ScannedBlock): number {
+  return isSplit ? (codes ?? 0) : 0;
 }

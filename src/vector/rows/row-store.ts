@@ -4,17 +4,22 @@
  *
  *     | code | … | row, padded with zeros to 16 bytes | … | squared length f32 | … |
  *
+ * or, if rows are split, in place of each row what its code leaves of it
+ * (`assembly/row-parts.ts`), which is three quarters of a row.
+ *
  * (1) Blocks double from the smallest that holds a row up to 1 MiB, and never
  *     move: a row moves only when its namespace sets it under another number.
  * (2) The squared length of a missing row is ABSENT; that of a present row is the
  *     kernel's, by the same sums as a score.
  * (3) The code of a present row matches its values. Other codes are arbitrary.
+ * (4) All blocks of full size have one layout. It is chosen for the first of them:
+ *     rows are split, unless many of those so far could not be.
  */
 import { assert } from "../../kernel/assert.ts";
 import { DIMENSION_MAX, type Similarity } from "../index/definition.ts";
 import type { Arena } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
-import { CODE_FACTS_BYTES, codeBytesOf, rowBytesOf } from "./row-kernel.ts";
+import { CODE_FACTS_BYTES, codeBytesOf, remainderBytesOf, rowBytesOf } from "./row-kernel.ts";
 import { BLOCK_BYTES_MAX, type Block, type RowMemory } from "./row-memory.ts";
 import { similarityRows } from "./similarity.ts";
 
@@ -24,6 +29,9 @@ const ABSENT = -1;
 const BLOCK_BYTES_FIRST = 4_096;
 /** The codes of shorter rows would hardly be smaller than the rows. */
 const CODED_DIMENSION_MIN = 128;
+/** Rows that are split to choose a layout, and the share of them that may have too many exceptions: those have no codes. */
+const SAMPLE_ROWS = 64;
+const WHOLE_SHARE_MAX = 0.05;
 
 /** A block and its contents. Addresses are bytes in the arena. */
 export interface RowBlock {
@@ -36,6 +44,8 @@ export interface RowBlock {
   readonly lengths: number;
   /** Undefined if its rows have no codes. */
   readonly codes: number | undefined;
+  /** Whether `rows` are what the codes leave of the rows. */
+  readonly isSplit: boolean;
   /** The number of its present rows. */
   count: number;
 }
@@ -49,7 +59,9 @@ export class RowStore {
   /** The first records of the blocks that double, and of the first block of full size. */
   readonly #starts: readonly number[];
   readonly #blockBytesFirst: number;
-  readonly #rowsOfFullBlock: number;
+  /** Chosen with the first block of full size: keeps (4). */
+  #splits = true;
+  #rowsOfFullBlock = 0;
   readonly #blocks: RowBlock[] = [];
   #capacity = 0;
   /** No record from this number on has a row. */
@@ -70,7 +82,6 @@ export class RowStore {
     const starts = [0];
     for (; bytes < BLOCK_BYTES_MAX; bytes *= 2) starts.push((starts.at(-1) ?? 0) + this.#rowsIn(bytes));
     this.#starts = starts;
-    this.#rowsOfFullBlock = this.#rowsIn(BLOCK_BYTES_MAX);
   }
 
   /** The number of rows. */
@@ -113,8 +124,9 @@ export class RowStore {
   set(record: number, vector: Float32Array): void {
     assert(vector.length === this.dimension, "a row has the dimension of its store");
     const block = this.#blockOf(record);
-    const { floats, kernel } = block.arena;
-    const row = this.#rowAddress(block, record);
+    const { floats, kernel, scratch } = block.arena;
+    const place = this.#rowAddress(block, record);
+    const row = block.isSplit ? scratch.joined : place;
     const start = row / FLOAT_BYTES;
     floats.set(vector, start);
     for (let i = start + this.dimension; i < start + this.rowBytes / FLOAT_BYTES; i += 1) floats[i] = 0;
@@ -128,8 +140,10 @@ export class RowStore {
     }
     floats[length] = squaredLength;
     // keeps (3)
-    if (block.codes !== undefined)
-      kernel.writeCode(row, this.rowBytes, squaredLength, block.codes + (record - block.start) * this.#codeStride);
+    if (block.codes === undefined) return;
+    const code = this.#codeAddress(block, record);
+    kernel.writeCode(row, this.rowBytes, squaredLength, code);
+    if (block.isSplit) kernel.splitRow(row, this.rowBytes, code, place);
   }
 
   has(record: number): boolean {
@@ -147,10 +161,11 @@ export class RowStore {
     this.#count -= 1;
   }
 
-  /** A view of a present row in memory, valid until the row changes or is removed. */
+  /** A view of a present row in memory, valid until the row changes or is removed, or a copy. */
   look(record: number): Float32Array {
     assert(this.has(record), "a viewed row exists");
     const block = this.#blockOf(record);
+    if (block.isSplit) return this.read(record);
     const start = this.#rowAddress(block, record) / FLOAT_BYTES;
     return block.arena.floats.subarray(start, start + this.dimension);
   }
@@ -166,7 +181,7 @@ export class RowStore {
   readInto(record: number, target: Float32Array): void {
     assert(this.has(record), "a row that is read exists");
     const block = this.#blockOf(record);
-    const start = this.#rowAddress(block, record) / FLOAT_BYTES;
+    const start = this.#wholeAddress(block, record) / FLOAT_BYTES;
     target.set(block.arena.floats.subarray(start, start + this.dimension));
   }
 
@@ -187,7 +202,7 @@ export class RowStore {
     arena.load(query);
     return arena.kernel.rank(
       similarityRows[similarity].code,
-      this.#rowAddress(block, record),
+      this.#wholeAddress(block, record),
       length,
       this.rowBytes,
       arena.scratch.query,
@@ -220,7 +235,11 @@ export class RowStore {
 
   #rowsIn(blockBytes: number): number {
     const codeStride = this.#hasCodes(blockBytes) ? this.#codeStride : 0;
-    return Math.floor(blockBytes / (this.rowBytes + FLOAT_BYTES + codeStride));
+    return Math.floor(blockBytes / (this.#rowStride(blockBytes) + FLOAT_BYTES + codeStride));
+  }
+
+  #rowStride(blockBytes: number): number {
+    return this.#splits && this.#hasCodes(blockBytes) ? remainderBytesOf(this.dimension) : this.rowBytes;
   }
 
   /** Only namespaces that fill whole blocks take long enough to search. */
@@ -244,24 +263,59 @@ export class RowStore {
   }
 
   #rowAddress(block: RowBlock, record: number): number {
-    return block.rows + (record - block.start) * this.rowBytes;
+    return block.rows + (record - block.start) * this.#rowStride(block.block.bytes);
+  }
+
+  /** The address of a row whose parts are together, valid until the next call. */
+  #wholeAddress(block: RowBlock, record: number): number {
+    const place = this.#rowAddress(block, record);
+    if (!block.isSplit) return place;
+    const { kernel, scratch } = block.arena;
+    kernel.joinRow(this.#codeAddress(block, record), place, this.rowBytes, scratch.joined);
+    return scratch.joined;
+  }
+
+  #codeAddress({ codes, start }: RowBlock, record: number): number {
+    assert(codes !== undefined, "the rows of the block have codes");
+    return codes + (record - start) * this.#codeStride;
   }
 
   #addBlock(): void {
     const bytes = Math.min(this.#blockBytesFirst * 2 ** this.#blocks.length, BLOCK_BYTES_MAX);
     const block = this.memory.allocate(bytes);
     const { arena, address } = block;
-    const rowCount = this.#rowsIn(bytes);
     const hasCodes = this.#hasCodes(bytes);
+    if (this.#blocks.length < this.#starts.length) this.#splits = hasCodes && this.#chooseSplit(block);
+    const rowCount = this.#rowsIn(bytes);
+    this.#rowsOfFullBlock = rowCount;
     const rows = address + (hasCodes ? rowCount * this.#codeStride : 0);
-    const lengths = rows + rowCount * this.rowBytes;
+    const lengths = rows + rowCount * this.#rowStride(bytes);
     // keeps (2)
     arena.floats.fill(ABSENT, lengths / FLOAT_BYTES, lengths / FLOAT_BYTES + rowCount);
     const start = this.#capacity;
     const codes = hasCodes ? address : undefined;
-    this.#blocks.push({ block, arena, start, end: start + rowCount, rows, lengths, codes, count: 0 });
+    const isSplit = hasCodes && this.#splits;
+    this.#blocks.push({ block, arena, start, end: start + rowCount, rows, lengths, codes, isSplit, count: 0 });
     this.#capacity += rowCount;
     this.#byteCount += bytes;
+  }
+
+  /** Splits some rows into a block that is not used yet. keeps (4) */
+  #chooseSplit({ arena, address }: Block): boolean {
+    const { floats, kernel, scratch } = arena;
+    const remainders = address + this.#codeStride;
+    let sampled = 0;
+    let whole = 0;
+    for (let record = this.#capacity - 1; record >= 0 && sampled < SAMPLE_ROWS; record -= 1) {
+      if (!this.has(record)) continue;
+      const row = scratch.joined;
+      floats.set(this.look(record), row / FLOAT_BYTES);
+      floats.fill(0, row / FLOAT_BYTES + this.dimension, (row + this.rowBytes) / FLOAT_BYTES);
+      kernel.writeCode(row, this.rowBytes, this.squaredLength(record), address);
+      if (kernel.splitRow(row, this.rowBytes, address, remainders) === 0) whole += 1;
+      sampled += 1;
+    }
+    return whole <= sampled * WHOLE_SHARE_MAX;
   }
 
   #truncateBlocks(count: number): void {

@@ -11,7 +11,7 @@
  *
  * Then the query f32; for a scan the blocks, each
  *
- *     | arena | start | end | rows | lengths | codes, 0 for none |
+ *     | arena | start | end | rows | lengths | codes, 0 for none | 1: rows are split |
  *
  * and the bits; for a rank the places, each
  *
@@ -44,7 +44,7 @@ const SCAN = 2;
 const RANK = 3;
 const FILE_SCAN = 4;
 const NONE = 0xffff_ffff;
-const BLOCK_WORDS = 6;
+const BLOCK_WORDS = 7;
 const RESULT_HEADER_WORDS = 2;
 const PLACE_WORDS = 4;
 /** The flags of a result. */
@@ -121,6 +121,7 @@ export function writeScan({ words, floats }: Slot, task: ScanTask, arenaOf: (blo
     words[at + 4] = block.lengths;
     // No block is at the address 0, which is in the scratch of the owner.
     words[at + 5] = block.codes ?? 0;
+    words[at + 6] = block.isSplit ? 1 : 0;
     at += BLOCK_WORDS;
   }
   if (matches !== undefined) words.set(matches, at);
@@ -226,7 +227,7 @@ export interface ScanWords {
   readonly matchCount: number | undefined;
 }
 
-export interface BlockWords extends Pick<RowBlock, "start" | "end" | "rows" | "lengths" | "codes"> {
+export interface BlockWords extends Pick<RowBlock, "start" | "end" | "rows" | "lengths" | "codes" | "isSplit"> {
   readonly arenaNumber: number;
 }
 
@@ -350,6 +351,7 @@ function readBlock(words: Uint32Array, at: number): BlockWords {
     rows: words[at + 3] as number,
     lengths: words[at + 4] as number,
     codes: codes === 0 ? undefined : codes,
+    isSplit: words[at + 6] === 1,
   };
 }
 
