@@ -64,6 +64,7 @@ export async function runMessageKills(options: KillOptions): Promise<MessageKill
     }),
     start: ({ directory, random }) => start(directory, random),
     runRound: async (life, server) => ({ server: await killOnce(life, server), damages: [] }),
+    acknowledgedCount: ({ publishers }) => publishers.acknowledged.length,
     async checkEverything({ receiver, publishers, killsMs, repeated }, server) {
       await drain(server);
       const target = targetOf(server, receiver);

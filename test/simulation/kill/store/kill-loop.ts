@@ -55,6 +55,7 @@ export async function runStoreKills(options: StoreKillOptions): Promise<StoreKil
       roundsByEnding.set(ending, (roundsByEnding.get(ending) ?? 0) + 1);
       return end;
     },
+    acknowledgedCount: ({ ledger }) => ledger.ackedCount,
     // Each round checks everything that its life acknowledged.
     checkEverything: async (life) => {
       acknowledged += life.ledger.ackedCount;

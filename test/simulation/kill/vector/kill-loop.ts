@@ -99,6 +99,7 @@ export async function runVectorKills(options: KillOptions): Promise<VectorKillSu
       return server;
     },
     runRound: (life, server) => runRound(life, server, summary),
+    acknowledgedCount: ({ ledger }) => ledger.acknowledgedCount,
     async checkEverything({ ledger, random }, server) {
       const damages: string[] = [];
       const everything = { endpoint: endpointOf(server), ledger, baseCount: BASE_COUNT, random, damages };
