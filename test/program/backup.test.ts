@@ -239,7 +239,7 @@ test("without a server, backup reads the directory, also after a kill, and the d
 }, async (context) => {
   const root = temporaryDirectory(context);
   const [source, target, file] = [join(root, "source"), join(root, "target"), join(root, "larder.backup")];
-  const first = await startProgram("serve", { args: ["--data-dir", source, ...oneThread] });
+  await using first = await startProgram("serve", { args: ["--data-dir", source, ...oneThread] });
   await clientOf(first, first.environment).store("/set/a/1");
   await first.kill();
   // The remains of a backup that was killed.

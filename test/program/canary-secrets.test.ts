@@ -112,7 +112,7 @@ test("S-09: no response, log line, metric, listing or file except tokens.json co
   context.after(() => sink.close());
   const sinkUrl = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/bad`;
 
-  const server = await startProgram("serve", {
+  await using server = await startProgram("serve", {
     args: ["--data-dir", directory, "--destinations", "any", "--log-level", "debug", "--resp-port", "0"],
     env: secrets,
   });

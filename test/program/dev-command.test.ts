@@ -27,7 +27,7 @@ const script = `
 
 test("larder dev runs a command with its environment and ends with it", { timeout }, async () => {
   const words = ["dev", "--", process.execPath, "-e", script, "--", "a", "--help"];
-  const program = spawnProgram(words, { env: anyPorts });
+  await using program = spawnProgram(words, { env: anyPorts });
   await program.untilPrinted(/^set .*\n/m);
   process.kill(program.pid, "SIGTERM");
 
@@ -48,7 +48,9 @@ test("a command does not share the cache of compiled code, but has the one that 
     ["", "cache undefined\n"],
     [place, `cache ${place}\n`],
   ] as const) {
-    const program = spawnProgram(words, { env: { ...anyPorts, XDG_CACHE_HOME: place, NODE_COMPILE_CACHE: given } });
+    await using program = spawnProgram(words, {
+      env: { ...anyPorts, XDG_CACHE_HOME: place, NODE_COMPILE_CACHE: given },
+    });
     assert.deepEqual(await program.ended, { code: 0, signal: null });
     assert.equal(program.output, expected);
   }
@@ -63,7 +65,7 @@ test("a command does not inherit the size of larder's thread pool, but has the o
     [{}, ",0\n"],
     [{ UV_THREADPOOL_SIZE: "16" }, "16,0\n"],
   ] as const) {
-    const program = spawnProgram(words, { env: { ...anyPorts, ...given } });
+    await using program = spawnProgram(words, { env: { ...anyPorts, ...given } });
     assert.deepEqual(await program.ended, { code: 0, signal: null });
     assert.equal(program.output, expected);
   }

@@ -113,7 +113,7 @@ test("S-09: tokens appear in no output, log line, metric or health text", { time
     LARDER_ADMIN_TOKEN: `canary${randomUUID()}`,
   };
   const unknown = `canary${randomUUID()}`;
-  const program = await startProgram("serve", {
+  await using program = await startProgram("serve", {
     args: ["--data-dir", directory, "--log-level", "debug"],
     env: { ...canaries, NODE_OPTIONS: `--require=${plantedFaults}` },
   });

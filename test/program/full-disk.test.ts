@@ -44,7 +44,7 @@ function testsOn(disk: string): void {
     }, async () => {
       const directory = join(disk, losesReserve ? "without" : "with");
       const args = ["--data-dir", directory];
-      const first = await startProgram("serve", { args: [...args, ...oneThread] });
+      await using first = await startProgram("serve", { args: [...args, ...oneThread] });
       const { storeToken } = first;
       assert.equal((await storeOf(first, storeToken)("/set/k/v")).status, 200);
       await first.stop();

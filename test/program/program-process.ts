@@ -52,6 +52,8 @@ export interface ProgramProcess {
   kill(): Promise<ProgramEnd>;
   /** Sends SIGKILL to the whole group (`hasOwnGroup`) and waits for the end. */
   killGroup(): Promise<ProgramEnd>;
+  /** Kills the program, for `await using`, which also ends it when a test fails. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface RunningProgram extends ProgramProcess {
@@ -91,12 +93,18 @@ export const oneThread = ["--threads", "one"] as const;
 /** A start that takes longer counts as failed. */
 const START_MS_MAX = 60_000;
 
-/** Starts `larder <command>` on free ports and resolves when it prints its addresses. */
+/** Starts `larder <command>` on free ports and resolves when it prints its addresses. Kills a program that does not. */
 export async function startProgram(command: "serve" | "dev", options: ProgramOptions = {}): Promise<RunningProgram> {
-  return spawnProgram([command, ...(options.args ?? [])], {
+  const program = spawnProgram([command, ...(options.args ?? [])], {
     ...options,
     env: { ...anyPorts, ...options.env },
-  }).untilRunning();
+  });
+  try {
+    return await program.untilRunning();
+  } catch (fault) {
+    await program.kill();
+    throw fault;
+  }
 }
 
 /** Starts the program with exactly these arguments and returns at once. */
@@ -218,6 +226,10 @@ class Child implements ProgramProcess {
       }
     }
     return this.ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
   }
 
   #wake(): void {

@@ -116,7 +116,7 @@ test("without a server, reset replaces the file of tokens, and the next start us
 }, async (context) => {
   const directory = temporaryDirectory(context);
   const args = ["--data-dir", directory];
-  const first = await startProgram("serve", { args: [...args, ...oneThread] });
+  await using first = await startProgram("serve", { args: [...args, ...oneThread] });
   await first.kill();
   const path = join(directory, "tokens.json");
   const before = JSON.parse(readFileSync(path, "utf8"));
@@ -154,7 +154,7 @@ test("reports errors with one message, with and without a server", { timeout }, 
     `larder: No larder has used the data directory ${none} yet: name the right directory with --data-dir\n`,
   );
 
-  const running = await startProgram("serve", {
+  await using running = await startProgram("serve", {
     args: [...args, ...oneThread],
     env: { LARDER_ADMIN_TOKEN: "the-admin" },
   });

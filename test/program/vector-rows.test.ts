@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { type Larder, start } from "../../src/mod.ts";
 import { runSnapshot } from "../../src/program/areas/snapshot-role.ts";
 import { runHere } from "../harness/command-runner.ts";
@@ -18,28 +18,19 @@ const FETCHED_MAX = 1_000;
 
 const root = mkdtempSync(join(tmpdir(), "larder-test-"));
 const directory = join(root, "first");
-/** Also those of a test that failed. */
-const running = new Set<Larder>();
-after(async () => {
-  await Promise.all([...running].map(stop));
-  rmSync(root, { recursive: true, force: true });
-});
+after(() => rmSync(root, { recursive: true, force: true }));
 
 /** Small numbers, of which each row has other ones. */
 function rowOf(record: number): number[] {
   return Array.from({ length: DIMENSION }, (_, i) => ((record * 31 + i * (1 + (record % 13))) % 17) - 8);
 }
 
-async function startServer(rows: "memory" | "disk", dataDir = directory): Promise<Larder> {
+/** How the index has its rows. The end of the test ends the server, also when the test fails. */
+async function startServer(context: TestContext, rows: "memory" | "disk", dataDir = directory): Promise<Larder> {
   const index = { name: "docs", token: TOKEN, readOnlyToken: `read-only-${TOKEN}`, dimension: DIMENSION, rows };
   const larder = await start({ dataDir, vector: { indexes: [index] } });
-  running.add(larder);
+  context.after(() => larder.stop());
   return larder;
-}
-
-async function stop(larder: Larder): Promise<void> {
-  running.delete(larder);
-  await larder.stop();
 }
 
 async function fetchAll(larder: Larder, ids: readonly string[]): Promise<{ id: string; vector: number[] }[]> {
@@ -86,8 +77,8 @@ async function answersOf(larder: Larder): Promise<unknown> {
 const rowFileNames = (dataDir = directory): readonly string[] =>
   readdirSync(join(dataDir, "vector")).filter((name) => name.startsWith("rows-"));
 
-test("an index with its rows on disk answers the same after restarts, without row files, and from a snapshot", async () => {
-  let larder = await startServer("disk");
+test("an index with its rows on disk answers the same after restarts, without row files, and from a snapshot", async (context) => {
+  let larder = await startServer(context, "disk");
   await fill(larder);
   assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
   const before = await answersOf(larder);
@@ -101,22 +92,22 @@ test("an index with its rows on disk answers the same after restarts, without ro
       for (const name of rowFileNames()) rmSync(join(directory, "vector", name));
     },
   ]) {
-    await stop(larder);
+    await larder.stop();
     assert.ok(rowFileNames().length > 0);
     damage();
-    larder = await startServer("disk");
+    larder = await startServer(context, "disk");
     assert.deepEqual(await answersOf(larder), before);
   }
 
   await runSnapshot([directory, "vector"]);
   const snapshots = readdirSync(join(directory, "vector")).filter((name) => name.includes("snapshot"));
   assert.equal(snapshots.length, 1, `only the snapshot itself: ${snapshots.join(", ")}`);
-  await stop(larder);
-  larder = await startServer("memory");
+  await larder.stop();
+  larder = await startServer(context, "memory");
   assert.deepEqual(rowFileNames(), []);
   assert.deepEqual(await answersOf(larder), before);
   assert.equal("rows" in ((await post(larder, "/info")) as object), false);
-  await stop(larder);
+  await larder.stop();
 });
 
 /** Answers that do not depend on the records `w-…`, which have no metadata. */
@@ -130,17 +121,17 @@ async function steadyAnswersOf(larder: Larder): Promise<unknown> {
   ];
 }
 
-test("a backup of an index with its rows on disk, made while it is written to, has no row files and answers the same elsewhere", async () => {
+test("a backup of an index with its rows on disk, made while it is written to, has no row files and answers the same elsewhere", async (context) => {
   const [source, target, copy] = [join(root, "source"), join(root, "target"), join(root, "copy")];
   const file = join(root, "larder.backup");
-  let larder = await startServer("disk", source);
+  let larder = await startServer(context, "disk", source);
   await fill(larder);
   const pendingCount = async (): Promise<number> =>
     ((await post(larder, "/info")) as { pendingVectorCount: number }).pendingVectorCount;
   while ((await pendingCount()) > 0);
   // A stop writes the graph to its file.
-  await stop(larder);
-  larder = await startServer("disk", source);
+  await larder.stop();
+  larder = await startServer(context, "disk", source);
   const before = await steadyAnswersOf(larder);
   assert.ok(rowFileNames(source).length > 0);
 
@@ -158,7 +149,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
   isOver = true;
   await writing;
   assert.ok(acknowledged > promised, "writes continued");
-  await stop(larder);
+  await larder.stop();
 
   const restored = await runHere(["restore", file, "--data-dir", target]);
   assert.equal(restored.code, 0, restored.log);
@@ -172,7 +163,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
     [target, promised],
     [copy, acknowledged],
   ] as const) {
-    larder = await startServer("disk", dataDir);
+    larder = await startServer(context, "disk", dataDir);
     assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
     assert.deepEqual(await steadyAnswersOf(larder), before);
     const ids = Array.from({ length: count }, (_, i) => `w-${i}`);
@@ -181,7 +172,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
       written.map(({ id, vector }) => [id, vector]),
       ids.map((id, i) => [id, rowOf(5_000 + i)]),
     );
-    await stop(larder);
+    await larder.stop();
     assert.ok(rowFileNames(dataDir).length > 0, "the row files are made again");
   }
 });
