@@ -72,8 +72,11 @@ export class VirtualClock implements Clock {
     this.#moveTo(endMs);
   }
 
-  /** Like `advance`, but promises and loopback I/O callbacks of each task run before the next task. */
-  async advanceAsync(ms: number): Promise<void> {
+  /**
+   * Like `advance`, but promises and loopback I/O callbacks of each task run before the next task. `settle` resolves
+   * when they have run.
+   */
+  async advanceAsync(ms: number, settle: () => Promise<void> = twoTurns): Promise<void> {
     const endMs = this.#elapsedMs + ms;
     await settle();
     for (let task = this.#takeDue(endMs); task !== undefined; task = this.#takeDue(endMs)) {
@@ -114,6 +117,6 @@ export class VirtualClock implements Clock {
 }
 
 /** Two turns of the event loop: microtasks and `setImmediate` callbacks of a task have run. */
-async function settle(): Promise<void> {
+async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

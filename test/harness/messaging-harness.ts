@@ -7,25 +7,55 @@ import type { Journal } from "../../src/kernel/journal.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
+import { nextTurn } from "../../src/kernel/turn.ts";
 import type { LogReader, MessagingApi } from "../../src/messaging/api.ts";
 import type { DeliveryRequest, DeliveryResult, Outbound } from "../../src/messaging/delivery/delivery.ts";
 import type { MessagingWatcher } from "../../src/messaging/delivery/watcher.ts";
 import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.ts";
 import { Messaging } from "../../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
+import { openSuiteShard, type SuiteShard } from "./cluster/suite-shard.ts";
 
-/** Stores frames in memory. While `isHeld`, none becomes durable. */
+/**
+ * Stores frames in memory. While it is held, none becomes durable. In the suites of a cluster the frames are also in a
+ * shard, and become safe there.
+ */
 export class MemoryJournal implements Journal {
   readonly frames: Buffer[] = [];
-  readonly appendedOffset = 0;
-  refusal: string | undefined;
-  isLate = false;
+  readonly #shard: SuiteShard | undefined;
+  #refusal: string | undefined;
+  #isLate = false;
   #safe = 0;
   #isHeld = false;
   #waiters: { position: number; resolve: () => void }[] = [];
 
+  constructor(shard?: SuiteShard) {
+    this.#shard = shard;
+  }
+
+  get appendedOffset(): number {
+    return this.#shard?.appendedOffset ?? 0;
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusal ?? this.#shard?.refusal;
+  }
+
+  set refusal(reason: string | undefined) {
+    this.#refusal = reason;
+  }
+
+  get isLate(): boolean {
+    return this.#isLate || this.#shard?.isLate === true;
+  }
+
+  set isLate(isLate: boolean) {
+    this.#isLate = isLate;
+  }
+
   append(frame: Uint8Array): number {
     this.frames.push(Buffer.from(frame));
+    this.#shard?.append(frame, this.frames.length);
     if (!this.#isHeld) this.#becomeSafe();
     return this.frames.length;
   }
@@ -35,12 +65,13 @@ export class MemoryJournal implements Journal {
   }
 
   get safe(): number {
-    return this.#safe;
+    return Math.min(this.#safe, this.#shard?.safe ?? this.#safe);
   }
 
   whenSafe(position: number): Promise<void> {
-    if (position <= this.#safe) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ position, resolve }));
+    const shard = this.#shard;
+    const released = this.#whenReleased(position);
+    return shard === undefined ? released : released.then(() => shard.whenSafe(position));
   }
 
   /** Begins with these, as after a snapshot. */
@@ -63,6 +94,11 @@ export class MemoryJournal implements Journal {
     this.frames.length = this.#safe;
     this.#waiters = [];
     this.#isHeld = false;
+  }
+
+  #whenReleased(position: number): Promise<void> {
+    if (position <= this.#safe) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ position, resolve }));
   }
 
   #becomeSafe(): void {
@@ -100,7 +136,8 @@ const KEYS = { current: "sig_current", next: "sig_next" };
 export class MessagingHarness {
   readonly clock: VirtualClock;
   readonly calls: Call[] = [];
-  readonly journal = new MemoryJournal();
+  readonly #shard: SuiteShard | undefined = openSuiteShard();
+  readonly journal = new MemoryJournal(this.#shard);
   destination: Destination = () => answered(200);
   /** An empty log, unless a test has one. */
   logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
@@ -121,6 +158,7 @@ export class MessagingHarness {
 
   static async start(limits: Partial<MessagingLimits> = {}, startMs?: number): Promise<MessagingHarness> {
     const harness = new MessagingHarness(limits, startMs);
+    await harness.#shard?.open();
     await harness.messaging.createUser(USER, KEYS);
     harness.messaging.engine.start();
     return harness;
@@ -142,7 +180,9 @@ export class MessagingHarness {
 
   /** Advances time, and runs everything that is due. */
   async advance(ms: number): Promise<void> {
-    await this.clock.advanceAsync(ms);
+    const shard = this.#shard;
+    if (shard === undefined) await this.clock.advanceAsync(ms);
+    else await this.clock.advanceAsync(ms, () => quietTurns(shard));
   }
 
   /** Continues started work, without advancing time. */
@@ -161,6 +201,12 @@ export class MessagingHarness {
   /** Kills it. */
   stop(): void {
     this.messaging.engine.stop();
+  }
+
+  /** Kills it, and checks what the journal has stored. */
+  async close(): Promise<void> {
+    this.stop();
+    await this.#shard?.close();
   }
 
   /** Rebuilds it from the journal; call `engine.start` afterwards. */
@@ -208,6 +254,13 @@ export class MessagingHarness {
     if (result !== "later") answer(result);
   }
 }
+
+/** Turns of the event loop until nothing waits for a commit or a renewal, nor what follows from it. */
+async function quietTurns(shard: SuiteShard): Promise<void> {
+  for (let quiet = 0; quiet < QUIET_TURNS; quiet = shard.isQuiet ? quiet + 1 : 0) await nextTurn();
+}
+
+const QUIET_TURNS = 4;
 
 function bytesOf(body: DeliveryRequest["body"]): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.concat(body);

@@ -121,8 +121,9 @@ export class MessagingServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.harness.messaging.engine.stop();
+    this.harness.stop();
     await this.#listener?.close(0);
+    await this.harness.close();
     await this.#history?.close();
   }
 

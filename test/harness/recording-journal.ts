@@ -1,35 +1,58 @@
-/** A journal in memory that is always durable and retains every frame, for tests that replay them. */
+/**
+ * A journal in memory that is always durable and retains every frame, for tests that replay them. In the suites of a
+ * cluster its frames are also in a shard, and become safe there.
+ */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import type { Journal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { Store } from "../../src/store/store.ts";
+import type { SuiteShard } from "./cluster/suite-shard.ts";
 
 export class RecordingJournal implements Journal {
-  readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
-  /** Set it to refuse writes, as a full disk does. */
-  refusal: string | undefined;
   /** The durable position: everything, unless a test sets it. */
   unsyncedCount = 0;
+  readonly #shard: SuiteShard | undefined;
+  #refusal: string | undefined;
+
+  constructor(shard?: SuiteShard) {
+    this.#shard = shard;
+  }
+
+  get appendedOffset(): number {
+    return this.#shard?.appendedOffset ?? 0;
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusal ?? this.#shard?.refusal;
+  }
+
+  /** Refuses writes, as a full disk does. */
+  set refusal(reason: string | undefined) {
+    this.#refusal = reason;
+  }
 
   get end(): number {
     return this.frames.length;
   }
 
   get safe(): number {
-    return this.end;
+    return this.#shard?.safe ?? this.end;
   }
 
   get synced(): number {
-    return this.end - this.unsyncedCount;
+    return (this.#shard?.synced ?? this.end) - this.unsyncedCount;
   }
 
   append(frame: Uint8Array): number {
     this.frames.push(Buffer.from(frame));
+    this.#shard?.append(frame, this.end);
     return this.end;
   }
 
-  async whenSafe(): Promise<void> {}
+  async whenSafe(position: number): Promise<void> {
+    await this.#shard?.whenSafe(position);
+  }
 }
 
 const JOURNAL = { segment: 1, offset: 0 };

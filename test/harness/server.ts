@@ -29,7 +29,9 @@ import { seededRandom } from "../../src/kernel/random.ts";
 import { Turns } from "../../src/kernel/turns.ts";
 import { Store } from "../../src/store/mod.ts";
 import { assertNoSecret, watchedSink } from "./canaries.ts";
+import { openSuiteShard, type SuiteShard, watched } from "./cluster/suite-shard.ts";
 import { luaOptions } from "./lua.ts";
+import { RecordingJournal } from "./recording-journal.ts";
 
 export const TOKEN = "standard-token";
 export const READ_ONLY_TOKEN = "read-only-token";
@@ -76,6 +78,7 @@ export class TestServer implements AsyncDisposable {
   readonly store: Store;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #options: ServerOptions;
+  readonly #shard: SuiteShard | undefined = openSuiteShard();
   #listener: Listener | undefined;
   #area: StoreArea | undefined;
 
@@ -83,7 +86,7 @@ export class TestServer implements AsyncDisposable {
     this.#options = options;
     this.budget = new ByteBudget(options.inFlightBytesMax ?? IN_FLIGHT_BYTES_MAX);
     this.store = new Store({
-      journal: new NullJournal(),
+      journal: this.#shard === undefined ? new NullJournal() : new RecordingJournal(this.#shard),
       clock: this.clock,
       turns: new Turns({ clock: systemClock }),
       random: seededRandom(1),
@@ -95,6 +98,7 @@ export class TestServer implements AsyncDisposable {
 
   async start(): Promise<void> {
     const { rate, limits, area, ...options } = this.#options;
+    await this.#shard?.open();
     const storeArea = new StoreArea({
       store: this.store,
       tokens: this.tokens,
@@ -112,8 +116,9 @@ export class TestServer implements AsyncDisposable {
       { token: TOKEN, access: "standard" },
       { token: READ_ONLY_TOKEN, access: "read-only" },
     ]);
+    await this.store.whenSafe();
     this.#listener = await listen({
-      area: area === undefined ? storeArea : area(storeArea),
+      area: area === undefined ? watched(storeArea, this.#shard) : area(storeArea),
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,
@@ -220,6 +225,7 @@ export class TestServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#agent.destroy();
     await this.#listener?.close(0);
+    await this.#shard?.close();
   }
 }
 

@@ -20,6 +20,7 @@ import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits, type VectorLimits } from "../../src/vector/limits.ts";
 import { embeddersOf } from "../simulation/vector/programs/drawn-models.ts";
 import { watchedSink } from "./canaries.ts";
+import { openSuiteShard, type SuiteShard, watched } from "./cluster/suite-shard.ts";
 import { RecordingJournal } from "./recording-journal.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
 
@@ -38,13 +39,16 @@ const dense: IndexDefinition = {
 
 export class VectorServer implements AsyncDisposable {
   readonly clock = new VirtualClock();
-  readonly journal = new RecordingJournal();
+  readonly #shard: SuiteShard | undefined = openSuiteShard();
+  readonly journal = new RecordingJournal(this.#shard);
   readonly engine: VectorEngine;
+  readonly #definition: Partial<IndexDefinition>;
   readonly #limits: VectorLimits;
   #listener: Listener | undefined;
   #handleCount = 0;
 
   constructor(definition: Partial<IndexDefinition>, limits: Partial<VectorLimits>, past: readonly Buffer[]) {
+    this.#definition = definition;
     this.#limits = { ...defaultVectorLimits, ...limits };
     this.engine = new VectorEngine({
       journal: this.journal,
@@ -58,16 +62,17 @@ export class VectorServer implements AsyncDisposable {
       },
     });
     for (const frame of past) this.engine.replay(frame);
-    for (const [name, wanted] of [["main", { ...dense, ...definition }] as const, ["other", dense] as const]) {
+  }
+
+  async start(): Promise<void> {
+    await this.#shard?.open();
+    for (const [name, wanted] of [["main", { ...dense, ...this.#definition }] as const, ["other", dense] as const]) {
       this.engine.define(
         name,
         wanted,
         embeddersOf(wanted, async () => undefined),
       );
     }
-  }
-
-  async start(): Promise<void> {
     const tokens = new TokenTable(Buffer.alloc(32, 5));
     tokens.replaceTenant("main", [
       { token: VECTOR_TOKEN, access: "standard" },
@@ -77,7 +82,7 @@ export class VectorServer implements AsyncDisposable {
     const { engine: vector, clock } = this;
     const turns = new Turns({ clock: systemClock });
     this.#listener = await listen({
-      area: new VectorArea({ vector, tokens, cors: true, limits: this.#limits, clock, turns }),
+      area: watched(new VectorArea({ vector, tokens, cors: true, limits: this.#limits, clock, turns }), this.#shard),
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,
@@ -119,6 +124,7 @@ export class VectorServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#listener?.close(0);
     this.engine.close();
+    await this.#shard?.close();
   }
 }
 

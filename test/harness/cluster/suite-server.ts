@@ -1,0 +1,152 @@
+/**
+ * The server of a client suite, in this process: that of `start()`, or a node of a
+ * cluster that owns everything, on a PostgreSQL of its own. Its time moves by
+ * `clock.advance` too: the clock of the engines travels, and that of leases does not.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TravelClock } from "../../../src/kernel/clock.travel.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { type Larder, type StartOptions, type StartedArea, start } from "../../../src/mod.ts";
+import { type Addresses, environmentOf } from "../../../src/program/cli/env-block.ts";
+import { parseClusterUrl } from "../../../src/program/cluster/connection-plan.ts";
+import { initCluster } from "../../../src/program/cluster/init.ts";
+import { Server } from "../../../src/program/server.ts";
+import { readSettings } from "../../../src/program/settings/read-settings.ts";
+import type { RunSettings } from "../../../src/program/settings/run-settings.ts";
+import { stderrLog } from "../../../src/program/stderr.ts";
+import { secrets } from "../../program/cluster/cluster-program.ts";
+import { type PostgresProcess, startPostgres } from "../postgres-process.ts";
+import { type SuiteSetting, suiteSetting } from "./suite-setting.ts";
+
+/** Each look is a request, so this is seconds. */
+const LOOKS_MAX = 20_000;
+
+/** As `start`; in the suites of a cluster a node with the same options, which must not need a command. */
+export function startSuite(options: StartOptions = {}): Promise<Larder> {
+  const setting = suiteSetting();
+  return setting === undefined ? start(options) : startOnCluster(options, setting);
+}
+
+async function startOnCluster(options: StartOptions, setting: SuiteSetting): Promise<Larder> {
+  const postgres = await startPostgres(["fsync=off"]);
+  const cluster = new SuiteCluster(postgres, setting);
+  try {
+    await initCluster(parseClusterUrl(postgres.connectionString), "the cluster of the suite");
+    const larder = await cluster.startOwner(options);
+    for (let count = 1; count < setting.nodeCount; count += 1) await cluster.startIdle(`idle-${count}`);
+    return larder;
+  } catch (fault) {
+    await cluster.stop();
+    throw fault;
+  }
+}
+
+class SuiteCluster {
+  readonly #postgres: PostgresProcess;
+  readonly #reads: SuiteSetting["reads"];
+  readonly #directory = mkdtempSync(join(tmpdir(), "larder-suite-"));
+  readonly #servers: Server[] = [];
+
+  constructor(postgres: PostgresProcess, { reads }: SuiteSetting) {
+    this.#postgres = postgres;
+    this.#reads = reads;
+  }
+
+  async startOwner(options: StartOptions): Promise<Larder> {
+    const clock = new TravelClock(systemClock, { isFrozen: false });
+    const { server, addresses } = await this.#open("owner", { clock, options });
+    await untilReady(addresses);
+    const stop = (): Promise<void> => this.stop();
+    return {
+      ...areasOf(server, addresses),
+      env: environmentOf(addresses, server.tenants),
+      clock: { advance: (ms) => clock.advance(ms), now: () => clock.nowMs() },
+      reset: () => server.reset(),
+      stop,
+      [Symbol.asyncDispose]: stop,
+    };
+  }
+
+  /** A node that owns nothing, because the owner gives no shard away. */
+  async startIdle(name: string): Promise<void> {
+    await this.#open(name, { clock: systemClock, options: {} });
+  }
+
+  async stop(): Promise<void> {
+    // The owner last: otherwise the others would take its shards over.
+    for (const server of this.#servers.toReversed()) await server.close();
+    await this.#postgres.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #open(
+    name: string,
+    { clock, options }: { clock: TravelClock | typeof systemClock; options: StartOptions },
+  ): Promise<{ readonly server: Server; readonly addresses: Addresses }> {
+    const log = stderrLog("error", "text");
+    const run = settingsOf({
+      ...options,
+      dataDir: join(this.#directory, name),
+      cluster: this.#postgres.connectionString,
+      clusterNode: name,
+      reads: this.#reads,
+    });
+    const server = new Server({
+      ...{ run, version: "0.0.0", log, logFormat: "text", clock },
+      onCrash: () => log.error("the node has crashed", { name }),
+    });
+    this.#servers.push(server);
+    return { server, addresses: await server.open() };
+  }
+}
+
+/** As `start()` reads its options, for a server that stores. */
+function settingsOf({ command: _, clock: __, ...options }: StartOptions): RunSettings {
+  const ports = { storePort: 0, messagingPort: 0, vectorPort: 0, adminPort: 0 };
+  const configuration = { ...ports, threads: "one", logLevel: "error", shutdownGrace: "1s", ...options };
+  const reading = readSettings({
+    arguments: ["serve", "--config", "suite"],
+    environment: givenSecrets(options),
+    readFile: () => JSON.stringify(configuration),
+    hasLines: false,
+  });
+  if (reading.kind !== "run") throw new Error(reading.kind === "refused" ? reading.problems.join("\n") : reading.kind);
+  return reading.run;
+}
+
+/** Secrets of the tenants that the options do not list. */
+function givenSecrets({ vector }: StartOptions): Readonly<Record<string, string>> {
+  const isGiven = (name: string): boolean => name.startsWith("LARDER_VECTOR_") && vector?.indexes !== undefined;
+  return Object.fromEntries(Object.entries(secrets).filter(([name]) => !isGiven(name)));
+}
+
+function areasOf(server: Server, addresses: Addresses): Pick<Larder, "store" | "vector" | "messaging" | "admin"> {
+  const { databases, indexes, users, adminToken } = server.tenants;
+  const [user] = users;
+  const area = (url: string, tenant: (typeof databases)[number] | undefined): StartedArea => ({
+    url,
+    token: tenant?.token.value ?? "",
+    readOnlyToken: tenant?.readOnlyToken.value ?? "",
+  });
+  return {
+    store: area(addresses.store, databases[0]),
+    vector: area(addresses.vector, indexes[0]),
+    messaging: {
+      ...area(addresses.messaging, user),
+      currentSigningKey: user?.currentSigningKey.value ?? "",
+      nextSigningKey: user?.nextSigningKey.value ?? "",
+    },
+    admin: { url: addresses.admin, token: adminToken.value },
+  };
+}
+
+async function untilReady({ admin }: Addresses): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const reply = await fetch(`${admin}/health/ready`);
+    await reply.arrayBuffer();
+    if (reply.status === 200) return;
+  }
+  throw new Error("the node does not serve all areas");
+}
