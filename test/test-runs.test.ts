@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { changedFiles } from "../tools/tests/passed-files.ts";
-import { ownProcess, processesOf } from "../tools/tests/processes.ts";
+import { clusterProcesses, ownProcess, processesOf, singleOnly } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
 import { sizes } from "../tools/tests/sizes.ts";
@@ -44,6 +44,18 @@ test("each random suite of a folder has its own process only in a proof", () => 
   const files = globSync(pattern);
   assert.equal(processesOf(pattern, { isProof: true }).length, files.length);
   assert.ok(processesOf(pattern, { isProof: false }).length < files.length / 3);
+});
+
+test("a proof runs the suites of what clients see on the only node of a cluster and on the owner of three", () => {
+  const suites = globSync("test/sdk/**/*.test.ts").filter((file) => !Object.hasOwn(singleOnly, file));
+  const processes = clusterProcesses();
+  assert.deepEqual([...new Set(processes.map(({ setting }) => setting))], ["one-confirm", "three-lease"]);
+  for (const setting of ["one-confirm", "three-lease"]) {
+    const files = processes.filter((one) => one.setting === setting).flatMap((one) => one.files);
+    assert.equal(new Set(files).size, files.length);
+    for (const file of [...suites, "test/conformance/store-families.test.ts"]) assert.ok(files.includes(file), file);
+  }
+  for (const file of Object.keys(singleOnly)) assert.ok(existsSync(file), file);
 });
 
 test("every room has tests, and each of its patterns matches a file", () => {

@@ -3,7 +3,8 @@
  *
  *     ok      format, lint, types, house rules, unit and conformance tests   (at most 60)
  *     test    ok, and the whole server: sdk, differential, simulation        (at most 300)
- *     proof   the random suites with the counts that were agreed             (at most 50 minutes)
+ *     proof   the random suites with the counts that were agreed, and the
+ *             suites of what clients see on a cluster                        (at most 50 minutes)
  *
  * Run: node tools/run-tests.ts <size> [room]
  *
@@ -13,8 +14,9 @@
  * shard does not come to its end.
  */
 import { fileURLToPath } from "node:url";
+import { missingProgram } from "../test/harness/required-programs.ts";
 import { fileTimes, proofTime } from "./tests/file-times.ts";
-import { processesOf } from "./tests/processes.ts";
+import { clusterProcesses, processesOf, type TestProcess } from "./tests/processes.ts";
 import { buildProgramUnderTest } from "./tests/program-under-test.ts";
 import { rooms } from "./tests/rooms.ts";
 import { runTests } from "./tests/run.ts";
@@ -45,16 +47,22 @@ if (plan.startsProgram) await buildProgramUnderTest();
 // A proof syncs a real disk.
 if (size !== "proof") useTemporaryFolder();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
-const result = await runTests(processesOf(tests, { isProof: size === "proof" }), {
-  concurrency: CONCURRENCY,
-  testMsMax: plan.testMsMax,
-});
+const isProof = size === "proof";
+const processes = [...processesOf(tests, { isProof }), ...(isProof && room === undefined ? suitesOfCluster() : [])];
+const result = await runTests(processes, { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
 const ms = performance.now() - startMs;
 process.stdout.write(fileTimes(result));
-if (size === "proof") process.stdout.write(proofTime(ms));
+if (isProof) process.stdout.write(proofTime(ms));
 if (!result.isPassed) console.error("tests failed");
 console.log(`${size}: ${(ms / 1_000).toFixed(1)} s`);
 process.exit(result.isPassed ? 0 : 1);
+
+function suitesOfCluster(): readonly TestProcess[] {
+  const why = missingProgram("postgres");
+  if (why === false) return clusterProcesses();
+  console.log(`the suites of what clients see do not run on a cluster: ${why}`);
+  return [];
+}
 
 function refuse(text: string): never {
   console.error(text);

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import { systemRandom } from "../../src/kernel/random.ts";
+import { SUITE_VARIABLE } from "./cluster/suite-setting.ts";
 
 /** The test file that runs. A process for several files sets it before each. */
 export const running = { file: relative(process.cwd(), process.argv[1] ?? "") };
@@ -31,9 +32,11 @@ export function drawSeed(text: string | undefined, variable: string, bound: numb
   return createHash("sha256").update(`${variable} ${text}`).digest().readUInt32BE(0) % bound;
 }
 
-/** The same suite of the same size: how far it gets depends on both. */
+/** The same suite of the same size, on the same server: how far it gets depends on these. */
 function replayCommand(variable: string, seed: number): string {
-  const size = process.env["LARDER_TEST_SIZE"];
-  const sized = size === undefined ? "" : `LARDER_TEST_SIZE=${size} `;
-  return `${sized}${variable}=${seed} npm run t -- ${running.file}`;
+  const given = ["LARDER_TEST_SIZE", SUITE_VARIABLE].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [`${name}=${value}`];
+  });
+  return [...given, `${variable}=${seed}`, `npm run t -- ${running.file}`].join(" ");
 }

@@ -9,7 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Redis, type RedisConfigNodejs } from "@upstash/redis";
-import { type Larder, type StartedArea, start } from "../../src/mod.ts";
+import type { Larder, StartedArea } from "../../src/mod.ts";
+import { startSuite } from "../harness/cluster/suite-server.ts";
+import { type SuiteSetting, suiteSetting } from "../harness/cluster/suite-setting.ts";
+import { NodeClient, secrets, TestCluster } from "../program/cluster/cluster-program.ts";
 import { startProgram } from "../program/program-process.ts";
 import { type FamilyName, type Method, methodsOfFamilies } from "./methods.ts";
 
@@ -30,14 +33,27 @@ export interface Server {
 
 /** A server in this process. */
 export function startHere(directory: string): Promise<Larder> {
-  return start({ command: "serve", dataDir: directory });
+  return startSuite({ command: "serve", dataDir: directory });
 }
 
 /** The real program, known by what it prints. */
 export async function startProcess(directory: string): Promise<Server> {
+  const setting = suiteSetting();
+  if (setting !== undefined) return startNodes(setting);
   const program = await startProgram("serve", { args: ["--data-dir", directory] });
   const { storeUrl: url, storeToken: token, storeReadOnlyToken: readOnlyToken } = program;
   return { store: { url, token, readOnlyToken }, stop: () => program.stop() };
+}
+
+/** The owner of a cluster of real programs. */
+async function startNodes({ nodeCount, reads }: SuiteSetting): Promise<Server> {
+  const cluster = await TestCluster.start();
+  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  const owner = await cluster.startNode("owner", ["--reads", reads]);
+  await new NodeClient(owner).untilServing();
+  for (let count = 1; count < nodeCount; count += 1) await cluster.startNode(`idle-${count}`, ["--reads", reads]);
+  const { LARDER_STORE_TOKEN: token = "", LARDER_STORE_READ_ONLY_TOKEN: readOnlyToken = "" } = secrets;
+  return { store: { url: owner.storeUrl, token, readOnlyToken }, stop: () => cluster.stop() };
 }
 
 /** A durable server for the tests of one file, and its clients. */

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { after, before, mock, test } from "node:test";
 import { type Application, createApplication, type Environment } from "../../examples/reading-list/application.ts";
 import { listen } from "../../examples/reading-list/listen.ts";
-import { type Larder, type StartOptions, start } from "../../src/mod.ts";
+import type { Larder, StartOptions } from "../../src/mod.ts";
+import { startSuite } from "../harness/cluster/suite-server.ts";
 
 const DAY_MS = 86_400_000;
 /** Each look is a request, so this is seconds. */
@@ -19,7 +20,7 @@ before(async () => {
   // The client logs its refusals.
   for (const method of ["error", "warn", "log"] as const) mock.method(console, method, () => {});
   const configPath = new URL("../../examples/reading-list/larder.json", import.meta.url);
-  larder = await start(JSON.parse(readFileSync(configPath, "utf8")) as StartOptions);
+  larder = await startSuite(JSON.parse(readFileSync(configPath, "utf8")) as StartOptions);
   let application: Application | undefined;
   server = await listen(() => {
     assert.ok(application !== undefined, "the application runs before it is called");

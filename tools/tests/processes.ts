@@ -1,13 +1,15 @@
 /**
  * Which test files share a process, and in which order the processes start.
  *
- * (1) Every file runs exactly once, in its own process or in a shard.
+ * (1) Every file runs exactly once, in its own process or in a shard, and in a
+ *     proof some suites again for each setting of a cluster.
  * (2) The processes that may take long start first. The shards start last, in
  *     the order of their groups: those at the end are short, so that no
  *     processor is idle then.
  */
 import { globSync } from "node:fs";
 import { matchesGlob } from "node:path";
+import type { SuiteSettingName } from "../../test/harness/cluster/suite-setting.ts";
 
 /** Test files of shared folders that need their own process, with the reason. */
 export const ownProcess: Readonly<Record<string, string>> = {
@@ -74,6 +76,47 @@ export interface TestProcess {
   readonly name: string;
   /** From the root of the repository. More than one: a shard. */
   readonly files: readonly string[];
+  /** The server that the suites test; absent: a single one. */
+  readonly setting?: SuiteSettingName;
+}
+
+/**
+ * The suites of what clients see, which a proof runs on a node of a cluster too: on the only one, which trusts no clock, and
+ * on the owner of three, with leases.
+ */
+const clusterSettings = ["one-confirm", "three-lease"] as const satisfies readonly SuiteSettingName[];
+
+/** In the order in which their processes start. */
+const clusterSuites: readonly Pick<Group, "name" | "files" | "filesMax">[] = [
+  { name: "sdk", files: "test/sdk/**/*.test.ts", filesMax: 24 },
+  {
+    name: "conformance",
+    files: "test/conformance/{http-hardening,store-*,vector-*,messaging-*,workflow-*}.test.ts",
+    filesMax: 20,
+  },
+];
+
+/** Files of these suites that have no server which could be a node, with the reason. */
+export const singleOnly: Readonly<Record<string, string>> = {
+  "test/sdk/forms.test.ts": "starts development servers",
+  "test/sdk/ratelimit.test.ts": "its clock stands still for the whole process, and so would the lease",
+};
+
+/** The processes of the suites that a proof runs on a cluster, in the order of their start. */
+export function clusterProcesses(): TestProcess[] {
+  return clusterSuites.flatMap(({ name, files: pattern, filesMax }) => {
+    const files = globSync(pattern)
+      .filter((file) => !Object.hasOwn(singleOnly, file))
+      .sort();
+    return clusterSettings.flatMap((setting) =>
+      shardsOf({ name: `${setting}-${name}`, filesMax }, files).map((one) => ({ ...one, setting })),
+    );
+  });
+}
+
+/** The name of a file of a process in the results of a run. */
+export function nameOf(file: string, { setting }: Pick<TestProcess, "setting">): string {
+  return setting === undefined ? file : `${file} (${setting})`;
 }
 
 /** The processes for the test files that one of `patterns` matches, in the order of their start. */

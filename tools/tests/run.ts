@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
-import type { TestProcess } from "./processes.ts";
+import { nameOf, type TestProcess } from "./processes.ts";
 
 const SHARD = new URL("./shard.ts", import.meta.url).href;
 
@@ -56,18 +56,19 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   }
   report.end();
   await once(report, "end");
-  const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(file)));
+  const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(nameOf(file, one))));
   for (const one of missing) console.error(describeMissing(one, fileMs, folder));
   return { isPassed: isPassed && missing.length === 0, fileMs, shardMs };
 }
 
 /** The path of the module that a process runs, which names its files. */
 function entryOf(
-  { name, files }: TestProcess,
+  { name, files, setting }: TestProcess,
   { folder, closingMsMax }: { readonly folder: string; readonly closingMsMax: number | undefined },
 ): string {
   const entry = join(folder, `${fileNameOf(name)}.mjs`);
-  const words = [files, runningPath(name, folder), closingMsMax].map((value) => JSON.stringify(value) ?? "undefined");
+  const options = { runningPath: runningPath(name, folder), closingMsMax, setting };
+  const words = [files, options].map((value) => JSON.stringify(value));
   writeFileSync(entry, `import { runShard } from ${JSON.stringify(SHARD)};\nawait runShard(${words.join(", ")});\n`);
   return entry;
 }
@@ -83,9 +84,10 @@ function fileNameOf(name: string): string {
 }
 
 /** Names the file that ended the process. Files before it may be without a result: their last output is lost. */
-function describeMissing({ name, files }: TestProcess, fileMs: ReadonlyMap<string, number>, folder: string): string {
+function describeMissing(one: TestProcess, fileMs: ReadonlyMap<string, number>, folder: string): string {
+  const { name, files } = one;
   const path = runningPath(name, folder);
   const running = existsSync(path) ? readFileSync(path, "utf8") : name;
-  const missing = files.filter((file) => !fileMs.has(file));
+  const missing = files.filter((file) => !fileMs.has(nameOf(file, one)));
   return `the process of ${name} ended while it ran ${running}; no result of:\n  ${missing.join("\n  ")}`;
 }

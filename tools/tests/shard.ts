@@ -18,7 +18,10 @@ import { performance } from "node:perf_hooks";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { SUITE_VARIABLE, type SuiteSettingName } from "../../test/harness/cluster/suite-setting.ts";
 import { running } from "../../test/harness/seed.ts";
+import { nameOf } from "./processes.ts";
+import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** The default of `closingMsMax`. */
 const CLOSING_MS_MAX = 5_000;
@@ -31,16 +34,20 @@ const CLOSING_STEP_MS = 2;
  */
 export async function runShard(
   paths: readonly string[],
-  runningPath: string,
-  closingMsMax: number = CLOSING_MS_MAX,
+  {
+    runningPath,
+    closingMsMax = CLOSING_MS_MAX,
+    setting,
+  }: { readonly runningPath: string; readonly closingMsMax?: number; readonly setting?: SuiteSettingName },
 ): Promise<void> {
+  if (setting !== undefined) testCluster(setting);
   // The first test of a process adds the listeners of node:test.
   await test("the process of the files starts", () => {});
   for (const path of paths) {
     writeFileSync(runningPath, path);
     running.file = path;
     const before = stateOfProcess();
-    await describe(path, async () => {
+    await describe(nameOf(path, setting === undefined ? {} : { setting }), async () => {
       await import(pathToFileURL(path).href);
     });
     if (paths.length === 1) break;
@@ -51,6 +58,14 @@ export async function runShard(
   }
   // Only if something is left that keeps the process from ending, which is a failure in itself.
   setTimeout(() => process.exit(1), closingMsMax).unref();
+}
+
+/** The suites of this process test a node of a cluster, with what `npm test` draws: the proof of a suite is elsewhere. */
+function testCluster(setting: SuiteSettingName): void {
+  process.env[SUITE_VARIABLE] = setting;
+  process.env["LARDER_TEST_SIZE"] = "test";
+  // Each server of a suite has a PostgreSQL of its own.
+  useTemporaryFolder();
 }
 
 /** A value by the name of a fact: `["listeners of SIGTERM", 1]`, `["open TCPSocketWrap", 2]`. */

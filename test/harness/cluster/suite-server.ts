@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TravelClock } from "../../../src/kernel/clock.travel.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
-import { type Larder, type StartOptions, type StartedArea, start } from "../../../src/mod.ts";
+import { type Larder, type StartedArea, type StartOptions, start } from "../../../src/mod.ts";
 import { type Addresses, environmentOf } from "../../../src/program/cli/env-block.ts";
 import { parseClusterUrl } from "../../../src/program/cluster/connection-plan.ts";
 import { initCluster } from "../../../src/program/cluster/init.ts";
@@ -16,6 +16,7 @@ import { Server } from "../../../src/program/server.ts";
 import { readSettings } from "../../../src/program/settings/read-settings.ts";
 import type { RunSettings } from "../../../src/program/settings/run-settings.ts";
 import { stderrLog } from "../../../src/program/stderr.ts";
+import { wellKnown } from "../../../src/program/tenants/tokens.ts";
 import { secrets } from "../../program/cluster/cluster-program.ts";
 import { type PostgresProcess, startPostgres } from "../postgres-process.ts";
 import { type SuiteSetting, suiteSetting } from "./suite-setting.ts";
@@ -105,7 +106,15 @@ class SuiteCluster {
 /** As `start()` reads its options, for a server that stores. */
 function settingsOf({ command: _, clock: __, ...options }: StartOptions): RunSettings {
   const ports = { storePort: 0, messagingPort: 0, vectorPort: 0, adminPort: 0 };
-  const configuration = { ...ports, threads: "one", logLevel: "error", shutdownGrace: "1s", ...options };
+  const indexes = options.vector?.indexes?.map((index) => ({
+    token: `token-of-${index.name}`,
+    readOnlyToken: `read-only-token-of-${index.name}`,
+    ...index,
+  }));
+  const vector = indexes === undefined ? {} : { vector: { ...options.vector, indexes } };
+  // Destinations as those of a development server: they are on loopback.
+  const server = { threads: "one", logLevel: "error", shutdownGrace: "1s", destinations: "any" };
+  const configuration = { ...ports, ...server, ...options, ...vector };
   const reading = readSettings({
     arguments: ["serve", "--config", "suite"],
     environment: givenSecrets(options),
@@ -116,10 +125,14 @@ function settingsOf({ command: _, clock: __, ...options }: StartOptions): RunSet
   return reading.run;
 }
 
-/** Secrets of the tenants that the options do not list. */
+/** Secrets of the tenants that the options do not list: a node generates none. The keys are those that clients know. */
 function givenSecrets({ vector }: StartOptions): Readonly<Record<string, string>> {
-  const isGiven = (name: string): boolean => name.startsWith("LARDER_VECTOR_") && vector?.indexes !== undefined;
-  return Object.fromEntries(Object.entries(secrets).filter(([name]) => !isGiven(name)));
+  const isListed = (name: string): boolean => name.startsWith("LARDER_VECTOR_") && vector?.indexes !== undefined;
+  return {
+    ...Object.fromEntries(Object.entries(secrets).filter(([name]) => !isListed(name))),
+    LARDER_CURRENT_SIGNING_KEY: wellKnown.currentSigningKey,
+    LARDER_NEXT_SIGNING_KEY: wellKnown.nextSigningKey,
+  };
 }
 
 function areasOf(server: Server, addresses: Addresses): Pick<Larder, "store" | "vector" | "messaging" | "admin"> {

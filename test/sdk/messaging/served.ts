@@ -7,7 +7,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, mock, test } from "node:test";
 import { Client } from "@upstash/qstash";
-import { type Larder, type StartOptions, start } from "../../../src/mod.ts";
+import type { Larder, StartOptions } from "../../../src/mod.ts";
+import { startSuite } from "../../harness/cluster/suite-server.ts";
 import { type Delivery, RecordingDestination } from "../../harness/recording-destination.ts";
 import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
@@ -29,7 +30,7 @@ export class Served {
       const { port } = this.destination;
       const hosts = ["*.test", "api.openai.com", "api.anthropic.com", "api.resend.com", "gateway.helicone.ai"];
       const outboundMap = hosts.map((host) => `${host}=127.0.0.1:${port}`).join(",");
-      this.#larder = await start({ outboundMap, ...options });
+      this.#larder = await startSuite({ outboundMap, ...options });
     });
     beforeEach(() => this.#empty());
     after(async () => {

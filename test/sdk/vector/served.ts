@@ -6,7 +6,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Index } from "@upstash/vector";
-import { type Larder, start } from "../../../src/mod.ts";
+import type { Larder } from "../../../src/mod.ts";
+import { startSuite } from "../../harness/cluster/suite-server.ts";
 import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
 /** A model without network access: similar texts have similar vectors. */
@@ -41,7 +42,7 @@ export class Served {
         token: `token-of-${name}`,
         readOnlyToken: `read-only-token-of-${name}`,
       }));
-      this.#larder = await start({ vector: { indexes } });
+      this.#larder = await startSuite({ vector: { indexes } });
     });
     beforeEach(() => this.larder.reset());
     after(() => this.#larder?.stop());

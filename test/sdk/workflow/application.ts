@@ -9,7 +9,8 @@ import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, mock } from "node:test";
 import { Client as MessagingClient } from "@upstash/qstash";
 import { Client, serve, type WorkflowContext } from "@upstash/workflow";
-import { type Larder, type StartOptions, start } from "../../../src/mod.ts";
+import type { Larder, StartOptions } from "../../../src/mod.ts";
+import { startSuite } from "../../harness/cluster/suite-server.ts";
 
 export type RouteFunction = (context: WorkflowContext<unknown>) => Promise<unknown>;
 export type RouteOptions = NonNullable<Parameters<typeof serve>[1]>;
@@ -51,7 +52,7 @@ export class Application {
       for (const method of ["error", "warn"] as const) mock.method(console, method, () => {});
       await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
       const { port } = this.#server.address() as AddressInfo;
-      this.#larder = await start({ outboundMap: `*.test=127.0.0.1:${port}`, ...options });
+      this.#larder = await startSuite({ outboundMap: `*.test=127.0.0.1:${port}`, ...options });
     });
     beforeEach(async () => {
       await this.#larder?.reset();
