@@ -172,7 +172,7 @@ export class Server implements SlotEvents {
     directory.watchLock({ log: this.#options.log, onLost: () => this.#lockLost() });
     try {
       this.#decided = await this.#decide(directory);
-      this.#cluster = await openCluster(run, this.#options.log);
+      this.#cluster = await openCluster(run, this.#options.log, this.#decided.tenants);
     } catch (fault) {
       directory.release();
       throw fault;
@@ -444,6 +444,7 @@ export class Server implements SlotEvents {
         await this.#reportUnlisted([kindOfArea[area]]);
       },
       close: (area) => controlOf(area).close(run.settings.shutdownGraceMs),
+      tenantNames: (area) => this.#serving(area).data.tenantNames(),
       confirmed: (area, id) =>
         void controlOf(area)
           .confirmed(id)
@@ -629,12 +630,18 @@ export class Server implements SlotEvents {
 }
 
 /** Undefined for a single server. Rejects with a `StartRefusal`. */
-async function openCluster(run: RunSettings, log: Log): Promise<ClusterMember | undefined> {
+async function openCluster(
+  run: RunSettings,
+  log: Log,
+  { databases, indexes, users }: Tenants,
+): Promise<ClusterMember | undefined> {
   const { dataDirectory } = run.settings;
   if (dataDirectory === undefined || !isClustered(run)) return undefined;
   // Loaded only for a node of a cluster.
   const { ClusterMember } = await import("./cluster/cluster-member.ts");
-  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), log });
+  const namesOf = (tenants: readonly { readonly name: string }[]): readonly string[] => tenants.map(({ name }) => name);
+  const tenants = { store: namesOf(databases), vector: namesOf(indexes), messaging: namesOf(users) };
+  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, log });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

@@ -34,6 +34,7 @@ import type {
   SnapshotPointer,
 } from "../log-store/log-store.ts";
 import { DoubtfulOutcome, SET_BACK_MS_MAX, SnapshotIncomplete } from "../log-store/log-store.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
 import type { SqlSession, SqlValue, Statement } from "./session.ts";
 
 /** Locks the shard $1 if its epoch is $2. */
@@ -57,11 +58,11 @@ const laterClock = (reported: string, before: string): string =>
  */
 const REGISTER: Statement = {
   name: "larder-register",
-  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms)
-    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint)
+  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms, schema_version)
+    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint, ${SCHEMA_VERSION})
     ON CONFLICT (name) DO UPDATE
       SET life = excluded.life, beat = CASE WHEN n.life = excluded.life THEN n.beat ELSE 0 END, is_dead = false,
-          address = excluded.address, format = excluded.format,
+          address = excluded.address, format = excluded.format, schema_version = excluded.schema_version,
           clock_ms = ${laterClock("excluded.clock_ms", "n.clock_ms")}
       WHERE CASE WHEN n.life = excluded.life THEN NOT n.is_dead ELSE n.is_dead OR coalesce(n.life = $6::uuid, false) END
     RETURNING 1`,

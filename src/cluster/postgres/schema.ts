@@ -6,10 +6,15 @@
  * are stored uncompressed outside of their rows, because compressing them would
  * take more processor time than it saves, and `shard` and `node` have room in
  * their pages for the next version of a row, so that updates change no index.
+ *
+ * `tenant` says which shard of its area a database, an index or a user of messaging
+ * lives on. `are_tenants_known` of a shard: each tenant that it has data of is in
+ * that table. It is false for the shard of a cluster of version 1 and after an
+ * import, until an owner has recovered the shard.
  */
 
-/** Raised by each change of the tables. A store refuses another one. */
-export const SCHEMA_VERSION = 1;
+/** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
+export const SCHEMA_VERSION = 2;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -26,7 +31,8 @@ CREATE TABLE larder.node (
   is_dead boolean NOT NULL DEFAULT false,
   address text NOT NULL,
   format int NOT NULL,
-  clock_ms bigint NOT NULL
+  clock_ms bigint NOT NULL,
+  schema_version int NOT NULL DEFAULT 1
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -43,8 +49,15 @@ CREATE TABLE larder.shard (
   snapshot_epoch bigint,
   snapshot_number bigint,
   snapshot_parts int,
-  snapshot_bytes bigint
+  snapshot_bytes bigint,
+  are_tenants_known boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 20);
+CREATE TABLE larder.tenant (
+  area text NOT NULL,
+  name text NOT NULL,
+  shard int NOT NULL,
+  PRIMARY KEY (area, name)
+);
 CREATE TABLE larder.log (
   shard int NOT NULL,
   segment bigint NOT NULL,
@@ -65,3 +78,23 @@ CREATE TABLE larder.snapshot_part (
 );
 ALTER TABLE larder.snapshot_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
 `;
+
+/**
+ * The statements that change the tables of each earlier version into those of the next one. Nodes of the earlier version
+ * that run meanwhile go on, so they only add.
+ */
+export const UPGRADES: ReadonlyMap<number, string> = new Map([
+  [
+    1,
+    `
+ALTER TABLE larder.node ADD COLUMN schema_version int NOT NULL DEFAULT 1;
+ALTER TABLE larder.shard ADD COLUMN are_tenants_known boolean NOT NULL DEFAULT false;
+CREATE TABLE larder.tenant (
+  area text NOT NULL,
+  name text NOT NULL,
+  shard int NOT NULL,
+  PRIMARY KEY (area, name)
+);
+`,
+  ],
+]);

@@ -20,14 +20,25 @@ import { Connector, NoServer, POSTGRES_PACKAGE, UnusableServer } from "./connect
 export interface ShardFacts {
   readonly shard: number;
   readonly hashSeed: Buffer;
+  /** Whether each tenant that it has data of has a row (`tenant-shards.ts`). */
+  readonly areTenantsKnown: boolean;
 }
 
 export interface ClusterFacts {
   /** UUIDs. */
   readonly id: string;
   readonly branch: string;
-  /** The shard of each area: this version serves one. */
-  readonly shards: Readonly<Record<AreaName, ShardFacts>>;
+  /** Of the tables, which a start of a node changes to that of this larder. */
+  readonly version: number;
+  /** The shards of each area by their ids: at least one. */
+  readonly shards: Readonly<Record<AreaName, readonly ShardFacts[]>>;
+}
+
+/** The shards that an area has had from the beginning: its first one. */
+export function firstShardOf({ shards }: Pick<ClusterFacts, "shards">, area: AreaName): ShardFacts {
+  const [first] = shards[area];
+  if (first === undefined) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
+  return first;
 }
 
 const CLUSTER: Statement = {
@@ -37,7 +48,13 @@ const CLUSTER: Statement = {
 
 const SHARDS: Statement = {
   name: "larder-shard-facts",
-  text: "SELECT id AS shard, area, hash_seed AS seed FROM larder.shard ORDER BY id",
+  text: "SELECT id AS shard, area, hash_seed AS seed, are_tenants_known AS known FROM larder.shard ORDER BY id",
+};
+
+/** Of tables of version 1, which have one shard of each area and no table of tenants. */
+const SHARDS_1: Statement = {
+  name: "larder-shard-facts-1",
+  text: "SELECT id AS shard, area, hash_seed AS seed, false AS known FROM larder.shard ORDER BY id",
 };
 
 const STANDBYS: Statement = {
@@ -73,12 +90,24 @@ export interface ClusterWarning {
   readonly host?: string;
 }
 
+export interface StartOptions {
+  readonly place: string;
+  readonly log: Log;
+  /** Changes tables of an earlier version. */
+  upgrade(): Promise<unknown>;
+}
+
 /** Throws a `StartRefusal` if the cluster cannot be used. Logs the warnings. */
 export async function readClusterFacts(
   plan: ConnectionPlan,
-  { place, log }: { readonly place: string; readonly log: Log },
+  { place, log, upgrade }: StartOptions,
 ): Promise<ClusterFacts> {
   return withSession(plan, place, async (session) => {
+    const { version } = await readIdentity(session);
+    if (version < SCHEMA_VERSION) {
+      await upgrade();
+      log.info("the tables of the cluster are upgraded", { from: version, to: SCHEMA_VERSION });
+    }
     const facts = await readFacts(session);
     const missing = await readMissingGrants(session);
     if (missing.length > 0) throw new StartRefusal(missingGrantsText(missing, place));
@@ -113,26 +142,31 @@ export async function readWarnings(session: SqlSession, plan: ConnectionPlan): P
 
 /** Throws a `StartRefusal` if this version cannot serve the cluster. */
 export async function readFacts(session: SqlSession): Promise<ClusterFacts> {
-  const { id, branch } = await readIdentity(session);
-  const { rows } = await session.run<{ shard: number; area: string; seed: Buffer }>(SHARDS, []);
-  const shardOf = (area: AreaName): ShardFacts => {
-    const own = rows.filter((row) => row.area === area);
-    const [first] = own;
-    if (first === undefined || own.length > 1)
-      throw new StartRefusal(
-        `The cluster has ${own.length} shards of the area ${area}, and this version serves exactly one: use a newer larder, or another database`,
-      );
-    return { shard: first.shard, hashSeed: first.seed };
-  };
-  const shards = Object.fromEntries(areaNames.map((area) => [area, shardOf(area)])) as Record<AreaName, ShardFacts>;
-  return { id, branch, shards };
+  const { id, branch, version } = await readIdentity(session);
+  type Row = { shard: number; area: string; seed: Buffer; known: boolean };
+  const { rows } = await session.run<Row>(version === 1 ? SHARDS_1 : SHARDS, []);
+  const shardsOf = (area: AreaName): readonly ShardFacts[] =>
+    rows
+      .filter((row) => row.area === area)
+      .map(({ shard, seed: hashSeed, known: areTenantsKnown }) => ({ shard, hashSeed, areTenantsKnown }));
+  const shards = Object.fromEntries(areaNames.map((area) => [area, shardsOf(area)])) as ClusterFacts["shards"];
+  for (const area of areaNames) firstShardOf({ shards }, area);
+  return { id, branch, version, shards };
 }
 
-/** Throws a `StartRefusal` if the database has no cluster, or one of another version. */
-export async function readIdentity(session: SqlSession): Promise<{ readonly id: string; readonly branch: string }> {
-  const [row] = (await session.run<{ id: string; branch: string; version: number }>(CLUSTER, [])).rows;
+export interface ClusterIdentity {
+  /** UUIDs. */
+  readonly id: string;
+  readonly branch: string;
+  /** Of the tables: this one, or an earlier one that can be changed to it. */
+  readonly version: number;
+}
+
+/** Throws a `StartRefusal` if the database has no cluster, or one that this larder cannot use. */
+export async function readIdentity(session: SqlSession): Promise<ClusterIdentity> {
+  const [row] = (await session.run<ClusterIdentity>(CLUSTER, [])).rows;
   if (row === undefined) throw new StartRefusal(NO_CLUSTER);
-  if (row.version !== SCHEMA_VERSION) {
+  if (row.version > SCHEMA_VERSION || row.version < 1) {
     const remedy = row.version > SCHEMA_VERSION ? "use a newer larder" : "use the larder that made it";
     throw new StartRefusal(
       `The tables of the cluster have version ${row.version}, and this larder knows version ${SCHEMA_VERSION}: ${remedy}`,

@@ -31,7 +31,8 @@ import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { type ClusterFacts, nameInUseText, readClusterFacts } from "./cluster-facts.ts";
+import { upgradeTables } from "./administer/upgrade.ts";
+import { type ClusterFacts, firstShardOf, nameInUseText, readClusterFacts, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
@@ -41,6 +42,7 @@ import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules
 import { measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
+import { assignTenants, noteTenants, type TenantNames } from "./tenant-shards.ts";
 
 /** The areas of the server. */
 export interface ClusterAreas {
@@ -48,6 +50,8 @@ export interface ClusterAreas {
   open(area: AreaName, claim: ShardClaim): Promise<void>;
   /** Closes it: everything that it accepted is committed. */
   close(area: AreaName): Promise<void>;
+  /** The tenants that an open area has data of. */
+  tenantNames(area: AreaName): Promise<readonly string[]>;
   /** A renewal has returned that was sent after the event of the area with this number. */
   confirmed(area: AreaName, id: number): void;
   /** Another node serves an area from now on, or none. */
@@ -62,6 +66,8 @@ export interface MemberOptions {
   readonly run: RunSettings;
   /** Of the process, locked. */
   readonly dataDirectory: string;
+  /** Those that the settings list. */
+  readonly tenants: TenantNames;
   readonly log: Log;
 }
 
@@ -107,13 +113,24 @@ export class ClusterMember implements ShardHost {
 
   /** Undefined for a single server. Throws a `StartRefusal` if the cluster cannot be used. */
   static async open(options: MemberOptions): Promise<ClusterMember | undefined> {
-    const { run, dataDirectory, log } = options;
+    const { run, dataDirectory, log, tenants } = options;
     const connection = clusterConnectionOf(run);
     if (connection === undefined) return undefined;
-    const facts = await readClusterFacts(connection, { place: clusterPlaceOf(run), log });
+    const place = { plan: connection, place: clusterPlaceOf(run) };
+    const upgrade = (): Promise<number> => upgradeTables(place);
+    const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
     const file = await openNodeFile(dataDirectory, facts.id);
+    const several = areaNames.filter((area) => facts.shards[area].length > 1);
+    if (several.length > 0)
+      throw new StartRefusal(
+        `The cluster has several shards of an area (${several.join(", ")}), and this version serves one: use a newer larder`,
+      );
+    await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
     for (const area of areaNames)
-      mkdirSync(shardDirectory(dataDirectory, facts.shards[area].shard), { recursive: true, mode: DIRECTORY_MODE });
+      mkdirSync(shardDirectory(dataDirectory, firstShardOf(facts, area).shard), {
+        recursive: true,
+        mode: DIRECTORY_MODE,
+      });
     return new ClusterMember(options, { connection, facts, file });
   }
 
@@ -123,11 +140,11 @@ export class ClusterMember implements ShardHost {
 
   /** The id of the shard of an area. */
   shardOf(area: AreaName): number {
-    return this.#facts.shards[area].shard;
+    return firstShardOf(this.#facts, area).shard;
   }
 
   planOf(area: AreaName): ShardPlan {
-    const { shard, hashSeed } = this.#facts.shards[area];
+    const { shard, hashSeed } = firstShardOf(this.#facts, area);
     return {
       shard,
       // A copy with memory of its own: a buffer of a row is a part of a larger one.
@@ -206,6 +223,7 @@ export class ClusterMember implements ShardHost {
       });
       throw fault;
     }
+    await this.#noteTenants(area, { shard, epoch });
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {
@@ -288,6 +306,20 @@ export class ClusterMember implements ShardHost {
     )
       await new Promise<void>((resolve) => systemClock.after(RELEASE_LOOK_MS, resolve));
     this.#areas?.unopened(area, fault);
+  }
+
+  /** Needed once for each shard, after an upgrade or an import. */
+  async #noteTenants(area: AreaName, shard: ShardEpoch): Promise<void> {
+    const known = this.#facts.shards[area].find((each) => each.shard === shard.shard);
+    if (known?.areTenantsKnown !== false) return;
+    const { run, log } = this.#options;
+    try {
+      const names = await this.#joined.tenantNames(area);
+      await withSession(this.#connection, clusterPlaceOf(run), (session) => noteTenants(session, shard, names));
+    } catch (fault) {
+      // Only `larder cluster add-shards` needs them, and asks for a start that notes them.
+      log.warn("the tenants of a shard are not noted", { shard: shard.shard, ...faultFields(fault) });
+    }
   }
 
   #measureNode(): Metrics {

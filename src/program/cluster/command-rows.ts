@@ -11,15 +11,23 @@ export const clusterRows: readonly CommandRow[] = [
     words: "cluster init",
     group: "Cluster",
     operands: [],
-    options: [],
-    meaning: "makes the tables of a cluster in a database of PostgreSQL, which stay as they are if they exist",
+    options: [
+      {
+        name: "shards",
+        flag: "--shards",
+        argument: "count",
+        meaning: "the shards of each area of a new cluster, 1 by default",
+      },
+    ],
+    meaning:
+      "makes the tables of a cluster in a database of PostgreSQL; those of a cluster that exists keep their contents, and become those of this version",
     example: "larder cluster init --cluster postgres://larder@127.0.0.1/larder",
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { initCluster } = await import("./init.ts");
-      const { plan, place } = connectionOf(call);
-      for (const line of await initCluster(plan, place)) call.print(line);
+      const { initCluster, parseShardCount } = await import("./init.ts");
+      const shards = parseShardCount(call.options.get("shards") ?? "1", "--shards");
+      for (const line of await initCluster({ ...connectionOf(call), shards })) call.print(line);
       return 0;
     },
   },
@@ -92,9 +100,9 @@ export const clusterRows: readonly CommandRow[] = [
   {
     words: "cluster export-shard",
     group: "Cluster",
-    operands: ["<area>", "<directory>"],
+    operands: ["<area or shard>", "<directory>"],
     options: [],
-    meaning: "copies an area of a cluster into the data directory of a single server",
+    meaning: "copies a shard of a cluster, by its number or its area, into the data directory of a single server",
     example: "larder cluster export-shard store copy --cluster postgres://larder@127.0.0.1/larder",
     operandValues: "files",
     mainSettings,

@@ -11,10 +11,11 @@ import { printStatus, statusOf } from "./status.ts";
 const facts: ClusterFacts = {
   id: "0-0",
   branch: "1-1",
+  version: 2,
   shards: {
-    store: { shard: 1, hashSeed: Buffer.from("one-seed") },
-    messaging: { shard: 2, hashSeed: Buffer.from("two-seed") },
-    vector: { shard: 3, hashSeed: Buffer.from("sea-seed") },
+    store: [{ shard: 1, hashSeed: Buffer.from("one-seed"), areTenantsKnown: true }],
+    messaging: [{ shard: 2, hashSeed: Buffer.from("two-seed"), areTenantsKnown: true }],
+    vector: [{ shard: 3, hashSeed: Buffer.from("sea-seed"), areTenantsKnown: true }],
   },
 };
 
@@ -77,9 +78,16 @@ test("the key is the same on all nodes, and another one in each cluster and bran
   for (const other of [
     { ...facts, id: "0-1" },
     { ...facts, branch: "1-2" },
-    { ...facts, shards: { ...shards, vector: { shard: 3, hashSeed: Buffer.from("sea-sees") } } },
+    { ...facts, shards: { ...shards, vector: [{ ...shards.vector[0], hashSeed: Buffer.from("sea-sees") }] } },
   ])
-    assert.notEqual(Buffer.from(forwardingKeyOf(other)).toString("hex"), key);
+    assert.notEqual(Buffer.from(forwardingKeyOf(other as ClusterFacts)).toString("hex"), key);
+  const added = { shard: 4, hashSeed: Buffer.from("new-seed"), areTenantsKnown: true };
+  const larger = { ...facts, shards: { ...shards, store: [...shards.store, added] } };
+  assert.equal(
+    Buffer.from(forwardingKeyOf(larger)).toString("hex"),
+    key,
+    "nodes that run keep it when shards are added",
+  );
 });
 
 test("each area has a port of its own after the one of the setting, and any free port after 0", () => {

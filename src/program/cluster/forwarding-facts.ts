@@ -4,7 +4,7 @@ import type { ClusterView } from "../../cluster/log-store/log-store.ts";
 import type { AreaOwner } from "../../edge/forward/front.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import type { ClusterFacts } from "./cluster-facts.ts";
+import { type ClusterFacts, firstShardOf } from "./cluster-facts.ts";
 import { parseNodeAddress } from "./node-address.ts";
 import type { ForwardingPlan } from "./shard-plan.ts";
 
@@ -13,12 +13,13 @@ const KEY_BYTES = 32;
 const KEY_PURPOSE = "larder forwarding 1";
 
 /**
- * The key that all nodes of the cluster share, and nobody else has. It is derived from the seeds of the shards, 24 secret bytes
- * that every node reads at its start: tokens differ between nodes while an administrator changes them, and the
+ * The key that all nodes of the cluster share, and nobody else has. It is derived from the seeds of the first shards of the
+ * areas, 24 secret bytes that every node reads at its start, and that stay when shards are added: tokens differ between nodes while an administrator changes them, and the
  * admin token always may. Who can read the seeds in PostgreSQL can read all data there.
  */
-export function forwardingKeyOf({ id, branch, shards }: ClusterFacts): Uint8Array {
-  const seeds = Buffer.concat(areaNames.map((area) => shards[area].hashSeed));
+export function forwardingKeyOf(facts: Pick<ClusterFacts, "id" | "branch" | "shards">): Uint8Array {
+  const { id, branch } = facts;
+  const seeds = Buffer.concat(areaNames.map((area) => firstShardOf(facts, area).hashSeed));
   return new Uint8Array(hkdfSync("sha256", seeds, `${id} ${branch}`, KEY_PURPOSE, KEY_BYTES));
 }
 

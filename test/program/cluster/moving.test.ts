@@ -245,7 +245,7 @@ test("operands of an export that cannot be used are refused by name", { skip }, 
   const area = await cluster.larder(["cluster", "export-shard", "storage", cluster.dataDirectory("new")]);
   assert.deepEqual(
     [area.code, area.stderr],
-    [2, 'larder: "storage" is not an area: name one of store, messaging, vector\n'],
+    [2, 'larder: "storage" is not an area: name one of store, messaging, vector, or the number of a shard\n'],
   );
   const other = await cluster.larder(["cluster", "export-shard", "store", foreign]);
   assert.equal(other.code, 1);

@@ -7,6 +7,7 @@ import type { NodeView } from "../../../cluster/log-store/log-store.ts";
 import { RENEWAL_PERIOD_MS, SKEW_MS_MAX } from "../../../cluster/node/bounds.ts";
 import { CLOCK_DIFFERS, skewOf } from "../../../cluster/node/renewals.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
+import { SCHEMA_VERSION } from "../../../cluster/postgres/schema.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { StartRefusal } from "../../refusal.ts";
@@ -35,12 +36,17 @@ export async function checkCluster(run: RunSettings, directory: string): Promise
   const problems: string[] = [];
   try {
     return await withSession(plan, place, async (session) => {
-      const { id } = await readFacts(session);
-      const missing = await readMissingGrants(session);
+      const { id, version } = await readFacts(session);
+      const isCurrent = version === SCHEMA_VERSION;
+      const missing = isCurrent ? await readMissingGrants(session) : [];
       if (missing.length > 0) problems.push(missingGrantsText(missing, place));
       const skew = await findSkew(session);
       if (skew !== undefined) problems.push(skew);
       const warnings = (await readWarnings(session, plan)).map(printWarning);
+      if (!isCurrent)
+        warnings.push(
+          `the tables of the cluster have version ${version}: the next start of a node of this larder changes them to version ${SCHEMA_VERSION}, if its user owns them`,
+        );
       if (missing.length === 0) problems.push(...(await findNameInUse(session, run, directory)));
       return { id, problems, warnings };
     });

@@ -1,6 +1,6 @@
 /**
- * `larder cluster export-shard <area> <directory>`: an area of a cluster becomes one
- * of a single server.
+ * `larder cluster export-shard <area or shard> <directory>`: a shard of a cluster
+ * becomes an area of a single server.
  *
  * (1) Everything is read from one state of the database, so a shard may be served
  *     meanwhile: the copy ends at the last commit before that state.
@@ -34,7 +34,7 @@ import { type DirectoryLock, lockDirectory } from "../../directory/directory-loc
 import { makeDirectory } from "../../directory/make-directory.ts";
 import { directoryRefusal, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
-import { readFacts } from "../cluster-facts.ts";
+import { readFacts, withSession } from "../cluster-facts.ts";
 import { assertNoNode } from "../node-file.ts";
 import { renameArea } from "./area-header.ts";
 import { type ClusterPlace, readAtOnce, type Transaction } from "./transaction.ts";
@@ -48,9 +48,7 @@ export async function exportShard(
   operands: readonly string[],
 ): Promise<readonly string[]> {
   const [name = "", operand = ""] = operands;
-  const area = areaNames.find((each) => each === name);
-  if (area === undefined)
-    throw new StartRefusal(`${JSON.stringify(name)} is not an area: name one of ${areaNames.join(", ")}`, 2);
+  const { area, shard } = await findShard(place, name);
   const directory = resolve(operand);
   let lock: DirectoryLock | undefined;
   const staging = join(directory, `${RESTORING_PREFIX}${secretBytes(8).toString("hex")}`);
@@ -63,7 +61,7 @@ export async function exportShard(
     assertFree(directory, area);
     const names = readdirSync(directory).filter((each) => each.startsWith(RESTORING_PREFIX));
     for (const each of names) rmSync(join(directory, each), { recursive: true, force: true });
-    const { owner, epoch } = await readAtOnce(place, (transaction) => fetchArea(transaction, area, staging));
+    const { owner, epoch } = await readAtOnce(place, (transaction) => fetchArea(transaction, { area, shard, staging }));
     const report = await reportBytes(run, (onBytes) => inspectStoredArea(staging, area, onBytes));
     if (report.fault !== undefined) throw new StartRefusal(report.fault);
     await adopt(directory, area, staging);
@@ -76,6 +74,31 @@ export async function exportShard(
     if (lock !== undefined) rmSync(staging, { recursive: true, force: true });
     lock?.release();
   }
+}
+
+interface ExportedShard {
+  readonly area: AreaName;
+  readonly shard: number;
+}
+
+/** The shard that an operand names: the only one of an area, or its number. */
+async function findShard({ plan, place }: ClusterPlace, name: string): Promise<ExportedShard> {
+  const named = areaNames.find((each) => each === name);
+  if (named === undefined && !/^\d{1,9}$/.test(name))
+    throw new StartRefusal(
+      `${JSON.stringify(name)} is not an area: name one of ${areaNames.join(", ")}, or the number of a shard`,
+      2,
+    );
+  const { shards } = await withSession(plan, place, readFacts);
+  for (const area of areaNames) {
+    const numbers = shards[area].map(({ shard }) => shard);
+    const [first = 0] = numbers;
+    if (area === named && numbers.length === 1) return { area, shard: first };
+    if (area === named)
+      throw new StartRefusal(`The area ${area} has several shards: name one of ${numbers.join(", ")}`, 2);
+    if (numbers.includes(Number(name))) return { area, shard: Number(name) };
+  }
+  throw new StartRefusal(`The cluster has no shard ${name}: larder cluster status lists them`, 2);
 }
 
 async function lockTarget(directory: string): Promise<DirectoryLock> {
@@ -116,13 +139,15 @@ interface ShardRow extends SnapshotPointer {
 }
 
 /** Copies all files of the shard below `staging`, with the names of the area. keeps (1) */
-async function fetchArea(transaction: Transaction, area: AreaName, staging: string): Promise<ShardState> {
+async function fetchArea(
+  transaction: Transaction,
+  { area, shard, staging }: ExportedShard & { readonly staging: string },
+): Promise<ShardState> {
   const session: SqlSession = {
     async run<Row>({ text }: { readonly text: string }, values: readonly unknown[]) {
       return { rows: await transaction.rows<Row>(text, values), isWarned: false };
     },
   };
-  const { shard } = (await readFacts(session)).shards[area];
   const [row] = await transaction.rows<ShardRow>(SHARD, [shard]);
   if (row === undefined) throw new StartRefusal(`The cluster has no shard ${shard}`);
   const directory = areaDirectory(staging, area);

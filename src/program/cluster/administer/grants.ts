@@ -3,8 +3,8 @@
  * prints them, and each start and `larder check` compare them. Only the user who
  * ran `larder cluster init` owns the tables.
  *
- * (1) A node changes no table and no branch, removes no node and no shard, and
- *     never changes a row of the log.
+ * (1) A node changes no table and no branch, removes no node and no shard, never
+ *     changes a row of the log, and moves no tenant.
  */
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 
@@ -19,6 +19,7 @@ const tableGrants: readonly TableGrant[] = [
   { table: "node", privileges: ["SELECT", "INSERT", "UPDATE"] },
   { table: "shard", privileges: ["SELECT", "UPDATE"] },
   { table: "log", privileges: ["SELECT", "INSERT", "DELETE"] },
+  { table: "tenant", privileges: ["SELECT", "INSERT"] },
   { table: "snapshot_part", privileges: ["SELECT", "INSERT", "UPDATE", "DELETE"] },
 ];
 

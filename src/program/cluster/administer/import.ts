@@ -40,7 +40,7 @@ import { directoryRefusal, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { type StoredTenant, type StoredTokens, TOKENS_FILE } from "../../tenants/stored-tokens.ts";
 import { resolveTenants } from "../../tenants/tokens.ts";
-import { readFacts, withSession } from "../cluster-facts.ts";
+import { firstShardOf, readFacts, withSession } from "../cluster-facts.ts";
 import { ungivenSecrets } from "../given-secrets.ts";
 import { assertNoNode } from "../node-file.ts";
 import { renameArea } from "./area-header.ts";
@@ -75,12 +75,17 @@ export async function importDirectory(
   try {
     const reports = await readAreas(run, directory);
     const stored = readStoredTokens(directory);
-    const { id, areas, isDone } = await withSession(place.plan, place.place, (session) =>
+    const { id, version, areas, isDone } = await withSession(place.plan, place.place, (session) =>
       compare(session, directory, reports),
     );
     const lines = [...reports.map(describeArea), ...damageOf(reports), ...notesOn(run, directory, stored)];
     if (isDone) return [`the cluster ${id} already has the data of ${directory}; nothing was changed`, ...lines];
-    await reportBytes(run, (onBytes) => changeAtOnce(place, (transaction) => write(transaction, areas, onBytes)));
+    await reportBytes(run, (onBytes) =>
+      changeAtOnce(place, async (transaction) => {
+        await write(transaction, areas, onBytes);
+        if (version > 1) await transaction.rows(FORGET_TENANTS);
+      }),
+    );
     return [`imported ${directory} into the cluster ${id}`, ...lines];
   } catch (fault) {
     throw directoryRefusal(fault, directory, "the operand");
@@ -117,21 +122,31 @@ async function readAreas(run: RunSettings, directory: string): Promise<readonly 
   return reports;
 }
 
+interface Comparison {
+  readonly id: string;
+  /** Of the tables. */
+  readonly version: number;
+  readonly areas: readonly ImportedArea[];
+  readonly isDone: boolean;
+}
+
 /** The areas with their shards, and whether the cluster has them already. Throws a `StartRefusal` if it has others. */
-async function compare(
-  session: SqlSession,
-  directory: string,
-  reports: readonly AreaReport[],
-): Promise<{ readonly id: string; readonly areas: readonly ImportedArea[]; readonly isDone: boolean }> {
-  const { id, shards } = await readFacts(session);
+async function compare(session: SqlSession, directory: string, reports: readonly AreaReport[]): Promise<Comparison> {
+  const facts = await readFacts(session);
+  const { id, version } = facts;
+  const several = STORED_AREAS.filter((area) => facts.shards[area].length > 1);
+  if (several.length > 0)
+    throw new StartRefusal(
+      `The cluster ${id} has several shards of an area (${several.join(", ")}): import into a new cluster, which larder cluster init makes in another database, and add shards afterwards`,
+    );
   const areas = STORED_AREAS.map((area, index) =>
-    importedArea(directory, { area, shard: shards[area].shard, report: reports[index] as AreaReport }),
+    importedArea(directory, { area, shard: firstShardOf(facts, area).shard, report: reports[index] as AreaReport }),
   );
   const states: ("empty" | "same" | "other")[] = [];
   for (const area of areas) states.push(await stateOf(session, area));
   if (states.every((state) => state === "empty")) {
     const living = await findLivingNodes(new PostgresLogStore(session), systemClock);
-    if (living.length === 0) return { id, areas, isDone: false };
+    if (living.length === 0) return { id, version, areas, isDone: false };
     throw new StartRefusal(
       `The ${printNodes(living)} of the cluster must not run meanwhile: stop what runs, and import then`,
     );
@@ -144,7 +159,7 @@ async function compare(
     );
   }
   if ((await session.run(LOCK, [])).isWarned) throw new StartRefusal(NOT_SAFE); // keeps (3)
-  return { id, areas, isDone: true };
+  return { id, version, areas, isDone: true };
 }
 
 /** Changes nothing, and its commit waits for the standby as an import does. */
@@ -239,6 +254,9 @@ const SET_SHARD = `UPDATE larder.shard SET epoch = $2::bigint, owner = NULL, hei
     writer_format = greatest(writer_format, $3::int), snapshot_epoch = $4::bigint, snapshot_number = $5::bigint,
     snapshot_parts = $6::int, snapshot_bytes = $7::bigint
   WHERE id = $1::int`;
+
+/** The names of the imported tenants are in the data: the next owner of a shard notes them. */
+const FORGET_TENANTS = "UPDATE larder.shard SET are_tenants_known = false";
 
 /** keeps (2) */
 async function write(transaction: Transaction, areas: readonly ImportedArea[], onBytes: OnBytes): Promise<void> {
