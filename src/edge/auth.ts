@@ -42,6 +42,16 @@ export interface UserGrant {
   readonly user: Bytes;
 }
 
+/** Whose token a request has, among the tokens of a table; `none`: it has no token. */
+export type TokenOwner =
+  | { readonly kind: "tenant"; readonly name: string }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "none" };
+
+export function tokenOwnerOf(grant: Grant | undefined): TokenOwner {
+  return grant === undefined ? { kind: "unknown" } : { kind: "tenant", name: grant.tenant };
+}
+
 export interface TokenFor {
   readonly token: string;
   readonly access: DefaultAccess;

@@ -103,7 +103,7 @@ export class MemoryGuard {
   readonly bytesMax: number;
   readonly #readBytes: () => number;
   readonly #readUnderWayBytes: () => number;
-  readonly #outside: (() => number)[] = [];
+  readonly #outside = new Set<() => number>();
   readonly #accounts = new Set<MemoryAccount>();
   #accountedBytes = 0;
   /** Memory in use outside the accounts and requests under way, after each of the last full collections. */
@@ -146,9 +146,10 @@ export class MemoryGuard {
     this.#accounts.delete(account);
   }
 
-  /** Memory of the thread that `readBytes` does not see, such as that of WebAssembly. */
-  watchOutside(readBytes: () => number): void {
-    this.#outside.push(readBytes);
+  /** Memory of the thread that `readBytes` does not see, such as that of WebAssembly, until the returned function is called. */
+  watchOutside(readBytes: () => number): () => void {
+    this.#outside.add(readBytes);
+    return () => void this.#outside.delete(readBytes);
   }
 
   /** Adds a change of an account. keeps (5) */

@@ -53,6 +53,7 @@ import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
 import { ungivenSecrets } from "./cluster/given-secrets.ts";
 import { clusterAddressOf } from "./cluster/node-address.ts";
 import { isClustered } from "./cluster/setting-rules.ts";
+import type { ShardFigures } from "./cluster/shard-figures.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
@@ -224,26 +225,22 @@ export class Server implements SlotEvents {
     return slot.api;
   }
 
-  snapshotDue(area: AreaName): void {
-    const subject = this.#snapshotSubject(area);
+  snapshotDue(area: AreaName, shard?: number): void {
+    const subject = this.#snapshotSubject(area, shard);
     if (this.#options.run.settings.snapshots && subject !== undefined) this.#snapshots.request(subject);
   }
 
-  snapshotRequested(area: AreaName): void {
-    const subject = this.#snapshotSubject(area);
+  snapshotRequested(area: AreaName, shard?: number): void {
+    const subject = this.#snapshotSubject(area, shard);
     if (subject !== undefined) this.#snapshots.request(subject, { isWanted: true });
   }
 
-  #snapshotSubject(area: AreaName): SnapshotSubject | undefined {
+  #snapshotSubject(area: AreaName, shard: number | undefined): SnapshotSubject | undefined {
     const { dataDirectory } = this.#options.run.settings;
     const api = this.#slots.find((slot) => slot.name === area)?.api;
     if (dataDirectory === undefined || api === undefined) return undefined;
-    return this.#snapshotOf(area, { snapshots: api.snapshots, dataDirectory });
-  }
-
-  #snapshotOf(area: AreaName, from: Pick<SnapshotSubject, "snapshots" | "dataDirectory">): SnapshotSubject {
-    const { snapshots, dataDirectory } = from;
-    return { area, snapshots, dataDirectory: resolve(dataDirectory), shard: this.#cluster?.shardOf(area) };
+    const own = shard ?? this.#cluster?.shardsOf(area)[0];
+    return { area, snapshots: api.snapshots, dataDirectory: resolve(dataDirectory), shard: own };
   }
 
   shard(area: AreaName, event: ShardEvent): void {
@@ -386,13 +383,17 @@ export class Server implements SlotEvents {
       this.#slots.map(async (slot) => {
         const { bytesMax: memoryBytesMax, heapBytesMax } = this.#division.areas[slot.name];
         const deliveriesDisabled = this.#options.deliveriesDisabled === true;
-        const plan = planArea(slot.name, {
-          ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax },
-          events: this.#options.events,
-          shard: this.#cluster?.planOf(slot.name),
-        });
-        if (thread !== undefined) await slot.makeHere(plan, thread);
-        else slot.makeInWorker(plan, { heapBytesMax, clock: systemClock });
+        const shards = this.#cluster?.plansOf(slot.name) ?? [undefined];
+        const [first, ...others] = shards.map((shard) =>
+          planArea(slot.name, {
+            ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard },
+            events: this.#options.events,
+            shardCount: shards.length,
+          }),
+        );
+        if (first === undefined) throw new Error(`The area ${slot.name} has no shard`);
+        if (thread !== undefined) await slot.makeHere([first, ...others], thread);
+        else slot.makeInWorker([first, ...others], { heapBytesMax, clock: systemClock });
       }),
     );
     const base = await this.#openOnePort();
@@ -440,18 +441,19 @@ export class Server implements SlotEvents {
     return {
       open: async (area, claim) => {
         await controlOf(area).open(claim);
-        log.info("area is served", { area, epoch: claim.epoch });
+        const { shard, epoch } = claim;
+        log.info("area is served", { area, shard, epoch });
         await this.#reportUnlisted([kindOfArea[area]]);
       },
-      close: (area) => controlOf(area).close(run.settings.shutdownGraceMs),
-      tenantNames: (area) => this.#serving(area).data.tenantNames(),
-      confirmed: (area, id) =>
+      release: (area, shard) => controlOf(area).release({ shard, graceMs: run.settings.shutdownGraceMs }),
+      tenantNames: (area, shard) => this.#serving(area).data.tenantNames(shard),
+      confirmed: (area, event) =>
         void controlOf(area)
-          .confirmed(id)
+          .confirmed(event)
           .catch(() => {}), // A thread that ended needs no answer.
-      follow: (area, owner) =>
+      follow: (area, shard) =>
         void controlOf(area)
-          .follow(owner)
+          .follow(shard)
           .catch(() => {}), // As above.
       unopened: (area, fault) => {
         const reason = fault instanceof StartRefusal ? { reason: fault.message } : faultFields(fault);
@@ -474,7 +476,11 @@ export class Server implements SlotEvents {
     const snapshotBytes =
       dataDirectory === undefined
         ? NO_SNAPSHOTS
-        : await snapshotBytesOfAreas((area) => areaPlace(resolve(dataDirectory), area, this.#cluster?.shardOf(area)));
+        : await snapshotBytesOfAreas((area) =>
+            (this.#cluster?.shardsOf(area) ?? [undefined]).map((shard) =>
+              areaPlace(resolve(dataDirectory), area, shard),
+            ),
+          );
     this.#division = divideMemory(run, { allowedBytes: allowedMemoryBytes(), snapshotBytes });
     const { warning, areas } = this.#division;
     if (warning !== undefined) log.warn(warning);
@@ -551,7 +557,7 @@ export class Server implements SlotEvents {
           state: slot.status,
           tenants: await countOf(slot.name),
           figures: figuresIn(families, slot.name),
-          ...(this.#cluster !== undefined && { shard: this.#cluster.shardFigures(slot.name) }),
+          ...shardStats(this.#cluster?.shardFigures(slot.name)),
         };
         return [slot.name, stats];
       }),
@@ -566,8 +572,11 @@ export class Server implements SlotEvents {
   #snapshotAll(): boolean {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return false;
-    for (const area of areaNames)
-      this.#snapshots.request(this.#snapshotOf(area, { snapshots: this.#serving(area).snapshots, dataDirectory }));
+    for (const area of areaNames) {
+      const { snapshots } = this.#serving(area);
+      for (const shard of this.#cluster?.servedShardsOf(area) ?? [undefined])
+        this.#snapshots.request({ area, snapshots, dataDirectory: resolve(dataDirectory), shard });
+    }
     return true;
   }
 
@@ -629,6 +638,13 @@ export class Server implements SlotEvents {
   }
 }
 
+/** The shards of an area in its statistics; undefined: of a single server. */
+function shardStats(shards: readonly ShardFigures[] | undefined): Pick<AreaStats, "shard" | "shards"> {
+  if (shards === undefined) return {};
+  const [only, ...others] = shards;
+  return only !== undefined && others.length === 0 ? { shard: only } : { shards };
+}
+
 /** Undefined for a single server. Rejects with a `StartRefusal`. */
 async function openCluster(
   run: RunSettings,
@@ -646,12 +662,15 @@ async function openCluster(
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
 
-/** Sizes of the newest snapshot of each area. */
+/** Sizes of the newest snapshot of each area, of all its shards together. */
 async function snapshotBytesOfAreas(
-  placeOf: (area: AreaName) => AreaPlace,
+  placesOf: (area: AreaName) => readonly AreaPlace[],
 ): Promise<Readonly<Record<AreaName, number>>> {
   const [store = 0, messaging = 0, vector = 0] = await Promise.all(
-    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(placeOf(area))),
+    (["store", "messaging", "vector"] as const).map(async (area) => {
+      const sizes = await Promise.all(placesOf(area).map(snapshotBytesOf));
+      return sizes.reduce<number>((sum, bytes = 0) => sum + bytes, 0);
+    }),
   );
   return { store, messaging, vector };
 }

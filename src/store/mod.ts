@@ -30,6 +30,6 @@ export type { Reply } from "./reply/reply.ts";
 export type { LuaLimits } from "./scripting/lua/runtime.ts";
 export type { Caller } from "./session/caller.ts";
 export type { LoggedIn, SessionLogin, SessionPeer } from "./session/peer.ts";
-export type { Session } from "./session/session.ts";
-export { Store, type StoreOptions } from "./store.ts";
+export type { Session, SessionOptions } from "./session/session.ts";
+export { openSession, Store, type StoreOptions } from "./store.ts";
 export { LARGE_BYTES_MIN } from "./structures/large-string.ts";

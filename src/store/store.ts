@@ -77,6 +77,17 @@ const EVICT_EVERY_MS = 10;
 /** The tenant that the expiry cycle uses beyond its first slice. No database has this name. */
 const HOUSEKEEPING = "(housekeeping)";
 
+/**
+ * A session over TCP, before login, that may log in to databases of several stores. `numbers` counts the sessions of all.
+ */
+export function openSession(options: Omit<SessionOptions, "store">, numbers: { last: number }): Session {
+  const takeSessionId = (): number => {
+    numbers.last += 1;
+    return numbers.last;
+  };
+  return new Session({ ...options, store: { takeSessionId, answerBeforeLogin } });
+}
+
 export class Store {
   readonly #context: StoreContext;
   readonly #byName = new Map<string, Database>();

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Metrics, printMetrics } from "../../src/kernel/metrics.ts";
-import { measureNode, measureShard, measureShipping, shardFigures } from "../../src/program/cluster/shard-figures.ts";
+import { measureNode, measureShards, measureShipping, shardFigures } from "../../src/program/cluster/shard-figures.ts";
 import { localCertificates } from "../harness/local-certificates.ts";
 import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
 
@@ -73,7 +73,7 @@ function clusterText(): string {
   const metrics = new Metrics();
   measureNode(metrics, () => ({ leaseMs: 5_000, skewMs: 0, livingNodes: 1 }));
   const own = { state: undefined, suspendedFor: undefined, takeovers: 0 };
-  measureShard(metrics, () => shardFigures(1, undefined, own));
+  measureShards(metrics, () => [shardFigures(1, undefined, own)]);
   measureShipping(metrics, 1, () => ({ unshippedBytes: 0, lagMs: 0, healCount: 0 }));
   return printMetrics([{ labels: { area: "store" }, families: metrics.snapshot() }]);
 }

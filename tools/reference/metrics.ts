@@ -5,7 +5,7 @@
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";
 import { measureDirectory } from "../../src/program/areas/area-persistence.ts";
-import { measureNode, measureShard, measureShipping } from "../../src/program/cluster/shard-figures.ts";
+import { measureNode, measureShards, measureShipping } from "../../src/program/cluster/shard-figures.ts";
 import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
 import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
@@ -50,7 +50,7 @@ export const metricParts: Parts = {
     messaging: familiesOf((metrics) => measureMessaging(metrics, nothing)),
     cluster: familiesOf((metrics) => {
       measureNode(metrics, nothing);
-      measureShard(metrics, nothing);
+      measureShards(metrics, nothing);
       measureShipping(metrics, 0, nothing);
     }),
   },

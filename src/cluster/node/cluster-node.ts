@@ -216,6 +216,7 @@ export class ClusterNode {
     return shards.filter((shard) => {
       const sinceMs = this.#freeSinceMs.get(shard.shard);
       if (sinceMs === undefined || this.#isBroken(shard)) return false;
+      if (this.#options.host.knows?.(shard.shard) === false) return false;
       const order = claimOrder(shard, nodes);
       const index = order.indexOf(name);
       // One that was recovered since is no reason to wait: its owner may have released it for this node.

@@ -20,6 +20,8 @@ export interface ShardHost {
    * committed. It is released when this resolves.
    */
   unload(shard: ShardEpoch): Promise<void>;
+  /** Whether this node can serve a shard: it may have been added after the node started. Absent: it can serve all. */
+  knows?(shard: number): boolean;
   /** Whether a shard may move to its heir now, or has users whom a move would cut off. */
   mayMove(shard: number): boolean;
   /** The nodes and shards, as the store had them a moment ago: for what may be wrong. */

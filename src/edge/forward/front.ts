@@ -67,6 +67,13 @@ export interface FrontOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
   /** 0: no request is held. */
   readonly waitMs: number;
+  /** Counts the held requests of several fronts of an area together; absent: of this one. */
+  readonly held?: HeldRequests;
+}
+
+/** The requests that wait for an owner. */
+export interface HeldRequests {
+  count: number;
 }
 
 export const HELD_MAX = 2_000;
@@ -85,18 +92,19 @@ export class Front implements HttpService {
   /** Set when this node serves the area. */
   #local: HttpService | undefined;
   #isClosed = false;
-  #heldCount = 0;
+  readonly #held: HeldRequests;
   /** Those that wait, in the order in which they began to. */
   readonly #waiting = new Set<() => void>();
   #cancelRetry: (() => void) | undefined;
 
   constructor(options: FrontOptions) {
     this.#options = options;
+    this.#held = options.held ?? { count: 0 };
   }
 
   /** Requests that wait for an owner. */
   get heldCount(): number {
-    return this.#heldCount;
+    return this.#held.count;
   }
 
   /** The owner has changed. */
@@ -107,8 +115,8 @@ export class Front implements HttpService {
     this.#wakeAll();
   }
 
-  /** keeps (5) */
-  serve(local: HttpService): void {
+  /** keeps (5). Undefined: this node serves the area no longer. */
+  serve(local: HttpService | undefined): void {
     this.#local = local;
     this.#wakeAll();
   }
@@ -154,15 +162,15 @@ export class Front implements HttpService {
         const leftMs = deadlineMs - clock.monotonicMs();
         if (leftMs <= 0 || this.#isClosed) return this.#worded(noOwner(area), request.target); // keeps (2)
         if (!hold.isCounted) {
-          if (this.#heldCount >= HELD_MAX) return this.#worded(busy, request.target); // keeps (2)
+          if (this.#held.count >= HELD_MAX) return this.#worded(busy, request.target); // keeps (2)
           hold.isCounted = true;
-          this.#heldCount += 1;
+          this.#held.count += 1;
         }
         await this.#wait(leftMs);
         if (request.isAbandoned === true) return abandonedReply;
       }
     } finally {
-      if (hold.isCounted) this.#heldCount -= 1;
+      if (hold.isCounted) this.#held.count -= 1;
     }
   }
 

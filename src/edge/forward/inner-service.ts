@@ -22,8 +22,11 @@ export interface InnerServiceOptions {
   readonly clock: Pick<Clock, "nowMs">;
   /** The limits and the forms of errors of the area. */
   readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
-  /** The area, while this node serves it. */
-  serving(): HttpService | undefined;
+  /**
+   * What this node serves: for a forwarded request, or the port of a probe, which is the number of a shard or 0. Without
+   * either, anything.
+   */
+  serving(asked?: { readonly head: RequestHead; readonly caller: Caller }): HttpService | undefined;
   /** A request was refused that no node of the cluster has signed. */
   onUnsigned(head: RequestHead): void;
 }
@@ -46,7 +49,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
     handle(request) {
       const caller = callerOf(request, request.body.length);
       if (caller === undefined) return worded(notSigned, request.target); // keeps (1)
-      const local = serving();
+      const local = serving({ head: request, caller });
       if (local === undefined) return worded(notOwner(area), request.target); // keeps (2)
       return caller.address === PROBE.address ? SERVING : local.handle(new ForwardedRequest(request, caller));
     },
@@ -54,7 +57,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
     refuseEarly(head) {
       const caller = callerOf(head, Number(head.header("content-length") ?? 0));
       if (caller === undefined) return worded(notSigned, head.target);
-      const local = serving();
+      const local = serving({ head, caller });
       if (local === undefined) return worded(notOwner(area), head.target);
       return local.refuseEarly?.(new ForwardedHead(head, caller));
     },

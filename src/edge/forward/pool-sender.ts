@@ -17,12 +17,14 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
-import { type Caller, endToEnd, PROBE, signatureOf } from "./signature.ts";
+import { type Caller, endToEnd, PROBE, probeOf, signatureOf } from "./signature.ts";
 
 export interface PoolSenderOptions {
   /** Of the cluster. */
   readonly key: Uint8Array;
   readonly clock: Clock;
+  /** Probes ask for this shard of the area; absent: the area has one. */
+  readonly shard?: number;
 }
 
 /** Longer than a packet that was lost once needs. */
@@ -55,7 +57,8 @@ export class PoolSender implements Sender {
   }
 
   async probe(to: OwnerAddress): Promise<boolean> {
-    const outcome = await this.#send(to, PROBE_REQUEST, PROBE);
+    const { shard } = this.#options;
+    const outcome = await this.#send(to, PROBE_REQUEST, shard === undefined ? PROBE : probeOf(shard));
     return outcome.kind === "answered" && outcome.reply.status === NO_CONTENT;
   }
 

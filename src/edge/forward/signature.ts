@@ -31,6 +31,11 @@ export interface Caller {
 /** The client of a request that only asks whether a node serves the area: no address of a client. */
 export const PROBE: Caller = { address: "probe", port: 0 };
 
+/** The client of a request that asks whether a node serves one of several shards of the area. */
+export function probeOf(shard: number): Caller {
+  return { ...PROBE, port: shard };
+}
+
 /** What is signed of a request, besides its client and the time. */
 export interface SignedHead {
   readonly method: string;

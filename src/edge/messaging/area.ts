@@ -16,7 +16,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { JsonTooLong, jsonText } from "../../kernel/json/text.ts";
 import type { Turns } from "../../kernel/turns.ts";
 import { DailyLimitExceeded, type MessagingApi, MessagingFailure, type MessagingLimits } from "../../messaging/mod.ts";
-import type { Grant, TokenTable } from "../auth.ts";
+import { type Grant, type TokenOwner, type TokenTable, tokenOwnerOf } from "../auth.ts";
 import {
   burstExceeded,
   dailyLimitExceeded,
@@ -146,6 +146,28 @@ export class MessagingArea implements HttpService {
     } catch (thrown) {
       return this.#refusal(thrown);
     }
+  }
+
+  /** Whose token a request has, among those of a table. */
+  tokenOwner(request: RequestHead, tokens: TokenTable): TokenOwner {
+    let parts: HeadParts;
+    try {
+      parts = HeadParts.of(request);
+    } catch (thrown) {
+      if (thrown instanceof RequestFailure) return { kind: "none" };
+      throw thrown;
+    }
+    const { head, ownQuery, path } = parts;
+    const byHeader = head.authorization === undefined ? undefined : tokens.findByHeader(head.authorization);
+    if (byHeader !== undefined) return tokenOwnerOf(byHeader);
+    const mayBeInQuery = this.#options.queryToken && routes.takesQueryToken(path);
+    if (mayBeInQuery && ownQuery.token !== undefined) return tokenOwnerOf(tokens.find(bytesFromText(ownQuery.token)));
+    return { kind: head.authorization === undefined ? "none" : "unknown" };
+  }
+
+  /** The `UserID` in a path that needs no token; undefined: the path needs one. */
+  userIdIn(target: string): string | undefined {
+    return routes.findOpen(splitAtQuery(target).path)?.names[0];
   }
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {

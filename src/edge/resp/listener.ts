@@ -12,7 +12,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { Session, Store } from "../../store/mod.ts";
+import type { Database, Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import { startListening } from "../http/socket-server.ts";
 import type { CertificatePair } from "../http/transport.ts";
@@ -26,10 +26,15 @@ import {
   RespConnection,
 } from "./connection.ts";
 import { RespLogin } from "./login.ts";
+import type { ReplyJournal } from "./reply-queue.ts";
+
+/** The store that connections use, or several that are one to them, with the journal that replies wait for. */
+export type RespStore = Pick<Store, "database" | "databaseNames" | "openSession" | "turns"> &
+  (ReplyJournal | { journalOf(login: RespLogin): ReplyJournal });
 
 export interface RespListenerOptions {
-  readonly store: Store;
-  readonly tokens: TokenTable;
+  readonly store: RespStore;
+  readonly tokens: Pick<TokenTable, "find" | "onRemoved">;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -58,6 +63,8 @@ export interface RespListenerOptions {
 const EXCESS_CONNECTIONS_MAX = 100;
 /** Timeout of a TLS handshake. */
 const HANDSHAKE_MS_MAX = 10_000;
+/** How often to look whether the connections of a released database have ended. */
+const RELEASE_LOOK_MS = 10;
 /** Time for a peer to read the refusal. */
 const REFUSED_MS = 2_000;
 
@@ -152,6 +159,20 @@ export class RespListener {
     });
   }
 
+  /** Ends the connections that are logged in to one of these databases, as `close` does. */
+  async release(databases: readonly Database[], graceMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const released = (): readonly RespConnection[] =>
+      [...this.#logins].flatMap(([connection, { database }]) =>
+        database !== undefined && databases.includes(database) ? [connection] : [],
+      );
+    const endMs = clock.monotonicMs() + graceMs;
+    for (const connection of released()) connection.drain();
+    while (released().length > 0 && clock.monotonicMs() < endMs)
+      await new Promise<void>((resolve) => clock.after(RELEASE_LOOK_MS, resolve));
+    for (const connection of released()) connection.destroy();
+  }
+
   #accept(socket: Socket): void {
     const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget, onFailure } = this.#options;
     if (this.#isDraining) {
@@ -176,7 +197,7 @@ export class RespListener {
     const connection = new RespConnection({
       socket,
       isEncrypted: this.#tlsServer !== undefined,
-      journal: store,
+      journal: "journalOf" in store ? store.journalOf(login) : store,
       clock,
       log,
       budget,

@@ -13,6 +13,7 @@
  */
 import { type Bytes, textFromBytes } from "../../kernel/bytes.ts";
 import {
+  CommandError,
   type Database,
   defaultUser,
   type LoggedIn,
@@ -25,7 +26,7 @@ import type { DefaultAccess, Grant, TokenTable } from "../auth.ts";
 
 export interface LoginOptions {
   readonly store: Pick<Store, "database" | "databaseNames">;
-  readonly tokens: TokenTable;
+  readonly tokens: Pick<TokenTable, "find">;
   /** Whether clients without a login are `default`, if there is only one database (`--redis-compat`). */
   readonly isOpenToAll: boolean;
 }
@@ -35,6 +36,7 @@ export class RespLogin implements SessionLogin {
   readonly #options: LoginOptions;
   /** The grant of the last token; undefined for a user with a password. */
   #grant: Grant | undefined;
+  #database: Database | undefined;
 
   constructor(options: LoginOptions) {
     this.#options = options;
@@ -42,6 +44,11 @@ export class RespLogin implements SessionLogin {
 
   get grant(): Grant | undefined {
     return this.#grant;
+  }
+
+  /** The database of the last login. */
+  get database(): Database | undefined {
+    return this.#database;
   }
 
   logIn(
@@ -52,14 +59,22 @@ export class RespLogin implements SessionLogin {
     if (access === undefined) return this.#logInUser({ login: user ?? "", password }, asker);
     const grant = this.#options.tokens.find(password);
     if (grant === undefined || grant.access !== access) return undefined;
+    const database = this.#entered(this.#options.store.database(grant.tenant));
     this.#grant = grant;
-    const database = this.#options.store.database(grant.tenant);
     return { database, user: access === "standard" ? defaultUser : readOnlyUser };
   }
 
   get anonymous(): LoggedIn | undefined {
     const database = this.#options.isOpenToAll ? this.#onlyDatabase() : undefined;
-    return database === undefined ? undefined : { database, user: defaultUser };
+    return database === undefined ? undefined : { database: this.#entered(database), user: defaultUser };
+  }
+
+  /** Replies of a connection wait for one journal: throws a CommandError if the database has another. */
+  #entered(database: Database): Database {
+    if (this.#database !== undefined && this.#database.context.journal !== database.context.journal)
+      throw new CommandError("ERR the database is on another shard: log in to it on a new connection");
+    this.#database = database;
+    return database;
   }
 
   #logInUser(
@@ -72,6 +87,7 @@ export class RespLogin implements SessionLogin {
     const user = searched?.users.authenticate(database === undefined ? "" : name, password);
     if (user === undefined) database?.noteFailedLogin(name, asker);
     if (user === undefined || database === undefined) return undefined;
+    this.#entered(database);
     this.#grant = undefined;
     return { database, user };
   }

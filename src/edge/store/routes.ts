@@ -11,7 +11,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { CommandError, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
 import { errorReply } from "../../store/reply/mod.ts";
-import type { Grant, TokenTable } from "../auth.ts";
+import { type Grant, type TokenOwner, type TokenTable, tokenOwnerOf } from "../auth.ts";
 import {
   busy,
   emptyCommand,
@@ -262,6 +262,14 @@ export class StoreArea implements HttpService {
       (late) => this.#reply(late, head, { route: name, activity }),
       (thrown: unknown) => this.#refusal(thrown, head),
     );
+  }
+
+  /** Whose token a request has, among those of a table. */
+  tokenOwner(request: RequestHead, tokens: TokenTable): TokenOwner {
+    const { authorization } = storeHeadOf(request);
+    if (authorization !== undefined) return tokenOwnerOf(tokens.findByHeader(authorization));
+    const token = this.#options.queryToken ? findTokenParameter(splitTarget(request.target)) : undefined;
+    return token === undefined ? { kind: "none" } : tokenOwnerOf(tokens.find(token));
   }
 
   /** `_token` is used only if there is no Authorization header. */

@@ -10,7 +10,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Turns } from "../../kernel/turns.ts";
 import { type IndexApi, type VectorApi, VectorFailure, type VectorLimits } from "../../vector/mod.ts";
-import type { Grant, TokenTable } from "../auth.ts";
+import { type Grant, type TokenOwner, type TokenTable, tokenOwnerOf } from "../auth.ts";
 import {
   burstExceeded,
   namespaceNotTaken,
@@ -117,6 +117,12 @@ export class VectorArea implements HttpService {
 
   refusal(failure: RequestFailure): HttpReply {
     return numberedRefusalReply(failure);
+  }
+
+  /** Whose token a request has, among those of a table. */
+  tokenOwner(request: RequestHead, tokens: TokenTable): TokenOwner {
+    const { authorization } = learntHeadOf(request).head;
+    return authorization === undefined ? { kind: "none" } : tokenOwnerOf(tokens.findByHeader(authorization));
   }
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {

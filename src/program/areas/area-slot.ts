@@ -10,17 +10,17 @@ import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
 import { DEAD_CPU_MS, DEAD_CPU_MS_IN_CLUSTER, Heartbeat } from "../workers/heartbeat.ts";
 import { newProgressMemory, ProgressReader } from "../workers/thread-progress.ts";
-import type { AreaApi, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
-import type { AreaThread } from "./area-thread.ts";
-import type { ListeningArea } from "./listening-area.ts";
+import type { AreaApi, AreaEvents, AreaName, AreaPlans, AreaState, ReplayProgress } from "./area.ts";
+import type { AreaThread, LocalArea } from "./area-thread.ts";
 import { remoteArea } from "./remote-area.ts";
 import { percentOf } from "./replay-report.ts";
 
 export interface SlotEvents {
   /** The progress of its replay; undefined: it has ended, or never will. */
   replayed(area: AreaName, progress: ReplayProgress | undefined): void;
-  snapshotDue(area: AreaName): void;
-  snapshotRequested(area: AreaName): void;
+  /** Of the shard, if the area has several. */
+  snapshotDue(area: AreaName, shard?: number): void;
+  snapshotRequested(area: AreaName, shard?: number): void;
   /** Of an area that is a shard. */
   shard(area: AreaName, event: ShardEvent): void;
   /** The thread ended unexpectedly, or no longer answers. `reason` is a sentence. */
@@ -32,7 +32,7 @@ export class AreaSlot implements AreaEvents {
   /** Undefined until the area is created. */
   api: AreaApi | undefined;
   /** Set for an area in this thread. */
-  local: ListeningArea | undefined;
+  local: LocalArea | undefined;
   #state: AreaState = "opening";
   #replay: ReplayProgress | undefined;
   #trouble: string | undefined;
@@ -49,22 +49,23 @@ export class AreaSlot implements AreaEvents {
     this.#events = events;
   }
 
-  /** Runs the area in this thread. */
-  async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
-    this.#forwards = plan.shard?.forwarding !== undefined;
-    this.local = await thread.make(plan, this);
+  /** Runs the area in this thread. One plan for each of its shards. */
+  async makeHere(plans: AreaPlans, thread: AreaThread): Promise<void> {
+    this.#forwards = plans[0].shard?.forwarding !== undefined;
+    this.local = await thread.make(plans, this);
     this.api = this.local;
   }
 
-  /** Runs the area in its own thread. */
-  makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+  /** Runs the area in its own thread. One plan for each of its shards. */
+  makeInWorker(plans: AreaPlans, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+    const [plan] = plans;
     this.#forwards = plan.shard?.forwarding !== undefined;
     const heapMb = Math.floor(heapBytesMax / 2 ** 20);
     const memory = newProgressMemory();
     const progress = new ProgressReader(memory);
     const worker = new Worker(entryFile("main"), {
       name: plan.area,
-      workerData: { plan, progress: memory } satisfies AreaWorkerStart,
+      workerData: { plans, progress: memory } satisfies AreaWorkerStart,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     this.#worker = worker;
@@ -137,12 +138,12 @@ export class AreaSlot implements AreaEvents {
     this.#events.replayed(this.name, progress);
   }
 
-  snapshotDue(): void {
-    this.#events.snapshotDue(this.name);
+  snapshotDue(shard?: number): void {
+    this.#events.snapshotDue(this.name, shard);
   }
 
-  snapshotRequested(): void {
-    this.#events.snapshotRequested(this.name);
+  snapshotRequested(shard?: number): void {
+    this.#events.snapshotRequested(this.name, shard);
   }
 
   shard(event: ShardEvent): void {

@@ -8,22 +8,25 @@ import { TokenTable } from "../../edge/auth.ts";
 import type { HttpService } from "../../edge/handler.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { RateLimiter } from "../../edge/limits/rate-limit.ts";
+import type { Tracer } from "../../edge/tracing.ts";
+import { assert } from "../../kernel/assert.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
+import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
-import type { ShardEvent } from "../cluster/shard-plan.ts";
+import type { ShardReport } from "../cluster/shard-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
-import { measureListeners } from "../listeners/listener.ts";
+import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
 import { measureTurns } from "../metrics/turns.ts";
 import { openTracer } from "../services/open-telemetry.ts";
 import type { AreaService, ServiceContext } from "../services/service.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
-import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
+import type { AreaApi, AreaEvents, AreaName, AreaPlan, AreaPlans } from "./area.ts";
 import { underWayBytesMax } from "./area-memory.ts";
 import { AreaPersistence } from "./area-persistence.ts";
 import { ListeningArea, type ShardParts } from "./listening-area.ts";
@@ -79,51 +82,111 @@ export class AreaThread {
     this.#stopWatching();
   }
 
-  /** Builds an area; it does nothing until it is opened. `metrics` gets its figures. */
-  async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
+  /** Builds an area with its shards; it does nothing until it is opened. `metrics` gets its figures. */
+  async make(plans: AreaPlans, events: AreaEvents, metrics = new Metrics()): Promise<LocalArea> {
+    const [plan] = plans;
     const log = this.#options.log.with({ area: plan.area });
-    const { clock: engineClock, onFatal, events: reporter } = this.#options;
     const tracer = await openTracer({ version: plan.version, log });
-    const turns = this.#turns;
-    measureTurns(metrics, turns, plan.area);
+    measureTurns(metrics, this.#turns, plan.area);
+    const shared = { log, tracer };
+    if (plans.length > 1) return this.#makeSharded(plans, { ...shared, events, metrics });
+    const { service, persistence, areaShard } = await this.#makeParts(plan, { ...shared, events, metrics });
+    measureMemory(metrics, { guard: this.#guard, budget: this.budget });
+    const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
+    return new ListeningArea({
+      ...{ plan, service, persistence, shard, events, metrics },
+      environment: this.#environment({ ...shared, metrics }),
+    });
+  }
+
+  /** Several shards of an area of a cluster. Their code is loaded only for them. */
+  async #makeSharded(plans: AreaPlans, made: MakeOptions): Promise<LocalArea> {
+    const { log, events, metrics } = made;
+    const [{ shard: plan }] = plans;
+    const { ShardedArea } = await import("../cluster/shards/sharded-area.ts");
+    const { namedOwner } = await import("../../edge/forward/named-owner.ts");
+    measureMemory(metrics, { guard: this.#guard, budget: this.budget });
+    return ShardedArea.make({
+      ...{ plans, events, metrics },
+      environment: this.#environment(made),
+      clock: this.#options.clock,
+      turns: this.#turns,
+      reporter: this.#options.events,
+      make: async (each, shardEvents) => {
+        const own = {
+          ...made,
+          log: log.with({ shard: each.shard?.shard }),
+          events: shardEvents,
+          metrics: new Metrics(),
+        };
+        const { service, persistence, areaShard } = await this.#makeParts(each, own);
+        assert(areaShard !== undefined, "a shard has a directory");
+        return { service, persistence, shard: areaShard, metrics: own.metrics };
+      },
+      forward: (service, several) => openForwarding(plans[0], { service, log, several }),
+      named: (area) => namedOwner(area, plan?.node ?? ""),
+    });
+  }
+
+  /** An engine with everything that it has for itself. */
+  async #makeParts(plan: AreaPlan, { log, tracer, events, metrics }: MakeOptions): Promise<EngineParts> {
+    const { clock: engineClock, onFatal, events: reporter } = this.#options;
     const areaShard = await openAreaShard(plan, { clock: engineClock, log, metrics, events });
     const clock = areaShard?.clock ?? engineClock;
     const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal, fence: areaShard });
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     const perSecond = plan.limits.requestsPerSecondMax;
     const limiter = perSecond === undefined ? undefined : new RateLimiter(systemClock, { perSecond, burst: perSecond });
+    const turns = this.#turns;
     const shared = { turns, guard: this.#guard, onFatal, tracer, tokens, limiter, persistence, events: reporter };
     const service = await serviceLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
-    measureMemory(metrics, { guard: this.#guard, budget: this.budget });
-    const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
-    return new ListeningArea({
-      plan,
-      service,
-      persistence,
-      shard,
-      events,
-      metrics,
-      environment: {
-        ...{ clock: systemClock, log, budget: this.budget, tracer },
-        figures: measureListeners(metrics),
-        events: reporter,
-      },
-    });
+    return { service, persistence, areaShard };
+  }
+
+  #environment({ log, tracer, metrics }: Pick<MakeOptions, "log" | "tracer" | "metrics">): ListenerEnvironment {
+    return {
+      ...{ clock: systemClock, log, budget: this.budget, tracer },
+      figures: measureListeners(metrics),
+      events: this.#options.events,
+    };
   }
 }
 
-/** The client of HTTP is loaded only where requests are forwarded. */
+interface MakeOptions {
+  readonly log: Log;
+  readonly tracer: Tracer | undefined;
+  readonly events: AreaEvents;
+  readonly metrics: Metrics;
+}
+
+interface EngineParts {
+  readonly service: AreaService;
+  readonly persistence: AreaPersistence;
+  /** Undefined on a single server. */
+  readonly areaShard: AreaShard | undefined;
+}
+
+/** An area in this thread. */
+export type LocalArea = AreaApi & { readonly http: HttpService };
+
 async function shardParts(
-  { area, limits, shard: plan }: AreaPlan,
+  plan: AreaPlan,
   { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
 ): Promise<ShardParts> {
   const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const node = plan?.node ?? "";
+  const node = plan.shard?.node ?? "";
   const named = (each: HttpService): HttpService => namedOwner(each, node);
-  if (plan?.forwarding === undefined) return { shard, forwarding: undefined, named };
+  return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
+}
+
+/** The client of HTTP is loaded only where requests are forwarded. */
+async function openForwarding(
+  { area, limits, shard }: AreaPlan,
+  options: Pick<AreaForwardingOptions, "service" | "log" | "several">,
+): Promise<AreaForwarding | undefined> {
+  if (shard?.forwarding === undefined) return undefined;
   const { AreaForwarding } = await import("../cluster/area-forwarding.ts");
-  const forwarding = new AreaForwarding({ area, plan: plan.forwarding, limits, service: service.http, log });
-  return { shard, forwarding, named };
+  return new AreaForwarding({ area, plan: shard.forwarding, limits, ...options });
 }
 
 /** Undefined for an area of a single server, which does not load the code of a shard. */
@@ -133,6 +196,6 @@ async function openAreaShard(
 ): Promise<AreaShard | undefined> {
   if (plan === undefined || directory === undefined) return undefined;
   const { AreaShard } = await import("../cluster/area-shard.ts");
-  const report = (event: ShardEvent): void => options.events.shard(event);
+  const report = (event: ShardReport): void => options.events.shard({ ...event, shard: plan.shard });
   return new AreaShard({ ...options, plan, directory, nameInFiles, mode, report });
 }

@@ -67,6 +67,9 @@ export interface AreaPlan {
   readonly version: string;
 }
 
+/** The plans of the shards of an area of a cluster; on a single server the plan of the area. */
+export type AreaPlans = readonly [AreaPlan, ...AreaPlan[]];
+
 /** Configuration of messaging. */
 export interface MessagingPlan {
   readonly destinations: DestinationProfile;
@@ -174,10 +177,10 @@ export interface AreaEvents {
   replayed(progress: ReplayProgress | undefined): void;
   /** Why new writes are refused (disk full); undefined: they are accepted again. */
   trouble(reason: string | undefined): void;
-  /** Enough was written to justify a snapshot. */
-  snapshotDue(): void;
-  /** A client requested a snapshot. */
-  snapshotRequested(): void;
+  /** Enough was written to justify a snapshot: of this shard, if the area has several. */
+  snapshotDue(shard?: number): void;
+  /** A client requested a snapshot: of this shard, if the area has several. */
+  snapshotRequested(shard?: number): void;
   /** Of an area that is a shard. */
   shard(event: ShardEvent): void;
 }
@@ -190,6 +193,12 @@ export interface OpenPorts {
   readonly clusterPort?: number | undefined;
 }
 
+/** A shard, and who serves it. */
+export interface FollowedShard {
+  readonly shard: number;
+  readonly owner: AreaOwner;
+}
+
 /** The life of an area. */
 export interface AreaControl {
   /** Binds the ports, which answer 503 until it serves, and returns the real ports. Rejects with a `StartRefusal`. */
@@ -199,10 +208,15 @@ export interface AreaControl {
    * fix something.
    */
   open(claim?: ShardClaim): Promise<void>;
-  /** Of an area that is a shard: a renewal has returned that was sent after its event with this number. */
-  confirmed(id: number): Promise<void>;
-  /** Of an area that is a shard, on a node that forwards requests: another node serves it from now on, or none. */
-  follow(owner: AreaOwner): Promise<void>;
+  /** Of a shard: a renewal has returned that was sent after its event with this number. */
+  confirmed(event: { readonly shard: number; readonly id: number }): Promise<void>;
+  /** Of a shard, on a node that forwards requests: another node serves it from now on, or none. */
+  follow(shard: FollowedShard): Promise<void>;
+  /**
+   * Ends the service of a shard: requests for it go to its next owner, those under way have `graceMs`, and everything that it
+   * has accepted is written and synced.
+   */
+  release(shard: { readonly shard: number; readonly graceMs: number }): Promise<void>;
   /** Stops accepting, waits up to `graceMs` for pending requests, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;
@@ -212,8 +226,8 @@ export interface AreaControl {
 export interface AreaData {
   /** Empties the area (dev). Resolves when that is durable. */
   reset(): Promise<void>;
-  /** Tenants that have data. */
-  tenantNames(): Promise<readonly string[]>;
+  /** Tenants that have data: on this shard, or on all that the area serves. */
+  tenantNames(shard?: number): Promise<readonly string[]>;
   /** Replaces all tokens of a tenant. */
   setTokens(tenant: AreaTenant): Promise<void>;
   /** Removes a tenant, its tokens and its data. Resolves when that is durable. */
@@ -227,10 +241,10 @@ export interface AreaData {
 
 /** The area's side of a snapshot that another process writes. */
 export interface AreaSnapshots {
-  /** Closes the current segment, so that a snapshot can be made of the segments before it. */
-  prepareSnapshot(): Promise<void>;
+  /** Closes the current segment, so that a snapshot can be made of the segments before it; of several shards, of this one. */
+  prepareSnapshot(shard?: number): Promise<void>;
   /**
-   * Notes the result of the snapshot process; after a success, drops superseded files. True: enough was
+   * Notes the result of the snapshot process, which was prepared last; after a success, drops superseded files. True: enough was
    * written meanwhile that the next one is due.
    */
   finishSnapshot(isWritten: boolean): Promise<boolean>;

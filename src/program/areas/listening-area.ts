@@ -13,8 +13,7 @@
  * are forwarded and held in a cluster whose nodes have addresses for it.
  */
 import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors.ts";
-import type { AreaOwner } from "../../edge/forward/front.ts";
-import type { HttpReply, HttpService } from "../../edge/handler.ts";
+import type { HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
@@ -25,8 +24,18 @@ import type { AreaShard } from "../cluster/area-shard.ts";
 import type { ShardClaim } from "../cluster/shard-plan.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
-import type { AreaApi, AreaControl, AreaData, AreaEvents, AreaPlan, AreaSnapshots, OpenPorts } from "./area.ts";
+import type {
+  AreaApi,
+  AreaControl,
+  AreaData,
+  AreaEvents,
+  AreaPlan,
+  AreaSnapshots,
+  FollowedShard,
+  OpenPorts,
+} from "./area.ts";
 import type { AreaPersistence } from "./area-persistence.ts";
+import { refusingService } from "./refusing-service.ts";
 
 export interface ListeningAreaOptions {
   readonly plan: AreaPlan;
@@ -68,7 +77,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.data = options.service;
     this.snapshots = options.persistence;
     const idle = this.#refusing(options.shard === undefined ? areaNotServing(area) : notOwner(area));
-    this.#current = options.shard?.forwarding?.front ?? idle;
+    this.#current = options.shard?.forwarding?.frontOf() ?? idle;
     const current: HttpService = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
@@ -114,12 +123,17 @@ export class ListeningArea implements AreaApi, AreaControl {
     events.state("serving");
   }
 
-  async confirmed(id: number): Promise<void> {
+  async confirmed({ id }: { readonly id: number }): Promise<void> {
     this.#options.shard?.shard.confirmed(id);
   }
 
-  async follow(owner: AreaOwner): Promise<void> {
-    this.#options.shard?.forwarding?.follow(owner);
+  async follow({ owner }: FollowedShard): Promise<void> {
+    this.#options.shard?.forwarding?.frontOf().follow(owner);
+  }
+
+  /** The only shard of an area is released when its node stops, so its port closes too. */
+  release({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    return this.close(graceMs);
   }
 
   async close(graceMs: number): Promise<void> {
@@ -157,21 +171,4 @@ export class ListeningArea implements AreaApi, AreaControl {
     const { plan, service } = this.#options;
     return refusingService(failure, plan.limits.requestBytesMax, service.http);
   }
-}
-
-/** Refuses every request until the service answers, in the form of the area's other failures. */
-export function refusingService(
-  failure: RequestFailure,
-  requestBytesMax: number,
-  http: Pick<HttpService, "refusal">,
-): HttpService {
-  const worded = (each: RequestFailure, target: string): HttpReply =>
-    http.refusal?.(each, target) ?? failureReply(each);
-  const refusal = { ...worded(failure, ""), route: "starting" };
-  return {
-    handle: () => refusal,
-    bodyBytesMax: () => requestBytesMax,
-    refuseEarly: () => refusal,
-    refusal: worded,
-  };
 }

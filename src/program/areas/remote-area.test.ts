@@ -16,8 +16,9 @@ function echoingArea(steps: string[]): AreaApi {
     control: {
       bind: async () => ({ port: 8_080, respPort: undefined }),
       open: () => Promise.reject(new StartRefusal("the port is taken")),
-      confirmed: async (id) => note("confirmed", id),
-      follow: async ({ kind }) => note("follow", kind),
+      confirmed: async ({ shard, id }) => note("confirmed", `${shard} ${id}`),
+      follow: async ({ shard, owner }) => note("follow", `${shard} ${owner.kind}`),
+      release: async ({ shard, graceMs }) => note("release", `${shard} ${graceMs}`),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],
     },
@@ -32,7 +33,7 @@ function echoingArea(steps: string[]): AreaApi {
       },
     },
     snapshots: {
-      prepareSnapshot: async () => note("prepareSnapshot"),
+      prepareSnapshot: async (shard) => note("prepareSnapshot", shard),
       finishSnapshot: async (isWritten) => isWritten,
     },
   };
@@ -93,7 +94,7 @@ test("events of the thread arrive with their arguments, and every message counts
     ...noEvents,
     state: (state) => steps.push(`state ${state}`),
     trouble: (reason) => steps.push(`trouble ${reason}`),
-    snapshotDue: resolve,
+    snapshotDue: () => resolve(),
   };
   let beatCount = 0;
   using ends = connect(events, () => {

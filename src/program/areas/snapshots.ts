@@ -1,6 +1,6 @@
 /**
  * Snapshots: a process of the same program recovers an area from its closed
- * segments and writes its state (the role `internal-snapshot`). One area at a
+ * segments and writes its state (the role `internal-snapshot`). One area or shard at a
  * time, because that process needs about as much memory as the area.
  *
  * A failed snapshot costs only time at the next start, so it is logged and
@@ -28,7 +28,7 @@ export interface SnapshotSubject {
   readonly snapshots: AreaSnapshots;
   /** The data directory, which contains the area's directory. */
   readonly dataDirectory: string;
-  /** The shard that the area is; undefined on a single server. */
+  /** A shard of the area; undefined on a single server. */
   readonly shard?: number | undefined;
 }
 
@@ -41,10 +41,11 @@ export interface SnapshotsOptions {
 
 export class Snapshots {
   readonly #options: SnapshotsOptions;
-  readonly #queue = new Map<AreaName, SnapshotSubject>();
+  /** By area and shard. */
+  readonly #queue = new Map<string, SnapshotSubject>();
   #child: ChildProcess | undefined;
-  /** The area of the current snapshot. */
-  #current: AreaName | undefined;
+  /** The area and shard of the current snapshot. */
+  #current: string | undefined;
   #running: Promise<void> | undefined;
   #isStopped = false;
 
@@ -57,8 +58,9 @@ export class Snapshots {
    * only if `isWanted`: closing a segment for a snapshot makes the area request one.
    */
   request(subject: SnapshotSubject, { isWanted = false } = {}): void {
-    if (this.#isStopped || (!isWanted && this.#current === subject.area)) return;
-    this.#queue.set(subject.area, subject);
+    const key = keyOf(subject);
+    if (this.#isStopped || (!isWanted && this.#current === key)) return;
+    this.#queue.set(key, subject);
     this.#running ??= this.#runQueue();
   }
 
@@ -71,9 +73,9 @@ export class Snapshots {
   }
 
   async #runQueue(): Promise<void> {
-    for (const [area, subject] of this.#queue) {
-      this.#queue.delete(area);
-      this.#current = area;
+    for (const [key, subject] of this.#queue) {
+      this.#queue.delete(key);
+      this.#current = key;
       const isDueAgain = await this.#runOnce(subject);
       this.#current = undefined;
       if (isDueAgain) this.request(subject);
@@ -88,7 +90,7 @@ export class Snapshots {
     const log = this.#options.log.with({ area });
     const startMs = clock.monotonicMs();
     try {
-      await snapshots.prepareSnapshot();
+      await snapshots.prepareSnapshot(shard);
       log.info("snapshot started");
       const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area, shard);
       if (this.#isStopped) return false;
@@ -123,6 +125,10 @@ export class Snapshots {
       });
     });
   }
+}
+
+function keyOf({ area, shard }: SnapshotSubject): string {
+  return `${area} ${shard ?? ""}`;
 }
 
 /** Size of the newest snapshot of an area; undefined if it has none. */

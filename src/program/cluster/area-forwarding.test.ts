@@ -47,23 +47,23 @@ async function forwardTo(at: OwnerAddress, context: { after(task: () => unknown)
 test("a request of a client goes to the node that serves the area", async (context) => {
   const [a, b] = await Promise.all([start("a", context), start("b", context)]);
   serve(a, "from a");
-  b.node.follow({ kind: "node", at: a.at });
-  const reply = (await b.node.front.handle(request)) as HttpReply;
+  b.node.frontOf().follow({ kind: "node", at: a.at });
+  const reply = (await b.node.frontOf().handle(request)) as HttpReply;
   assert.deepEqual([reply.status, String(reply.body)], [200, "from a"]);
 });
 
 test("a forwarded request is not forwarded again, although the node knows who serves the area", async (context) => {
   const [a, b] = await Promise.all([start("a", context), start("b", context)]);
   serve(a, "from a");
-  b.node.follow({ kind: "node", at: a.at });
+  b.node.frontOf().follow({ kind: "node", at: a.at });
   assert.deepEqual(await forwardTo(b.at, context), { kind: "not executed" });
 });
 
 test("two nodes that take each other for the owner refuse a request", async (context) => {
   const [a, b] = await Promise.all([start("a", context), start("b", context)]);
-  a.node.follow({ kind: "node", at: b.at });
-  b.node.follow({ kind: "node", at: a.at });
-  const reply = (await a.node.front.handle(request)) as HttpReply;
+  a.node.frontOf().follow({ kind: "node", at: b.at });
+  b.node.frontOf().follow({ kind: "node", at: a.at });
+  const reply = (await a.node.frontOf().handle(request)) as HttpReply;
   assert.equal(reply.status, 503);
 });
 

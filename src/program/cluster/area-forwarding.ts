@@ -1,13 +1,14 @@
 /**
  * The part of an area that takes part in forwarding between nodes: it sends
- * requests to the node that serves the area, and accepts those of other nodes on a
+ * requests to the node that serves a shard, and accepts those of other nodes on a
  * port of its own.
  */
-import { type AreaOwner, Front } from "../../edge/forward/front.ts";
-import { innerService } from "../../edge/forward/inner-service.ts";
+import { Front } from "../../edge/forward/front.ts";
+import { type InnerServiceOptions, innerService } from "../../edge/forward/inner-service.ts";
 import { PoolSender } from "../../edge/forward/pool-sender.ts";
 import type { HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
+import { assert } from "../../kernel/assert.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { AreaLimits, AreaName } from "../areas/area.ts";
@@ -22,7 +23,20 @@ export interface AreaForwardingOptions {
   /** Its limits and forms of errors, which need no recovered data. */
   readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
   readonly log: Log;
+  /** The shards of the area, if it has several. */
+  readonly several?: SeveralShards;
 }
+
+export interface SeveralShards {
+  readonly shards: readonly number[];
+  /** The service of a shard that this node serves, for a forwarded request; without one, of any shard. */
+  serving(asked?: ForwardedHead): HttpService | undefined;
+}
+
+export type ForwardedHead = NonNullable<Parameters<InnerServiceOptions["serving"]>[0]>;
+
+/** Of an area with one shard. */
+const ONLY_SHARD = 0;
 
 /** How long the port stays open after a withdrawal: longer than a request is on its way, or in the queue of the system. */
 const WITHDRAWAL_MS = 500;
@@ -31,26 +45,39 @@ const LOOK_MS = 5;
 const SIGNATURE_BYTES_MAX = 1_024;
 
 export class AreaForwarding {
-  readonly front: Front;
+  /** By shard; an area with one shard has it under 0. */
+  readonly #fronts: ReadonlyMap<number, Front>;
   readonly #options: AreaForwardingOptions;
   #serving: HttpService | undefined;
   #listener: Listener | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: AreaForwardingOptions) {
-    const { area, plan, service } = options;
+    const { area, plan, service, several } = options;
     this.#options = options;
-    const sender = new PoolSender({ key: plan.key, clock: systemClock });
-    this.front = new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs });
+    const held = { count: 0 };
+    const frontOf = (shard: number): Front => {
+      const probed = several === undefined ? {} : { shard };
+      const sender = new PoolSender({ key: plan.key, clock: systemClock, ...probed });
+      return new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held });
+    };
+    this.#fronts = new Map((several?.shards ?? [ONLY_SHARD]).map((shard) => [shard, frontOf(shard)]));
+  }
+
+  /** The front of a shard; without its number, of the only one. */
+  frontOf(shard = ONLY_SHARD): Front {
+    const front = this.#fronts.get(shard);
+    assert(front !== undefined, "a shard has a front");
+    return front;
   }
 
   /** Begins to accept requests of other nodes. Resolves with the real port. Rejects with a `StartRefusal`. */
   async bind(environment: ListenerEnvironment): Promise<number> {
-    const { area, plan, limits, service, log: everyLog } = this.#options;
+    const { area, plan, limits, service, several, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
     const inner = innerService({
       ...{ area, key: plan.key, clock: systemClock, service },
-      serving: () => this.#serving,
+      serving: (asked) => (several === undefined ? this.#serving : several.serving(asked)),
       onUnsigned: ({ remoteAddress }) => log.warn("a request to the cluster address is not signed", { remoteAddress }),
     });
     this.#listener = await openListener(
@@ -67,14 +94,10 @@ export class AreaForwarding {
     return this.#listener.port;
   }
 
-  follow(owner: AreaOwner): void {
-    this.front.follow(owner);
-  }
-
-  /** This node serves the area from now on. */
+  /** This node serves the only shard from now on. */
   serve(area: HttpService): void {
     this.#serving = area;
-    this.front.serve(area);
+    this.frontOf().serve(area);
   }
 
   /**
@@ -93,7 +116,8 @@ export class AreaForwarding {
 
   /** Ends the connections as well, those to other nodes too; what is under way has `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    await Promise.all([this.front.close(graceMs), this.withdraw(graceMs)]);
+    const fronts = [...this.#fronts.values()].map((front) => front.close(graceMs));
+    await Promise.all([...fronts, this.withdraw(graceMs)]);
     await this.#closed;
   }
 }

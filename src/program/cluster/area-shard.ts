@@ -32,7 +32,7 @@ import { isGraphFile } from "../workers/graph-files.ts";
 import { isRowFile } from "../workers/row-files.ts";
 import { Connector } from "./connector.ts";
 import { measureShipping } from "./shard-figures.ts";
-import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
+import type { ShardClaim, ShardPlan, ShardReport } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 
 export interface AreaShardOptions {
@@ -46,7 +46,7 @@ export interface AreaShardOptions {
   readonly log: Log;
   /** Of the area. */
   readonly metrics: Metrics;
-  report(event: ShardEvent): void;
+  report(event: ShardReport): void;
 }
 
 /** An append that is not answered. It waits for a standby, so this is longer than a commit should ever take. */

@@ -7,8 +7,9 @@
  *     join     register, and begin to claim
  *     leave    close and release the shards, or give up after a time
  *
- * (1) A shard stays until its node stops or is gone: nodes need not forward
- *     requests, and then a move would cut off clients for no reason of theirs.
+ * (1) The only shard of an area stays until its node stops or is gone: nodes need
+ *     not forward requests, and then a move would cut off clients for no reason of
+ *     theirs. Several shards spread over the nodes, while all of these forward.
  * (2) A shard that cannot be opened is released, and then the process ends: an
  *     engine is never emptied for a second attempt.
  */
@@ -22,41 +23,40 @@ import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
-import type { AreaOwner } from "../../edge/forward/front.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
 import { shardDirectory } from "../../persistence/data-directory.ts";
 import { FORMAT } from "../../persistence/journal/file-format.ts";
-import { type AreaName, areaNames } from "../areas/area.ts";
+import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
-import { type ClusterFacts, firstShardOf, nameInUseText, readClusterFacts, withSession } from "./cluster-facts.ts";
+import { type ClusterFacts, nameInUseText, readClusterFacts, type ShardFacts, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
-import { type NodeAddress, printNodeAddress } from "./node-address.ts";
+import { type NodeAddress, parseNodeAddress, printNodeAddress } from "./node-address.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
-import { measureNode, measureShard, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
+import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
-import { assignTenants, noteTenants, type TenantNames } from "./tenant-shards.ts";
+import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
 
-/** The areas of the server. */
+/** The areas of the server, with their shards. */
 export interface ClusterAreas {
-  /** Opens an area on its claimed shard. */
+  /** Opens a claimed shard. */
   open(area: AreaName, claim: ShardClaim): Promise<void>;
-  /** Closes it: everything that it accepted is committed. */
-  close(area: AreaName): Promise<void>;
-  /** The tenants that an open area has data of. */
-  tenantNames(area: AreaName): Promise<readonly string[]>;
-  /** A renewal has returned that was sent after the event of the area with this number. */
-  confirmed(area: AreaName, id: number): void;
-  /** Another node serves an area from now on, or none. */
-  follow(area: AreaName, owner: AreaOwner): void;
-  /** An area could not be opened, and its shard is released: the server must end. */
+  /** Ends the service of a shard: everything that it accepted is committed. */
+  release(area: AreaName, shard: number): Promise<void>;
+  /** The tenants that an open shard has data of. */
+  tenantNames(area: AreaName, shard: number): Promise<readonly string[]>;
+  /** A renewal has returned that was sent after the event of the shard with this number. */
+  confirmed(area: AreaName, event: { readonly shard: number; readonly id: number }): void;
+  /** Another node serves a shard from now on, or none. */
+  follow(area: AreaName, shard: FollowedShard): void;
+  /** A shard could not be opened, and is released: the server must end. */
   unopened(area: AreaName, fault: unknown): void;
   /** The node has lost its life or a shard: the process must end at once. */
   lost(reason: string): void;
@@ -87,26 +87,28 @@ export class ClusterMember implements ShardHost {
   readonly #options: MemberOptions;
   readonly #connection: ConnectionPlan;
   readonly #facts: ClusterFacts;
+  readonly #tenants: TenantShards;
   readonly #file: LifeFile;
   readonly #lease = new Lease(machineClock);
   readonly #sessions: PgSession[] = [];
-  /** Areas whose journal PostgreSQL does not take now, with the reason. */
-  readonly #refusing = new Map<AreaName, string>();
-  /** How often this process has claimed the shard of each area. */
-  readonly #takeovers = new Map<AreaName, number>();
+  /** Shards whose journal PostgreSQL does not take now, with the reason. */
+  readonly #refusing = new Map<number, string>();
+  /** How often this process has claimed each shard. */
+  readonly #takeovers = new Map<number, number>();
   readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
   #areas: ClusterAreas | undefined;
   #node: ClusterNode | undefined;
-  /** What each area was told last, as JSON. */
-  readonly #owners = new Map<AreaName, string>();
+  /** What the area of each shard was told last, as JSON. */
+  readonly #owners = new Map<number, string>();
 
   private constructor(
     options: MemberOptions,
-    parts: { connection: ConnectionPlan; facts: ClusterFacts; file: LifeFile },
+    parts: { connection: ConnectionPlan; facts: ClusterFacts; tenants: TenantShards; file: LifeFile },
   ) {
     this.#options = options;
     this.#connection = parts.connection;
     this.#facts = parts.facts;
+    this.#tenants = parts.tenants;
     this.#file = parts.file;
     this.#measured = [{ area: "main", metrics: this.#measureNode() }, ...areaNames.map((area) => this.#measure(area))];
   }
@@ -120,33 +122,37 @@ export class ClusterMember implements ShardHost {
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
     const file = await openNodeFile(dataDirectory, facts.id);
-    const several = areaNames.filter((area) => facts.shards[area].length > 1);
-    if (several.length > 0)
-      throw new StartRefusal(
-        `The cluster has several shards of an area (${several.join(", ")}), and this version serves one: use a newer larder`,
-      );
-    await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
-    for (const area of areaNames)
-      mkdirSync(shardDirectory(dataDirectory, firstShardOf(facts, area).shard), {
-        recursive: true,
-        mode: DIRECTORY_MODE,
-      });
-    return new ClusterMember(options, { connection, facts, file });
+    const assigned = await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
+    for (const { shard } of areaNames.flatMap((area) => facts.shards[area]))
+      mkdirSync(shardDirectory(dataDirectory, shard), { recursive: true, mode: DIRECTORY_MODE });
+    return new ClusterMember(options, { connection, facts, tenants: assigned, file });
   }
 
   get name(): string {
     return nodeNameOf(this.#options.run);
   }
 
-  /** The id of the shard of an area. */
-  shardOf(area: AreaName): number {
-    return firstShardOf(this.#facts, area).shard;
+  /** The ids of the shards of an area: at least one. */
+  shardsOf(area: AreaName): readonly number[] {
+    return this.#facts.shards[area].map(({ shard }) => shard);
   }
 
-  planOf(area: AreaName): ShardPlan {
-    const { shard, hashSeed } = firstShardOf(this.#facts, area);
+  /** Those that this node serves. */
+  servedShardsOf(area: AreaName): readonly number[] {
+    return this.shardsOf(area).filter((shard) => this.#node?.shards.get(shard)?.state === "serving");
+  }
+
+  /** The plans of the shards of an area: at least one. */
+  plansOf(area: AreaName): readonly ShardPlan[] {
+    return this.#facts.shards[area].map((facts) => this.#planOf(area, facts));
+  }
+
+  #planOf(area: AreaName, { shard, hashSeed }: ShardFacts): ShardPlan {
+    const isOnly = this.#facts.shards[area].length === 1;
+    const tenants = this.#options.tenants[area].filter((name) => this.#tenants[area].get(name) === shard);
     return {
       shard,
+      tenants: isOnly ? undefined : tenants,
       // A copy with memory of its own: a buffer of a row is a part of a larger one.
       hashSeed: Uint8Array.from(hashSeed),
       branch: this.#facts.branch,
@@ -158,19 +164,24 @@ export class ClusterMember implements ShardHost {
     };
   }
 
-  /** The figures of the shard of an area. */
-  shardFigures(area: AreaName): ShardFigures {
-    const shard = this.shardOf(area);
-    return shardFigures(shard, this.#node?.view, {
-      state: this.#node?.shards.get(shard)?.state,
-      suspendedFor: this.#refusing.get(area) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
-      takeovers: this.#takeovers.get(area) ?? 0,
-    });
+  /** The figures of the shards of an area. */
+  shardFigures(area: AreaName): readonly ShardFigures[] {
+    return this.shardsOf(area).map((shard) =>
+      shardFigures(shard, this.#node?.view, {
+        state: this.#node?.shards.get(shard)?.state,
+        suspendedFor: this.#refusing.get(shard) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
+        takeovers: this.#takeovers.get(shard) ?? 0,
+      }),
+    );
   }
 
   /** Why the node is not ready, besides the states of its areas. */
   get reasons(): readonly string[] {
-    return areaNames.map((area) => reasonOf(area, this.shardFigures(area))).filter((reason) => reason !== undefined);
+    return areaNames.flatMap((area) => {
+      const all = this.shardFigures(area);
+      const nameOf = ({ shard }: ShardFigures): string => (all.length === 1 ? area : `${area} (shard ${shard})`);
+      return all.map((figures) => reasonOf(nameOf(figures), figures)).filter((reason) => reason !== undefined);
+    });
   }
 
   /** The metrics that only a node of a cluster has. */
@@ -212,14 +223,14 @@ export class ClusterMember implements ShardHost {
 
   async load({ shard, epoch, snapshot, floorMs }: TakenShard): Promise<void> {
     const area = this.#areaOf(shard);
-    this.#takeovers.set(area, (this.#takeovers.get(area) ?? 0) + 1);
+    this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
     try {
-      await this.#joined.open(area, { epoch, snapshot, floorMs });
+      await this.#joined.open(area, { shard, epoch, snapshot, floorMs });
     } catch (fault) {
       void this.#endWithout(shard, area, fault); // keeps (2)
       // Before the release: its journal may be open, and would find that the next owner has claimed the shard.
-      await this.#joined.close(area).catch((closeFault: unknown) => {
-        this.#options.log.warn("area not closed", { area, ...faultFields(closeFault) });
+      await this.#joined.release(area, shard).catch((closeFault: unknown) => {
+        this.#options.log.warn("area not closed", { area, shard, ...faultFields(closeFault) });
       });
       throw fault;
     }
@@ -227,25 +238,35 @@ export class ClusterMember implements ShardHost {
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {
-    return this.#joined.close(this.#areaOf(shard));
+    return this.#joined.release(this.#areaOf(shard), shard);
   }
 
-  /** keeps (1) */
-  mayMove(): boolean {
-    return false;
+  knows(shard: number): boolean {
+    return this.#findArea(shard) !== undefined;
+  }
+
+  /** keeps (1). Connections of the RESP port are not forwarded, so a move would cut them off as well. */
+  mayMove(shard: number): boolean {
+    const { settings } = this.#options.run;
+    const area = this.#areaOf(shard);
+    if (this.shardsOf(area).length === 1 || settings.clusterAddress === undefined) return false;
+    if (area === "store" && settings.respPort !== undefined) return false;
+    const living = this.#node?.view?.nodes.filter(({ isDead }) => !isDead) ?? [];
+    return living.every(({ address }) => parseNodeAddress(address).cluster !== undefined);
   }
 
   saw(view: ClusterView): void {
     const { run } = this.#options;
     const own = this.#node?.life;
     if (run.settings.clusterAddress === undefined || own === undefined) return;
-    for (const area of areaNames) {
-      const owner = ownerOf(view, { area, shard: this.shardOf(area), own });
-      const text = JSON.stringify(owner);
-      if (this.#owners.get(area) === text) continue;
-      this.#owners.set(area, text);
-      this.#areas?.follow(area, owner);
-    }
+    for (const area of areaNames)
+      for (const shard of this.shardsOf(area)) {
+        const owner = ownerOf(view, { area, shard, own });
+        const text = JSON.stringify(owner);
+        if (this.#owners.get(shard) === text) continue;
+        this.#owners.set(shard, text);
+        this.#areas?.follow(area, { shard, owner });
+      }
   }
 
   lost(reason: string): void {
@@ -256,11 +277,11 @@ export class ClusterMember implements ShardHost {
   event(area: AreaName, event: ShardEvent): void {
     switch (event.kind) {
       case "confirm":
-        void this.#node?.reads.whenFresh().then(() => this.#areas?.confirmed(area, event.id));
+        void this.#node?.reads.whenFresh().then(() => this.#areas?.confirmed(area, event));
         break;
       case "refusing":
-        if (event.reason === undefined) this.#refusing.delete(area);
-        else this.#refusing.set(area, event.reason);
+        if (event.reason === undefined) this.#refusing.delete(event.shard);
+        else this.#refusing.set(event.shard, event.reason);
         break;
       case "lost":
         this.#node?.lose(event.reason);
@@ -314,7 +335,7 @@ export class ClusterMember implements ShardHost {
     if (known?.areTenantsKnown !== false) return;
     const { run, log } = this.#options;
     try {
-      const names = await this.#joined.tenantNames(area);
+      const names = await this.#joined.tenantNames(area, shard.shard);
       await withSession(this.#connection, clusterPlaceOf(run), (session) => noteTenants(session, shard, names));
     } catch (fault) {
       // Only `larder cluster add-shards` needs them, and asks for a start that notes them.
@@ -334,12 +355,16 @@ export class ClusterMember implements ShardHost {
 
   #measure(area: AreaName): { readonly area: string; readonly metrics: Metrics } {
     const metrics = new Metrics();
-    measureShard(metrics, () => this.shardFigures(area));
+    measureShards(metrics, () => this.shardFigures(area));
     return { area, metrics };
   }
 
+  #findArea(shard: number): AreaName | undefined {
+    return areaNames.find((area) => this.shardsOf(area).includes(shard));
+  }
+
   #areaOf(shard: number): AreaName {
-    const area = areaNames.find((each) => this.shardOf(each) === shard);
+    const area = this.#findArea(shard);
     if (area === undefined) throw new Error(`Shard ${shard} was added after this node started: start it again`);
     return area;
   }

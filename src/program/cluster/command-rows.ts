@@ -32,6 +32,22 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster add-shards",
+    group: "Cluster",
+    operands: ["<area>", "<count>"],
+    options: [],
+    meaning: "adds shards to an area of a cluster, which new databases, indexes or users get",
+    example: "larder cluster add-shards store 2 --cluster postgres://larder@127.0.0.1/larder",
+    operandValues: ["store", "messaging", "vector"],
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { addShards } = await import("./administer/add-shards.ts");
+      for (const line of await addShards(connectionOf(call), call.operands)) call.print(line);
+      return 0;
+    },
+  },
+  {
     words: "cluster status",
     group: "Cluster",
     operands: [],

@@ -75,7 +75,7 @@ function conditionOf(row: ShardView | undefined, view: ClusterView | undefined, 
   }
 }
 
-/** Why a shard makes the node not ready, besides the state of its area; undefined: it does not. */
+/** Why a shard makes the node not ready, besides the state of its area, for the name of one; undefined: it does not. */
 export function reasonOf(area: string, { shard, condition, suspendedFor, owner }: ShardFigures): string | undefined {
   switch (condition) {
     case "suspended":
@@ -89,13 +89,12 @@ export function reasonOf(area: string, { shard, condition, suspendedFor, owner }
   }
 }
 
-/** Registers what the main thread knows of the shard of an area. */
-export function measureShard(metrics: Metrics, read: () => ShardFigures): void {
+/** Registers what the main thread knows of the shards of an area. */
+export function measureShards(metrics: Metrics, read: () => readonly ShardFigures[]): void {
   const byShard = (name: string, help: string, value: (figures: ShardFigures) => number): void => {
-    metrics.readings({ name, help, kind: "gauge", labelNames: ["shard"] }, () => {
-      const figures = read();
-      return [{ labelValues: [String(figures.shard)], values: [value(figures)] }];
-    });
+    metrics.readings({ name, help, kind: "gauge", labelNames: ["shard"] }, () =>
+      read().map((figures) => ({ labelValues: [String(figures.shard)], values: [value(figures)] })),
+    );
   };
   metrics.readings(
     {
@@ -104,13 +103,13 @@ export function measureShard(metrics: Metrics, read: () => ShardFigures): void {
       kind: "gauge",
       labelNames: ["shard", "state"],
     },
-    () => {
-      const { shard, condition } = read();
-      return shardConditions.map((each) => ({
-        labelValues: [String(shard), each],
-        values: [each === condition ? 1 : 0],
-      }));
-    },
+    () =>
+      read().flatMap(({ shard, condition }) =>
+        shardConditions.map((each) => ({
+          labelValues: [String(shard), each],
+          values: [each === condition ? 1 : 0],
+        })),
+      ),
   );
   byShard("larder_cluster_shard_epoch", "Claims of the shard by all nodes since it was made", ({ epoch }) => epoch);
   byShard("larder_cluster_shard_tries", "Claims of the shard since it was last recovered", ({ tries }) => tries);
@@ -121,10 +120,7 @@ export function measureShard(metrics: Metrics, read: () => ShardFigures): void {
       kind: "counter",
       labelNames: ["shard"],
     },
-    () => {
-      const { shard, takeovers } = read();
-      return [{ labelValues: [String(shard)], values: [takeovers] }];
-    },
+    () => read().map(({ shard, takeovers }) => ({ labelValues: [String(shard)], values: [takeovers] })),
   );
 }
 

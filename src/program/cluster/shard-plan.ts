@@ -4,6 +4,8 @@ import type { ConnectionPlan } from "./connection-plan.ts";
 
 export interface ShardPlan {
   readonly shard: number;
+  /** The names of the tenants that live on it; undefined: all of the area, which has one shard. */
+  readonly tenants: readonly string[] | undefined;
   /** The same for all owners, so that cursors of scans outlive them. */
   readonly hashSeed: Uint8Array;
   /** The id of the database's branch, by which files of another one are known. */
@@ -30,8 +32,9 @@ export interface ForwardingPlan {
   readonly waitMs: number;
 }
 
-/** A claim of the shard that was committed. */
+/** A claim of a shard that was committed. */
 export interface ShardClaim {
+  readonly shard: number;
   readonly epoch: number;
   readonly snapshot: SnapshotPointer | undefined;
   /** The time of the engine is never before it. */
@@ -39,8 +42,10 @@ export interface ShardClaim {
 }
 
 /** What the area of a shard reports to the main thread. */
-export type ShardEvent =
-  /** Replies wait for a renewal that is sent now or later: `AreaControl.confirmed` with this number. */
+export type ShardEvent = ShardReport & { readonly shard: number };
+
+export type ShardReport =
+  /** Replies wait for a renewal that is sent now or later: `AreaControl.confirmed` with this number, which is of the shard. */
   | { readonly kind: "confirm"; readonly id: number }
   /** Why the store of the log takes no writes now; undefined: it takes them again. */
   | { readonly kind: "refusing"; readonly reason: string | undefined }

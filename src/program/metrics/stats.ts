@@ -169,8 +169,9 @@ export interface AreaStats {
   readonly tenants: number | undefined;
   /** By the names of the rows. */
   readonly figures: Figures;
-  /** Only of a node of a cluster. */
+  /** Only of a node of a cluster: the shard of the area, or `shards` if it has several. */
   readonly shard?: ShardFigures;
+  readonly shards?: readonly ShardFigures[];
 }
 
 export interface ServerStats {
@@ -208,12 +209,10 @@ const tenantWords: Readonly<Record<AreaName, string>> = { store: "databases", ve
 export function printStats(stats: ServerStats, before: ServerStats, seconds: number): readonly string[] {
   const lines = [`larder ${stats.version}`, ...linesOf("server", [stats.server, before.server], seconds)];
   for (const area of areaNames) {
-    const { state, tenants, figures, shard } = stats.areas[area];
+    const { state, tenants, figures, shard: only, shards = only === undefined ? [] : [only] } = stats.areas[area];
     lines.push(`${area} (${state})`);
-    if (shard !== undefined)
-      lines.push(
-        line("shard", `${shard.shard}: ${shard.condition}, epoch ${shard.epoch}, owner ${shard.owner ?? "none"}`),
-      );
+    for (const { shard, condition, epoch, owner } of shards)
+      lines.push(line("shard", `${shard}: ${condition}, epoch ${epoch}, owner ${owner ?? "none"}`));
     if (tenants !== undefined) lines.push(line(tenantWords[area], String(tenants)));
     lines.push(...linesOf(area, [figures, before.areas[area].figures], seconds));
   }

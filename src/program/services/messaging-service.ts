@@ -120,6 +120,8 @@ export class MessagingService implements AreaService {
     await this.#outbound.close();
     await persistence.close();
     await this.#history?.close();
+    // The thread may go on, with other shards.
+    for (const { memory } of this.#messaging.engine.state.users) memory.close();
   }
 
   reset(): Promise<void> {

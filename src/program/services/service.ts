@@ -2,15 +2,17 @@
  * The service of an area: its engine with everything that it needs in the
  * program, except the port. This file has the environment of all three services.
  */
-import type { TokenTable } from "../../edge/auth.ts";
-import type { HttpService } from "../../edge/handler.ts";
+import type { TokenOwner, TokenTable } from "../../edge/auth.ts";
+import type { HttpService, RequestHead } from "../../edge/handler.ts";
 import type { RateLimiter } from "../../edge/limits/rate-limit.ts";
+import type { RespListener } from "../../edge/resp/listener.ts";
 import type { Tracer } from "../../edge/tracing.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { MemoryGuard } from "../../kernel/memory-guard.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { Turns } from "../../kernel/turns.ts";
+import type { Store } from "../../store/mod.ts";
 import type { AreaData, AreaPlan } from "../areas/area.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { EventReporter } from "../events/reporter.ts";
@@ -38,8 +40,26 @@ export interface ServiceContext {
   readonly persistence: AreaPersistence;
 }
 
+/** The HTTP interface of an area, which also finds the tenant of a request before it handles one. */
+export interface AreaHttp extends HttpService {
+  /** Whose token a request has, among those of a table. */
+  tokenOwner(request: RequestHead, tokens: TokenTable): TokenOwner;
+  /** The `UserID` in a path that needs no token; undefined: the path needs one. Absent: every path does. */
+  userIdIn?(target: string): string | undefined;
+}
+
+/** A store with its tokens, which is a shard of the area. */
+export interface StoreShard {
+  readonly store: Store;
+  readonly tokens: TokenTable;
+  /** The port is open, or closed. */
+  listening(listener: RespListener | undefined): void;
+}
+
 export interface AreaService extends AreaData {
-  readonly http: HttpService;
+  readonly http: AreaHttp;
+  /** Of a store: for a RESP port that it shares with others. */
+  readonly resp?: StoreShard;
   /** Binds its port other than the HTTP port, reports there that it is opening, and returns the real port. */
   openOwnPort?(environment: ListenerEnvironment): Promise<number | undefined>;
   closeOwnPort?(graceMs: number): Promise<void>;

@@ -3,7 +3,6 @@
  * one thread.
  */
 import { getHeapStatistics } from "node:v8";
-import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import { defaultConnectionLimits, KEEP_ALIVE_MS } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
@@ -13,14 +12,13 @@ import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
-import { commandWatcher } from "../events/watchers.ts";
-import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { readLuaCode } from "../package-files.ts";
 import { processFigures } from "./process-figures.ts";
-import type { AreaService, ServiceContext } from "./service.ts";
+import { openRespPort } from "./resp-port.ts";
+import type { AreaService, ServiceContext, StoreShard } from "./service.ts";
 
 const HASH_SEED_BYTES = 8;
 const BOOT_BYTES = 6;
@@ -28,6 +26,7 @@ const RUN_ID_BYTES = 20;
 
 export class StoreService implements AreaService {
   readonly http: StoreArea;
+  readonly resp: StoreShard;
   readonly #context: ServiceContext;
   readonly #store: Store;
   #resp: RespListener | undefined;
@@ -71,6 +70,13 @@ export class StoreService implements AreaService {
       clock: context.clock,
       streams: { streamsPerTokenMax: limits.streamsPerTokenMax },
     });
+    this.resp = {
+      store: this.#store,
+      tokens,
+      listening: (listener) => {
+        this.#resp = listener;
+      },
+    };
     persistence.snapshots.follow({
       began: () => this.#store.snapshotBegan(),
       ended: (isWritten) => this.#store.snapshotEnded(isWritten),
@@ -97,37 +103,17 @@ export class StoreService implements AreaService {
   }
 
   /** The RESP port, if there is one. */
-  async openOwnPort({ clock, log, budget, figures }: ListenerEnvironment): Promise<number | undefined> {
-    const { plan, metrics } = this.#context;
+  async openOwnPort(environment: ListenerEnvironment): Promise<number | undefined> {
+    const { plan, metrics, events, clock: storeClock, tokens } = this.#context;
     if (plan.resp === undefined) return undefined;
-    const { listen, connectionsMax, tls } = plan.resp;
-    const options = {
-      store: this.#store,
-      tokens: this.#context.tokens,
-      host: listen.host,
-      port: listen.port,
-      connectionsMax,
-      gate: {
-        proxies: new TrustedProxies(plan.limits.peers.trustedProxies),
-        perAddressMax: plan.limits.peers.connectionsPerAddressMax,
-        descriptorsMax: descriptorsForConnections(),
+    const store = this.#store;
+    const { listener, stop } = await openRespPort(
+      {
+        ...{ plan, resp: plan.resp, store, tokens, storeClock, events },
+        isServing: () => this.#isServing,
       },
-      isOpenToAll: plan.limits.redisCompat,
-      isServing: () => this.#isServing,
-      clock,
-      storeClock: this.#context.clock,
-      log,
-      onFailure: this.#context.events && commandWatcher(this.#context.events),
-      budget,
-      limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
-    };
-    // Loaded only where it is used, because TLS takes a thread some milliseconds.
-    const { openRespListener } = await import("../listeners/resp-listener.ts");
-    const { listener, stop } = await openRespListener(options, {
-      listen,
-      tls,
-      certificateEnd: figures.certificateEnd("resp"),
-    });
+      environment,
+    );
     this.#resp = listener;
     this.#stops.push(stop);
     measureResp(metrics, listener);
@@ -170,6 +156,8 @@ export class StoreService implements AreaService {
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#context.persistence.close();
+    // The thread may go on, with other shards.
+    for (const { memory } of this.#store.databases) memory.close();
   }
 
   async reset(): Promise<void> {

@@ -37,6 +37,8 @@ export interface PlanOptions {
   readonly memoryBytesMax: number;
   /** The shard of a cluster that the area is; absent: an area of a single server. */
   readonly shard?: ShardPlan | undefined;
+  /** The shards of the area, which share the threads that search; absent: 1. */
+  readonly shardCount?: number;
 }
 
 /** So many users can have script states at the same time if each uses its maximum. */
@@ -54,7 +56,7 @@ const portSettings = {
 } as const satisfies Record<AreaName, SettingName>;
 
 export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
-  const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard } = options;
+  const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard, shardCount = 1 } = options;
   const { settings } = run;
   const place =
     settings.dataDirectory === undefined ? undefined : areaPlace(resolve(settings.dataDirectory), area, shard?.shard);
@@ -69,7 +71,9 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
     freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only synced messages, whatever the setting of the store.
     fsync: area === "messaging" ? "always" : settings.fsync,
-    tenants: tenantsOf(area, tenants).map(areaTenantOf),
+    tenants: tenantsOf(area, tenants)
+      .filter(({ name }) => shard?.tenants?.includes(name) ?? true)
+      .map(areaTenantOf),
     memoryBytesMax,
     limits: {
       requestBytesMax: settings.requestBytesMax,
@@ -96,7 +100,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
       },
     },
     messaging: messagingPlan(run, deliveriesDisabled),
-    vector: vectorPlan(run),
+    vector: vectorPlan(run, shardCount),
     log: { level: settings.logLevel, format: logFormat, events: options.events },
     version,
   };
@@ -144,11 +148,12 @@ function messagingPlan({ settings }: RunSettings, deliveriesDisabled: boolean): 
   };
 }
 
-function vectorPlan({ settings }: RunSettings): VectorPlan {
+function vectorPlan({ settings }: RunSettings, shardCount: number): VectorPlan {
+  // One core is for the thread that builds graphs, and for other areas.
+  const threads = settings.vectorThreads ?? Math.max(1, availableParallelism() - 1);
   return {
     rows: settings.vectorRows,
-    // One core is for the thread that builds graphs, and for other areas.
-    threads: settings.vectorThreads ?? Math.max(1, availableParallelism() - 1),
+    threads: Math.max(1, Math.floor(threads / shardCount)),
     limits: {
       ...defaultVectorLimits,
       topKMax: settings.topKMax,

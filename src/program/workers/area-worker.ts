@@ -7,7 +7,7 @@ import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
-import { type AreaApi, type AreaPlan, CRASH_CLOSE_MS } from "../areas/area.ts";
+import { type AreaApi, type AreaPlans, CRASH_CLOSE_MS } from "../areas/area.ts";
 import { AreaThread } from "../areas/area-thread.ts";
 import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
 import { measureThread } from "../metrics/thread.ts";
@@ -15,14 +15,15 @@ import { stderrEvents, stderrLog } from "../stderr.ts";
 import { BEAT_MS } from "./heartbeat.ts";
 import { ProgressWriter } from "./thread-progress.ts";
 
-/** The data with which main starts a thread. */
+/** The data with which main starts a thread: one plan for each shard of its area. */
 export interface AreaWorkerStart {
-  readonly plan: AreaPlan;
+  readonly plans: AreaPlans;
   /** Memory in which the thread shows its progress (thread-progress.ts). */
   readonly progress: SharedArrayBuffer;
 }
 
-export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
+export async function runAreaWorker({ plans, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
+  const [plan] = plans;
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
   const events = stderrEvents({ ...plan.log, log });
   let area: AreaApi | undefined;
@@ -57,6 +58,6 @@ export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: M
     memoryBytesMax,
     requestBytesMax,
   });
-  area = await thread.make(plan, eventsTo(port), metrics);
+  area = await thread.make(plans, eventsTo(port), metrics);
   answerQuestions(port, area);
 }

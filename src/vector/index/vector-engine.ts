@@ -91,12 +91,14 @@ export class VectorEngine implements VectorApi {
   /** Undefined during a replay: graphs are made of the records at its end. */
   #graphs: GraphBuilder | undefined;
 
+  readonly #forgetOutside: (() => void) | undefined;
+
   constructor(options: VectorEngineOptions) {
     this.#options = options;
     this.#journal = new IndexJournal(options.journal);
     if (options.threads !== undefined) options.threads.scratches = this.#memory;
     this.#queue = new SearchQueue(options.clock.real, options.threads);
-    options.guard?.watchOutside(() => this.#outsideBytes);
+    this.#forgetOutside = options.guard?.watchOutside(() => this.#outsideBytes);
     this.#turns = options.turns ?? new Turns({ clock: options.clock.real });
     this.recall = new RecallKeeper({
       clock: options.clock.real,
@@ -232,6 +234,7 @@ export class VectorEngine implements VectorApi {
     this.recall.stop();
     this.graphKeeper.stop();
     for (const { state } of this.#byNumber.values()) state.close();
+    this.#forgetOutside?.();
   }
 
   #placeRows(name: string, rows: RowPlacement, known: VectorIndex | undefined): void {

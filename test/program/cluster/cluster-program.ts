@@ -23,7 +23,7 @@ export const secrets: Readonly<Record<string, string>> = {
   LARDER_ADMIN_TOKEN: "admin-token-2d1c7b6a5e4f308f",
 };
 
-function messagingToken(user: string, password: string): string {
+export function messagingToken(user: string, password: string): string {
   return Buffer.from(JSON.stringify({ UserID: user, Password: password })).toString("base64");
 }
 

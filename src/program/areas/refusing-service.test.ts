@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { areaNotServing } from "../../edge/errors.ts";
 import type { RequestHead } from "../../edge/handler.ts";
 import { numberedRefusalReply } from "../../edge/respond.ts";
-import { refusingService } from "./listening-area.ts";
+import { refusingService } from "./refusing-service.ts";
 
 const head: RequestHead = {
   method: "POST",

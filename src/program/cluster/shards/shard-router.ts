@@ -1,0 +1,162 @@
+/**
+ * Finds the shard of a request, by the tenant of its token, before an engine sees
+ * it.
+ *
+ * (1) The tokens of the configuration are known on every node, so the shard of
+ *     their tenants is too.
+ * (2) Tokens that users of a database have made are known to the engine of its
+ *     shard alone. A token that no engine here knows is taken to each other node
+ *     in turn, until one does not refuse it with 401.
+ * (3) A path that needs no token names users, who may be on several shards: each is
+ *     tried until one does not answer 404. Nothing was carried out before.
+ */
+import { type TokenOwner, TokenTable } from "../../../edge/auth.ts";
+import type { RequestFailure } from "../../../edge/errors.ts";
+import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../../../edge/handler.ts";
+import { abandonedReply, failureReply } from "../../../edge/respond.ts";
+import { secretBytes } from "../../../kernel/random.ts";
+import type { AreaTenant } from "../../areas/area.ts";
+import { userIdOf } from "../../tenants/tokens.ts";
+import type { HostedShard } from "./hosted-shard.ts";
+
+const TOKEN_KEY_BYTES = 32;
+const UNAUTHORIZED = 401;
+const NOT_FOUND = 404;
+
+/** Where a request may belong. The first shard that does not answer `miss` carries it out. */
+interface Places {
+  readonly shards: readonly HostedShard[];
+  readonly miss: number;
+}
+
+export class ShardRouter implements HttpService {
+  /** Of all tenants of the configuration. */
+  readonly tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
+  readonly #shards: readonly HostedShard[];
+  readonly #byTenant = new Map<string, HostedShard>();
+  /** The tenants whose tokens have a `UserID`. */
+  readonly #byUserId = new Map<string, Set<string>>();
+
+  constructor(shards: readonly HostedShard[]) {
+    this.#shards = shards;
+    for (const shard of shards) for (const tenant of shard.plan.tenants) this.setTenant(shard, tenant);
+  }
+
+  /** The shard of a tenant of the configuration. */
+  findShard(tenant: string): HostedShard | undefined {
+    return this.#byTenant.get(tenant);
+  }
+
+  setTenant(shard: HostedShard, { name, tokens }: AreaTenant): void {
+    this.tokens.replaceTenant(name, tokens);
+    this.#byTenant.set(name, shard);
+    for (const { token } of tokens) {
+      const id = userIdOf(token);
+      this.#byUserId.set(id, (this.#byUserId.get(id) ?? new Set()).add(name));
+    }
+  }
+
+  readonly handle = (request: HttpRequest): ReturnType<HttpService["handle"]> => {
+    const { shards, miss } = this.#placesOf(request);
+    const [first] = shards;
+    if (first === undefined) throw new Error("A request has no shard");
+    return shards.length === 1 ? first.http.handle(request) : tryEach(request, shards, miss);
+  };
+
+  bodyBytesMax(target: string): number {
+    return this.#area.bodyBytesMax(target);
+  }
+
+  refuseEarly(head: RequestHead): HttpReply | undefined {
+    return this.#placesOf(head).shards[0]?.http.refuseEarly?.(head);
+  }
+
+  refusal(failure: RequestFailure, target: string): HttpReply {
+    return this.#area.refusal?.(failure, target) ?? failureReply(failure);
+  }
+
+  /** The engine for a request that another node has forwarded; undefined: this node serves no shard of it. */
+  servingFor(head: RequestHead): HttpService | undefined {
+    const { shards, miss } = this.#placesOf(head, { isForwarded: true });
+    const served = shards.filter(({ serving }) => serving !== undefined);
+    const [first] = served;
+    if (first === undefined || served.length === 1) return first?.serving;
+    const { serving } = first;
+    return serving && { ...withForms(serving), handle: (request) => tryEach(request, served, miss) };
+  }
+
+  /** Its limits and forms of errors are those of all shards. */
+  get #area(): HttpService {
+    return this.#first.parts.service.http;
+  }
+
+  get #first(): HostedShard {
+    return this.#shards[0] as HostedShard;
+  }
+
+  #placesOf(head: RequestHead, { isForwarded = false } = {}): Places {
+    const { http } = this.#first.parts.service;
+    const userId = http.userIdIn?.(head.target);
+    if (userId !== undefined) return { shards: this.#shardsOfUser(userId), miss: NOT_FOUND };
+    const owner = http.tokenOwner(head, this.tokens);
+    return { shards: this.#shardsOf(head, owner, isForwarded), miss: UNAUTHORIZED };
+  }
+
+  /** keeps (1) and (2) */
+  #shardsOf(head: RequestHead, owner: TokenOwner, isForwarded: boolean): readonly HostedShard[] {
+    if (owner.kind === "tenant") {
+      const shard = this.#byTenant.get(owner.name);
+      if (shard !== undefined) return [shard];
+    }
+    const served = this.#shards.filter(({ serving }) => serving !== undefined);
+    const [refusing = this.#first] = served;
+    if (owner.kind === "none" || this.#first.parts.service.resp === undefined) return [refusing];
+    const knowing = served.find(({ parts: { service } }) => {
+      const { tokens } = service.resp ?? {};
+      return tokens !== undefined && service.http.tokenOwner(head, tokens).kind === "tenant";
+    });
+    if (knowing !== undefined) return [knowing];
+    const elsewhere = isForwarded ? [] : this.#elsewhere();
+    return elsewhere.length > 0 ? elsewhere : [refusing];
+  }
+
+  /** One shard of each other node, and those that no node serves. */
+  #elsewhere(): readonly HostedShard[] {
+    const byNode = new Map<string, HostedShard>();
+    for (const shard of this.#shards) {
+      if (shard.serving !== undefined) continue;
+      const { owner } = shard;
+      byNode.set(owner.kind === "node" ? `node ${owner.at.node}` : `shard ${shard.number}`, shard);
+    }
+    return [...byNode.values()];
+  }
+
+  /** keeps (3) */
+  #shardsOfUser(userId: string): readonly HostedShard[] {
+    const names = [...(this.#byUserId.get(userId) ?? [])];
+    const shards = new Set(names.map((name) => this.#byTenant.get(name)).filter((shard) => shard !== undefined));
+    return shards.size === 0 ? [this.#shards.find(({ serving }) => serving !== undefined) ?? this.#first] : [...shards];
+  }
+}
+
+function withForms(area: HttpService): Omit<HttpService, "handle"> {
+  return {
+    bodyBytesMax: (target) => area.bodyBytesMax(target),
+    refuseEarly: (head) => area.refuseEarly?.(head),
+    refusal: (failure, target) => area.refusal?.(failure, target) ?? failureReply(failure),
+  };
+}
+
+async function tryEach(
+  request: HttpRequest,
+  shards: readonly HostedShard[],
+  miss: number,
+): Promise<HttpReply | HttpStream> {
+  let last: HttpReply | HttpStream = abandonedReply;
+  for (const { http } of shards) {
+    if (request.isAbandoned === true) return abandonedReply;
+    last = await http.handle(request);
+    if (last.status !== miss) return last;
+  }
+  return last;
+}

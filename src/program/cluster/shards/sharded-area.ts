@@ -1,0 +1,328 @@
+/**
+ * An area of a node whose cluster has several shards of it: one port, and for
+ * each shard that the node has claimed an engine with a journal of its own. All
+ * engines of an area are in one thread.
+ *
+ * (1) An engine has the tenants of its shard only, and the router finds the shard of
+ *     a request before an engine sees it. So no engine answers for the tenant of
+ *     another one.
+ * (2) The area is `serving` while it serves a shard: requests of others are
+ *     forwarded or refused as by a node that serves nothing.
+ */
+
+import { areaNotServing, backupOfCluster, type RequestFailure } from "../../../edge/errors.ts";
+import { PROBE } from "../../../edge/forward/signature.ts";
+import type { HttpService } from "../../../edge/handler.ts";
+import type { Listener } from "../../../edge/http/listener.ts";
+import { withOpenApi } from "../../../edge/openapi/area.ts";
+import type { RespListener } from "../../../edge/resp/listener.ts";
+import { assert } from "../../../kernel/assert.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { FamilySnapshot, Metrics } from "../../../kernel/metrics.ts";
+import type { Turns } from "../../../kernel/turns.ts";
+import type {
+  AreaApi,
+  AreaControl,
+  AreaData,
+  AreaEvents,
+  AreaPlan,
+  AreaPlans,
+  AreaSnapshots,
+  AreaState,
+  AreaTenant,
+  FollowedShard,
+  OpenPorts,
+} from "../../areas/area.ts";
+import type { EventReporter } from "../../events/reporter.ts";
+import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
+import { measureResp } from "../../metrics/store.ts";
+import { openRespPort } from "../../services/resp-port.ts";
+import type { AreaForwarding, ForwardedHead, SeveralShards } from "../area-forwarding.ts";
+import type { ShardClaim } from "../shard-plan.ts";
+import { HostedShard, type ShardParts } from "./hosted-shard.ts";
+import { mergeShardFamilies } from "./shard-figures.ts";
+import { ShardRouter } from "./shard-router.ts";
+import { StoreShards } from "./store-shards.ts";
+
+/** The limits and forms of errors of the area. */
+type AreaForms = Pick<HttpService, "bodyBytesMax" | "refusal">;
+
+export interface ShardedAreaOptions {
+  readonly plans: AreaPlans;
+  readonly events: AreaEvents;
+  /** Of the thread, the listeners and the tenants. */
+  readonly metrics: Metrics;
+  readonly environment: ListenerEnvironment;
+  /** The clock of the engines. */
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly reporter: EventReporter | undefined;
+  /** Makes an engine, not opened. */
+  make(plan: AreaPlan, events: AreaEvents): Promise<ShardParts>;
+  /** Undefined: this node does not take part in forwarding. */
+  forward(service: AreaForms, several: SeveralShards): Promise<AreaForwarding | undefined>;
+  /** The area, each of whose answers names this node. */
+  named(area: HttpService): HttpService;
+}
+
+export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshots {
+  readonly #options: ShardedAreaOptions;
+  readonly #shards: ReadonlyMap<number, HostedShard>;
+  readonly #router: ShardRouter;
+  readonly #forwarding: AreaForwarding | undefined;
+  readonly #stores: StoreShards;
+  /** Why shards refuse writes. */
+  readonly #troubles: Map<number, string>;
+  #listener: Listener | undefined;
+  #resp: { readonly listener: RespListener; readonly stop: () => void } | undefined;
+  #respOpening: Promise<void> | undefined;
+  /** The shard whose snapshot was prepared last, with its engine. */
+  #prepared: ShardParts | undefined;
+  #isClosing = false;
+  #state: AreaState | undefined;
+
+  readonly control = this;
+  readonly data = this;
+  readonly snapshots = this;
+  /** For an area that main mounts under a prefix. */
+  readonly http: HttpService;
+
+  private constructor(options: ShardedAreaOptions, parts: MadeParts) {
+    const [{ area, limits, version }] = options.plans;
+    this.#options = options;
+    this.#forwarding = parts.forwarding;
+    this.#troubles = parts.troubles;
+    const changed = (): void => this.#report();
+    this.#shards = new Map(
+      parts.made.map(({ number, plan, parts: own, make }) => {
+        const front = parts.forwarding?.frontOf(number);
+        const { named } = options;
+        return [number, new HostedShard({ number, plan, parts: own, make, front, named, changed })];
+      }),
+    );
+    this.#router = new ShardRouter([...this.#shards.values()]);
+    this.#stores = new StoreShards({ turns: options.turns, tokens: this.#router.tokens });
+    this.http = withOpenApi(this.#router, {
+      cors: limits.cors,
+      async print() {
+        const { areaDocument } = await import("../../../edge/openapi/area-documents.ts");
+        return areaDocument(area, version);
+      },
+    });
+  }
+
+  static async make(options: ShardedAreaOptions): Promise<ShardedArea> {
+    const troubles = new Map<number, string>();
+    const made: MadeShard[] = [];
+    for (const plan of options.plans) {
+      const number = numberOf(plan);
+      const events = eventsOfShard(options.events, number, troubles);
+      const make = (): Promise<ShardParts> => options.make(plan, events);
+      made.push({ number, plan, make, parts: await make() });
+    }
+    let area: ShardedArea | undefined;
+    const routerOf = (): ShardRouter => {
+      assert(area !== undefined, "requests come after the start");
+      return area.#router;
+    };
+    const forms = {
+      bodyBytesMax: (target: string) => routerOf().bodyBytesMax(target),
+      refusal: (failure: RequestFailure, target: string) => routerOf().refusal(failure, target),
+    };
+    const shards = made.map(({ number }) => number);
+    const forwarding = await options.forward(forms, { shards, serving: (asked) => area?.servingFor(asked) });
+    area = new ShardedArea(options, { made, forwarding, troubles });
+    return area;
+  }
+
+  /** What this node serves: for a probe, or a request that was forwarded; without either, of anything. */
+  servingFor(asked: ForwardedHead | undefined): HttpService | undefined {
+    if (this.#isClosing) return undefined;
+    if (asked === undefined) return [...this.#shards.values()].find(({ serving }) => serving !== undefined)?.serving;
+    const { head, caller } = asked;
+    if (caller.address === PROBE.address) return this.#shards.get(caller.port)?.serving;
+    return this.#router.servingFor(head);
+  }
+
+  async bind(): Promise<OpenPorts> {
+    const { plans, environment } = this.#options;
+    const [{ area, listen, limits }] = plans;
+    this.#report();
+    if (listen !== undefined) {
+      const { headerBytesMax, peers } = limits;
+      this.#listener = await openListener(this.http, { listen, headerBytesMax, peers, name: area }, environment);
+    }
+    const clusterPort = await this.#forwarding?.bind(environment);
+    return { port: this.#listener?.port, respPort: undefined, clusterPort };
+  }
+
+  async open(claim?: ShardClaim): Promise<void> {
+    assert(claim !== undefined, "a shard is opened by a claim");
+    const shard = this.#get(claim.shard);
+    await shard.open(claim);
+    const { service, persistence } = shard.parts;
+    if (persistence.isSnapshotDue) this.#options.events.snapshotDue(shard.number);
+    if (shard.serving === undefined || service.resp === undefined) return;
+    this.#stores.add(service.resp);
+    this.#respOpening ??= this.#openResp();
+    await this.#respOpening;
+  }
+
+  async confirmed({ shard, id }: { readonly shard: number; readonly id: number }): Promise<void> {
+    this.#get(shard).parts.shard.confirmed(id);
+  }
+
+  async follow({ shard, owner }: FollowedShard): Promise<void> {
+    this.#get(shard).follow(owner);
+  }
+
+  async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {
+    const hosted = this.#get(shard);
+    const { resp } = hosted.parts.service;
+    await hosted.release(graceMs, resp && this.#stores.remove(resp, graceMs));
+    this.#troubles.delete(shard);
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#report();
+    const { environment } = this.#options;
+    this.#resp?.stop();
+    await Promise.all([
+      this.#listener?.close(graceMs),
+      this.#forwarding?.close(graceMs),
+      this.#resp?.listener.close(graceMs),
+    ]);
+    await Promise.all([...this.#shards.values()].map((shard) => shard.close(graceMs)));
+    await environment.tracer?.flush();
+    this.#options.events.state("closed");
+  }
+
+  async figures(): Promise<readonly FamilySnapshot[]> {
+    const shards = [...this.#shards.values()].map(({ number, parts }) => ({
+      shard: number,
+      families: parts.metrics.snapshot(),
+    }));
+    return [...this.#options.metrics.snapshot(), ...mergeShardFamilies(shards)];
+  }
+
+  async reset(): Promise<void> {
+    await Promise.all(this.#served.map(({ parts }) => parts.service.reset()));
+  }
+
+  async tenantNames(shard?: number): Promise<readonly string[]> {
+    const shards = shard === undefined ? this.#served : [this.#get(shard)];
+    return (await Promise.all(shards.map(({ parts }) => parts.service.tenantNames()))).flat();
+  }
+
+  async setTokens(tenant: AreaTenant): Promise<void> {
+    const shard = await this.#shardOf(tenant.name);
+    await shard.parts.service.setTokens(tenant);
+    this.#router.setTenant(shard, tenant);
+  }
+
+  async dropTenant(name: string): Promise<void> {
+    const shard = await this.#shardOf(name);
+    this.#router.tokens.removeTenant(name);
+    await shard.parts.service.dropTenant(name);
+  }
+
+  /** PostgreSQL has the data. */
+  async backUp(): Promise<number> {
+    throw backupOfCluster;
+  }
+
+  async prepareSnapshot(shard?: number): Promise<void> {
+    const { parts } = this.#get(shard ?? 0);
+    this.#prepared = parts;
+    await parts.persistence.prepareSnapshot();
+  }
+
+  async finishSnapshot(isWritten: boolean): Promise<boolean> {
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    // A shard that was released meanwhile has another engine.
+    const isHere = this.#served.some(({ parts }) => parts === prepared);
+    return prepared !== undefined && isHere ? prepared.persistence.finishSnapshot(isWritten) : false;
+  }
+
+  get #served(): readonly HostedShard[] {
+    return [...this.#shards.values()].filter(({ state }) => state === "serving");
+  }
+
+  #get(number: number): HostedShard {
+    const shard = this.#shards.get(number);
+    assert(shard !== undefined, "the area has the shard");
+    return shard;
+  }
+
+  /** The served shard of a tenant; throws a RequestFailure if another node serves it. */
+  async #shardOf(name: string): Promise<HostedShard> {
+    const listed = this.#router.findShard(name);
+    for (const shard of this.#served)
+      if (shard === listed || (await shard.parts.service.tenantNames()).includes(name)) return shard;
+    throw areaNotServing(this.#options.plans[0].area);
+  }
+
+  /** Opened once, when this node serves a shard: that protocol has no word for another node. */
+  async #openResp(): Promise<void> {
+    const { plans, clock: storeClock, reporter: events, environment, metrics } = this.#options;
+    const [plan] = plans;
+    if (plan.resp === undefined || this.#isClosing) return;
+    const { store, tokens } = this.#stores;
+    const isServing = (): boolean => this.#stores.isServing;
+    this.#resp = await openRespPort(
+      { plan, resp: plan.resp, store, tokens, storeClock, events, isServing },
+      environment,
+    );
+    measureResp(metrics, this.#resp.listener);
+    this.#stores.listening(this.#resp.listener);
+  }
+
+  /** keeps (2) */
+  #report(): void {
+    const states = [...this.#shards.values()].map(({ state }) => state);
+    const state = this.#isClosing
+      ? "draining"
+      : ((["serving", "opening", "draining"] as const).find((each) => states.includes(each)) ?? "standby");
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#options.events.state(state);
+  }
+}
+
+interface MadeShard {
+  readonly number: number;
+  readonly plan: AreaPlan;
+  readonly parts: ShardParts;
+  make(): Promise<ShardParts>;
+}
+
+interface MadeParts {
+  readonly made: readonly MadeShard[];
+  readonly forwarding: AreaForwarding | undefined;
+  readonly troubles: Map<number, string>;
+}
+
+function numberOf({ shard }: AreaPlan): number {
+  assert(shard !== undefined, "a plan of several is that of a shard");
+  return shard.shard;
+}
+
+/** The events of an engine, of which the area reports those that are not of itself. */
+function eventsOfShard(events: AreaEvents, shard: number, troubles: Map<number, string>): AreaEvents {
+  return {
+    state: () => {},
+    replayed: (progress) => events.replayed(progress),
+    trouble: (reason) => {
+      if (reason === undefined) troubles.delete(shard);
+      else troubles.set(shard, reason);
+      const [first] = troubles.values();
+      events.trouble(first);
+    },
+    snapshotDue: () => events.snapshotDue(shard),
+    snapshotRequested: () => events.snapshotRequested(shard),
+    shard: (event) => events.shard(event),
+  };
+}

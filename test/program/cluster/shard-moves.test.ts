@@ -1,0 +1,81 @@
+/** Shards spread over the nodes of a cluster: each pinned one moves to its node, with the data of its tenants. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { missingProgram } from "../../harness/required-programs.ts";
+import { oneThread, type RunningProgram } from "../program-process.ts";
+import { TestCluster } from "./cluster-program.ts";
+import { ask, configOf, contents, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
+
+const skip = missingProgram("postgres");
+const ADDRESS = ["--cluster-address", "127.0.0.1:0", "--takeover-wait", "30s"];
+const NAMES = ["one", "two", "three"];
+
+let cluster: TestCluster;
+
+before(async () => {
+  if (skip === false) cluster = await TestCluster.start();
+});
+
+after(async () => {
+  if (skip === false) await cluster.stop();
+});
+
+/** The token of a user of the database `one`. */
+async function userToken({ storeUrl }: RunningProgram): Promise<string> {
+  const command = (...words: readonly string[]) => ask(storeUrl, storeToken("one"), { body: JSON.stringify(words) });
+  assert.equal((await command("ACL", "SETUSER", "reader", "on", ">pass-word", "~*", "+@read")).status, 200);
+  const { body } = await command("ACL", "RESTTOKEN", "reader", "pass-word");
+  return (body as { result: string }).result;
+}
+
+test("shards move to the nodes that should have them, and clients notice nothing", { skip }, async () => {
+  assert.equal((await cluster.larder(["cluster", "init", "--shards", "2"])).code, 0);
+  const config = configOf(cluster, NAMES);
+  const a = await cluster.startNode("a", [...ADDRESS, ...config]);
+  await untilServed(a, [1, 2, 3, 4, 5, 6]);
+  await write(a, NAMES, "first");
+  const token = await userToken(a);
+  // The database `one` is on shard 4, the others of the store are on shards 1 and 4.
+  await sql(cluster, "UPDATE larder.shard SET pin = CASE WHEN id > 3 THEN 'b' ELSE 'a' END");
+  const b = await cluster.startNode("b", [...ADDRESS, ...config, ...oneThread]);
+
+  let count = 0;
+  let isOver = false;
+  const moved = untilServed(b, [4, 5, 6]).then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    count += 1;
+    const answer = await ask(`${b.storeUrl}/incr/n`, storeToken("one"));
+    assert.deepEqual([answer.status, answer.body], [200, { result: count }]);
+  }
+  await moved;
+  await write(b, NAMES, "second");
+  for (const node of [a, b]) {
+    const { seen, owners } = await contents(node, NAMES);
+    assert.deepEqual(seen, written(NAMES, ["first", "second"]));
+    assert.deepEqual(owners, ["a", "b"]);
+    // Only the owner of the shard knows the tokens of users of its databases.
+    const read = await ask(`${node.storeUrl}/get/n`, token);
+    assert.deepEqual([read.status, read.body, read.owner], [200, { result: String(count) }, "b"]);
+    assert.equal((await ask(`${node.storeUrl}/get/n`, "a-token-of-nobody")).status, 401);
+  }
+  const status = await cluster.larder(["cluster", "status"]);
+  assert.match(status.stdout, /^shard 1 \(store\): owned by a, .*$/m);
+  assert.match(status.stdout, /^shard 4 \(store\): owned by b, .*$/m);
+
+  await a.kill();
+  await untilServed(b, [1, 2, 3]);
+  const { seen, owners } = await contents(b, NAMES);
+  assert.deepEqual(seen, written(NAMES, ["first", "second"]));
+  assert.deepEqual(owners, ["b"]);
+
+  // Back on the node that has served them before, which has its files.
+  const again = await cluster.startNode("a", [...ADDRESS, ...config]);
+  await untilServed(again, [1, 2, 3]);
+  assert.deepEqual((await contents(b, NAMES)).seen, seen);
+  assert.deepEqual(await b.stop(), { code: 0, signal: null });
+  await untilServed(again, [4, 5, 6]);
+  assert.deepEqual((await contents(again, NAMES)).seen, seen);
+  assert.deepEqual(await again.stop(), { code: 0, signal: null });
+});

@@ -1,0 +1,76 @@
+/** Several shards of each area: they are added to a cluster, and every tenant stays on its own. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { missingProgram } from "../../harness/required-programs.ts";
+import { oneThread } from "../program-process.ts";
+import { TestCluster } from "./cluster-program.ts";
+import { ask, configOf, contents, sql, untilServed, write, written } from "./shard-clients.ts";
+
+const skip = missingProgram("postgres");
+const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
+const OLD = ["one", "two"];
+const NEW = ["red", "tan"];
+const ALL = [...OLD, ...NEW];
+
+let cluster: TestCluster;
+
+before(async () => {
+  if (skip === false) cluster = await TestCluster.start();
+});
+
+after(async () => {
+  if (skip === false) await cluster.stop();
+});
+
+async function add(...operands: readonly string[]): Promise<readonly [code: number, text: string]> {
+  const { code, stdout, stderr } = await cluster.larder(["cluster", "add-shards", ...operands]);
+  return [code, stdout + stderr];
+}
+
+test("shards are added while a node runs, and new tenants get them", { skip }, async () => {
+  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  await sql(cluster, "UPDATE larder.shard SET are_tenants_known = false");
+  const [refused, reason] = await add("store", "1");
+  assert.equal(refused, 1);
+  assert.match(reason, /The tenants of shard 1 are not known yet: start a node of this version/);
+  assert.deepEqual(await add("shop", "1"), [
+    2,
+    'larder: "shop" is not an area: name one of store, messaging, vector\n',
+  ]);
+  assert.deepEqual(await add("store", "x"), [2, 'larder: the number of shards must be a number from 1 to 64: "x"\n']);
+
+  const a = await cluster.startNode("a", [...ADDRESS, ...configOf(cluster, OLD)]);
+  await untilServed(a, [1, 2, 3]);
+  await write(a, OLD, "first");
+  const first = await add("store", "1");
+  assert.deepEqual(first, [0, `shard 4: store\n${first[1].split("\n")[1]}\n`]);
+  for (const area of ["messaging", "vector"]) assert.equal((await add(area, "1"))[0], 0);
+
+  const b = await cluster.startNode("b", [...ADDRESS, ...configOf(cluster, ALL), ...oneThread]);
+  await untilServed(b, [4, 5, 6]);
+  const tenants = await sql<{ shard: number; names: string }>(
+    cluster,
+    "SELECT shard, string_agg(name, ' ' ORDER BY name) AS names FROM larder.tenant GROUP BY shard ORDER BY shard",
+  );
+  assert.deepEqual(tenants, [
+    ...[1, 2, 3].map((shard) => ({ shard, names: "main one two" })),
+    ...[4, 5, 6].map((shard) => ({ shard, names: "red tan" })),
+  ]);
+  await write(b, ALL, "second");
+  const { seen, owners } = await contents(b, ALL);
+  assert.deepEqual(seen, { ...written(OLD, ["first", "second"]), ...written(NEW, ["second"]) });
+  assert.deepEqual(owners, ["a", "b"]);
+  assert.equal((await ask(`${b.storeUrl}/get/k`, "a-token-of-nobody")).status, 401);
+  assert.equal((await fetch(`${b.storeUrl}/get/k`)).status, 401);
+  const metrics = await (await fetch(`${b.adminUrl}/metrics`)).text();
+  assert.match(metrics, /^larder_cluster_shard_state\{area="store",shard="1",state="standby"\} 1$/m);
+  assert.match(metrics, /^larder_cluster_shard_state\{area="store",shard="4",state="serving"\} 1$/m);
+  assert.match(metrics, /^larder_store_keys\{area="store",shard="4",[^}]*\} 1$/m);
+
+  await a.kill();
+  await untilServed(b, [1, 2, 3]);
+  const after = await contents(b, ALL);
+  assert.deepEqual(after.seen, seen);
+  assert.deepEqual(after.owners, ["b"]);
+  assert.deepEqual(await b.stop(), { code: 0, signal: null });
+});
