@@ -20,6 +20,8 @@ class RecordingHost implements ShardHost {
   readonly reasons: string[] = [];
   broken: number | undefined;
   mayMoveShards = true;
+  /** Those with this number and later ones were added after its start. */
+  unknownFrom = Number.POSITIVE_INFINITY;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -36,6 +38,10 @@ class RecordingHost implements ShardHost {
 
   async unload({ shard }: ShardEpoch): Promise<void> {
     this.loaded.delete(shard);
+  }
+
+  knows(shard: number): boolean {
+    return shard < this.unknownFrom;
   }
 
   mayMove(): boolean {
@@ -105,6 +111,18 @@ test("the first node claims all shards, two at a time", async () => {
   assert.equal(host.loadingMax, 2);
   assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("a"));
   assert.equal(node.lease.isFresh(), true);
+});
+
+test("a node claims no shard that was added after its start, and another one does", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  a.host.unknownFrom = 10;
+  await cluster.advance(5_000);
+  const expected = [...new Array(10).fill("a"), undefined, undefined];
+  assert.deepEqual(await cluster.owners(), expected);
+  const b = await cluster.start("b");
+  await cluster.advance(2_500);
+  assert.deepEqual([...b.host.loaded.keys()].toSorted(), [10, 11]);
 });
 
 test("shards of a node that stopped are claimed after a lease, by the first of the others", async () => {

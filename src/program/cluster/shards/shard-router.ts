@@ -12,42 +12,56 @@
  */
 import { type TokenOwner, TokenTable } from "../../../edge/auth.ts";
 import type { RequestFailure } from "../../../edge/errors.ts";
+import type { AreaOwner } from "../../../edge/forward/front.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../../../edge/handler.ts";
 import { abandonedReply, failureReply } from "../../../edge/respond.ts";
 import { secretBytes } from "../../../kernel/random.ts";
-import type { AreaTenant } from "../../areas/area.ts";
+import type { AreaPlan, AreaTenant } from "../../areas/area.ts";
+import type { AreaService } from "../../services/service.ts";
 import { userIdOf } from "../../tenants/tokens.ts";
-import type { HostedShard } from "./hosted-shard.ts";
 
 const TOKEN_KEY_BYTES = 32;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 
+/** A shard as far as a router needs it. */
+export interface RoutedShard {
+  readonly number: number;
+  readonly plan: Pick<AreaPlan, "tenants">;
+  /** Where its requests go. */
+  readonly http: HttpService;
+  /** Its engine, while this node serves it. */
+  readonly serving: HttpService | undefined;
+  readonly owner: AreaOwner;
+  /** Its engine, opened or not. */
+  readonly parts: { readonly service: Pick<AreaService, "http" | "resp"> };
+}
+
 /** Where a request may belong. The first shard that does not answer `miss` carries it out. */
 interface Places {
-  readonly shards: readonly HostedShard[];
+  readonly shards: readonly RoutedShard[];
   readonly miss: number;
 }
 
 export class ShardRouter implements HttpService {
   /** Of all tenants of the configuration. */
   readonly tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
-  readonly #shards: readonly HostedShard[];
-  readonly #byTenant = new Map<string, HostedShard>();
+  readonly #shards: readonly RoutedShard[];
+  readonly #byTenant = new Map<string, RoutedShard>();
   /** The tenants whose tokens have a `UserID`. */
   readonly #byUserId = new Map<string, Set<string>>();
 
-  constructor(shards: readonly HostedShard[]) {
+  constructor(shards: readonly RoutedShard[]) {
     this.#shards = shards;
     for (const shard of shards) for (const tenant of shard.plan.tenants) this.setTenant(shard, tenant);
   }
 
   /** The shard of a tenant of the configuration. */
-  findShard(tenant: string): HostedShard | undefined {
+  findShard(tenant: string): RoutedShard | undefined {
     return this.#byTenant.get(tenant);
   }
 
-  setTenant(shard: HostedShard, { name, tokens }: AreaTenant): void {
+  setTenant(shard: RoutedShard, { name, tokens }: AreaTenant): void {
     this.tokens.replaceTenant(name, tokens);
     this.#byTenant.set(name, shard);
     for (const { token } of tokens) {
@@ -90,8 +104,8 @@ export class ShardRouter implements HttpService {
     return this.#first.parts.service.http;
   }
 
-  get #first(): HostedShard {
-    return this.#shards[0] as HostedShard;
+  get #first(): RoutedShard {
+    return this.#shards[0] as RoutedShard;
   }
 
   #placesOf(head: RequestHead, { isForwarded = false } = {}): Places {
@@ -103,7 +117,7 @@ export class ShardRouter implements HttpService {
   }
 
   /** keeps (1) and (2) */
-  #shardsOf(head: RequestHead, owner: TokenOwner, isForwarded: boolean): readonly HostedShard[] {
+  #shardsOf(head: RequestHead, owner: TokenOwner, isForwarded: boolean): readonly RoutedShard[] {
     if (owner.kind === "tenant") {
       const shard = this.#byTenant.get(owner.name);
       if (shard !== undefined) return [shard];
@@ -121,8 +135,8 @@ export class ShardRouter implements HttpService {
   }
 
   /** One shard of each other node, and those that no node serves. */
-  #elsewhere(): readonly HostedShard[] {
-    const byNode = new Map<string, HostedShard>();
+  #elsewhere(): readonly RoutedShard[] {
+    const byNode = new Map<string, RoutedShard>();
     for (const shard of this.#shards) {
       if (shard.serving !== undefined) continue;
       const { owner } = shard;
@@ -132,7 +146,7 @@ export class ShardRouter implements HttpService {
   }
 
   /** keeps (3) */
-  #shardsOfUser(userId: string): readonly HostedShard[] {
+  #shardsOfUser(userId: string): readonly RoutedShard[] {
     const names = [...(this.#byUserId.get(userId) ?? [])];
     const shards = new Set(names.map((name) => this.#byTenant.get(name)).filter((shard) => shard !== undefined));
     return shards.size === 0 ? [this.#shards.find(({ serving }) => serving !== undefined) ?? this.#first] : [...shards];
@@ -149,7 +163,7 @@ function withForms(area: HttpService): Omit<HttpService, "handle"> {
 
 async function tryEach(
   request: HttpRequest,
-  shards: readonly HostedShard[],
+  shards: readonly RoutedShard[],
   miss: number,
 ): Promise<HttpReply | HttpStream> {
   let last: HttpReply | HttpStream = abandonedReply;
