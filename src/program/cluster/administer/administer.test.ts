@@ -92,6 +92,7 @@ test("the name of a role is an identifier, whatever it has", () => {
     'GRANT SELECT, INSERT, UPDATE ON larder.node TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, UPDATE ON larder.shard TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, DELETE ON larder.log TO "a""; DROP TABLE larder.log; --";',
+    'GRANT SELECT, INSERT ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON larder.snapshot_part TO "a""; DROP TABLE larder.log; --";',
   ]);
 });
