@@ -24,9 +24,6 @@ import { HOUSE, sizes } from "./tests/sizes.ts";
 import { runStatics } from "./tests/statics.ts";
 import { useTemporaryFolder } from "./tests/temporary-folder.ts";
 
-/** Test processes at a time. */
-const CONCURRENCY = 2;
-
 /** Much of what a test process does at its start is to read the same sources as the others. */
 const COMPILE_CACHE = fileURLToPath(new URL("../node_modules/.cache/tests", import.meta.url));
 
@@ -49,7 +46,7 @@ if (size !== "proof") useTemporaryFolder();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const isProof = size === "proof";
 const processes = [...processesOf(tests, { isProof }), ...(isProof && room === undefined ? suitesOfCluster() : [])];
-const result = await runTests(processes, { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
+const result = await runTests(processes, { concurrency: plan.concurrency, testMsMax: plan.testMsMax });
 const ms = performance.now() - startMs;
 process.stdout.write(fileTimes(result));
 if (isProof) process.stdout.write(proofTime(ms));

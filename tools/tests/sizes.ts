@@ -5,6 +5,8 @@ export interface Size {
   /** Whether format, lint and types are checked first. */
   readonly hasStatics: boolean;
   readonly tests: readonly string[];
+  /** Test processes at a time, for two cores. */
+  readonly concurrency: number;
   /** A single test that takes longer hangs. */
   readonly testMsMax: number;
   /** Whether tests start the program. */
@@ -26,11 +28,20 @@ const FAILOVER = ["test/failover/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
 export const sizes: Readonly<Record<string, Size>> = {
-  ok: { hasStatics: true, tests: UNIT, testMsMax: 60_000, startsProgram: false },
-  test: { hasStatics: true, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000, startsProgram: true },
+  ok: { hasStatics: true, tests: UNIT, concurrency: 2, testMsMax: 60_000, startsProgram: false },
+  test: {
+    hasStatics: true,
+    tests: [...UNIT, ...WHOLE, ...RANDOM],
+    // Those that start programs and nodes wait for them most of the time.
+    concurrency: 3,
+    testMsMax: 120_000,
+    startsProgram: true,
+  },
   proof: {
     hasStatics: false,
     tests: [...RANDOM, ...FAILOVER, ...budgets.flatMap(({ files }) => files)],
+    // More would need too much memory.
+    concurrency: 2,
     testMsMax: 1_800_000,
     startsProgram: true,
   },
