@@ -45,8 +45,7 @@ const QUERIES = 1_000;
 const COLD_QUERIES = 300;
 const HIT_COUNT = 10;
 /** As of a search for ten: `search/namespace-search.ts` adds spare candidates. */
-const COLLECTED = 27;
-const CERTAIN = 12;
+const COLLECTED = 12;
 /** Of the first task of reads: `search/row-ranks.ts`. */
 const HELD = 48;
 const EFFORT = 160;
@@ -126,10 +125,10 @@ function walk(query: PreparedQuery): Walked {
 /** The hits among candidates by their ranks. */
 function hitsOf({ candidates, distances }: Walked, rank: (i: number) => number): number[] {
   const top = new TopHits(COLLECTED, (record) => record);
-  const late = new LateHits("COSINE", CERTAIN);
-  for (let i = 0; i < candidates.length && !late.isUnlikely(distances[i] as number); i += 1) {
+  const late = new LateHits("COSINE", COLLECTED);
+  for (let i = 0; i < candidates.length && !late.isUnlikely(distances[i] as number, top.threshold); i += 1) {
     const each = rank(i);
-    late.note(distances[i] as number, each);
+    late.note(distances[i] as number, { rank: each, isHit: each >= top.threshold });
     top.offer(candidates[i] as number, each);
     rankedCount += 1;
   }

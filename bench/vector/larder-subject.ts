@@ -127,10 +127,10 @@ class LarderSubject implements OpenSubject {
     const prepared = rows.memory.prepare(query);
     const hits = graph.search({ query, count: effort, effort });
     const late = new LateHits(namespace.similarity, count);
-    for (let i = 0; i < hits.count && !late.isUnlikely(hits.distances[i] as number); i += 1) {
+    for (let i = 0; i < hits.count && !late.isUnlikely(hits.distances[i] as number, top.threshold); i += 1) {
       const record = hits.records[i] as number;
       const rank = rows.rank(namespace.similarity, prepared, record);
-      late.note(hits.distances[i] as number, rank);
+      late.note(hits.distances[i] as number, { rank, isHit: rank >= top.threshold });
       top.offer(record, rank);
     }
     return top.sorted().map(({ record }) => record);

@@ -62,7 +62,7 @@ export class DenseSearch implements CandidateSearch {
     this.#vector = vector;
     this.#query = rows.memory.prepare(vector);
     this.#request = request;
-    this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
+    this.#top = new TopHits(request.certainCount, (record) => table.order.placeOf(record));
     this.#lateHits = new LateHits(namespace.similarity, request.certainCount);
     this.#passCount = request.match?.count ?? rows.count;
     this.#walk = new GraphWalk({ namespace, vector, request, rowsPerGather: this.#rowsPerGather });
@@ -98,7 +98,7 @@ export class DenseSearch implements CandidateSearch {
   }
 
   hits(): readonly RankedRecord[] {
-    return this.#scan === undefined ? this.#lateHits.certainOf(this.#top.sorted()) : this.#scan.hits();
+    return this.#scan === undefined ? this.#top.sorted() : this.#scan.hits();
   }
 
   scoreNow(record: number): RankedRecord | undefined {
@@ -157,13 +157,10 @@ export class DenseSearch implements CandidateSearch {
     for (let i = 0; i < count; i += 1) {
       const record = records[i] as number;
       const distance = distances[i] as number;
-      if (this.#lateHits.isUnlikely(distance)) {
-        this.#lateHits.end(distance);
-        return;
-      }
+      if (this.#lateHits.isUnlikely(distance, this.#top.threshold)) return;
       if (!this.#isCandidate(record, pending)) continue;
       const rank = this.#rows.rank(similarity, this.#query, record);
-      this.#lateHits.note(distance, rank);
+      this.#lateHits.note(distance, { rank, isHit: rank >= this.#top.threshold });
       this.#top.offer(record, rank, score(rank));
     }
   }

@@ -41,8 +41,6 @@ export class FileDenseSearch implements CandidateSearch {
   readonly #passCount: number;
   /** The hits of a walk, or of the ranks of few records. */
   #top: TopHits;
-  /** Of the walk. */
-  readonly #lateHits: LateHits;
   /** Ranks by record, for those that change without another row. */
   readonly #known = new Map<number, RankOfRow>();
   #hasScan = false;
@@ -62,8 +60,7 @@ export class FileDenseSearch implements CandidateSearch {
     this.#request = request;
     this.#walk = new GraphWalk({ namespace, vector, request, rowsPerGather: ROWS_PER_READ });
     this.#passCount = request.match?.count ?? fileRows.count;
-    this.#top = this.#newTop();
-    this.#lateHits = new LateHits(similarity, request.certainCount);
+    this.#top = this.#newTop(request.certainCount);
     const { graph } = namespace;
     if (graph === undefined || request.effort === "exact" || this.#isExactCheaper(graph)) this.#beginScan();
   }
@@ -93,9 +90,7 @@ export class FileDenseSearch implements CandidateSearch {
   }
 
   hits(): readonly RankedRecord[] {
-    if (this.#scan !== undefined) return this.#scan.hits();
-    const hits = this.#top.sorted();
-    return this.#hasScan ? hits : this.#lateHits.certainOf(hits);
+    return this.#scan?.hits() ?? this.#top.sorted();
   }
 
   readScores(records: readonly number[], taker?: TaskTaker): boolean {
@@ -134,10 +129,9 @@ export class FileDenseSearch implements CandidateSearch {
     return { record, rank, score: similarityRows[this.#by.similarity].score(rank) };
   }
 
-  #newTop(): TopHits {
-    const { count, spareCount } = this.#request;
+  #newTop(count: number): TopHits {
     const { order } = this.#namespace.table;
-    return new TopHits(count + spareCount, (record) => order.placeOf(record));
+    return new TopHits(count, (record) => order.placeOf(record));
   }
 
   #isExactCheaper(graph: PartedGraph): boolean {
@@ -159,7 +153,7 @@ export class FileDenseSearch implements CandidateSearch {
     const { match, count, spareCount, excluded } = this.#request;
     const { order } = this.#namespace.table;
     if (match !== undefined && this.#readsAlone) {
-      this.#top = this.#newTop();
+      this.#top = this.#newTop(count + spareCount);
       this.#ranks = [this.#newRanks(recordsOf(match.matches, excluded))];
       return;
     }
@@ -196,7 +190,9 @@ export class FileDenseSearch implements CandidateSearch {
       candidates.push(record);
       distanceOf.set(record, distances[i] as number);
     }
-    const walk = { distances: distanceOf, hitCount: this.#request.certainCount, lateHits: this.#lateHits };
+    const { certainCount: hitCount } = this.#request;
+    const lateHits = new LateHits(this.#by.similarity, hitCount);
+    const walk = { distances: distanceOf, hitCount, lateHits, top: this.#top };
     const ranks = [this.#newRanks(candidates, { walk })];
     if (pending.count > 0) ranks.push(this.#newRanks(this.#pendingRecords(pending)));
     return ranks;

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import { type Similarity, similarities } from "../index/definition.ts";
 import { LateHits } from "./late-hits.ts";
+import { TopHits } from "./top-hits.ts";
 
 const SEED = 20_261_128;
 
@@ -21,10 +22,13 @@ interface Candidate {
 
 function scoredOf(candidates: readonly Candidate[], count: number, similarity: Similarity = "DOT_PRODUCT"): number {
   const late = new LateHits(similarity, count);
+  const top = new TopHits(count, () => 0);
   let scored = 0;
   for (const { coded, exact } of candidates) {
-    if (late.isUnlikely(coded)) break;
-    late.note(coded, rankOf[similarity](exact));
+    if (late.isUnlikely(coded, top.threshold)) break;
+    const rank = rankOf[similarity](exact);
+    late.note(coded, { rank, isHit: rank > top.threshold });
+    top.offer(scored, rank);
     scored += 1;
   }
   return scored;
@@ -105,26 +109,4 @@ describe("candidates in the order of their codes", () => {
       }
       assert.ok(scored < 300 * 100, `${scored / 300} candidates are scored`);
     });
-});
-
-describe("the certain hits", () => {
-  const hit = (distance: number): { readonly rank: number } => ({ rank: -distance });
-  const hits = Array.from({ length: 20 }, (_, i) => hit(i));
-  const lateAfter = (count: number): LateHits => {
-    const late = new LateHits("DOT_PRODUCT", count);
-    for (let i = 0; i < 20; i += 1) late.note(i, -i);
-    return late;
-  };
-
-  test("are all hits if all candidates were scored", () => {
-    assert.equal(lateAfter(10).certainOf(hits).length, 20);
-  });
-
-  test("are those that the other candidates cannot reach, and always the wanted ones", () => {
-    const late = lateAfter(10);
-    late.end(14.5);
-    assert.deepEqual(late.certainOf(hits), hits.slice(0, 15));
-    late.end(4);
-    assert.deepEqual(late.certainOf(hits), hits.slice(0, 10));
-  });
 });

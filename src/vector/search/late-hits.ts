@@ -14,7 +14,6 @@
  */
 import type { Similarity } from "../index/definition.ts";
 import { similarityRows } from "../rows/similarity.ts";
-import { TopHits } from "./top-hits.ts";
 
 /** Errors that are enough to know their deviation. */
 const SAMPLES_MIN = 16;
@@ -27,8 +26,6 @@ const MISSES_PER_SHARE = 3;
 export class LateHits {
   readonly #distanceOf: (rank: number) => number;
   readonly #count: number;
-  /** The least distances, by rows. */
-  readonly #best: TopHits;
   #noted = 0;
   #missed = 0;
   /** Errors of distances: their number, mean, and sum of squared differences from it (Welford). */
@@ -36,55 +33,35 @@ export class LateHits {
   #mean = 0;
   #squares = 0;
   #lastDistance = Number.NaN;
-  /** Candidates that were not ranked are likely to be at least so far. */
-  #bound = Number.POSITIVE_INFINITY;
 
   /** `count` is the number of wanted hits, more than 0. */
   constructor(similarity: Similarity, count: number) {
     this.#distanceOf = similarityRows[similarity].distance;
     this.#count = count;
-    this.#best = new TopHits(count, () => 0);
   }
 
-  /** Notes the rank of the next candidate, and its distance by code. */
-  note(distance: number, rank: number): void {
-    const exact = this.#distanceOf(rank);
+  /** Notes the rank of the next candidate, its distance by code, and whether it was among the best so far. */
+  note(distance: number, { rank, isHit }: { readonly rank: number; readonly isHit: boolean }): void {
     this.#noted += 1;
-    this.#missed = -exact >= this.#best.threshold ? 0 : this.#missed + 1;
-    this.#best.offer(0, -exact);
+    this.#missed = isHit ? 0 : this.#missed + 1;
     // Equal rows have equal errors, which say nothing of those of others.
     if (distance === this.#lastDistance) return;
     this.#lastDistance = distance;
+    const error = this.#distanceOf(rank) - distance;
+    const difference = error - this.#mean;
     this.#samples += 1;
-    const difference = exact - distance - this.#mean;
     this.#mean += difference / this.#samples;
-    this.#squares += difference * (exact - distance - this.#mean);
+    this.#squares += difference * (error - this.#mean);
   }
 
-  /** Notes the rank of a record that is a hit if it is good enough, wherever it is in the order of candidates. */
-  offer(rank: number): void {
-    this.#best.offer(0, -this.#distanceOf(rank));
-  }
-
-  /** Whether further hits are unlikely among the candidates from this distance by code on. */
-  isUnlikely(distance: number): boolean {
+  /**
+   * Whether further hits are unlikely among the candidates from this distance by code on. `worst` is the rank of the worst
+   * of the wanted hits so far, -Infinity if there are fewer.
+   */
+  isUnlikely(distance: number, worst: number): boolean {
     if (this.#missed > MISSES_MIN + (MISSES_PER_SHARE * this.#noted) / this.#count) return true;
-    return this.#samples >= SAMPLES_MIN && this.#leastFrom(distance) > -this.#best.threshold;
-  }
-
-  /** Notes that the candidates from this distance on are not ranked. */
-  end(distance: number): void {
-    this.#bound = this.#leastFrom(distance);
-  }
-
-  /** Of hits, best first, the wanted ones and those that no other candidate is likely to be better than. */
-  certainOf<Hit extends { readonly rank: number }>(hits: readonly Hit[]): readonly Hit[] {
-    const end = hits.findIndex(({ rank }, i) => i >= this.#count && this.#distanceOf(rank) > this.#bound);
-    return end < 0 ? hits : hits.slice(0, end);
-  }
-
-  /** The least distance that rows from this distance by code on are likely to have. */
-  #leastFrom(distance: number): number {
-    return distance + this.#mean - DEVIATIONS * Math.sqrt(this.#squares / this.#samples);
+    if (this.#samples < SAMPLES_MIN || worst === Number.NEGATIVE_INFINITY) return false;
+    const deviation = Math.sqrt(this.#squares / this.#samples);
+    return distance + this.#mean - DEVIATIONS * deviation > this.#distanceOf(worst);
   }
 }

@@ -48,7 +48,7 @@ export interface CandidateRequest {
   /** The number of candidates; `spareCount` more replace those that drop out during the search. */
   readonly count: number;
   readonly spareCount: number;
-  /** The candidates that a walk must be certain of: it may find further ones without knowing whether better ones exist. */
+  /** As `count` and `spareCount` together, for a walk. */
   readonly certainCount: number;
   /** The least candidates of a walk. */
   readonly effortMin: number;

@@ -8,6 +8,7 @@ import type { FileRows, RankedQuery } from "../row-files/file-rows.ts";
 import { entryBytesOf, type VersionedRow } from "../row-files/row-entries.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import type { LateHits } from "./late-hits.ts";
+import type { TopHits } from "./top-hits.ts";
 
 /** Records of a step, of a task, and of a read by the thread pool. */
 const STEP_RECORDS = 1_024;
@@ -32,6 +33,8 @@ export interface RankedWalk {
   /** The number of wanted hits. */
   readonly hitCount: number;
   readonly lateHits: LateHits;
+  /** The hits so far. */
+  readonly top: Pick<TopHits, "threshold">;
 }
 
 export interface RowRanksOptions {
@@ -83,10 +86,7 @@ export class RowRanks {
     if (next === undefined) return true;
     const { walk } = this.#options;
     if (walk === undefined) return false;
-    const distance = walk.distances.get(next) ?? 0;
-    if (!walk.lateHits.isUnlikely(distance)) return false;
-    walk.lateHits.end(distance);
-    return true;
+    return walk.lateHits.isUnlikely(walk.distances.get(next) ?? 0, walk.top.threshold);
   }
 
   #rankBuffered(): void {
@@ -95,17 +95,17 @@ export class RowRanks {
     for (; this.#next < end; this.#next += 1) {
       const record = records[this.#next] as number;
       const row = rows.buffered(record);
-      if (row !== undefined) {
-        const rank = rows.rank(by, row);
-        this.#options.walk?.lateHits.offer(rank);
-        this.#options.offer({ record, version: row.version, rank });
-      } else if (rows.has(record)) this.#inFiles.push(record);
+      if (row !== undefined) this.#options.offer({ record, version: row.version, rank: rows.rank(by, row) });
+      else if (rows.has(record)) this.#inFiles.push(record);
     }
   }
 
   #offer(ranked: RankOfRow): void {
     const { walk, offer } = this.#options;
-    walk?.lateHits.note(walk.distances.get(ranked.record) ?? 0, ranked.rank);
+    if (walk !== undefined) {
+      const { record, rank } = ranked;
+      walk.lateHits.note(walk.distances.get(record) ?? 0, { rank, isHit: rank >= walk.top.threshold });
+    }
     offer(ranked);
   }
 
@@ -151,12 +151,9 @@ export class RowRanks {
             this.#offer({ record, version: place.version, rank });
           }
           if (result.isDamaged) throw rows.damaged();
-          this.#doneCount += records.length;
-          const next = found[result.ranks.length];
-          if (next === undefined) return;
-          // The task has found that further hits are unlikely.
-          walk?.lateHits.end(walk.distances.get(next.record) ?? 0);
-          this.#doneCount = this.#inFiles.length;
+          // A task that ended earlier has found that further hits are unlikely.
+          this.#doneCount =
+            result.ranks.length < found.length ? this.#inFiles.length : this.#doneCount + records.length;
         };
       },
     });

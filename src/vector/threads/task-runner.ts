@@ -213,19 +213,21 @@ export class TaskRunner {
     const name = similarityByCode[similarity];
     if (ranker === undefined || name === undefined) return undefined;
     const ranks = new Float32Array(places.length);
+    const top = new TopHits(hitCount, (place) => place);
     const lateHits = hitCount > 0 ? new LateHits(name, hitCount) : undefined;
     let count = 0;
     return () => {
       for (let i = 0; i < SLICE_READS; i += 1) {
         const place = places[count];
         const distance = distances[count] ?? 0;
-        const isOver = place === undefined || lateHits?.isUnlikely(distance) === true;
+        const isOver = place === undefined || lateHits?.isUnlikely(distance, top.threshold) === true;
         const rank = isOver ? undefined : ranker.rank(place, { query, similarity });
         if (rank === undefined) {
           writeRankResult(slot, ranks.subarray(0, count), !isOver);
           return true;
         }
-        lateHits?.note(distance, rank);
+        lateHits?.note(distance, { rank, isHit: rank >= top.threshold });
+        top.offer(count, rank);
         ranks[count] = rank;
         count += 1;
       }
