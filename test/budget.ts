@@ -274,6 +274,13 @@ export const budgets: readonly Budget[] = [
     proofCount: 400,
   },
   {
+    suite: "vector-parts",
+    unit: "worlds of graphs in parts",
+    files: ["test/simulation/vector/graph-parts.test.ts"],
+    testMs: 1_000,
+    proofCount: 100,
+  },
+  {
     suite: "row-files",
     unit: "worlds of rows in files, with crashes and damage",
     files: ["test/simulation/vector/row-files.test.ts"],

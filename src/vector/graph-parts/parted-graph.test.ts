@@ -3,11 +3,11 @@ import { describe, test } from "node:test";
 import { atOnce } from "../../../test/harness/at-once.ts";
 import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
-import type { GraphOptions, RecordVersion } from "../graph/graph.ts";
+import type { GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
 import { InlineGraphBuilder } from "../graph/inline-graph-builder.ts";
 import { type Similarity, similarities } from "../index/definition.ts";
 import { hasBit, setBit, wordCountOf } from "../search/bits.ts";
-import { mergedHits, type PartHits } from "./graph-part.ts";
+import { type ListedHits, mergedHits } from "./graph-part.ts";
 import { PartedGraph } from "./parted-graph.ts";
 
 const SEED = 20_261_129;
@@ -16,7 +16,7 @@ const PART_RECORDS = 256;
 const DRAWN = 4_000;
 const WANTED = 10;
 const EFFORT = 64;
-const NOTHING: PartHits = { records: new Uint32Array(0), distances: new Float32Array(0) };
+const NOTHING: ListedHits = { records: new Uint32Array(0), distances: new Float32Array(0), count: 0 };
 
 const drawn = clusteredRows(seededRandom(SEED), { count: DRAWN, dimension: DIMENSION, clusters: 40, noise: 0.4 });
 const drawnRow = (i: number): Float32Array => drawn.slice(i * DIMENSION, (i + 1) * DIMENSION);
@@ -74,20 +74,20 @@ class World {
     return this.graph.whenBuilt();
   }
 
-  *versionsOf(number: number): Generator<RecordVersion> {
-    for (const [record, version] of this.versions)
-      if (Math.floor(record / PART_RECORDS) === number) yield { record, version };
+  *versionsNow(): Generator<RecordVersion> {
+    for (const [record, version] of this.versions) yield { record, version };
+  }
+
+  /** The numbers of the parts, and how many records each has. */
+  get sizes(): readonly (readonly [number: number, recordCount: number])[] {
+    return this.graph.parts.map(({ number, recordCount }) => [number, recordCount]);
   }
 
   find(query: Float32Array, count: number, matches?: Uint32Array): readonly number[] {
     let hits = NOTHING;
-    for (const part of this.graph.parts) {
-      if (matches !== undefined && part.countOf({ matches, version: 1 }) === 0) continue;
-      const accepts = matches && part.bitsOf(matches);
-      hits = mergedHits(
-        hits,
-        part.hitsOf(part.graph.search({ query, count, effort: Math.max(count, EFFORT), ...(accepts && { accepts }) })),
-      );
+    for (const { graph } of this.graph.parts) {
+      const request = { query, count, effort: Math.max(count, EFFORT) };
+      hits = mergedHits(hits, graph.search({ ...request, ...(matches !== undefined && { accepts: matches }) }));
     }
     return [...hits.records];
   }
@@ -114,73 +114,91 @@ class World {
   }
 }
 
-test("a part begins with its first record, and each record is in the part of its number", async () => {
+test("a part begins when the others are full, and a removed record leaves room in its part", () => {
   const world = new World();
-  assert.equal(world.graph.parts.length, 0);
-  for (const record of [0, 255, 256, 1_025]) world.put(record);
-  await world.graph.whenBuilt();
-
-  assert.deepEqual(
-    world.graph.parts.map(({ number, first, graph: { count }, insertCount }) => [number, first, count, insertCount]),
-    [
-      [0, 0, 2, 2],
-      [1, 256, 1, 1],
-      [4, 1_024, 1, 1],
-    ],
-  );
-  assert.equal(world.graph.count, 4);
-});
-
-test("pending records have the numbers of the namespace", () => {
-  const world = new World();
-  for (const record of [3, 300, 301, 900]) world.put(record);
-  world.graph.remove(301);
+  assert.deepEqual(world.sizes, []);
+  for (let record = 0; record < 600; record += 1) world.put(record);
+  assert.deepEqual(world.sizes, [
+    [0, 256],
+    [1, 256],
+    [2, 88],
+  ]);
+  for (let record = 250; record < 260; record += 1) world.remove(record);
   world.graph.remove(2_000);
+  for (const record of [700, 701, 100, 300]) world.put(record);
 
+  assert.deepEqual(world.sizes, [
+    [0, 252],
+    [1, 252],
+    [2, 88],
+  ]);
   assert.deepEqual(
-    world.graph.parts.map((part) => [...part.pending()]),
-    [[3], [300], [900]],
-  );
-  assert.equal(world.graph.pendingCount, 3);
-  assert.deepEqual(
-    [3, 4, 300, 301, 900, 2_000].map((record) => world.graph.isPending(record)),
+    [0, 250, 260, 600, 700, 2_000].map((record) => world.graph.has(record)),
     [true, false, true, false, true, false],
   );
 });
 
-test("tables and bits of a graph have the size of its part", async () => {
+test("a record that changes is pending in its part, and one that moves in the first part with room", async () => {
   const world = new World();
   await world.fill(600);
-  const matches = new Uint32Array(wordCountOf(600));
-  for (const record of [0, 255, 256, 599]) setBit(matches, record);
+  world.put(300);
+  world.move(599, 700);
+  assert.deepEqual(
+    world.graph.parts.map(({ graph }) => [...graph.pending]),
+    [[], [300], [700]],
+  );
+  world.remove(3);
+  world.move(598, 3);
 
   assert.deepEqual(
-    world.graph.parts.map((part) => [part.bitsOf(matches).length, part.countOf({ matches, version: 1 })]),
+    world.graph.parts.map(({ graph, changeCount }) => [[...graph.pending], changeCount]),
     [
-      [8, 2],
-      [8, 1],
-      [3, 1],
+      [[3], 258],
+      [[300], 257],
+      [[700], 91],
     ],
   );
-  setBit(matches, 257);
-  const [, second] = world.graph.parts;
-  assert.equal(second?.bitsOf(matches), second?.bitsOf(matches), "one view of the same bits");
-  assert.equal(second?.countOf({ matches, version: 1 }), 1, "counted again only with another version");
-  assert.equal(second?.countOf({ matches, version: 2 }), 2);
+  assert.equal(world.graph.pendingCount, 3);
+  assert.equal(world.graph.count + world.graph.pendingCount, world.rows.size);
 });
 
-test("bits that end with the first part are used as they are", async () => {
+test("the records of a part that pass are counted, and again only with another version", async () => {
   const world = new World();
-  await world.fill(10);
-  const matches = new Uint32Array(8);
+  await world.fill(600);
+  const matches = new Uint32Array(wordCountOf(600) + 1);
+  // The last ones do not exist.
+  for (const record of [0, 255, 256, 599, 600, 610]) setBit(matches, record);
+  const counts = (version: number): readonly number[] =>
+    world.graph.parts.map((part) => world.graph.passCountOf(part, { matches, version }));
 
-  assert.equal(world.graph.parts[0]?.bitsOf(matches), matches);
+  assert.deepEqual(counts(1), [2, 1, 1]);
+  setBit(matches, 257);
+  assert.deepEqual(counts(1), [2, 1, 1]);
+  assert.deepEqual(counts(2), [2, 2, 1]);
+  const [, second] = world.graph.parts;
+  assert.ok(second !== undefined);
+  const passing = world.graph.passingOf(second, matches);
+  assert.deepEqual([passing.count, hasBit(passing.matches, 255), hasBit(passing.matches, 256)], [2, false, true]);
+});
+
+test("of a long filter, the counts are estimates", () => {
+  const unbuilt = { insert: () => {} } as unknown as NamespaceGraph;
+  const graphs = { open: () => unbuilt, load: () => assert.fail("nothing is loaded") };
+  const graph = new PartedGraph({ graphs, graph: new World().options, partRecords: 40_000 });
+  for (let record = 0; record < 100_000; record += 1) graph.insert(record, record);
+  const matches = new Uint32Array(wordCountOf(100_000));
+  for (let record = 0; record < 60_000; record += 3) setBit(matches, record);
+  const counts = graph.parts.map((part) => graph.passCountOf(part, { matches, version: 1 }));
+
+  for (const [i, wanted] of [13_333, 6_667, 0].entries())
+    assert.ok(Math.abs((counts[i] as number) - wanted) < 300, `${counts[i]} instead of ${wanted}`);
 });
 
 test("hits are in the order of their distances, and those of the first list come first if these are equal", () => {
-  const list = (...hits: readonly (readonly [number, number])[]): PartHits => ({
+  const list = (...hits: readonly (readonly [number, number])[]): ListedHits => ({
     records: Uint32Array.from(hits, ([record]) => record),
     distances: Float32Array.from(hits, ([, distance]) => distance),
+    count: hits.length,
   });
 
   assert.deepEqual(
@@ -234,69 +252,111 @@ describe("beside brute force", () => {
 });
 
 describe("files of parts", () => {
-  test("each part finds its records in its file, and the others are pending", async () => {
+  const filesOf = ({ graph }: World): Promise<readonly (Uint8Array | undefined)[]> =>
+    Promise.all(graph.parts.map((part) => part.graph.save()));
+
+  test("each part has the records of its file, whatever their numbers are now", async () => {
     const world = new World();
     await world.fill(700);
-    const files = await Promise.all(world.graph.parts.map(({ graph }) => graph.save()));
-    world.put(300);
-    world.rows.delete(600);
-    world.versions.delete(600);
-    const loaded = world.opened();
-    for (const [number, bytes] of files.entries()) {
-      assert.ok(bytes !== undefined);
-      assert.equal(atOnce(loaded.load(number, bytes, world.versionsOf(number))), undefined);
+    const files = await filesOf(world);
+    const rows = [...world.rows];
+    world.rows.clear();
+    world.versions.clear();
+    for (const [record, row] of rows) {
+      world.rows.set(999 - record, row);
+      world.versions.set(999 - record, record + 1);
     }
+    // One is gone, and one has another row.
+    world.rows.delete(999);
+    world.versions.delete(999);
+    world.versions.set(500, 5_000);
+    world.graph = world.opened();
+    for (const [number, bytes] of files.entries())
+      assert.equal(atOnce(world.graph.load(number, bytes as Uint8Array, world.versionsNow())), undefined);
 
+    assert.deepEqual(world.sizes, [
+      [0, 255],
+      [1, 255],
+      [2, 188],
+    ]);
     assert.deepEqual(
-      loaded.parts.map((part) => [part.graph.count, [...part.pending()]]),
-      [
-        [256, []],
-        [255, [300]],
-        [187, []],
-      ],
+      [998, 743, 500, 300].map((record) => world.graph.has(record)),
+      [true, true, false, true],
     );
-    world.graph = loaded;
-    await loaded.whenBuilt();
+    assert.equal(world.graph.pendingCount, 0);
+    world.graph.insert(500, 5_000);
+    await world.graph.whenBuilt();
     assert.ok(world.recall(50) >= 0.99);
   });
 
-  test("the file of another part is refused, and changes nothing", async () => {
+  test("a file that is loaded as another part, or twice, gives no record twice", async () => {
     const world = new World();
     await world.fill(512);
-    const [, bytes] = await Promise.all(world.graph.parts.map(({ graph }) => graph.save()));
-    const loaded = world.opened();
+    const [first, second] = (await filesOf(world)) as [Uint8Array, Uint8Array];
+    world.graph = world.opened();
 
-    assert.equal(atOnce(loaded.load(0, bytes as Uint8Array, world.versionsOf(0))), "too many of its rows have changed");
-    assert.equal(loaded.parts.length, 0);
+    assert.equal(atOnce(world.graph.load(3, second, world.versionsNow())), undefined);
+    assert.equal(atOnce(world.graph.load(0, second, world.versionsNow())), "too many of its rows have changed");
+    assert.equal(atOnce(world.graph.load(1, first, world.versionsNow())), undefined);
+    assert.deepEqual(world.sizes, [
+      [1, 256],
+      [3, 256],
+    ]);
+    assert.equal(world.graph.count, 512);
   });
 
-  test("rows that are read later have the numbers of the namespace", async () => {
+  test("a file with more records than a part is loaded whole, and gives away those that change", async () => {
+    const world = new World();
+    const whole = world.builder.open(world.options);
+    for (let record = 0; record < 600; record += 1) {
+      world.rows.set(record, drawnRow(record));
+      world.versions.set(record, record);
+      whole.insert(record, record);
+    }
+    await whole.whenBuilt();
+    assert.equal(atOnce(world.graph.load(0, (await whole.save()) as Uint8Array, world.versionsNow())), undefined);
+    assert.deepEqual(world.sizes, [[0, 600]]);
+    for (let record = 0; record < 400; record += 1) world.put(record);
+
+    assert.deepEqual(world.sizes, [
+      [0, 256],
+      [1, 256],
+      [2, 88],
+    ]);
+    await world.graph.whenBuilt();
+    assert.ok(world.recall(50) >= 0.99);
+  });
+
+  test("a damaged file is refused, and changes nothing", async () => {
+    const world = new World();
+    await world.fill(256);
+    const [bytes] = (await filesOf(world)) as [Uint8Array];
+    bytes[200] = (bytes[200] as number) ^ 1;
+    world.graph = world.opened();
+
+    assert.equal(atOnce(world.graph.load(0, bytes, world.versionsNow())), "its checksum is wrong");
+    assert.deepEqual(world.sizes, []);
+  });
+
+  test("only rows of the file are read later", async () => {
     const world = new World();
     await world.fill(512);
-    const [, bytes] = await Promise.all(world.graph.parts.map(({ graph }) => graph.save()));
+    const [, bytes] = (await filesOf(world)) as [Uint8Array, Uint8Array];
     const { dimension, similarity } = world.options;
     const asked: number[] = [];
     const readLater = async (records: readonly number[]): Promise<readonly (Float32Array | undefined)[]> => {
       asked.push(...records);
       return records.map((record) => world.rows.get(record));
     };
-    const graph = new PartedGraph({
-      graphs: world.builder,
-      graph: { dimension, similarity, readLater },
-      partRecords: PART_RECORDS,
-    });
+    const options = { dimension, similarity, readLater };
+    world.graph = new PartedGraph({ graphs: world.builder, graph: options, partRecords: PART_RECORDS });
 
-    assert.equal(await graph.load(1, bytes as Uint8Array, world.versionsOf(1)), undefined);
-    graph.insert(3, 1_000);
-    await graph.whenBuilt();
-    assert.deepEqual(asked.toSorted(byNumber), [3, ...Array.from({ length: 256 }, (_, i) => 256 + i)]);
+    assert.equal(await world.graph.load(1, bytes, world.versionsNow()), undefined);
     assert.deepEqual(
-      graph.parts.map(({ number, graph: { count } }) => [number, count]),
-      [
-        [0, 1],
-        [1, 256],
-      ],
+      asked.toSorted(byNumber),
+      Array.from({ length: 256 }, (_, i) => 256 + i),
     );
+    assert.deepEqual(world.sizes, [[1, 256]]);
   });
 });
 

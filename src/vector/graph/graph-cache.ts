@@ -10,6 +10,7 @@
 import type { Log } from "../../kernel/log.ts";
 import { faultFields } from "../../kernel/log.ts";
 import type { GraphPart } from "../graph-parts/graph-part.ts";
+import { PARTS_MAX } from "../graph-parts/parted-graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { NamespaceGraph } from "./graph.ts";
 
@@ -29,14 +30,14 @@ export interface PlacedNamespace {
   readonly namespace: Namespace;
 }
 
-/** A graph in a file, and the number of rows passed to it when the file was written or read. */
+/** A graph in a file, and the count of its changes when the file was written or read. */
 interface SavedPart {
   readonly graph: NamespaceGraph;
-  readonly insertCount: number;
+  readonly changeCount: number;
 }
 
-/** A graph is written again when this share of its records is new. */
-const NEW_SHARE = 0.1;
+/** A graph is written again when this share of its records is new or gone. */
+const CHANGED_SHARE = 0.1;
 
 export class GraphCache {
   readonly #files: GraphFiles;
@@ -51,15 +52,19 @@ export class GraphCache {
 
   /** Gives every large namespace its graph, from its file or a new one, and removes files without a namespace. */
   async start(namespaces: readonly PlacedNamespace[]): Promise<void> {
-    const found = new Set(await this.#files.names());
-    const wanted = new Set<string>();
+    const found = await this.#files.names();
+    const namesOf = Map.groupBy(found, nameOfFirstPart);
+    const kept = new Set<string>();
     for (const placed of namespaces) {
-      const { namespace } = placed;
-      if (!namespace.isGraphWanted) continue;
-      for (let part = 0; part < namespace.graphPartCount; part += 1) wanted.add(fileNameOf(placed, part));
-      await this.#load(placed, found);
+      if (!placed.namespace.isGraphWanted) continue;
+      const names = namesOf.get(fileNameOf(placed, 0)) ?? [];
+      const parts = names.map(partOf).filter((number) => number < PARTS_MAX);
+      parts.sort((one, other) => one - other);
+      await this.#load(placed, parts);
+      for (const number of placed.namespace.graph?.parts.map((part) => part.number) ?? parts)
+        kept.add(fileNameOf(placed, number));
     }
-    for (const name of found) if (!wanted.has(name)) await this.#remove(name);
+    for (const name of found) if (!kept.has(name)) await this.#remove(name);
   }
 
   /** Writes the graphs that changed enough, or `all` that changed; removes files of namespaces without a graph. */
@@ -74,36 +79,32 @@ export class GraphCache {
     for (const name of [...this.#saved.keys()]) if (!current.has(name)) await this.#remove(name);
   }
 
-  async #load(placed: PlacedNamespace, found: ReadonlySet<string>): Promise<void> {
+  async #load(placed: PlacedNamespace, parts: readonly number[]): Promise<void> {
     const { namespace } = placed;
-    const loaded = new Set<number>();
+    const loaded = new Set(parts);
     await namespace.startGraph({
-      read: async (part) => {
-        const name = fileNameOf(placed, part);
-        const bytes = found.has(name) ? await this.#files.read(name) : undefined;
-        if (bytes !== undefined) loaded.add(part);
-        return bytes;
-      },
+      parts,
+      read: (part) => this.#files.read(fileNameOf(placed, part)),
       refuse: (part, refusal) => {
         loaded.delete(part);
         const file = fileNameOf(placed, part);
         this.#log.warn("a graph file cannot be used, and its graph is built again", { file, refusal });
       },
     });
-    for (const { number, graph, insertCount } of namespace.graph?.parts ?? [])
+    for (const { number, graph, changeCount } of namespace.graph?.parts ?? [])
       if (loaded.has(number) && graph.pendingCount === 0)
-        this.#saved.set(fileNameOf(placed, number), { graph, insertCount });
+        this.#saved.set(fileNameOf(placed, number), { graph, changeCount });
   }
 
-  async #save(name: string, { graph, insertCount }: GraphPart, { all }: { readonly all: boolean }): Promise<void> {
+  async #save(name: string, { graph, changeCount }: GraphPart, { all }: { readonly all: boolean }): Promise<void> {
     const saved = this.#saved.get(name);
-    const newCount = saved?.graph === graph ? insertCount - saved.insertCount : Number.POSITIVE_INFINITY;
-    if (newCount === 0 || (!all && newCount < graph.count * NEW_SHARE)) return;
+    const newCount = saved?.graph === graph ? changeCount - saved.changeCount : Number.POSITIVE_INFINITY;
+    if (newCount === 0 || (!all && newCount < graph.count * CHANGED_SHARE)) return;
     try {
       const bytes = await graph.save();
       if (bytes === undefined) return;
       await this.#files.write(name, bytes);
-      this.#saved.set(name, { graph, insertCount });
+      this.#saved.set(name, { graph, changeCount });
     } catch (fault) {
       // The file is a cache: without it the next start only takes longer.
       this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
@@ -118,6 +119,17 @@ export class GraphCache {
       this.#log.warn("a graph file cannot be removed", { file: name, ...faultFields(fault) });
     }
   }
+}
+
+/** The name of the file of a further part. */
+const FURTHER_PART = /^(graph-\d+-\d+)-(\d+)$/;
+
+function nameOfFirstPart(name: string): string {
+  return FURTHER_PART.exec(name)?.[1] ?? name;
+}
+
+function partOf(name: string): number {
+  return Number(FURTHER_PART.exec(name)?.[2] ?? 0);
 }
 
 /** The first part has the name that the only graph of a namespace has. */

@@ -21,8 +21,10 @@ export interface LoadedParts {
   readonly generation: GraphGeneration;
   readonly versions: Float64Array;
   readonly lostCount: number;
-  /** Records that are not in the file. */
-  readonly missing: readonly number[];
+  /** The records of its nodes. */
+  readonly records: Uint32Array;
+  /** Records that are not in the file; none for a part. */
+  readonly missing: readonly RecordVersion[];
 }
 
 /** The graph, or the reason why the file is refused. A promise only if rows are read later. */
@@ -57,6 +59,9 @@ async function loadLater(
   return step.value;
 }
 
+/** No record has this version. */
+const NO_RECORD = -1;
+
 const versionWords = new Uint32Array(2);
 const versionNumber = new Float64Array(versionWords.buffer);
 
@@ -66,19 +71,32 @@ class GraphLoader {
   readonly #generation: GraphGeneration;
   /** The new node plus one by node of the file; 0 for a lost node. */
   readonly #nodes: Uint32Array;
+  /** The records of the new nodes. */
+  readonly #records: Uint32Array;
+  #recordCount = 0;
   #lostCount = 0;
+  readonly #isPart: boolean;
 
   constructor(file: GraphFile, kernel: GraphKernel, options: GraphOptions) {
     this.#file = file;
     this.#kernel = kernel;
+    this.#isPart = options.isPart === true;
+    this.#records = new Uint32Array(file.nodeCount);
     this.#generation = new GraphGeneration(kernel, options);
     this.#nodes = new Uint32Array(file.nodeCount);
   }
 
   *load(records: Iterable<RecordVersion>): Loading {
+    // Only of the file's versions: a namespace may have more records than a Map can hold.
     const recordByVersion = new Map<number, number>();
+    for (let node = 0; node < this.#file.nodeCount; node += 1) recordByVersion.set(this.#versionOf(node), NO_RECORD);
     let versions: Float64Array = new Float64Array(64);
+    const missing: RecordVersion[] = [];
     for (const { record, version } of records) {
+      if (!recordByVersion.has(version)) {
+        if (!this.#isPart) missing.push({ record, version });
+        continue;
+      }
       versions = grown(versions, record + 1);
       versions[record] = version;
       recordByVersion.set(version, record);
@@ -90,8 +108,8 @@ class GraphLoader {
       const end = Math.min(this.#file.nodeCount, first + ROWS_READ);
       const wanted: number[] = [];
       for (let node = first; node < end; node += 1) {
-        const record = recordByVersion.get(this.#versionOf(node));
-        if (record !== undefined) wanted.push(record);
+        const record = recordByVersion.get(this.#versionOf(node)) ?? NO_RECORD;
+        if (record !== NO_RECORD) wanted.push(record);
       }
       const rows = yield wanted;
       const rowByRecord = new Map(wanted.map((record, i) => [record, rows[i]]));
@@ -102,11 +120,14 @@ class GraphLoader {
     for (let node = 0; node < this.#file.nodeCount; node += 1) this.#link(node);
     this.#kernel.code.countLinks();
     this.#kernel.code.setEntry(this.#findEntry());
+    if (!this.#isPart)
+      for (const [version, record] of recordByVersion) if (record !== NO_RECORD) missing.push({ record, version });
     return {
       generation: this.#generation,
       versions,
       lostCount: this.#lostCount,
-      missing: [...recordByVersion.values()],
+      records: this.#records.subarray(0, this.#recordCount),
+      missing,
     };
   }
 
@@ -115,9 +136,9 @@ class GraphLoader {
     const { words, starts } = this.#file;
     const start = starts[node] as number;
     const version = this.#versionOf(node);
-    const record = recordByVersion.get(version);
-    const row = record === undefined ? undefined : rows.get(record);
-    if (record === undefined || row === undefined) {
+    const record = recordByVersion.get(version) ?? NO_RECORD;
+    const row = record === NO_RECORD ? undefined : rows.get(record);
+    if (row === undefined) {
       this.#lostCount += 1;
       return true;
     }
@@ -131,6 +152,8 @@ class GraphLoader {
     // Only one of two nodes with the same version gets the record.
     recordByVersion.delete(version);
     this.#nodes[node] = made + 1;
+    this.#records[this.#recordCount] = record;
+    this.#recordCount += 1;
     this.#generation.adopt(record, made);
     return true;
   }

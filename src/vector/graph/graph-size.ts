@@ -29,12 +29,10 @@ export function nodeBytesOf(dimension: number): number {
  * (`built-graph.ts`); the last tenth is for the filters of searches and the scratch of threads.
  */
 const RECORD_SHARE = 0.6;
-/** Records whose bits are one word. */
-const WORD_RECORDS = 32;
 
-/** The most records of one graph; a namespace with higher record numbers has several. A multiple of WORD_RECORDS. */
+/** The most records of one graph; a namespace with more of them has several. */
 export function partRecordsOf(dimension: number): number {
-  return Math.floor((nodesMaxOf(dimension) * RECORD_SHARE) / WORD_RECORDS) * WORD_RECORDS;
+  return Math.floor(nodesMaxOf(dimension) * RECORD_SHARE);
 }
 
 /** About the most nodes of a graph in a memory, live and dead ones. */

@@ -19,6 +19,8 @@ import type { GraphKernel } from "./graph-kernel.ts";
 interface GraphShape {
   readonly dimension: number;
   readonly similarity: Similarity;
+  /** It is one of several of its namespace: `load` leaves records alone that its file does not have. */
+  readonly isPart?: boolean;
 }
 
 /**
@@ -117,16 +119,18 @@ export type LoadedGraph =
   | {
       readonly kind: "loaded";
       readonly graph: NamespaceGraph;
-      /** Nodes of the file whose row has changed. The records without a node are pending. */
+      /** Nodes of the file whose row has changed. The records without a node are pending, except for a part. */
       readonly lostCount: number;
+      /** The records of its nodes. */
+      readonly records: Uint32Array;
     }
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface GraphBuilder {
   open(options: GraphOptions): NamespaceGraph;
   /**
-   * `records` are all rows of the namespace, which do not change until the graph is there; each is read. A damaged file
-   * is refused: then open a graph and insert the records. A promise only if rows are read later.
+   * `records` are rows of the namespace, which do not change until the graph is there; those in the file are read. A
+   * damaged file is refused: then open a graph and insert the records. A promise only if rows are read later.
    */
   load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): Eventually<LoadedGraph>;
   /** Closes the graphs too. */

@@ -29,10 +29,10 @@ export class QueuedGraphs {
 
   #addLoaded(options: GraphOptions, loaded: LoadedParts | string): LoadedGraph {
     if (typeof loaded === "string") return { kind: "refused", reason: loaded };
-    const { generation, versions, lostCount, missing } = loaded;
+    const { generation, versions, lostCount, records, missing } = loaded;
     const graph = this.#add(options, generation, versions);
-    for (const record of missing) graph.insert(record, versions[record] as number);
-    return { kind: "loaded", graph, lostCount };
+    if (options.isPart !== true) for (const { record, version } of missing) graph.insert(record, version);
+    return { kind: "loaded", graph, lostCount, records };
   }
 
   close(): void {

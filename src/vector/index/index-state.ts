@@ -33,7 +33,7 @@ export interface StateParts {
   graphs(): GraphBuilder | undefined;
   /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
-  /** The most records of a part of a graph, a multiple of 32; `partRecordsOf` its dimension if undefined. */
+  /** The most records of a part of a graph; `partRecordsOf` its dimension if undefined. */
   readonly graphPartRecords?: number | undefined;
   /** The recall target of an index without its own, and the largest effort for a target. */
   readonly recall: RecallSettings;

@@ -60,7 +60,7 @@ export interface NamespaceOptions {
   graphs(): GraphBuilder | undefined;
   /** Instead of `GRAPH_WORK_MIN`. */
   readonly graphWorkMin?: number | undefined;
-  /** Instead of `partRecordsOf`; a multiple of 32. */
+  /** The most records of a part of the graph, instead of `partRecordsOf`. */
   readonly graphPartRecords?: number | undefined;
   /** The recall target of the index, and the largest effort for it. */
   recallSettings(): RecallSettings;
@@ -72,9 +72,11 @@ export interface NamespaceOptions {
 
 /** The saved graphs of a namespace, by part. */
 export interface SavedGraphs {
-  /** The bytes of a file; undefined if it does not exist. */
+  /** The numbers of the parts that have files. */
+  readonly parts: readonly number[];
+  /** The bytes of a file; undefined if it does not exist any more. */
   read(part: number): Promise<Uint8Array | undefined>;
-  /** Called for a file that cannot be used: the graph of the part is built again. */
+  /** Called for a file that cannot be used: its records are inserted again. */
   refuse(part: number, reason: string): void;
 }
 
@@ -217,11 +219,6 @@ export class Namespace {
     else return this.#loadGraph(saved);
   }
 
-  /** The number of parts that a graph of its records has at most. */
-  get graphPartCount(): number {
-    return Math.ceil(this.table.end / this.#partRecords);
-  }
-
   get isGraphWanted(): boolean {
     return this.#searchWork >= this.#graphWorkMin;
   }
@@ -303,10 +300,6 @@ export class Namespace {
     return this.rowCount * this.#dimension;
   }
 
-  get #partRecords(): number {
-    return this.#options.graphPartRecords ?? partRecordsOf(this.#dimension);
-  }
-
   get #graphWorkMin(): number {
     return this.#options.graphWorkMin ?? GRAPH_WORK_MIN;
   }
@@ -371,13 +364,12 @@ export class Namespace {
   async #loadGraph(saved: SavedGraphs): Promise<void> {
     const graph = this.#newGraph();
     if (graph === undefined) return;
-    for (let part = 0; part < this.graphPartCount; part += 1) {
+    for (const part of saved.parts) {
       const bytes = await saved.read(part);
-      const refusal = bytes && (await graph.load(part, bytes, this.#versionsOf(part)));
+      const refusal = bytes && (await graph.load(part, bytes, this.#versions()));
       if (refusal !== undefined) saved.refuse(part, refusal);
-      if (bytes === undefined || refusal !== undefined)
-        for (const { record, version } of this.#versionsOf(part)) graph.insert(record, version);
     }
+    for (const { record, version } of this.#versions()) if (!graph.has(record)) graph.insert(record, version);
     this.#useGraph(graph);
   }
 
@@ -385,7 +377,8 @@ export class Namespace {
   #newGraph(): PartedGraph | undefined {
     const graphs = this.#options.graphs();
     if (graphs === undefined || !this.isGraphWanted) return undefined;
-    return new PartedGraph({ graphs, graph: this.#graphOptions(), partRecords: this.#partRecords });
+    const partRecords = this.#options.graphPartRecords ?? partRecordsOf(this.#dimension);
+    return new PartedGraph({ graphs, graph: this.#graphOptions(), partRecords });
   }
 
   #useGraph(graph: PartedGraph): void {
@@ -409,16 +402,6 @@ export class Namespace {
   *#versions(): Generator<RecordVersion> {
     for (const record of this.table.order.from(0))
       if (this.#hasRow(record)) yield { record, version: this.table.versionOf(record) };
-  }
-
-  /** Those of one part of a graph. The only part has them in insertion order. */
-  *#versionsOf(part: number): Generator<RecordVersion> {
-    if (this.graphPartCount === 1) yield* this.#versions();
-    else {
-      const end = Math.min(this.table.end, (part + 1) * this.#partRecords);
-      for (let record = part * this.#partRecords; record < end; record += 1)
-        if (this.#hasRow(record)) yield { record, version: this.table.versionOf(record) };
-    }
   }
 
   #dropGraph(): void {

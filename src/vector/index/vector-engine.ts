@@ -45,7 +45,7 @@ export interface VectorEngineOptions {
   readonly threads?: SearchThreads | undefined;
   /** The multiplications of an exact search from which a namespace gets a graph; `GRAPH_WORK_MIN` if undefined. */
   readonly graphWorkMin?: number | undefined;
-  /** The most records of a part of a graph, a multiple of 32; `partRecordsOf` its dimension if undefined. */
+  /** The most records of a part of a graph; `partRecordsOf` its dimension if undefined. */
   readonly graphPartRecords?: number | undefined;
   /** Returns a text that cannot be guessed, for the handle of a resumable query. */
   readonly newHandle: () => string;

@@ -9,12 +9,12 @@
  *     are in the log of changes since the start of the search.
  * (2) The pending records of a part are those when its walk begins. What changes
  *     before or after is in the log.
- * (3) If so few records of a part pass that scanning them costs less than a walk,
- *     they are scanned with the pending ones: a walk that looks for a few records
- *     would end without them, and then all parts would be scanned.
+ * (3) If so few records of a part pass, by estimate, that scanning them costs less
+ *     than a walk, they are scanned with the pending ones: a walk that looks for a
+ *     few records would end without them, and then all parts would be scanned.
  */
 import type { GraphHits } from "../graph/graph.ts";
-import { type GraphPart, mergedHits, type PartHits } from "../graph-parts/graph-part.ts";
+import { type GraphPart, type ListedHits, mergedHits } from "../graph-parts/graph-part.ts";
 import type { PartedGraph } from "../graph-parts/parted-graph.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { FilterMatch } from "../metadata/filter-matcher.ts";
@@ -39,7 +39,7 @@ const ROWS_PER_FILTERED_VISIT = 2;
 export type Matches = Pick<FilterMatch, "matches" | "count">;
 
 const nothingPending: Matches = { matches: new Uint32Array(0), count: 0 };
-const nothingFound = { records: new Uint32Array(0), distances: new Float32Array(0), isComplete: true };
+const nothingFound = { records: new Uint32Array(0), distances: new Float32Array(0), count: 0, isComplete: true };
 
 /** The candidates of a walk, valid until the next walk of any search. */
 export interface Walked {
@@ -54,7 +54,7 @@ export interface Walked {
 }
 
 /** The candidates of some parts. */
-interface MergedWalks extends PartHits {
+interface MergedWalks extends ListedHits {
   readonly isComplete: boolean;
   readonly pending: Matches;
 }
@@ -103,13 +103,10 @@ export class GraphWalk {
 
   /** The expected cost, in rows of a whole scan of rows in memory. */
   get costRows(): number {
-    const parts = this.#namespace.graph?.parts ?? [];
-    if (parts.length < 2) return this.#visitsOf(this.#rowCount, this.#passCount) * this.#rowsPerVisit;
+    const { graph } = this.#namespace;
+    if (graph === undefined || graph.parts.length < 2) return this.#visits * this.#rowsPerVisit;
     let rows = 0;
-    const { match } = this.#request;
-    for (const part of parts)
-      rows +=
-        match !== undefined && this.#isScanned(part, match) ? this.#scanRowsOf(part, match) : this.#walkRowsOf(part);
+    for (const part of graph.parts) rows += Math.min(this.#walkRowsOf(graph, part), this.#scanRowsOf(graph, part));
     return rows;
   }
 
@@ -124,8 +121,8 @@ export class GraphWalk {
       this.#parts = graph.parts;
     } else if (this.#graph !== graph) return "lost";
     const [first] = this.#parts;
-    if (first === undefined) return { ...nothingFound, count: 0, pending: nothingPending };
-    return this.#parts.length === 1 ? this.#stepOnly(first, taker) : this.#stepNext(taker);
+    if (first === undefined) return { ...nothingFound, pending: nothingPending };
+    return this.#parts.length === 1 ? this.#stepOnly(first, taker) : this.#stepNext(graph, taker);
   }
 
   /** The walk of the only part, whose candidates need no copy. */
@@ -135,16 +132,16 @@ export class GraphWalk {
       const { result, pending } = away;
       return { ...result, count: result.records.length, pending };
     }
-    if (away === undefined && taker !== undefined && this.#giveTo(taker, part)) return "unfinished";
+    if (away === undefined && taker !== undefined && this.#giveTo(taker, part, this.#visits)) return "unfinished";
     const pending = this.#pendingOf(part);
-    const { records, distances, count, isComplete } = this.#search(part);
+    const { records, distances, count, isComplete } = this.#search(part, this.#visits);
     return { records, distances, count, isComplete, pending };
   }
 
   /** The walk of the next part. */
-  #stepNext(taker: TaskTaker | undefined): Walked | "unfinished" {
+  #stepNext(graph: PartedGraph, taker: TaskTaker | undefined): Walked | "unfinished" {
     const part = this.#parts[this.#doneCount] as GraphPart;
-    const walk = this.#walkPart(part, taker);
+    const walk = this.#walkPart(graph, part, taker);
     if (walk === undefined) return "unfinished";
     this.#away = undefined;
     this.#doneCount += 1;
@@ -158,23 +155,23 @@ export class GraphWalk {
             pending: unionOf(before.pending, walk.pending),
           };
     this.#merged = merged;
-    return this.#doneCount < this.#parts.length ? "unfinished" : { ...merged, count: merged.records.length };
+    return this.#doneCount < this.#parts.length ? "unfinished" : merged;
   }
 
   /** Undefined if another thread has the walk. */
-  #walkPart(part: GraphPart, taker: TaskTaker | undefined): MergedWalks | undefined {
+  #walkPart(graph: PartedGraph, part: GraphPart, taker: TaskTaker | undefined): MergedWalks | undefined {
     const away = this.#away;
-    if (away?.result !== undefined) {
-      const { records, distances, isComplete } = away.result;
-      return { ...part.hitsOf({ records, distances, count: records.length }), isComplete, pending: away.pending };
-    }
+    if (away?.result !== undefined) return { ...away.result, count: away.result.records.length, pending: away.pending };
     const { match } = this.#request;
-    if (match !== undefined && this.#isScanned(part, match))
-      return { ...nothingFound, pending: passingOf(part, match) };
-    if (away === undefined && taker !== undefined && this.#giveTo(taker, part)) return undefined;
+    // keeps (3)
+    if (match !== undefined && this.#scanRowsOf(graph, part) <= this.#walkRowsOf(graph, part))
+      return { ...nothingFound, pending: graph.passingOf(part, match.matches) };
+    const visits = this.#visitsOf(part.graph.count, this.#passCountOf(graph, part));
+    if (away === undefined && taker !== undefined && this.#giveTo(taker, part, visits)) return undefined;
     const pending = this.#pendingOf(part);
-    const hits = this.#search(part);
-    return { ...part.hitsOf(hits), isComplete: hits.isComplete, pending };
+    const { records, distances, count, isComplete } = this.#search(part, visits);
+    // Copies: other searches follow before the walks of all parts are done.
+    return { records: records.slice(0, count), distances: distances.slice(0, count), count, isComplete, pending };
   }
 
   #chosenEffort(): number {
@@ -187,60 +184,53 @@ export class GraphWalk {
     return Math.max(this.#namespace.recall?.effortFor(wanted, share) ?? wanted, effortMin);
   }
 
-  get #rowsPerVisit(): number {
-    return this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
+  /** The expected number of nodes that a walk of the only part visits. */
+  get #visits(): number {
+    return this.#visitsOf(this.#rowCount, this.#passCount);
   }
 
-  /** The expected number of nodes that a walk visits, in a graph of so many rows of which so many pass. */
   #visitsOf(rowCount: number, passCount: number): number {
     return (this.effort * VISITS_PER_EFFORT * rowCount) / Math.max(1, passCount);
   }
 
-  #visits(part: GraphPart): number {
-    if (this.#parts.length === 1) return this.#visitsOf(this.#rowCount, this.#passCount);
-    const { count } = part.graph;
-    return this.#visitsOf(count, this.#passCountOf(part));
+  get #rowsPerVisit(): number {
+    return this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
   }
 
-  /** The records of one of several parts that pass. */
-  #passCountOf(part: GraphPart): number {
+  /** About how many records of one of several parts pass. */
+  #passCountOf(graph: PartedGraph, part: GraphPart): number {
     const { match } = this.#request;
-    return match === undefined ? part.graph.count + part.graph.pendingCount : part.countOf(match);
+    return match === undefined ? part.recordCount : graph.passCountOf(part, match);
   }
 
   /** The expected cost of the walk of one of several parts, in rows of a whole scan. A walk visits a node once. */
-  #walkRowsOf(part: GraphPart): number {
+  #walkRowsOf(graph: PartedGraph, part: GraphPart): number {
     const { count } = part.graph;
-    return Math.min(this.#visitsOf(count, this.#passCountOf(part)), count) * this.#rowsPerVisit;
+    return Math.min(this.#visitsOf(count, this.#passCountOf(graph, part)), count) * this.#rowsPerVisit;
   }
 
-  #scanRowsOf(part: GraphPart, match: FilterMatch): number {
-    return part.countOf(match) * this.#rowsPerGather;
+  /** The same of a scan of its records that pass; without a filter, parts are walked. */
+  #scanRowsOf(graph: PartedGraph, part: GraphPart): number {
+    const isFiltered = this.#request.match !== undefined;
+    return isFiltered ? this.#passCountOf(graph, part) * this.#rowsPerGather : Number.POSITIVE_INFINITY;
   }
 
-  /** keeps (3) */
-  #isScanned(part: GraphPart, match: FilterMatch): boolean {
-    return this.#scanRowsOf(part, match) <= this.#walkRowsOf(part);
-  }
-
-  #search(part: GraphPart): GraphHits {
+  #search(part: GraphPart, visits: number): GraphHits {
     const { match } = this.#request;
     return part.graph.search({
       query: this.#vector,
       count: this.effort,
       effort: this.effort,
-      visitsMax: Math.ceil(this.#visits(part) * VISITS_FACTOR_MAX),
-      ...(match !== undefined && { accepts: part.bitsOf(match.matches), acceptsStamp: match.version }),
+      visitsMax: visitsMaxOf(visits),
+      ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
     });
   }
 
   /** Lets another thread walk. */
-  #giveTo(taker: TaskTaker, part: GraphPart): boolean {
+  #giveTo(taker: TaskTaker, part: GraphPart, visits: number): boolean {
     const { kernel } = part.graph;
-    const visits = this.#visits(part);
     const costMs = visits * (MS_PER_VISIT + MS_PER_VISITED_VALUE * this.#vector.length);
     if (kernel === undefined || !taker.wants(costMs)) return false;
-    const { match } = this.#request;
     const walk: WalkAway = { pending: this.#pendingOf(part), result: undefined };
     const isTaken = taker.take({
       kind: "walk",
@@ -248,8 +238,8 @@ export class GraphWalk {
       kernel,
       query: this.#vector,
       effort: this.effort,
-      visitsMax: Math.ceil(visits * VISITS_FACTOR_MAX),
-      accepts: match && { matches: part.bitsOf(match.matches), version: match.version },
+      visitsMax: visitsMaxOf(visits),
+      accepts: this.#request.match,
       done: (result) => {
         walk.result = result;
       },
@@ -259,12 +249,12 @@ export class GraphWalk {
   }
 
   /** keeps (2) */
-  #pendingOf(part: GraphPart): Matches {
-    if (part.graph.pendingCount === 0) return nothingPending;
+  #pendingOf({ graph }: GraphPart): Matches {
+    if (graph.pendingCount === 0) return nothingPending;
     const { match } = this.#request;
     const matches = new Uint32Array(wordCountOf(this.#namespace.table.end));
     let count = 0;
-    for (const record of part.pending()) {
+    for (const record of graph.pending) {
       if (match !== undefined && !hasBit(match.matches, record)) continue;
       setBit(matches, record);
       count += 1;
@@ -273,15 +263,8 @@ export class GraphWalk {
   }
 }
 
-/** All records of one of several parts that pass, pending or not. */
-function passingOf(part: GraphPart, match: FilterMatch): Matches {
-  const count = part.countOf(match);
-  if (count === 0) return nothingPending;
-  const own = part.bitsOf(match.matches);
-  const firstWord = part.first / 32;
-  const matches = new Uint32Array(firstWord + own.length);
-  matches.set(own, firstWord);
-  return { matches, count };
+function visitsMaxOf(visits: number): number {
+  return Math.ceil(visits * VISITS_FACTOR_MAX);
 }
 
 /** The records of two parts, which have none in common. Changes the bits of one of them. */

@@ -38,6 +38,8 @@ export interface DiskLifeOptions {
   readonly graphFiles?: MemoryFiles;
   /** Rows, from which the namespace has a graph and its rows in files. */
   readonly graphRows?: number;
+  /** The most records of a part of its graph; one part if absent. */
+  readonly partRecords?: number;
   readonly hasThreads?: boolean;
   /** Rows of a file. */
   readonly rowsPerFile?: number;
@@ -75,7 +77,7 @@ export class DiskLife {
 
   private constructor(options: DiskLifeOptions) {
     const { disk = emptyDisk(), journal = new RecordingJournal(), graphFiles, graphRows = 300 } = options;
-    const { rowsPerFile = 256, hasThreads = true, rows } = options;
+    const { rowsPerFile = 256, hasThreads = true, rows, partRecords } = options;
     this.#options = options;
     this.journal = journal;
     this.disk = disk;
@@ -107,6 +109,7 @@ export class DiskLife {
       limits: defaultVectorLimits,
       graphs: this.builder,
       graphWorkMin: graphRows * DIMENSION,
+      graphPartRecords: partRecords,
       newHandle: () => "handle",
       threads: this.#threads,
       rowFiles: this.#set,

@@ -4,7 +4,8 @@
  * while the namespace or its index is dropped and another one gets its name.
  * Every value of a row is its version, so the answer of each moment is known.
  *
- * In half of the worlds rows are in files on a disk that takes its time: reads and
+ * In two thirds of the worlds the graph has several parts, which begin and become
+ * empty meanwhile. In half of the worlds rows are in files on a disk that takes its time: reads and
  * writes end in any order, while compactions move rows.
  */
 
@@ -37,6 +38,9 @@ const TOP_K = 5;
 const SLICE_WORK = 24_000;
 /** Rows, so that a namespace has a graph in some worlds. */
 const GRAPH_WORK_MIN = 1_500 * DIMENSION;
+
+/** By seed: the most records of a part of the graph. */
+const PART_RECORDS = [undefined, 512, 1_536];
 
 const DIRECTORY = "/area";
 /** So few rows that there are many files, which are compacted. */
@@ -123,6 +127,7 @@ class ThreadWorld {
       limits: defaultVectorLimits,
       graphs: hasGraph ? this.#builder : undefined,
       graphWorkMin: GRAPH_WORK_MIN,
+      graphPartRecords: PART_RECORDS[seed % PART_RECORDS.length],
       threads: this.#threads,
       newHandle: () => "handle",
       rowFiles: this.#rowFiles,

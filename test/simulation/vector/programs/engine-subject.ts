@@ -22,6 +22,8 @@ const LOOK_MS = 10;
 const BUILT_COUNT = 700;
 /** Work from which a namespace gets a graph; programs over graphs (`draw-large-programs.ts`) reach it soon. */
 const GRAPH_WORK_MIN = 100_000;
+/** By seed: the most records of a part of a graph. Most of all records, or the walks of all parts cost more than a scan. */
+const PART_RECORDS = [undefined, 5_120];
 /** A vector of an index with an open dimension may have another one than the program's, but not a larger one than this. */
 const DIMENSION_MAX = 64;
 const SLICE_WORK = 24_000;
@@ -166,6 +168,7 @@ export class EngineSubject implements Subject {
       limits: defaultVectorLimits,
       graphs: this.#graphs && observedBuilder(this.#graphs, () => this.#events.graphSearch?.()),
       graphWorkMin: rows?.graphWorkMin ?? GRAPH_WORK_MIN,
+      graphPartRecords: PART_RECORDS[this.#program.seed % PART_RECORDS.length],
       newHandle: () => {
         this.#handleCount += 1;
         return `handle-${this.#handleCount}`;
