@@ -83,6 +83,21 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster pin",
+    group: "Cluster",
+    operands: ["<shard>", "[<node>]"],
+    options: [],
+    meaning: "says which node should serve a shard; without a node, the order of the nodes decides again",
+    example: "larder cluster pin 4 b --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { pinShard } = await import("./status.ts");
+      for (const line of await pinShard(connectionOf(call), call.operands)) call.print(line);
+      return 0;
+    },
+  },
+  {
     words: "cluster grants",
     group: "Cluster",
     operands: ["<role>"],

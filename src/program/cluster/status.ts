@@ -6,6 +6,7 @@ import { isFree } from "../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { StartRefusal } from "../refusal.ts";
+import type { ClusterPlace } from "./administer/transaction.ts";
 import { readIdentity, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
@@ -112,14 +113,45 @@ export async function retryShard(plan: ConnectionPlan, place: string, operand: s
   return withSession(plan, place, async (session) => {
     await readIdentity(session);
     const store = new PostgresLogStore(session);
-    const { shards } = await store.watch();
-    const found = shards.find(({ shard }) => String(shard) === operand);
-    if (found === undefined)
+    const { shard } = findShard(await store.watch(), operand);
+    await store.forgetTries(shard);
+    return [`shard ${shard}: nodes may claim it again`];
+  });
+}
+
+/** Says which node should serve a shard. Returns the lines to print. Throws a `StartRefusal`. */
+export async function pinShard(
+  { plan, place }: ClusterPlace,
+  [operand = "", node]: readonly string[],
+): Promise<readonly string[]> {
+  return withSession(plan, place, async (session) => {
+    await readIdentity(session);
+    const store = new PostgresLogStore(session);
+    const view = await store.watch();
+    const { shard, area } = findShard(view, operand);
+    const names = view.nodes.map(({ name }) => name);
+    if (node !== undefined && !names.includes(node))
       throw new StartRefusal(
-        `The cluster has no shard ${JSON.stringify(operand)}: its shards are ${shards.map(({ shard }) => shard).join(", ")}`,
+        `The cluster has no node ${JSON.stringify(node)}: its nodes are ${names.length === 0 ? "none yet" : names.join(", ")}`,
         2,
       );
-    await store.forgetTries(found.shard);
-    return [`shard ${found.shard}: nodes may claim it again`];
+    await store.pin(shard, node);
+    if (node === undefined) return [`shard ${shard}: the order of the nodes decides who serves it`];
+    const isOnly = view.shards.filter((each) => each.area === area).length === 1;
+    return [
+      `shard ${shard}: node ${node} should serve it`,
+      isOnly
+        ? `it is the only shard of ${area}, so it moves when the node that serves it stops or is gone`
+        : "it moves when that node has been up for 30 s, if all nodes forward requests",
+    ];
   });
+}
+
+function findShard({ shards }: ClusterView, operand: string): ShardView {
+  const found = shards.find(({ shard }) => String(shard) === operand);
+  if (found !== undefined) return found;
+  throw new StartRefusal(
+    `The cluster has no shard ${JSON.stringify(operand)}: its shards are ${shards.map(({ shard }) => shard).join(", ")}`,
+    2,
+  );
 }

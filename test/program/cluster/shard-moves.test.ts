@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { TestCluster } from "./cluster-program.ts";
-import { ask, configOf, contents, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
+import { ask, configOf, contents, storeToken, untilServed, write, written } from "./shard-clients.ts";
 
 const skip = missingProgram("postgres");
 const ADDRESS = ["--cluster-address", "127.0.0.1:0", "--takeover-wait", "30s"];
@@ -36,8 +36,14 @@ test("shards move to the nodes that should have them, and clients notice nothing
   await write(a, NAMES, "first");
   const token = await userToken(a);
   // The database `one` is on shard 4, the others of the store are on shards 1 and 4.
-  await sql(cluster, "UPDATE larder.shard SET pin = CASE WHEN id > 3 THEN 'b' ELSE 'a' END");
+  const unknown = await cluster.larder(["cluster", "pin", "4", "b"]);
+  assert.deepEqual([unknown.code, unknown.stderr], [2, 'larder: The cluster has no node "b": its nodes are a\n']);
   const b = await cluster.startNode("b", [...ADDRESS, ...config, ...oneThread]);
+  for (const shard of ["1", "2", "3", "4", "5", "6"]) {
+    const node = Number(shard) > 3 ? "b" : "a";
+    const pinned = await cluster.larder(["cluster", "pin", shard, node]);
+    assert.match(pinned.stdout, new RegExp(`^shard ${shard}: node ${node} should serve it\\nit moves when `));
+  }
 
   let count = 0;
   let isOver = false;

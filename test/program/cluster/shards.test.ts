@@ -1,10 +1,12 @@
 /** Several shards of each area: they are added to a cluster, and every tenant stays on its own. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { freePort } from "../../harness/free-port.ts";
+import { RawPeer } from "../../harness/raw-peer.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread } from "../program-process.ts";
 import { TestCluster } from "./cluster-program.ts";
-import { ask, configOf, contents, sql, untilServed, write, written } from "./shard-clients.ts";
+import { ask, configOf, contents, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
 
 const skip = missingProgram("postgres");
 const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
@@ -46,7 +48,9 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   assert.deepEqual(first, [0, `shard 4: store\n${first[1].split("\n")[1]}\n`]);
   for (const area of ["messaging", "vector"]) assert.equal((await add(area, "1"))[0], 0);
 
-  const b = await cluster.startNode("b", [...ADDRESS, ...configOf(cluster, ALL), ...oneThread]);
+  const respPort = await freePort();
+  const respArguments = ["--resp-port", String(respPort)];
+  const b = await cluster.startNode("b", [...ADDRESS, ...configOf(cluster, ALL), ...respArguments, ...oneThread]);
   await untilServed(b, [4, 5, 6]);
   const tenants = await sql<{ shard: number; names: string }>(
     cluster,
@@ -67,10 +71,29 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   assert.match(metrics, /^larder_cluster_shard_state\{area="store",shard="4",state="serving"\} 1$/m);
   assert.match(metrics, /^larder_store_keys\{area="store",shard="4",[^}]*\} 1$/m);
 
+  using client = await RawPeer.open(respPort);
+  const elsewhere = "-ERR this node does not serve the database: connect to the node that does\r\n";
+  assert.equal(await client.ask(`AUTH ${storeToken("one")}\r\n`, elsewhere.length), elsewhere);
+  assert.equal(await client.ask(`AUTH ${storeToken("red")}\r\n`, 5), "+OK\r\n");
+  assert.equal(await client.ask("LINDEX list 0\r\n", 17), "$10\r\nred second\r\n");
+
   await a.kill();
   await untilServed(b, [1, 2, 3]);
   const after = await contents(b, ALL);
   assert.deepEqual(after.seen, seen);
   assert.deepEqual(after.owners, ["b"]);
+  using other = await RawPeer.open(respPort);
+  assert.equal(await other.ask(`AUTH ${storeToken("one")}\r\n`, 5), "+OK\r\n");
+  // Each engine has the tenants of its shard, and no others.
+  const taken = await (await fetch(`${b.adminUrl}/metrics`)).text();
+  const tenantsOf = (shard: number): readonly string[] =>
+    [...taken.matchAll(/^larder_tenant_memory_bytes\{area="\w+",shard="(\d)",tenant="(\w+)"\}/gm)]
+      .filter(([, number]) => Number(number) === shard)
+      .map(([, , name = ""]) => name)
+      // It may have no bytes, and then no series.
+      .filter((name) => name !== "main")
+      .toSorted();
+  for (const shard of [1, 2, 3]) assert.deepEqual(tenantsOf(shard), OLD);
+  for (const shard of [4, 5, 6]) assert.deepEqual(tenantsOf(shard), NEW);
   assert.deepEqual(await b.stop(), { code: 0, signal: null });
 });

@@ -283,9 +283,8 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   /** keeps (2) */
   #report(): void {
     const states = [...this.#shards.values()].map(({ state }) => state);
-    const state = this.#isClosing
-      ? "draining"
-      : ((["serving", "opening", "draining"] as const).find((each) => states.includes(each)) ?? "standby");
+    const first = (["serving", "opening", "standby"] as const).find((each) => states.includes(each));
+    const state = this.#isClosing || first === undefined ? "draining" : first;
     if (state === this.#state) return;
     this.#state = state;
     this.#options.events.state(state);
