@@ -52,7 +52,7 @@ export const searchThreadBugs: PlantedBugs<ThreadPlant> = {
       name: "places are released before a thread reads them",
       breaks: "src/vector/search/row-ranks.ts",
       bug: { fileRows: withUnheldPlaces },
-      seed: 6,
+      seed: 7,
       found: /DamagedRow/,
     },
     {
