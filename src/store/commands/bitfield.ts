@@ -42,9 +42,15 @@ export function bitfield(call: Call): Reply {
   const isGrown = length > (string?.length ?? 0);
   const target: Target = { keyspace, key, string, isGrown, isChanged: false };
   if (isGrown) overwrite(target, length - 1, "\x00");
-  const replies = steps.map((step) => runStep(target, step));
+  const [first] = steps;
+  // Most commands have one step, for which no function is made.
+  const replies = steps.length === 1 && first !== undefined ? [runStep(target, first)] : runSteps(target, steps);
   if (target.isChanged) keyspace.notify(events.setbit, key);
   return replies;
+}
+
+function runSteps(target: Target, steps: readonly Step[]): Reply[] {
+  return steps.map((step) => runStep(target, step));
 }
 
 /** The string, and whether a step has changed it. As in Redis, after growth every step that writes is a change. */
@@ -65,7 +71,7 @@ function overwrite(target: Target, offset: number, bytes: Bytes): void {
 function writtenLength(steps: readonly Step[]): number {
   let length = 0;
   for (const { kind, offset, type } of steps)
-    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
+    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits + 7) / 8));
   return length;
 }
 
