@@ -1,10 +1,10 @@
 /** Shards spread over the nodes of a cluster: each pinned one moves to its node, with the data of its tenants. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { missingProgram } from "../../harness/required-programs.ts";
-import { oneThread, type RunningProgram } from "../program-process.ts";
-import { TestCluster } from "./cluster-program.ts";
-import { ask, configOf, contents, storeToken, untilServed, write, written } from "./shard-clients.ts";
+import { missingProgram } from "../harness/required-programs.ts";
+import { TestCluster } from "../program/cluster/cluster-program.ts";
+import { ask, configOf, contents, storeToken, untilServed, write, written } from "../program/cluster/shard-clients.ts";
+import { oneThread, type RunningProgram } from "../program/program-process.ts";
 
 const skip = missingProgram("postgres");
 const ADDRESS = ["--cluster-address", "127.0.0.1:0", "--takeover-wait", "30s"];
