@@ -34,7 +34,11 @@ async function startOnCluster(options: StartOptions, setting: SuiteSetting): Pro
   const postgres = await startPostgres(["fsync=off"]);
   const cluster = new SuiteCluster(postgres, setting);
   try {
-    await initCluster({ plan: parseClusterUrl(postgres.connectionString), place: "the cluster of the suite", shards: 1 });
+    await initCluster({
+      plan: parseClusterUrl(postgres.connectionString),
+      place: "the cluster of the suite",
+      shards: 1,
+    });
     const larder = await cluster.startOwner(options);
     for (let count = 1; count < setting.nodeCount; count += 1) await cluster.startIdle(`idle-${count}`);
     return larder;
