@@ -49,14 +49,12 @@ export class GraphWorld {
   readonly #random: Random = seededRandom(11);
   readonly #plant: PlantInBuilder;
   readonly #centres: readonly Float32Array[];
-  readonly #partRecords: number | undefined;
+  #partRecords: number | undefined;
   #builder = new InlineGraphBuilder();
   #engine: VectorEngine;
 
-  /** The graph has parts of `partRecords`; only one if undefined. */
-  constructor(plant: PlantInBuilder = (builder) => builder, partRecords?: number) {
+  constructor(plant: PlantInBuilder = (builder) => builder) {
     this.#plant = plant;
-    this.#partRecords = partRecords;
     this.#centres = Array.from({ length: CENTRES }, () => this.#draw(() => this.#random.below(2) === 0));
     this.#engine = this.#newEngine();
   }
@@ -109,8 +107,12 @@ export class GraphWorld {
     return new GraphCache(files, silentLog).save(this.#engine.namespaces, { all: true });
   }
 
-  /** A new engine from the journal, with the graph of its file as far as it is right. */
-  async restart(files: GraphFiles): Promise<void> {
+  /**
+   * A new engine from the journal, with the graph of its files as far as they are right. It has parts of `partRecords`;
+   * only one if undefined.
+   */
+  async restart(files: GraphFiles, partRecords?: number): Promise<void> {
+    this.#partRecords = partRecords;
     this.#engine.close();
     this.#builder = new InlineGraphBuilder();
     this.#engine = this.#newEngine();
