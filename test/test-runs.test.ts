@@ -55,6 +55,11 @@ test("a proof runs the suites of what clients see on the only node of a cluster 
     assert.equal(new Set(files).size, files.length);
     for (const file of [...suites, "test/conformance/store-families.test.ts"]) assert.ok(files.includes(file), file);
   }
+  const killed = processes.filter(({ files }) => files.includes("test/simulation/kill/store/kill-rounds.test.ts"));
+  assert.deepEqual(
+    killed.map(({ setting }) => setting),
+    ["one-confirm"],
+  );
   for (const file of Object.keys(singleOnly)) assert.ok(existsSync(file), file);
 });
 

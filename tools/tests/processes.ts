@@ -80,19 +80,31 @@ export interface TestProcess {
   readonly setting?: SuiteSettingName;
 }
 
-/**
- * The suites of what clients see, which a proof runs on a node of a cluster too: on the only one, which trusts no clock, and
- * on the owner of three, with leases.
- */
-const clusterSettings = ["one-confirm", "three-lease"] as const satisfies readonly SuiteSettingName[];
+interface ClusterSuite extends Pick<Group, "name" | "files" | "filesMax"> {
+  readonly settings: readonly SuiteSettingName[];
+}
 
-/** In the order in which their processes start. */
-const clusterSuites: readonly Pick<Group, "name" | "files" | "filesMax">[] = [
-  { name: "sdk", files: "test/sdk/**/*.test.ts", filesMax: 24 },
+/** The only node, which trusts no clock, and the owner of three, with leases. */
+const BOTH = ["one-confirm", "three-lease"] as const;
+
+/**
+ * The suites of what clients see, and kills with a restart in place, which a proof runs on a node of a cluster too. In the order
+ * in which their processes start.
+ */
+const clusterSuites: readonly ClusterSuite[] = [
+  // Beside others, one of them would take over meanwhile (`test/failover/`).
+  {
+    name: "kills",
+    files: "test/simulation/kill/**/kill-rounds.test.ts",
+    filesMax: 3,
+    settings: ["one-confirm"],
+  },
+  { name: "sdk", files: "test/sdk/**/*.test.ts", filesMax: 24, settings: BOTH },
   {
     name: "conformance",
     files: "test/conformance/{http-hardening,store-*,vector-*,messaging-*,workflow-*}.test.ts",
     filesMax: 20,
+    settings: BOTH,
   },
 ];
 
@@ -104,11 +116,11 @@ export const singleOnly: Readonly<Record<string, string>> = {
 
 /** The processes of the suites that a proof runs on a cluster, in the order of their start. */
 export function clusterProcesses(): TestProcess[] {
-  return clusterSuites.flatMap(({ name, files: pattern, filesMax }) => {
+  return clusterSuites.flatMap(({ name, files: pattern, filesMax, settings }) => {
     const files = globSync(pattern)
       .filter((file) => !Object.hasOwn(singleOnly, file))
       .sort();
-    return clusterSettings.flatMap((setting) =>
+    return settings.flatMap((setting) =>
       shardsOf({ name: `${setting}-${name}`, filesMax }, files).map((one) => ({ ...one, setting })),
     );
   });

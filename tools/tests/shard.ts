@@ -20,7 +20,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { SUITE_VARIABLE, type SuiteSettingName } from "../../test/harness/cluster/suite-setting.ts";
 import { running } from "../../test/harness/seed.ts";
-import { nameOf } from "./processes.ts";
+import { nameOf, type TestProcess } from "./processes.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** The default of `closingMsMax`. */
@@ -38,7 +38,7 @@ export async function runShard(
     runningPath,
     closingMsMax = CLOSING_MS_MAX,
     setting,
-  }: { readonly runningPath: string; readonly closingMsMax?: number; readonly setting?: SuiteSettingName },
+  }: { readonly runningPath: string; readonly closingMsMax?: number } & Pick<TestProcess, "setting">,
 ): Promise<void> {
   if (setting !== undefined) testCluster(setting);
   // The first test of a process adds the listeners of node:test.

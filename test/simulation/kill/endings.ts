@@ -14,6 +14,7 @@
 import { systemClock } from "../../../src/kernel/clock.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import { anyPorts, type RunningProgram, spawnProgram } from "../../program/program-process.ts";
+import type { KillGround } from "./ground.ts";
 
 export type Ending = "kill" | "group" | "start-up" | "snapshot" | "saving" | "stop";
 
@@ -21,7 +22,6 @@ export type Ending = "kill" | "group" | "start-up" | "snapshot" | "saving" | "st
 export type Shares = readonly (readonly [Ending, number])[];
 
 const SHARES_SUM = 20;
-const START_KILLS_MAX = 3;
 
 /** The log line that announces the process that writes a snapshot. */
 export const SNAPSHOT_STARTED: RegExp = /snapshot started/;
@@ -55,6 +55,7 @@ export async function stopCleanly(server: RunningProgram): Promise<void> {
 }
 
 export interface StartKills {
+  readonly ground: KillGround;
   /** Arguments of the next start. */
   readonly args: () => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -64,11 +65,12 @@ export interface StartKills {
   readonly isGroup: boolean;
 }
 
-/** Kills one to three starts of `larder serve` while they recover. */
-export async function killStarts(random: Random, { args, env, msMax, isGroup }: StartKills): Promise<void> {
-  for (let left = 1 + random.below(START_KILLS_MAX); left > 0; left -= 1) {
-    const options = { env: { ...anyPorts, ...env }, hasOwnGroup: isGroup };
-    const starting = spawnProgram(["serve", ...args()], options);
+/** Kills some starts of `larder serve` while they recover. */
+export async function killStarts(random: Random, { ground, args, env, msMax, isGroup }: StartKills): Promise<void> {
+  for (let left = 1 + random.below(ground.startKillsMax); left > 0; left -= 1) {
+    const start = ground.startOf({ args: args(), ...(env && { env }) });
+    const options = { env: { ...anyPorts, ...start.env }, hasOwnGroup: isGroup };
+    const starting = spawnProgram(["serve", ...start.args], options);
     await moment(random.below(msMax));
     await (isGroup ? starting.killGroup() : starting.kill());
   }

@@ -17,7 +17,8 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
-import type { RunningProgram } from "../../program/program-process.ts";
+import { type RunningProgram, startProgram } from "../../program/program-process.ts";
+import { type KilledStart, type KillGround, openGround } from "./ground.ts";
 
 export interface KillOptions {
   readonly allowance: Allowance;
@@ -28,6 +29,7 @@ export interface KillOptions {
 /** A data directory with the servers that serve it in sequence. */
 export interface Beginning {
   readonly directory: string;
+  readonly ground: KillGround;
   /** Number of the round in the life, from 0. */
   readonly number: number;
   readonly random: Random;
@@ -63,6 +65,13 @@ export interface KillSummary<Damage> {
   readonly damages: readonly Damage[];
 }
 
+/** Starts `larder serve` in a process group of its own, and resolves when it serves. */
+export async function startKilled(ground: KillGround, start: KilledStart): Promise<RunningProgram> {
+  const server = await startProgram("serve", { ...ground.startOf(start), hasOwnGroup: true });
+  await ground.untilServing(server);
+  return server;
+}
+
 /** Runs rounds until the allowance is spent or something is wrong. Rejects if a start fails or a request is refused. */
 export async function runKillRounds<Life, Damage>(
   port: KillPort<Life, Damage>,
@@ -77,7 +86,8 @@ export async function runKillRounds<Life, Damage>(
       : systemClock.monotonicMs() - startMs < allowance.budgetMs - port.endMs || rounds === 0;
   for (let number = 0; isLeft() && damages.length === 0; number += 1) {
     const directory = mkdtempSync(join(tmpdir(), `larder-${port.name}-kills-`));
-    const life = await port.begin({ directory, number, random: seededRandom(seed * 1_000_003 + number) });
+    const ground = await openGround();
+    const life = await port.begin({ directory, ground, number, random: seededRandom(seed * 1_000_003 + number) });
     let server: RunningProgram | undefined;
     try {
       server = await port.start(life);
@@ -95,6 +105,7 @@ export async function runKillRounds<Life, Damage>(
     } finally {
       await server?.killGroup();
       port.close(life);
+      await ground.close();
     }
     if (damages.length > 0)
       print(`life ${number}, round ${rounds - 1} of SEED=${seed}; data directory kept: ${directory}`);

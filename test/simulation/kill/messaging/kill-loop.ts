@@ -9,9 +9,10 @@
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
 import { defaultLimits } from "../../../../src/messaging/limits.ts";
-import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import type { RunningProgram } from "../../../program/program-process.ts";
 import { moment, readMetric } from "../endings.ts";
-import { type KillOptions, type KillPort, runKillRounds } from "../rounds.ts";
+import type { KillGround } from "../ground.ts";
+import { type KillOptions, type KillPort, runKillRounds, startKilled } from "../rounds.ts";
 import { Publishers, send, type Target } from "./publishers.ts";
 import { Receiver } from "./receiver.ts";
 
@@ -45,6 +46,7 @@ export const MESSAGING_TOKEN: string = Buffer.from(
 
 interface Life {
   readonly directory: string;
+  readonly ground: KillGround;
   readonly random: Random;
   readonly receiver: Receiver;
   readonly publishers: Publishers;
@@ -58,11 +60,11 @@ export async function runMessageKills(options: KillOptions): Promise<MessageKill
     name: "messaging",
     roundsOfALife: ROUNDS_OF_A_LIFE,
     endMs: 0,
-    begin: async ({ directory, random }) => ({
-      ...{ directory, random, publishers: new Publishers(), killsMs: [], repeated: 0 },
+    begin: async ({ directory, ground, random }) => ({
+      ...{ directory, ground, random, publishers: new Publishers(), killsMs: [], repeated: 0 },
       receiver: await Receiver.start(),
     }),
-    start: ({ directory, random }) => start(directory, random),
+    start,
     runRound: async (life, server) => ({ server: await killOnce(life, server), damages: [] }),
     acknowledgedCount: ({ publishers }) => publishers.acknowledged.length,
     async checkEverything({ receiver, publishers, killsMs, repeated }, server) {
@@ -78,14 +80,14 @@ export async function runMessageKills(options: KillOptions): Promise<MessageKill
 }
 
 async function killOnce(life: Life, server: RunningProgram): Promise<RunningProgram> {
-  const { directory, random, receiver, publishers, killsMs } = life;
+  const { random, receiver, publishers, killsMs } = life;
   const publishing = publishers.publishUntilLost(targetOf(server, receiver), CLIENTS, random);
   // A refusal in one client must not go unseen during the wait for the kill.
   await Promise.race([publishing, moment(PUBLISH_MS_MIN + random.below(PUBLISH_MS_MAX - PUBLISH_MS_MIN))]);
   killsMs.push(systemClock.nowMs());
   await server.killGroup();
   await publishing;
-  const next = await start(directory, random);
+  const next = await start(life);
   life.repeated += await readRepeated(next);
   return next;
 }
@@ -111,12 +113,11 @@ export function describeMessageKills(summary: MessageKillSummary): string {
   ].join("\n");
 }
 
-function start(directory: string, random: Random): Promise<RunningProgram> {
+function start({ directory, ground, random }: Life): Promise<RunningProgram> {
   const threads = random.below(2) === 0 ? "one" : "per-area";
-  return startProgram("serve", {
+  return startKilled(ground, {
     args: ["--data-dir", directory, "--destinations", "any", "--threads", threads],
     env: { LARDER_MESSAGING_TOKEN: MESSAGING_TOKEN },
-    hasOwnGroup: true,
   });
 }
 

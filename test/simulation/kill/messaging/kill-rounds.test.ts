@@ -1,8 +1,8 @@
 /** kill -9 against messaging: acknowledged messages are delivered or dead letters (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
+import { killAllowance } from "../ground.ts";
 import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
 
 test("C-27: messages acknowledged before a kill at any moment are delivered or dead letters", async (context) => {
@@ -10,7 +10,7 @@ test("C-27: messages acknowledged before a kill at any moment are delivered or d
   context.diagnostic(`SEED=${seed}`);
 
   const summary = await runMessageKills({
-    allowance: allowanceOf("message-kill-rounds"),
+    allowance: killAllowance("message-kill-rounds"),
     seed,
     print: (line) => context.diagnostic(line),
   });

@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import { seededRandom } from "../../../../src/kernel/random.ts";
 import { describeEndings, drawEnding, type Ending, type Shares } from "../endings.ts";
+import { fsyncOf } from "../ground.ts";
 import { type KillOptions, type KillPort, type KillSummary, runKillRounds } from "../rounds.ts";
 import { type Damage, Ledger } from "./ledger.ts";
 import { type Life, runRound, startServer } from "./round.ts";
@@ -42,9 +43,10 @@ export async function runStoreKills(options: StoreKillOptions): Promise<StoreKil
     name: "store",
     roundsOfALife: ROUNDS_OF_A_LIFE,
     endMs: 0,
-    begin: ({ directory, number, random }) => ({
+    begin: ({ directory, ground, number, random }) => ({
       directory,
-      fsync: fsync ?? (number % 2 === 0 ? "everysec" : "always"),
+      ground,
+      fsync: fsync ?? fsyncOf(number % 2 === 0 ? "everysec" : "always"),
       ledger: new Ledger(CLIENTS_MIN + random.below(CLIENTS_MAX - CLIENTS_MIN + 1)),
     }),
     start: (life) => startServer(life, "per-area"),

@@ -1,8 +1,8 @@
 /** kill -9 against the real program: nothing acknowledged is lost (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
+import { killAllowance } from "../ground.ts";
 import { describeStoreKills, runStoreKills } from "./kill-loop.ts";
 
 test("a server killed at any moment has everything that it acknowledged", async (context) => {
@@ -10,7 +10,7 @@ test("a server killed at any moment has everything that it acknowledged", async 
   context.diagnostic(`SEED=${seed}`);
 
   const summary = await runStoreKills({
-    allowance: allowanceOf("kill-rounds"),
+    allowance: killAllowance("kill-rounds"),
     seed,
     print: (line) => context.diagnostic(line),
   });

@@ -4,15 +4,17 @@
  * it acknowledged.
  */
 import type { Random } from "../../../../src/kernel/random.ts";
-import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import type { RunningProgram } from "../../../program/program-process.ts";
 import { type Ending, killStarts, moment, SNAPSHOT_STARTED, stopCleanly } from "../endings.ts";
+import type { KillGround } from "../ground.ts";
 import type { Endpoint } from "../post.ts";
-import type { RoundEnd } from "../rounds.ts";
+import { type RoundEnd, startKilled } from "../rounds.ts";
 import { fillUntil, runTogether, writeUntilLost } from "./clients.ts";
 import type { Damage, Ledger } from "./ledger.ts";
 
 export interface Life {
   readonly directory: string;
+  readonly ground: KillGround;
   readonly fsync: "always" | "everysec";
   readonly ledger: Ledger;
 }
@@ -34,7 +36,7 @@ const SNAPSHOT_KILL_MS_MAX = 600;
 export async function runRound(life: Life, server: RunningProgram, round: Round): Promise<RoundEnd<Damage>> {
   const { ledger } = life;
   const { random, ending } = round;
-  const endpoint = endpointOf(server);
+  const endpoint = endpointOf(life, server);
   const writing = Promise.all(ledger.owners.map((client) => writeUntilLost(client, { endpoint, ledger, random })));
   // A refusal in one client must not go unseen during the wait for the end.
   await Promise.race([writing, momentOfEnd(server, { endpoint, round })]);
@@ -44,16 +46,16 @@ export async function runRound(life: Life, server: RunningProgram, round: Round)
 
   if (ending === "start-up") {
     const args = (): readonly string[] => flags(life, round.threads);
-    await killStarts(random, { args, msMax: START_KILL_MS_MAX, isGroup: false });
+    await killStarts(random, { ground: life.ground, args, msMax: START_KILL_MS_MAX, isGroup: false });
   }
   const next = await startServer(life, round.threads);
   await expectReady(next);
-  const damages = await ledger.check((commands) => runTogether(endpointOf(next), commands));
+  const damages = await ledger.check((commands) => runTogether(endpointOf(life, next), commands));
   return { server: next, damages };
 }
 
 export function startServer(life: Life, threads: Round["threads"]): Promise<RunningProgram> {
-  return startProgram("serve", { args: flags(life, threads), hasOwnGroup: true });
+  return startKilled(life.ground, { args: flags(life, threads) });
 }
 
 async function momentOfEnd(server: RunningProgram, what: { endpoint: Endpoint; round: Round }): Promise<void> {
@@ -81,6 +83,6 @@ async function expectReady(server: RunningProgram): Promise<void> {
   if (status !== 200) throw new Error(`not ready after a start: ${status}\n${server.log}`);
 }
 
-function endpointOf(server: RunningProgram): Endpoint {
-  return { url: server.storeUrl, token: server.storeToken };
+function endpointOf({ ground }: Life, server: RunningProgram): Endpoint {
+  return { url: server.storeUrl, token: ground.storeTokenOf(server) };
 }

@@ -4,11 +4,11 @@
  * start after a `stop` reads the graph from its file. In half of the lives its rows
  * are on disk, in files of which one may be damaged between two starts.
  */
-import { readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
-import { type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import type { RunningProgram } from "../../../program/program-process.ts";
 import {
   describeEndings,
   drawEnding,
@@ -20,8 +20,9 @@ import {
   SNAPSHOT_STARTED,
   stopCleanly,
 } from "../endings.ts";
+import { fsyncOf, type KillGround } from "../ground.ts";
 import { type Endpoint, post } from "../post.ts";
-import { type KillOptions, type KillPort, type RoundEnd, runKillRounds } from "../rounds.ts";
+import { type KillOptions, type KillPort, type RoundEnd, runKillRounds, startKilled } from "../rounds.ts";
 import { BASE_COUNT, checkEverything, checkRound, loadBase } from "./checks.ts";
 import { Ledger } from "./ledger.ts";
 import { jsonOf, signsOf } from "./signs.ts";
@@ -45,6 +46,7 @@ export interface VectorKillSummary {
 
 interface Life {
   readonly directory: string;
+  readonly ground: KillGround;
   readonly fsync: "always" | "everysec";
   readonly rows: "memory" | "disk";
   readonly ledger: Ledger;
@@ -88,10 +90,10 @@ export async function runVectorKills(options: KillOptions): Promise<VectorKillSu
     name: "vector",
     roundsOfALife: ROUNDS_OF_A_LIFE,
     endMs: END_MS,
-    begin({ directory, number, random }) {
-      const fsync = number % 2 === 0 ? "everysec" : "always";
+    begin({ directory, ground, number, random }) {
+      const fsync = fsyncOf(number % 2 === 0 ? "everysec" : "always");
       const rows = random.below(2) === 0 ? "disk" : "memory";
-      return { directory, fsync, rows, random, ledger: new Ledger() };
+      return { directory, ground, fsync, rows, random, ledger: new Ledger() };
     },
     async start(life) {
       const server = await start(life);
@@ -137,7 +139,8 @@ async function runRound(
   await writing;
   if (ending === "start-up") {
     const env = { LARDER_VECTOR_TOKEN: TOKEN };
-    await killStarts(random, { args: () => flags(life), env, msMax: START_KILL_MS_MAX, isGroup: true });
+    const { ground } = life;
+    await killStarts(random, { ground, args: () => flags(life), env, msMax: START_KILL_MS_MAX, isGroup: true });
   }
   const hasGraphFile = filesOf(life, "graph-").length > 0;
   damageRowFile(life, summary);
@@ -150,11 +153,7 @@ async function runRound(
 }
 
 function start(life: Life): Promise<RunningProgram> {
-  return startProgram("serve", {
-    args: flags(life),
-    env: { LARDER_VECTOR_TOKEN: TOKEN },
-    hasOwnGroup: true,
-  });
+  return startKilled(life.ground, { args: flags(life), env: { LARDER_VECTOR_TOKEN: TOKEN } });
 }
 
 function flags({ directory, fsync, rows, random }: Life): readonly string[] {
@@ -167,7 +166,9 @@ function endpointOf(server: RunningProgram): Endpoint {
 }
 
 function filesOf({ directory }: Life, start: string): readonly string[] {
-  return readdirSync(join(directory, "vector")).filter((name) => name.startsWith(start));
+  const path = join(directory, "vector");
+  // A node of a cluster has the files of its shard elsewhere, and no start of it uses derived ones.
+  return existsSync(path) ? readdirSync(path).filter((name) => name.startsWith(start)) : [];
 }
 
 /** Sometimes cuts off or removes a row file: the next start reads its rows from the journal. */

@@ -1,8 +1,8 @@
 /** kill -9 against the vector index: acknowledged vectors exist and are found (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowanceOf } from "../../../budget.ts";
 import { seedFrom } from "../../../harness/seed.ts";
+import { killAllowance } from "../ground.ts";
 import { describeVectorKills, runVectorKills } from "./kill-loop.ts";
 
 test("vectors acknowledged before a kill at any moment exist and are found", async (context) => {
@@ -10,7 +10,7 @@ test("vectors acknowledged before a kill at any moment exist and are found", asy
   context.diagnostic(`SEED=${seed}`);
 
   const summary = await runVectorKills({
-    allowance: allowanceOf("vector-kill-rounds"),
+    allowance: killAllowance("vector-kill-rounds"),
     seed,
     print: (line) => context.diagnostic(line),
   });
