@@ -45,9 +45,17 @@ export const budgets: readonly Budget[] = [
     suite: "shipped-lives",
     unit: "lives of nodes that own a shard",
     files: ["test/simulation/cluster/shipped-lives.test.ts"],
-    testMs: 1_000,
+    testMs: 700,
     proofCount: 500,
     goal: 50_000,
+  },
+  {
+    suite: "body-lives",
+    unit: "lives of nodes that own a shard with bodies in its segments",
+    files: ["test/simulation/cluster/shipped-lives.test.ts"],
+    testMs: 300,
+    proofCount: 300,
+    goal: 30_000,
   },
   {
     suite: "linear-lives",

@@ -3,8 +3,9 @@
  * the journal. A frame is a line of text followed by the body: `put 7`,
  * `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
  */
+import type { Journal } from "../../../src/kernel/journal.ts";
 import type { JournalLocation } from "../../../src/persistence/journal/file-format.ts";
-import type { FileJournal, WrittenBatch } from "../../../src/persistence/journal/journal.ts";
+import type { WrittenBatch } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 
 export interface BodyPlace {
@@ -12,6 +13,8 @@ export interface BodyPlace {
   readonly offset: number;
   readonly bytes: number;
 }
+
+type BodyJournal = Pick<Journal, "append" | "appendedOffset">;
 
 interface Unwritten {
   readonly id: string;
@@ -46,7 +49,7 @@ export class BodyEngine implements SnapshotEngine {
   }
 
   /** Puts a new body, or moves a live one. The old place stays valid until the new one is written. */
-  put(journal: FileJournal, id: string, frame: Buffer): void {
+  put(journal: BodyJournal, id: string, frame: Buffer): void {
     const position = journal.append(frame);
     const { bodyStart } = parseFrame(frame);
     const offset = journal.appendedOffset + bodyStart;
@@ -54,7 +57,7 @@ export class BodyEngine implements SnapshotEngine {
     this.bodies.set(id, this.bodies.get(id));
   }
 
-  drop(journal: FileJournal, id: string): void {
+  drop(journal: BodyJournal, id: string): void {
     journal.append(dropFrame(id));
     this.bodies.delete(id);
   }

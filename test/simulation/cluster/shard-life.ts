@@ -17,8 +17,9 @@ import { openShard, recoverShard } from "../../../src/cluster/shipped/open-shard
 import type { ShippedDisk } from "../../../src/cluster/shipped/shipped-disk.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import type { Random } from "../../../src/kernel/random.ts";
+import type { AreaStorage, AreaStorageOptions } from "../../../src/persistence/area-storage.ts";
 import type { Disk } from "../../../src/persistence/disk/disk.ts";
-import type { FsyncMode } from "../../../src/persistence/journal/journal.ts";
+import type { FsyncMode, WrittenBatch } from "../../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../../src/persistence/snapshot.ts";
 import type { History } from "../crash/history.ts";
 import { differenceOf } from "../crash/state-text.ts";
@@ -38,6 +39,8 @@ export interface ShippedBug {
   readonly disk?: (disk: Disk) => Disk;
   /** What the journal draws salts from. */
   readonly random?: (random: Random) => Random;
+  /** Which covered segments a trim takes; absent: those without a live body. */
+  readonly mayRemove?: (segment: number) => boolean;
   /** True: a takeover goes on with the open segment. */
   readonly continuesSegment?: boolean;
   /** True: a reply that waits for no commit leaves without a look at the lease. */
@@ -46,9 +49,22 @@ export interface ShippedBug {
   readonly isUnordered?: boolean;
 }
 
+/** For an engine that leaves parts of its state in the segments. */
+export interface KeptBodies<Engine, State> {
+  written(engine: Engine, batch: WrittenBatch): void;
+  /** Whether no part is in this segment. */
+  mayRemove(engine: Engine, segment: number): boolean;
+  /** Resolves with what is wrong with the first part that cannot be read as it was written; undefined if all can. */
+  findLost(engine: Engine, area: AreaStorage, state: State): Promise<string | undefined>;
+}
+
+export interface ShardSubject<Engine extends SnapshotEngine, State> extends Subject<Engine, State> {
+  readonly bodies?: KeptBodies<Engine, State>;
+}
+
 export interface ShardLifeOptions<Engine extends SnapshotEngine, State> {
   readonly world: ClusterWorld;
-  readonly subject: Subject<Engine, State>;
+  readonly subject: ShardSubject<Engine, State>;
   /** The local disk, stepped. */
   readonly disk: SimulatedDisk;
   readonly owner: ShardEpoch;
@@ -162,6 +178,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
     const server = await recoverShard(shipped, shared, () =>
       startServer({
         ...{ subject, clock, mode, harness: {}, beginsSegment: bug.continuesSegment !== true },
+        ...this.#bodyHooks(subject.bodies),
         random: bug.random?.(random) ?? random,
         disk: bug.disk?.(shipped) ?? shipped,
         segmentBytesMax: SEGMENT_BYTES[random.below(SEGMENT_BYTES.length)] as number,
@@ -169,10 +186,24 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
       }),
     );
     if (this.#isOver) return;
-    this.#opened(server, promised());
+    const state = this.#opened(server, promised());
+    const lost = await subject.bodies?.findLost(server.engine, server.area, state);
+    if (lost !== undefined && !this.#isOver) throw new ClusterViolation(`I10: ${lost} by epoch ${owner.epoch}`);
   }
 
-  #opened(server: Server<Engine>, promised: number): void {
+  #bodyHooks(
+    bodies: KeptBodies<Engine, State> | undefined,
+  ): Partial<Pick<AreaStorageOptions, "onBatchWritten" | "mayRemove">> {
+    if (bodies === undefined) return {};
+    const engineOf = (): Engine => this.#running.server.engine;
+    return {
+      onBatchWritten: (batch) => bodies.written(engineOf(), batch),
+      mayRemove: this.#options.bug.mayRemove ?? ((segment) => bodies.mayRemove(engineOf(), segment)),
+    };
+  }
+
+  /** Compares what was recovered, and serves from now on. Returns the state. */
+  #opened(server: Server<Engine>, promised: number): State {
     const { subject, world } = this.#options;
     const { area, engine, journal } = server;
     const { position } = area.recovered;
@@ -197,6 +228,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
     const hasOnlyReaders = (): boolean => this.hasOnlyReaders;
     const { random } = world;
     this.#clients = subject.clients({ engine, journal, random, state, note, mayReply, hasOnlyReaders });
+    return state;
   }
 
   // Events.
@@ -244,6 +276,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
       await area.closeSegment();
       await writeServerSnapshot({ subject, disk, clock, random, harness: {} });
       if (await area.adoptSnapshot()) this.counts.snapshots += 1;
+      else if (subject.bodies !== undefined) await area.removeUnneeded();
     } catch (error) {
       if (!this.#isOver && !this.isDeposed) world.fail(error);
     }

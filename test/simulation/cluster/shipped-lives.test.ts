@@ -11,6 +11,7 @@ import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { throwViolation } from "../seeds.ts";
 import { storeSubject } from "../store/store-subject.ts";
+import { bodySubject } from "./body-subject.ts";
 import { describeShipped, runLinearLives, runShippedLives } from "./shipped-runs.ts";
 
 const seed = seedFrom("LARDER_SHIPPED_SEED");
@@ -24,6 +25,15 @@ test("every owner of a shard finds what all earlier ones acknowledged", async (c
   );
   const { violation: _, ...counts } = summary;
   for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
+});
+
+test("every owner of a shard reads each live body, however the segments were trimmed", async (context) => {
+  const summary = await runShippedLives({ subject: bodySubject, seed, allowance: allowanceOf("body-lives") });
+  context.diagnostic(describeShipped(summary, seed));
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
+  );
 });
 
 test("clients of a shard see one linearizable store across its owners", async (context) => {

@@ -4,6 +4,7 @@ import { CACHE_FILE } from "../../../src/cluster/shipped/cache-notes.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import type { Disk, DiskFile } from "../../../src/persistence/disk/disk.ts";
 import { FILE_HEADER_BYTES, findFileNumber, UNFINISHED_SUFFIX } from "../../../src/persistence/journal/file-format.ts";
+import { bodySubject } from "../cluster/body-subject.ts";
 import { type ClusterWorld, SHARD } from "../cluster/cluster-world.ts";
 import type { ShippedBug } from "../cluster/shard-life.ts";
 import { runLinearLives, runShippedLives } from "../cluster/shipped-runs.ts";
@@ -345,6 +346,43 @@ export const shippedBugs: PlantedBugs<ShippedBug> = {
       bug: { store: healsUnderCurrentEpoch },
       seed: 1,
       found: /I1: append names epoch/,
+    },
+  ],
+};
+
+/** A trim that names the last segment, and takes all before it. */
+function removesAllBefore(store: LogStore): LogStore {
+  return changed(store, {
+    removeSegments: async (shard, segments) => {
+      const last = Math.max(...segments);
+      const all = (await store.segments(shard.shard)).map(({ segment }) => segment);
+      return store.removeSegments(
+        shard,
+        all.filter((segment) => segment <= last),
+      );
+    },
+  });
+}
+
+export const shippedBodyBugs: PlantedBugs<ShippedBug> = {
+  simulation: "bodies in the segments of a shard whose log is in PostgreSQL",
+  run: async (seed, bug) =>
+    textOf((await runShippedLives({ subject: bodySubject, seed, allowance: { count: 1 }, bug })).violation),
+  runsMax: 80,
+  bugs: [
+    {
+      name: "a trim takes a segment that has a live body",
+      breaks: "src/persistence/area-storage.ts",
+      bug: { mayRemove: () => true },
+      seed: 2,
+      found: /I10: Body \S+ in segment \d+ cannot be read/,
+    },
+    {
+      name: "a trim takes the segments before the one that it names",
+      breaks: "src/cluster/shipped/snapshot-store.ts",
+      bug: { store: removesAllBefore },
+      seed: 2,
+      found: /I10: Body \S+ in segment \d+ cannot be read/,
     },
   ],
 };
