@@ -40,7 +40,7 @@ export async function openGround(): Promise<KillGround> {
   const setting = suiteSetting();
   if (setting === undefined) return alone;
   const { connectionString, stop } = await startPostgres(["fsync=off"]);
-  await initCluster(parseClusterUrl(connectionString), "the cluster of the kill rounds");
+  await initCluster({ plan: parseClusterUrl(connectionString), place: "the cluster of the kill rounds", shards: 1 });
   const node = ["--cluster", connectionString, "--cluster-node", "killed", "--reads", setting.reads];
   return {
     startOf: ({ args, env = {} }) => ({
