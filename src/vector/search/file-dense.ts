@@ -29,8 +29,8 @@ import { TopHits } from "./top-hits.ts";
 /** Costs in rows of a whole scan of memory: of a row of a file that is scanned, and of one that is read alone. bench/row-files.bench.ts */
 const ROWS_PER_FILE_SCAN = 13;
 const ROWS_PER_READ = 50;
-/** Candidates that are read of one walk for ten hits, about. bench/row-files.bench.ts */
-const READ_PER_WALK = 18;
+/** Candidates that are read of one walk in addition to the wanted ones, about. bench/row-files.bench.ts */
+const READ_BEYOND_HITS = 6;
 
 export class FileDenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -135,7 +135,7 @@ export class FileDenseSearch implements CandidateSearch {
   }
 
   #isExactCheaper(graph: PartedGraph): boolean {
-    const read = Math.min(READ_PER_WALK, this.#walk.effort) + graph.pendingCount;
+    const read = Math.min(this.#request.certainCount + READ_BEYOND_HITS, this.#walk.effort) + graph.pendingCount;
     return this.#scannedRows <= this.#walk.costRows + read * ROWS_PER_READ;
   }
 
