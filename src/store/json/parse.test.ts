@@ -107,13 +107,19 @@ test("printing follows the layout and stops at its budget", () => {
   );
 });
 
+/** Halves of pairs are no characters. A backslash before `ud8…` may be the second one of an escaped backslash. */
+const ESCAPED = /\\\\|\\ud[89a-f][\da-f]{2}/gi;
+
 test("reads any document as the parser of the kernel does", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom("", " ", "\t"), (text, indent) => {
       const given = JSON.stringify(parseJsonText(text), null, indent);
       const printed = again(given);
       const back = Buffer.from(printed, "latin1").toString("utf8");
-      assert.deepEqual(parseJsonText(back), parseJsonText(given.replaceAll(/\\ud[89a-f]../gi, "\ufffd")));
+      assert.deepEqual(
+        parseJsonText(back),
+        parseJsonText(given.replaceAll(ESCAPED, (each) => (each === "\\\\" ? each : "\ufffd"))),
+      );
       assert.equal(again(back), printed);
     }),
   );
