@@ -100,6 +100,8 @@ export class InlineGraphBuilder implements GraphBuilder {
     for (let isIdle = false; left > 0 && !isIdle; ) {
       isIdle = true;
       for (const handle of [...this.#handles]) {
+        // A batch that was begun without a row would begin again, and its retired nodes would be freed twice.
+        if (left === 0) break;
         const done = handle.run(left);
         left -= done;
         if (done > 0) isIdle = false;
