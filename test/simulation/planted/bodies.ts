@@ -26,7 +26,7 @@ export const bodyBugs: PlantedBugs<BodyBug> = {
           position: written,
         }),
       },
-      seed: 3,
+      seed: 6,
       found: /Position \d+ is before that of the history/,
     },
   ],

@@ -16,8 +16,9 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "a renewal is a read",
       breaks: "src/cluster/postgres/postgres-log-store.ts",
       bug: { options: renewByRead },
-      seed: 5,
-      found: /answers reads of shard \d, which another node owns/,
+      seed: 2,
+      found:
+        /answers reads of shard \d, which another node owns|replied to a read of shard \d when another node owned it/,
     },
     {
       name: "a lease is counted from the arrival of the answer",
@@ -30,7 +31,7 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "a watch counts through an outage",
       breaks: "src/cluster/node/beat-watch.ts",
       bug: { started: countThroughOutages },
-      seed: 12,
+      seed: 33,
       found: /was declared dead \d+ ms after it had renewed/,
     },
     {
@@ -51,14 +52,14 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "the floor of the clock is ignored",
       breaks: "src/cluster/node/engine-clock.ts",
       bug: { engineClock: (_, clock) => clock },
-      seed: 2,
+      seed: 1,
       found: /the time of shard \d ran back by \d+ ms/,
     },
     {
       name: "a read waits for the end of a renewal that was sent before it",
       breaks: "src/cluster/node/renewals.ts",
       bug: { options: noteRenewal, started: confirmEarly },
-      seed: 16,
+      seed: 4,
       found: /replied to a read of shard \d when another node owned it/,
     },
     {

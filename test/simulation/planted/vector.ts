@@ -97,7 +97,7 @@ export const vectorBugs: PlantedBugs<CrashBug<VectorEngine>> = {
       name: "a snapshot forgets the order of records",
       breaks: "src/vector/index/dump.ts",
       bug: dumped((changes) => [changes.toReversed()]),
-      seed: 2,
+      seed: 3,
       found: /no place is assigned twice|a record names a namespace that exists/,
     },
     {
