@@ -131,6 +131,61 @@ test("a scan ends although every record is written between its steps, and is exa
   world.close();
 });
 
+test("weights by IDF are those of the moment in which a search ends", () => {
+  const engine = new VectorEngine({
+    journal: new NullJournal(),
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    limits: defaultVectorLimits,
+    graphs: undefined,
+    newHandle: () => "handle",
+  });
+  const definition = {
+    dimension: DIMENSION,
+    similarity: "EUCLIDEAN",
+    denseModel: undefined,
+    sparseModel: undefined,
+  } as const;
+  const index = engine.define("docs", { type: "HYBRID", ...definition }, { dense: undefined, sparse: undefined });
+  const put = (from: number, end: number, sparse: (i: number) => readonly [dimension: number, value: number]): void => {
+    const records = Array.from({ length: end - from }, (_, at) => {
+      const i = from + at;
+      const vector = new Float32Array(DIMENSION);
+      vector[0] = i;
+      const [dimension, value] = sparse(i);
+      const sparseVector = { indices: Int32Array.of(dimension), values: Float32Array.of(value) };
+      return { id: `r-${i}`, vector, sparseVector };
+    });
+    index.upsert("", records);
+  };
+  // Three in ten have the first dimension of the query, one in ten the other one, and both are among the best.
+  put(0, RECORDS, (i) => [i % 10 < 3 ? 1 : i % 10, 1 + i / 1_000]);
+  const [placed] = engine.namespaces;
+  assert.ok(placed !== undefined);
+  const { namespace } = placed;
+  const begin = (): NamespaceSearch =>
+    new NamespaceSearch(namespace, {
+      vector: new Float32Array(DIMENSION),
+      sparseVector: { indices: Int32Array.of(1, 4), values: Float32Array.of(1, 0.5) },
+      count: TOP_K,
+      fusionDepth: TOP_K,
+      filter: readFilter(""),
+      weighting: "IDF",
+      fusion: "DBSF",
+      excludedIds: new Set(),
+      effort: "exact",
+    });
+  const search = begin();
+  let steps = 1;
+  // More records, and more of them with one of the dimensions.
+  for (; !search.step(); steps += 1) put(RECORDS * steps, RECORDS * steps + 500, () => [1, 0.001]);
+  const fresh = begin();
+  while (!fresh.step());
+  assert.ok(steps > 1);
+  assert.deepEqual(search.hits, fresh.hits);
+  engine.close();
+});
+
 // With rows in memory the fourth start stays on the thread of the index, which may not wait for the disk.
 test("a scan of rows in files has its rows read at each of four starts, and is exact", async () => {
   const life = await DiskLife.begin({ rows: "disk", definition: { similarity: "EUCLIDEAN" }, hasThreads: false });

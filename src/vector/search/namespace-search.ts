@@ -67,6 +67,8 @@ const CERTAIN_SPARE_MIN = 1;
 const SPARE_GROWTH = 4;
 /** Starts that other threads may take. The later ones stay on this thread: fewer records change meanwhile. */
 const AWAY_STARTS_MAX = 3;
+/** How often a search whose weights have changed goes on in steps; then it ends in one. */
+const RENEWALS_MAX = 4;
 /** The time of one step, in nanoseconds. */
 const MATCH_WORK = 1_000_000;
 
@@ -78,6 +80,8 @@ export class NamespaceSearch implements SearchJob {
   #mark: number | undefined;
   /** The starts after the first one. */
   #againCount = 0;
+  /** How often weights had changed at the end. */
+  #renewedCount = 0;
   #match: FilterMatch | undefined;
   #searches: readonly CandidateSearch[] | undefined;
   /** Where the rows were when the searches began. */
@@ -191,6 +195,7 @@ export class NamespaceSearch implements SearchJob {
     const { count, fusion } = this.#request;
     const changed = this.#namespace.changes.since(this.#mark ?? 0);
     if (changed.size > 0 && !this.#readChanged(searches, changed, taker)) return false;
+    if (changed.size > 0 && !this.#renewOutdated(searches)) return false;
     const lists: RankedRecord[][] = [];
     for (const search of searches) {
       const list = this.#settle(search, changed);
@@ -217,6 +222,24 @@ export class NamespaceSearch implements SearchJob {
       if (search.readScores === undefined) continue;
       const wanted = [...changed].filter((record) => this.#isWanted(record));
       if (!search.readScores(wanted, taker)) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Searches again by weights that have changed. Returns false if that takes further steps, after which more may have
+   * changed: so the last attempt is made at once.
+   */
+  #renewOutdated(searches: readonly CandidateSearch[]): boolean {
+    for (const [i, search] of searches.entries()) {
+      if (search.isOutdated !== true) continue;
+      search.restart?.();
+      this.#renewedCount += 1;
+      if (this.#renewedCount < RENEWALS_MAX) {
+        this.#doneCount = i;
+        return false;
+      }
+      while (!search.step());
     }
     return true;
   }

@@ -27,6 +27,10 @@ export interface CandidateSearch {
   readScores?(records: readonly number[], taker?: TaskTaker): boolean;
   /** The current score of a record, or undefined if this search can never find it. */
   scoreNow(record: number): RankedRecord | undefined;
+  /** Whether changes since its steps change the scores of all records, as weights by IDF do. Absent if none does. */
+  readonly isOutdated?: boolean;
+  /** Lets the next steps search again. Present if `isOutdated` is. */
+  restart?(): void;
   /** Called if the search is not stepped to its end. Absent if it holds nothing. */
   abandon?(): void;
 }

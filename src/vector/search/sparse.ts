@@ -11,25 +11,37 @@ const POSTINGS_WORK = 200_000;
 
 export class SparseSearch implements CandidateSearch {
   readonly isScan = true;
-  readonly #scan: SparseScan;
+  #scan: SparseScan;
+  readonly #newScan: () => SparseScan;
 
   constructor(
     { sparse, table }: Namespace,
     { query, weighting }: { readonly query: SparseVector; readonly weighting: Weighting },
     { count, spareCount, match, excluded }: CandidateRequest,
   ) {
-    this.#scan = new SparseScan(sparse, {
-      query,
-      weighting,
-      count: count + spareCount,
-      order: (record) => table.order.placeOf(record),
-      excluded,
-      ...(match !== undefined && { matches: match.matches }),
-    });
+    this.#newScan = () =>
+      new SparseScan(sparse, {
+        query,
+        weighting,
+        count: count + spareCount,
+        order: (record) => table.order.placeOf(record),
+        excluded,
+        ...(match !== undefined && { matches: match.matches }),
+      });
+    this.#scan = this.#newScan();
   }
 
   step(): boolean {
     return this.#scan.step(POSTINGS_WORK);
+  }
+
+  get isOutdated(): boolean {
+    return this.#scan.isOutdated;
+  }
+
+  /** Begins again, with the weights of the next step. */
+  restart(): void {
+    this.#scan = this.#newScan();
   }
 
   hits(): readonly RankedRecord[] {

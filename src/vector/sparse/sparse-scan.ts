@@ -50,7 +50,7 @@ export class SparseScan {
   readonly #request: SparseScanRequest;
   /** The weight of each entry of the query, up to `#weighedCount`. */
   readonly #weights: Float32Array;
-  readonly #recordCount: number;
+  #recordCount = 0;
   readonly #top: TopHits;
   #weighedCount = 0;
   /** The number of postings in the lists of the entries weighed so far. */
@@ -67,11 +67,10 @@ export class SparseScan {
   #nextBlock = 0;
   #isDone = false;
 
-  /** IDF weights are computed in the first steps; the number of records is the current one. */
+  /** IDF weights are computed in the first step. */
   constructor(index: SparseIndex, request: SparseScanRequest) {
     this.#index = index;
     this.#request = request;
-    this.#recordCount = index.count;
     this.#weights = new Float32Array(request.query.values);
     this.#top = new TopHits(request.count, request.order);
   }
@@ -121,10 +120,24 @@ export class SparseScan {
     return isShared ? scoreOf(sum) : undefined;
   }
 
+  /** Whether the weights of now are others than those of the scan: IDF, after records have changed. */
+  get isOutdated(): boolean {
+    const { query, weighting } = this.#request;
+    if (weighting !== "IDF") return false;
+    const { postings, count } = this.#index;
+    return query.indices.some((dimension, entry) => {
+      const weight = Math.fround(
+        (query.values[entry] as number) * inverseFrequency(count, postings.frequency(dimension)),
+      );
+      return !Object.is(weight, this.#weights[entry]);
+    });
+  }
+
   /** Computes the weight of the next entry. Returns the work done. */
   #weigh(): number {
     const { query, weighting } = this.#request;
     const entry = this.#weighedCount;
+    if (entry === 0) this.#recordCount = this.#index.count;
     const frequency = this.#index.postings.frequency(query.indices[entry] as number);
     if (weighting === "IDF")
       this.#weights[entry] = (this.#weights[entry] as number) * inverseFrequency(this.#recordCount, frequency);
