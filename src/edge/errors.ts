@@ -272,7 +272,7 @@ export function answerLost(area: string): RequestFailure {
   );
 }
 
-/** The caller of a port that is for the nodes of a cluster is none of them. */
+/** The port is for the nodes of a cluster, and the caller is not one of them. */
 export const notSigned = new RequestFailure(
   "misdirected",
   "larder-not-executed: the request is not signed by a node of this cluster, or the clock of that node is wrong",

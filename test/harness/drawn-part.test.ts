@@ -16,7 +16,7 @@ test("npm test has a third of the rows in their order, and every row in some run
   assert.deepEqual([...seen].toSorted(), rows);
 });
 
-test("the same seed has the same rows, one row stays, and no row is none", () => {
+test("the same seed has the same rows, a table of one row keeps it, and an empty table stays empty", () => {
   const part = (given: readonly string[]): string[] =>
     drawnPart(given, { oneIn: 3, random: seededRandom(7), drawsLess: true });
   assert.deepEqual(part(rows), part(rows));

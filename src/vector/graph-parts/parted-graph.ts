@@ -41,7 +41,7 @@ interface CountedPassing {
   readonly counts: readonly number[];
 }
 
-/** Numbers of parts are bytes, and 0 is none. */
+/** The number of a part plus one is a byte, in which 0 stands for a record without a part. */
 export const PARTS_MAX = 255;
 /** Words of a filter that are looked at to estimate how many records of each part pass. */
 const SAMPLED_WORDS = 1_024;
