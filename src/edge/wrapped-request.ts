@@ -5,32 +5,32 @@ import type { RequestFailure } from "./errors.ts";
 import type { HttpRequest, RequestHead } from "./handler.ts";
 import type { Owner } from "./limits/byte-budget.ts";
 
-/** The head of a request; everything else is that of `head`. */
+/** What differs from the request of the listener. */
+type Changed = Partial<Pick<RequestHead, "target" | "remoteAddress" | "remotePort">>;
+
+/** The head of a request with some other values; everything else is that of `head`. */
 export class WrappedHead<Head extends RequestHead = RequestHead> implements RequestHead {
+  readonly target: string;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
   protected readonly head: Head;
 
-  constructor(head: Head) {
+  constructor(
+    head: Head,
+    { target = head.target, remoteAddress = head.remoteAddress, remotePort = head.remotePort }: Changed,
+  ) {
     this.head = head;
+    this.target = target;
+    this.remoteAddress = remoteAddress;
+    this.remotePort = remotePort;
   }
 
   get method(): string {
     return this.head.method;
   }
 
-  get target(): string {
-    return this.head.target;
-  }
-
   get rawHeaders(): readonly string[] {
     return this.head.rawHeaders;
-  }
-
-  get remoteAddress(): string {
-    return this.head.remoteAddress;
-  }
-
-  get remotePort(): number {
-    return this.head.remotePort;
   }
 
   get id(): string {

@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
-import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
 import { failureReply } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
 import { type Caller, FORWARDED, PROBE, readSignature } from "./signature.ts";
@@ -51,7 +51,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
       if (caller === undefined) return worded(notSigned, request.target); // keeps (1)
       const local = serving({ head: request, caller });
       if (local === undefined) return worded(notOwner(area), request.target); // keeps (2)
-      return caller.address === PROBE.address ? SERVING : local.handle(new ForwardedRequest(request, caller));
+      return caller.address === PROBE.address ? SERVING : local.handle(new WrappedRequest(request, seen(caller)));
     },
     bodyBytesMax: (target) => service.bodyBytesMax(target),
     refuseEarly(head) {
@@ -59,7 +59,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
       if (caller === undefined) return worded(notSigned, head.target);
       const local = serving({ head, caller });
       if (local === undefined) return worded(notOwner(area), head.target);
-      return local.refuseEarly?.(new ForwardedHead(head, caller));
+      return local.refuseEarly?.(new WrappedHead(head, seen(caller)));
     },
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
@@ -73,37 +73,6 @@ export function innerService(options: InnerServiceOptions): HttpService {
 const SERVING: HttpReply = { status: 204, headers: [], body: "", route: "probe" };
 
 /** keeps (3) */
-class ForwardedHead extends WrappedHead {
-  readonly #caller: Caller;
-
-  constructor(head: RequestHead, caller: Caller) {
-    super(head);
-    this.#caller = caller;
-  }
-
-  override get remoteAddress(): string {
-    return this.#caller.address;
-  }
-
-  override get remotePort(): number {
-    return this.#caller.port;
-  }
-}
-
-/** keeps (3) */
-class ForwardedRequest extends WrappedRequest {
-  readonly #caller: Caller;
-
-  constructor(request: HttpRequest, caller: Caller) {
-    super(request);
-    this.#caller = caller;
-  }
-
-  override get remoteAddress(): string {
-    return this.#caller.address;
-  }
-
-  override get remotePort(): number {
-    return this.#caller.port;
-  }
+function seen({ address, port }: Caller): { readonly remoteAddress: string; readonly remotePort: number } {
+  return { remoteAddress: address, remotePort: port };
 }

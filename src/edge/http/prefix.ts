@@ -3,7 +3,7 @@
  * `/messaging` are the base paths, and each area sees paths without its prefix.
  */
 import { noSuchArea } from "../errors.ts";
-import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpService } from "../handler.ts";
 import { failureReply } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
 
@@ -21,7 +21,7 @@ export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): Http
   return {
     handle(request) {
       const found = find(request.target);
-      return found === undefined ? unknown : found.area.handle(new PrefixedRequest(request, found.rest));
+      return found === undefined ? unknown : found.area.handle(new WrappedRequest(request, { target: found.rest }));
     },
     bodyBytesMax(target) {
       const found = find(target);
@@ -29,38 +29,11 @@ export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): Http
     },
     refuseEarly(head) {
       const found = find(head.target);
-      return found === undefined ? unknown : found.area.refuseEarly?.(new PrefixedHead(head, found.rest));
+      return found === undefined ? unknown : found.area.refuseEarly?.(new WrappedHead(head, { target: found.rest }));
     },
     refusal(failure, target) {
       const found = find(target);
       return found?.area.refusal?.(failure, found.rest) ?? failureReply(failure);
     },
   };
-}
-
-/** A head as the area of the prefix sees it. */
-class PrefixedHead extends WrappedHead {
-  readonly #target: string;
-
-  constructor(head: RequestHead, target: string) {
-    super(head);
-    this.#target = target;
-  }
-
-  override get target(): string {
-    return this.#target;
-  }
-}
-
-class PrefixedRequest extends WrappedRequest {
-  readonly #target: string;
-
-  constructor(request: HttpRequest, target: string) {
-    super(request);
-    this.#target = target;
-  }
-
-  override get target(): string {
-    return this.#target;
-  }
 }
