@@ -4,7 +4,7 @@
  * (H.errors; threats S-10).
  */
 import type { FailureKind, RequestFailure } from "./errors.ts";
-import type { HttpReply } from "./handler.ts";
+import type { HttpReply, HttpService } from "./handler.ts";
 import { jsonError, utf8Of } from "./store/reply-json.ts";
 
 const statusByKind: Record<FailureKind, number> = {
@@ -38,6 +38,11 @@ export const abandonedReply: HttpReply = { status: 499, headers: [], body: "", r
 
 export function statusOf(kind: FailureKind): number {
   return statusByKind[kind];
+}
+
+/** The answer to a failure in the area's form of errors; without one of its own, in the common form. */
+export function refusalOf(area: Pick<HttpService, "refusal">, failure: RequestFailure, target: string): HttpReply {
+  return area.refusal?.(failure, target) ?? failureReply(failure);
 }
 
 /** A failure as a reply. `extraHeaders` come first: name, value, … */

@@ -17,7 +17,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { answerLost, busy, malformedHttp, noOwner, notOwner, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../handler.ts";
-import { abandonedReply, failureReply } from "../respond.ts";
+import { abandonedReply, refusalOf } from "../respond.ts";
 import { CallerAccounts } from "./caller-accounts.ts";
 
 /** Where the node that serves an area accepts forwarded requests. */
@@ -147,7 +147,7 @@ export class Front implements HttpService {
   }
 
   refusal(failure: RequestFailure, target: string): HttpReply {
-    return this.#options.service.refusal?.(failure, target) ?? failureReply(failure);
+    return refusalOf(this.#options.service, failure, target);
   }
 
   async #forward(request: HttpRequest): Promise<HttpReply | HttpStream> {

@@ -10,7 +10,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
-import { failureReply } from "../respond.ts";
+import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
 import { type Caller, FORWARDED, PROBE, readSignature } from "./signature.ts";
 
@@ -35,7 +35,7 @@ export interface InnerServiceOptions {
 export function innerService(options: InnerServiceOptions): HttpService {
   const { area, key, clock, service, serving, onUnsigned } = options;
   const worded = (failure: RequestFailure, target: string): HttpReply => ({
-    ...(service.refusal?.(failure, target) ?? failureReply(failure)),
+    ...refusalOf(service, failure, target),
     route: "not executed",
   });
   const callerOf = (head: RequestHead, bodyBytes: number): Caller | undefined => {
@@ -63,9 +63,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
     },
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
-      serving() === undefined
-        ? worded(notOwner(area), target)
-        : (service.refusal?.(failure, target) ?? failureReply(failure)),
+      serving() === undefined ? worded(notOwner(area), target) : refusalOf(service, failure, target),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Names the node that answers: the answers of a cluster say who serves the area. */
 import type { HttpReply, HttpService, HttpStream } from "../handler.ts";
-import { failureReply } from "../respond.ts";
+import { refusalOf } from "../respond.ts";
 
 const OWNER = "Larder-Owner";
 
@@ -20,6 +20,6 @@ export function namedOwner(area: HttpService, node: string): HttpService {
       const refusal = area.refuseEarly?.(head);
       return refusal && named(refusal);
     },
-    refusal: (failure, target) => area.refusal?.(failure, target) ?? failureReply(failure),
+    refusal: (failure, target) => refusalOf(area, failure, target),
   };
 }

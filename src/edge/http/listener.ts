@@ -53,7 +53,7 @@ import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gat
 import { BUDGETED_REPLY_BYTES_MIN, HeldBytes } from "../limits/held-bytes.ts";
 import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
 import { failureReport, type OnRefusal, REFUSAL_STATUS_MIN, REFUSED_ROUTE } from "../refusal.ts";
-import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
+import { bodyBytes, encodingOf, refusalOf } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
@@ -263,7 +263,7 @@ class HttpListener implements Listener {
 
   /** The reply to a failure outside the area, in the form that the area's clients expect. */
   worded(failure: RequestFailure, target: string): HttpReply {
-    return this.options.area.refusal?.(failure, target) ?? failureReply(failure);
+    return refusalOf(this.options.area, failure, target);
   }
 
   #fault(socket: Socket, fault: ConnectionFault): void {

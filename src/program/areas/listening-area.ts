@@ -16,7 +16,7 @@ import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors
 import type { HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
-import { failureReply } from "../../edge/respond.ts";
+import { refusalOf } from "../../edge/respond.ts";
 import { assert } from "../../kernel/assert.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import type { AreaForwarding } from "../cluster/area-forwarding.ts";
@@ -82,7 +82,7 @@ export class ListeningArea implements AreaApi, AreaControl {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
       refuseEarly: (head) => this.#current.refuseEarly?.(head),
-      refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
+      refusal: (failure, target) => refusalOf(this.#current, failure, target),
     };
     this.http = withOpenApi(current, {
       cors: limits.cors,

@@ -1,7 +1,7 @@
 /** The answers of an area that does not serve. */
 import type { RequestFailure } from "../../edge/errors.ts";
 import type { HttpReply, HttpService } from "../../edge/handler.ts";
-import { failureReply } from "../../edge/respond.ts";
+import { refusalOf } from "../../edge/respond.ts";
 
 /** Refuses every request until the service answers, in the form of the area's other failures. */
 export function refusingService(
@@ -9,8 +9,7 @@ export function refusingService(
   requestBytesMax: number,
   http: Pick<HttpService, "refusal">,
 ): HttpService {
-  const worded = (each: RequestFailure, target: string): HttpReply =>
-    http.refusal?.(each, target) ?? failureReply(each);
+  const worded = (each: RequestFailure, target: string): HttpReply => refusalOf(http, each, target);
   const refusal = { ...worded(failure, ""), route: "starting" };
   return {
     handle: () => refusal,

@@ -9,7 +9,7 @@ import type {
   RequestHead,
   StreamSink,
 } from "../../../edge/handler.ts";
-import { failureReply } from "../../../edge/respond.ts";
+import { refusalOf } from "../../../edge/respond.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 
 /** How often to look whether the requests have ended. */
@@ -46,7 +46,7 @@ export class ServedRequests implements HttpService {
   }
 
   refusal(failure: RequestFailure, target: string): HttpReply {
-    return this.#area.refusal?.(failure, target) ?? failureReply(failure);
+    return refusalOf(this.#area, failure, target);
   }
 
   /** Ends the event streams. Resolves when the requests under way are answered, or after `graceMs`. */

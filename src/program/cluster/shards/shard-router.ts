@@ -14,7 +14,7 @@ import { type TokenOwner, TokenTable } from "../../../edge/auth.ts";
 import type { RequestFailure } from "../../../edge/errors.ts";
 import type { AreaOwner } from "../../../edge/forward/front.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../../../edge/handler.ts";
-import { abandonedReply, failureReply } from "../../../edge/respond.ts";
+import { abandonedReply, refusalOf } from "../../../edge/respond.ts";
 import { secretBytes } from "../../../kernel/random.ts";
 import type { AreaPlan, AreaTenant } from "../../areas/area.ts";
 import type { AreaService } from "../../services/service.ts";
@@ -86,7 +86,7 @@ export class ShardRouter implements HttpService {
   }
 
   refusal(failure: RequestFailure, target: string): HttpReply {
-    return this.#area.refusal?.(failure, target) ?? failureReply(failure);
+    return refusalOf(this.#area, failure, target);
   }
 
   /** The engine for a request that another node has forwarded; undefined: this node serves no shard of it. */
@@ -157,7 +157,7 @@ function withForms(area: HttpService): Omit<HttpService, "handle"> {
   return {
     bodyBytesMax: (target) => area.bodyBytesMax(target),
     refuseEarly: (head) => area.refuseEarly?.(head),
-    refusal: (failure, target) => area.refusal?.(failure, target) ?? failureReply(failure),
+    refusal: (failure, target) => refusalOf(area, failure, target),
   };
 }
 
