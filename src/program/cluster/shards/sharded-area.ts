@@ -180,7 +180,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     const hosted = this.#get(shard);
     const { resp } = hosted.parts.service;
     await hosted.release(graceMs, resp && this.#stores.remove(resp, graceMs));
-    this.#troubles.delete(shard);
+    reportTrouble(this.#options.events, this.#troubles, { shard, reason: undefined });
   }
 
   async close(graceMs: number): Promise<void> {
@@ -309,17 +309,24 @@ function numberOf({ shard }: AreaPlan): number {
   return shard.shard;
 }
 
+/** An area has the trouble of one of its shards, until none of those that it serves has any. */
+function reportTrouble(
+  events: Pick<AreaEvents, "trouble">,
+  troubles: Map<number, string>,
+  { shard, reason }: { readonly shard: number; readonly reason: string | undefined },
+): void {
+  if (reason === undefined) troubles.delete(shard);
+  else troubles.set(shard, reason);
+  const [first] = troubles.values();
+  events.trouble(first);
+}
+
 /** The events of an engine, of which the area reports those that are not of itself. */
 function eventsOfShard(events: AreaEvents, shard: number, troubles: Map<number, string>): AreaEvents {
   return {
     state: () => {},
     replayed: (progress) => events.replayed(progress),
-    trouble: (reason) => {
-      if (reason === undefined) troubles.delete(shard);
-      else troubles.set(shard, reason);
-      const [first] = troubles.values();
-      events.trouble(first);
-    },
+    trouble: (reason) => reportTrouble(events, troubles, { shard, reason }),
     snapshotDue: () => events.snapshotDue(shard),
     snapshotRequested: () => events.snapshotRequested(shard),
     shard: (event) => events.shard(event),
