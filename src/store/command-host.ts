@@ -151,7 +151,7 @@ export interface ScriptRunner {
   readonly scripts: Scripts;
   /** False if the running command may take no memory, because memory was short when it began. */
   readonly hasRoom: boolean;
-  /** Why nothing of this database may be written now, or undefined. */
+  /** Why the running unit of work may write nothing, or undefined. */
   readonly journalRefusal: string | undefined;
   readonly memory: MemoryAccount;
   /**

@@ -50,10 +50,21 @@ class FreeJournal extends HeldJournal {
   }
 }
 
+/** A journal of a shard that is resumed as soon as somebody has asked whether it is suspended. */
+class ResumingJournal extends FreeJournal {
+  isSuspended = false;
+
+  refusalOf(): string | undefined {
+    const reason = this.isSuspended ? "PostgreSQL does not answer" : undefined;
+    this.isSuspended = false;
+    return reason;
+  }
+}
+
 const standard: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 const readOnly: Caller = { ...standard, user: readOnlyUser };
 
-function open(journal = new HeldJournal(), options: { dailyRequestsMax?: number } = {}) {
+function open(journal = new HeldJournal(), options: { dailyRequestsMax?: number; keepsSettings?: boolean } = {}) {
   const clock = new VirtualClock();
   const store = new Store({ journal, clock, random: seededRandom(1), hashSeed: new Uint8Array(8), ...options });
   const database = store.database("main");
@@ -198,6 +209,17 @@ test("S-04: with a full disk writes are refused before they change anything, and
   );
   assert.equal(run(database, "GET k"), null);
   assert.throws(() => database.transaction(standard, [["SET", "k", "v"]]), TransactionDiscarded);
+});
+
+test("S-04: a unit of work asks once whether it may write: a shard that is resumed meanwhile refuses with the reason", () => {
+  const journal = new ResumingJournal();
+  const { database } = open(journal, { keepsSettings: true });
+  const refused = errorReply(new CommandError("MISCONF Errors writing to the AOF file: PostgreSQL does not answer"));
+
+  for (const request of ["SET k v", "CONFIG SET slowlog-max-len 7", "ACL SETUSER someone on"]) {
+    journal.isSuspended = true;
+    assert.deepEqual(run(database, request), refused, request);
+  }
 });
 
 test("A-03: a read-only caller may read and ping, and is refused writes and powerful reads by name", () => {

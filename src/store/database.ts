@@ -149,6 +149,7 @@ export class Database implements SessionHost {
   readonly #counts: (CommandCounts | undefined)[] = new Array(countCommands()).fill(undefined);
   /** When the clock was last read, or about then: the running command began no earlier. */
   #lookedAtMs = 0;
+  #journalRefusal: string | undefined;
   /** Time left for scripts of the running transaction. */
   #scriptMsLeft = Number.POSITIVE_INFINITY;
   #isDropped = false;
@@ -406,8 +407,8 @@ export class Database implements SessionHost {
   sweepExpired(): number {
     this.activity.sample(this.context.clock.real.monotonicMs());
     this.tracking.sweep();
-    if (this.journalRefusal !== undefined) return 0;
     this.#begin();
+    if (this.#journalRefusal !== undefined) return 0;
     const isSweeping = this.context.compat?.isSweeping !== false;
     const clock = this.context.clock.real;
     const startMs = clock.monotonicMs();
@@ -491,10 +492,9 @@ export class Database implements SessionHost {
     this.memory.set(usedBytes + this.scripts.cache.bytes + this.tracking.bytes);
   }
 
-  /** Why nothing of this database may be written now, or undefined. */
+  /** Why the running unit of work may write nothing, or undefined. */
   get journalRefusal(): string | undefined {
-    const { journal } = this.context;
-    return journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
+    return this.#journalRefusal;
   }
 
   /** False if the running command may take no memory, because memory was short when it began. */
@@ -605,7 +605,10 @@ export class Database implements SessionHost {
 
   #beginAtSameTime(): void {
     this.context.assertSound();
-    this.keyspace.mayRemoveExpired = this.journalRefusal === undefined;
+    // Asked once: a shard may be resumed within a unit, whose expired keys are hidden and not removed until its end.
+    const { journal } = this.context;
+    this.#journalRefusal = journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
+    this.keyspace.mayRemoveExpired = this.#journalRefusal === undefined;
   }
 
   #commit(): void {
@@ -721,9 +724,7 @@ export class Database implements SessionHost {
   }
 
   #diskRefusalOf(command: CommandFacts): CommandError | undefined {
-    // The unit of work began with the same question.
-    if (!command.isWrite || this.keyspace.mayRemoveExpired) return undefined;
-    return this.journalRefusal === undefined ? undefined : diskRefusal(this.journalRefusal);
+    return !command.isWrite || this.#journalRefusal === undefined ? undefined : diskRefusal(this.#journalRefusal);
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
@@ -779,8 +780,8 @@ export class Database implements SessionHost {
   }
 
   readonly #runUnit = (work: () => void): void => {
-    if (this.journalRefusal !== undefined) return;
     this.#begin();
+    if (this.#journalRefusal !== undefined) return;
     work();
     this.#commit();
   };

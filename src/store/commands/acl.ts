@@ -226,8 +226,7 @@ function list(call: Call): Reply {
 
 /** These rows are not flagged `write`, as in Redis, although users are written to the journal. */
 function checkDisk({ database }: Call): void {
-  const { refusal } = database.context.journal;
-  if (refusal !== undefined) throw diskRefusal(refusal);
+  if (database.journalRefusal !== undefined) throw diskRefusal(database.journalRefusal);
 }
 
 function categories({ database: { users }, arg, argCount }: Call): Reply {
