@@ -129,6 +129,16 @@ export class Application {
     return assert.fail(`the run did not reach the expected state: ${JSON.stringify(await this.run(id))}`);
   }
 
+  /**
+   * The log of a run as soon as it has the step. A number of groups says less: the last one may be a delivery whose
+   * result is not there yet, and time must not move before it is.
+   */
+  untilStep(id: string, name: string): Promise<RunView> {
+    return this.until(id, ({ steps: groups }) =>
+      groups.some(({ type, steps }) => type !== "next" && steps.some(({ stepName }) => stepName === name)),
+    );
+  }
+
   /** The log of a run that has ended. */
   ended(id: string): Promise<RunView> {
     return this.until(id, ({ workflowState }) => workflowState !== "RUN_STARTED");

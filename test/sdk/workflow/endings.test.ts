@@ -54,7 +54,7 @@ test("W.ended, C3.refused: a run cancelled during a wait gets no more events, an
     await context.run("never", () => 1);
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "hold");
 
   assert.deepEqual(await app.client.cancel(workflowRunId), { cancelled: 1 });
 
@@ -80,12 +80,12 @@ test("W.notify-all, C3: an event for all runs before a wait is lost, and events 
     return [one.eventData, two.eventData, three.timeout];
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "first");
   assert.deepEqual(await app.client.notify({ eventId: "paid", eventData: "lost" }), []);
   for (const eventData of ["a", "b"]) await app.client.notify({ eventId: "paid", eventData, workflowRunId });
 
   await app.larder.clock.advance(60_000);
-  await app.until(workflowRunId, ({ steps }) => steps.length === 5);
+  await app.untilStep(workflowRunId, "three");
   await app.larder.clock.advance(3_600_000);
 
   const run = await app.ended(workflowRunId);
@@ -291,7 +291,7 @@ test("a parent that is cancelled while it waits for a child leaves it running, a
     ({ steps }) => steps[1]?.steps[0]?.["invokedWorkflowRunId"] !== undefined,
   );
   const childId = String(waiting.steps[1]?.steps[0]?.["invokedWorkflowRunId"]);
-  await app.until(childId, ({ steps }) => steps.length === 2);
+  await app.untilStep(childId, "rest");
   await app.client.cancel(workflowRunId);
   assert.deepEqual(outline(await app.run(workflowRunId)), [
     ["sequential", "init STEP_SUCCESS"],

@@ -96,7 +96,7 @@ test("W.ended, W.append, W.entries, C14.finish: a cancelled run delivers nothing
     await context.run("never", () => 1);
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "rest");
 
   assert.deepEqual(await app.client.cancel(workflowRunId), { cancelled: 1 });
 
@@ -165,7 +165,7 @@ test("W.invoke.result: a parent gets the failure and the cancellation of a child
     isCanceled: false,
     isFailed: true,
   });
-  await app.until(second.workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(second.workflowRunId, "outer");
   assert.deepEqual(await app.client.cancel({ filter: { workflowUrl: "http://app.test/ill" } }), { cancelled: 1 });
   assert.deepEqual(JSON.parse((await app.ended(second.workflowRunId)).workflowRunResponse ?? ""), {
     isCanceled: true,

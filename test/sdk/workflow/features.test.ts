@@ -11,7 +11,7 @@ test("W.sleep: a sleep ends on time: three deliveries", async () => {
     return await context.run("after", () => "awake");
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  const asleep = await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  const asleep = await app.untilStep(workflowRunId, "rest");
   assert.deepEqual(outline(asleep), [
     ["sequential", "init STEP_SUCCESS"],
     ["sequential", "rest STEP_PROGRESS"],
@@ -112,7 +112,7 @@ test("W.wait, W.notify-all, C9: an event wakes the run that waits for it, and it
     return { eventData, timeout };
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "hold");
   const waiters = await app.client.getWaiters({ eventId: "order-1" });
   assert.equal(waiters.length, 1);
   assert.deepEqual(waiters[0]?.headers?.["Upstash-Workflow-Runid"], [workflowRunId]);
@@ -133,7 +133,7 @@ test("W.wait.result: a wait that takes too long continues with a timeout", async
     return { eventData, timeout };
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "hold");
 
   await app.larder.clock.advance(60_000);
 
@@ -149,7 +149,7 @@ test("W.wait.saved: an event for one run is stored until the run waits for it", 
     return eventData;
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(workflowRunId, "first");
 
   await app.client.notify({ eventId: "early", eventData: "kept for you", workflowRunId });
   await app.larder.clock.advance(10_000);
@@ -174,7 +174,7 @@ test("W.hooks: a webhook needs no token and gives the run the whole request", as
     };
   });
   const { workflowRunId } = await app.client.trigger({ url });
-  await app.until(workflowRunId, ({ steps }) => steps.length === 4);
+  await app.untilStep(workflowRunId, "hold");
 
   const reply = await fetch(`${address}?a=1`, { method: "PUT", body: "from outside", headers: { "x-from": "shop" } });
 
@@ -199,7 +199,7 @@ test("a run may notify another", async () => {
     return notifyResponse.length;
   });
   const first = await app.client.trigger({ url: waiting });
-  await app.until(first.workflowRunId, ({ steps }) => steps.length === 2);
+  await app.untilStep(first.workflowRunId, "hold");
 
   const second = await app.client.trigger({ url: notifying });
 
