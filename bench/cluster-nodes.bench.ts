@@ -4,7 +4,8 @@
  *
  * Method: the published `dist/` (npm run build first) and PostgreSQL with its
  * defaults, all on this machine. `SET` sends one command at a time over HTTP to a node, and in turn one
- * append of a row through `pg` on a connection of its own, the statement that the node uses.
+ * append of a row through `pg` on a connection of its own, the statement that the node uses. `GET` waits for no
+ * commit, so it shows what HTTP and its client take of a SET here.
  * `takeover` kills the node that owns 100,000 keys, and asks another one, which waits, until it answers;
  * `restart in place` starts the same node again at once. Rounds; medians [min to max].
  * The rate of publishes is measured by `npm run bench -- messaging --only cluster`.
@@ -153,12 +154,19 @@ async function measureSets(postgres: PostgresPeer, node: Node): Promise<string> 
         if (answer?.status !== 200) throw new Error(`a SET was answered with ${answer?.status}: ${answer?.text}`);
       },
     },
+    {
+      name: "GET over HTTP of a node",
+      run: async (number: number) => {
+        const answer = await ask(node, "/", ["GET", `key:${number % 10_000}`]);
+        if (answer?.status !== 200) throw new Error(`a GET was answered with ${answer?.status}: ${answer?.text}`);
+      },
+    },
   ];
   const p50 = subjects.map((): number[] => []);
   const p99 = subjects.map((): number[] => []);
   for (const { run } of subjects) await timesOf(run);
   for (let round = 0; round < rounds; round += 1)
-    for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) {
+    for (const i of round % 2 === 0 ? [0, 1, 2] : [2, 1, 0]) {
       const times = await timesOf((subjects[i] as (typeof subjects)[number]).run);
       p50[i]?.push(quantile(times, 0.5));
       p99[i]?.push(quantile(times, 0.99));

@@ -80,6 +80,23 @@ test("shards move to the nodes that should have them, and clients notice nothing
   const again = await cluster.startNode("a", [...ADDRESS, ...config]);
   await untilServed(again, [1, 2, 3]);
   assert.deepEqual((await contents(b, NAMES)).seen, seen);
+
+  // A drained node gives up even what is pinned to it.
+  const drained = await cluster.larder(["cluster", "drain", "b"]);
+  assert.deepEqual([drained.code, drained.stderr], [0, ""]);
+  const [first, ...lines] = drained.stdout.trimEnd().split("\n");
+  assert.equal(first, "node b: gets no shards until larder cluster undrain b");
+  assert.deepEqual(lines.toSorted(), ["node b: serves no shard", ...[4, 5, 6].map((id) => `shard ${id}: served by a`)]);
+  assert.match((await cluster.larder(["cluster", "status"])).stdout, /^node b: alive, drained, /m);
+  assert.deepEqual(await contents(b, NAMES), { seen, owners: ["a"] });
+  const refused = await cluster.larder(["cluster", "move", "4", "b"]);
+  const drainedText = "larder: Node b is drained: larder cluster undrain b lets it serve shards again\n";
+  assert.deepEqual([refused.code, refused.stderr], [1, drainedText]);
+  assert.equal((await cluster.larder(["cluster", "undrain", "b"])).code, 0);
+  const back = await cluster.larder(["cluster", "move", "4", "b"]);
+  assert.deepEqual([back.code, back.stdout, back.stderr], [0, "shard 4: served by b\n", ""]);
+
+  await untilServed(b, [4, 5, 6]);
   assert.deepEqual(await b.stop(), { code: 0, signal: null });
   await untilServed(again, [4, 5, 6]);
   assert.deepEqual((await contents(again, NAMES)).seen, seen);

@@ -68,6 +68,8 @@ export interface NodeView {
   readonly isDead: boolean;
   readonly address: string;
   readonly format: number;
+  /** Whether an administrator wants it to own no shard. Kept when the node starts again. */
+  readonly isDrained: boolean;
 }
 
 export interface ShardView extends ShardEpoch {
@@ -175,6 +177,8 @@ export interface LogStore {
   release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome>;
   /** Says which node should own a shard; undefined: the usual rules. For administrators, so not fenced. */
   pin(shard: number, node: string | undefined): Promise<void>;
+  /** Says whether a node should own no shard. For administrators, so not fenced. Without effect for an unknown node. */
+  setDrained(node: string, isDrained: boolean): Promise<void>;
   /** Forgets the tries of a shard. For administrators, so not fenced. */
   forgetTries(shard: number): Promise<void>;
   append(append: Append): Promise<AppendOutcome>;

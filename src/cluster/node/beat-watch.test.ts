@@ -14,6 +14,7 @@ class Polls {
         life,
         beat: beat === "dead" ? 0 : beat,
         isDead: beat === "dead",
+        isDrained: false,
         address: "",
         format: 1,
       }),

@@ -191,6 +191,36 @@ test("a pin overrides the order", async () => {
   assert.deepEqual(await cluster.owners(), owners.with(5, other));
 });
 
+test("a node that drains gives its shards away one at a time, gets none back, and claims what nobody else can", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  const b = await cluster.start("b");
+  await cluster.advance(60_000);
+  await cluster.store.setDrained("a", true);
+  await cluster.advance(30_000);
+  assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("b"));
+  // Also after it has started again.
+  a.node.stop();
+  const again = await cluster.start("a", { directory: a.directory });
+  await cluster.advance(60_000);
+  assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("b"));
+
+  b.node.stop();
+  await cluster.advance(20_000);
+  assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("a"));
+  await cluster.start("c");
+  await cluster.advance(60_000);
+  assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("c"));
+
+  await cluster.store.setDrained("a", false);
+  await cluster.advance(60_000);
+  assert.deepEqual(await cluster.owners(), firstOf("a", "c"));
+  assert.deepEqual(
+    [a, b, again].flatMap(({ host }) => host.reasons),
+    [],
+  );
+});
+
 test("a shard that cannot be recovered is tried three times, by each node first, and is then broken", async () => {
   const cluster = await Cluster.create();
   const a = await cluster.start("a");

@@ -274,9 +274,10 @@ export class ClusterNode {
       ({ name, life, isDead }) =>
         !isDead && this.beats.isSettled(life) && !((this.#untakenMs.get(name) ?? Number.NEGATIVE_INFINITY) > avoidedMs),
     );
+    const isDrained = nodes.some((each) => each.isDrained && each.life === this.life);
     for (const shard of shards) {
       if (shard.owner !== this.life) continue;
-      const heir = heirOf(shard, node.name, settled);
+      const heir = heirOf(shard, { name: node.name, isDrained }, settled);
       if (heir === node.name || !host.mayMove(shard.shard)) continue;
       void this.shards.release(shard.shard, heir);
       return;
@@ -291,7 +292,9 @@ export class ClusterNode {
   }
 
   #releaseAll({ nodes, shards }: ClusterView): void {
-    const others = nodes.filter(({ life, isDead }) => !isDead && life !== this.life);
+    const all = nodes.filter(({ life, isDead }) => !isDead && life !== this.life);
+    const staying = all.filter(({ isDrained }) => !isDrained);
+    const others = staying.length > 0 ? staying : all;
     const settled = others.filter(({ life }) => this.beats.isSettled(life));
     const heirs = (settled.length > 0 ? settled : others).map(({ name }) => name);
     const own = shards.filter(({ owner }) => owner === this.life);

@@ -4,7 +4,7 @@ import type { NodeView, ShardView } from "../log-store/log-store.ts";
 import { claimOrder, heirOf, isFree, rendezvousOrder } from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
-  return { name, life: `life of ${name}`, beat: 1, isDead: false, address: "", format: 1, ...facts };
+  return { name, life: `life of ${name}`, beat: 1, isDead: false, isDrained: false, address: "", format: 1, ...facts };
 }
 
 function shard(facts: Partial<ShardView> = {}): ShardView {
@@ -59,11 +59,26 @@ test("dead nodes, unknown names and nodes of an older format are no candidates",
 });
 
 test("the heir is the first settled node, the owner included, unless the shard is pinned", () => {
-  assert.equal(heirOf(shard(), "a", nodes), "b");
-  assert.equal(heirOf(shard(), "c", []), "c");
-  assert.equal(heirOf(shard(), "a", [node("c")]), "a");
-  assert.equal(heirOf(shard({ pin: "c" }), "b", nodes), "c");
-  assert.equal(heirOf(shard({ pin: "c" }), "c", nodes), "c");
-  assert.equal(heirOf(shard({ pin: "x" }), "b", nodes), "b");
-  assert.equal(heirOf(shard({ writerFormat: 2 }), "a", [node("b")]), "a");
+  assert.equal(heirOf(shard(), node("a"), nodes), "b");
+  assert.equal(heirOf(shard(), node("c"), []), "c");
+  assert.equal(heirOf(shard(), node("a"), [node("c")]), "a");
+  assert.equal(heirOf(shard({ pin: "c" }), node("b"), nodes), "c");
+  assert.equal(heirOf(shard({ pin: "c" }), node("c"), nodes), "c");
+  assert.equal(heirOf(shard({ pin: "x" }), node("b"), nodes), "b");
+  assert.equal(heirOf(shard({ writerFormat: 2 }), node("a"), [node("b")]), "a");
+});
+
+test("nodes that drain are the last candidates, also for a shard that is pinned to one or was released for it", () => {
+  const draining = [node("a"), node("b", { isDrained: true }), node("c")];
+  assert.deepEqual(claimOrder(shard({ pin: "b", heir: "b" }), draining), ["a", "c", "b"]);
+  assert.deepEqual(claimOrder(shard({ owner: "former life of b", ownerName: "b" }), draining), ["a", "c", "b"]);
+  assert.deepEqual(claimOrder(shard(), [node("b", { isDrained: true })]), ["b"]);
+});
+
+test("the heir of a node that drains is a settled node that does not, and without one the shard stays", () => {
+  const owner = node("b", { isDrained: true });
+  assert.equal(heirOf(shard(), owner, [node("a"), owner, node("c")]), "a");
+  assert.equal(heirOf(shard({ pin: "b" }), owner, [node("c")]), "c");
+  assert.equal(heirOf(shard(), owner, [owner, node("c", { isDrained: true })]), "b");
+  assert.equal(heirOf(shard(), node("a"), [owner]), "a");
 });

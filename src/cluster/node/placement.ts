@@ -26,22 +26,34 @@ export function isFree({ owner }: ShardView, nodes: readonly NodeView[]): boolea
 
 /**
  * The names of the living nodes that may claim a free shard, in the order in which they do: the node that it is pinned
- * to, the heir, the former owner if it has started again, and then the rendezvous order.
+ * to, the heir, the former owner if it has started again, and then the rendezvous order. Nodes that drain come after all
+ * others: a shard that nobody else can serve is served by them.
  */
 export function claimOrder(shard: ShardView, nodes: readonly NodeView[]): readonly string[] {
-  const names = nodes.filter((node) => !node.isDead && canRead(node, shard)).map(({ name }) => name);
-  const order = rendezvousOrder(shard.shard, names);
+  const able = nodes.filter((node) => !node.isDead && canRead(node, shard));
+  const names = able.filter(({ isDrained }) => !isDrained).map(({ name }) => name);
+  const draining = able.filter(({ isDrained }) => isDrained).map(({ name }) => name);
   const restarted = shard.owner === undefined ? undefined : shard.ownerName;
   const first = [shard.pin, shard.heir, restarted].filter((name) => name !== undefined && names.includes(name));
-  return [...new Set([...(first as string[]), ...order])];
+  const { shard: number } = shard;
+  return [
+    ...new Set([...(first as string[]), ...rendezvousOrder(number, names), ...rendezvousOrder(number, draining)]),
+  ];
 }
 
-/** The name of the node that should own a shard of `owner`, which may be `owner` itself. */
-export function heirOf(shard: ShardView, owner: string, settled: readonly NodeView[]): string {
-  const names = settled.filter((node) => canRead(node, shard)).map(({ name }) => name);
-  if (shard.pin === owner) return owner;
+/**
+ * The name of the node that should own a shard of `owner`, which may be `owner` itself. An owner that drains keeps only
+ * what no settled node can take.
+ */
+export function heirOf(
+  shard: ShardView,
+  owner: Pick<NodeView, "name" | "isDrained">,
+  settled: readonly NodeView[],
+): string {
+  const names = settled.filter((node) => !node.isDrained && canRead(node, shard)).map(({ name }) => name);
+  if (!owner.isDrained) names.push(owner.name);
   if (shard.pin !== undefined && names.includes(shard.pin)) return shard.pin;
-  return rendezvousOrder(shard.shard, [...new Set([...names, owner])])[0] ?? owner;
+  return rendezvousOrder(shard.shard, [...new Set(names)])[0] ?? owner.name;
 }
 
 function canRead({ format }: NodeView, { writerFormat }: ShardView): boolean {

@@ -31,7 +31,7 @@ async function start(
   let endMs = 0;
   const rival = (): NodeView => {
     const beat = beatOf(clock.monotonicMs());
-    return { name: "a", life: "rival", beat, isDead: hasDied, address: "127.0.0.1:2", format: 1 };
+    return { name: "a", life: "rival", beat, isDead: hasDied, isDrained: false, address: "127.0.0.1:2", format: 1 };
   };
   const registered = registerNode({
     stores: {

@@ -80,9 +80,12 @@ const RENEW: Statement = {
     FROM me`,
 };
 
+/** Commands of this version also read the tables of an earlier one, which lack the last column. */
 const NODES: Statement = {
   name: "larder-nodes",
-  text: "SELECT name, life, beat::float8 AS beat, is_dead, address, format FROM larder.node ORDER BY name",
+  text: `SELECT name, life, beat::float8 AS beat, is_dead, address, format,
+      coalesce((to_jsonb(n) ->> 'is_drained')::boolean, false) AS is_drained
+    FROM larder.node n ORDER BY name`,
 };
 
 const SHARDS: Statement = {
@@ -123,6 +126,11 @@ const RECOVERED: Statement = {
 const PIN: Statement = {
   name: "larder-pin",
   text: "UPDATE larder.shard SET pin = $2::text WHERE id = $1::int",
+};
+
+const SET_DRAINED: Statement = {
+  name: "larder-set-drained",
+  text: "UPDATE larder.node SET is_drained = $2::boolean WHERE name = $1::text",
 };
 
 const FORGET_TRIES: Statement = {
@@ -280,11 +288,13 @@ export class PostgresLogStore implements LogStore {
   }
 
   async watch(): Promise<ClusterView> {
-    type Node = Omit<NodeView, "isDead"> & { is_dead: boolean };
+    type Node = Omit<NodeView, "isDead" | "isDrained"> & { is_dead: boolean; is_drained: boolean };
     const nodes = await this.#rows<Node>(NODES, []);
     const shards = await this.#rows<ShardViewRow>(SHARDS, []);
     return {
-      nodes: nodes.map(({ is_dead: isDead, ...node }): NodeView => ({ ...node, isDead })),
+      nodes: nodes.map(
+        ({ is_dead: isDead, is_drained: isDrained, ...node }): NodeView => ({ ...node, isDead, isDrained }),
+      ),
       shards: shards.map(
         ({ id, owner, owner_name, heir, pin, writer_format, ...shard }): ShardView => ({
           ...shard,
@@ -318,6 +328,10 @@ export class PostgresLogStore implements LogStore {
 
   async pin(shard: number, node: string | undefined): Promise<void> {
     await this.#change(PIN, [shard, node ?? null]);
+  }
+
+  async setDrained(node: string, isDrained: boolean): Promise<void> {
+    await this.#change(SET_DRAINED, [node, isDrained]);
   }
 
   async forgetTries(shard: number): Promise<void> {

@@ -14,7 +14,7 @@
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -32,7 +32,8 @@ CREATE TABLE larder.node (
   address text NOT NULL,
   format int NOT NULL,
   clock_ms bigint NOT NULL,
-  schema_version int NOT NULL DEFAULT 1
+  schema_version int NOT NULL DEFAULT 1,
+  is_drained boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -97,4 +98,5 @@ CREATE TABLE larder.tenant (
 );
 `,
   ],
+  [2, "ALTER TABLE larder.node ADD COLUMN is_drained boolean NOT NULL DEFAULT false"],
 ]);

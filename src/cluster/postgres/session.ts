@@ -6,7 +6,7 @@ export interface Statement {
   readonly text: string;
 }
 
-export type SqlValue = string | number | Buffer | null | readonly number[];
+export type SqlValue = string | number | boolean | Buffer | null | readonly number[];
 
 export interface SqlResult<Row> {
   readonly rows: readonly Row[];

@@ -15,7 +15,7 @@ import { sparseLog } from "./sparse-log.ts";
 import { isWhole, printStatus, statusOf } from "./status.ts";
 
 function node(name: string, beat: number, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat, isDead, address: `http://${name}:8079`, format: 1 };
+  return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
 }
 
 function shard(id: number, area: string, owner: string | undefined, tries = 0): ShardView {
@@ -41,6 +41,14 @@ test("the status says which nodes live, and what happens to each shard", () => {
   assert.equal(isWhole(status), false);
   const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
   assert.equal(isWhole(statusOf("0-0-0", whole, { ...whole, nodes: [node("a", 2)] })), true);
+});
+
+test("the status says which nodes are drained", () => {
+  const view: ClusterView = { nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
+  assert.deepEqual(printStatus(statusOf("0-0-0", view, view)), [
+    "cluster 0-0-0",
+    "node a: silent, drained, http://a:8079",
+  ]);
 });
 
 test("the status of a cluster without nodes says so", () => {

@@ -92,8 +92,52 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { pinShard } = await import("./status.ts");
+      const { pinShard } = await import("./administer/place-shards.ts");
       for (const line of await pinShard(connectionOf(call), call.operands)) call.print(line);
+      return 0;
+    },
+  },
+  {
+    words: "cluster move",
+    group: "Cluster",
+    operands: ["<shard>", "<node>"],
+    options: [],
+    meaning: "pins a shard to a node, and waits until that node serves it",
+    example: "larder cluster move 4 b --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { moveShard } = await import("./administer/place-shards.ts");
+      return moveShard(connectionOf(call), call.operands, call.print);
+    },
+  },
+  {
+    words: "cluster drain",
+    group: "Cluster",
+    operands: ["<node>"],
+    options: [],
+    meaning:
+      "lets a node give its shards to other nodes and get no more, also after a restart, and waits until it has none",
+    example: "larder cluster drain b --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { drainNode } = await import("./administer/place-shards.ts");
+      return drainNode(connectionOf(call), call.operands, call.print);
+    },
+  },
+  {
+    words: "cluster undrain",
+    group: "Cluster",
+    operands: ["<node>"],
+    options: [],
+    meaning: "lets a node that was drained have shards again",
+    example: "larder cluster undrain b --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { undrainNode } = await import("./administer/place-shards.ts");
+      for (const line of await undrainNode(connectionOf(call), call.operands)) call.print(line);
       return 0;
     },
   },

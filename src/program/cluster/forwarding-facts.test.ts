@@ -25,7 +25,7 @@ function settingsOf(environment: Readonly<Record<string, string>>) {
 }
 
 function node(name: string, address: string, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat: 1, isDead, address, format: 1 };
+  return { name, life: `life of ${name}`, beat: 1, isDead, isDrained: false, address, format: 1 };
 }
 
 function viewOf(owner: string | undefined, nodes: readonly NodeView[]): ClusterView {

@@ -5,8 +5,7 @@ import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../cluster/node/bounds
 import { isFree } from "../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import { StartRefusal } from "../refusal.ts";
-import type { ClusterPlace } from "./administer/transaction.ts";
+import { findShard } from "./administer/place-shards.ts";
 import { readIdentity, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
@@ -22,6 +21,8 @@ export interface ClusterStatus {
   readonly nodes: readonly {
     readonly name: string;
     readonly state: NodeState;
+    /** Whether `larder cluster drain` keeps shards away from it. */
+    readonly isDrained: boolean;
     /** The URL of its store, as clients on its machine reach it. */
     readonly address: string;
     /** Where other nodes forward requests to: its host, and the ports of the areas; null: nowhere. */
@@ -65,7 +66,8 @@ export function statusOf(cluster: string, first: ClusterView, last: ClusterView)
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
-      return { name: node.name, state: stateOf(node), address: url, clusterAddress };
+      const { name, isDrained } = node;
+      return { name, state: stateOf(node), isDrained, address: url, clusterAddress };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -94,8 +96,8 @@ export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly
   return [
     `cluster ${cluster}`,
     ...nodes.map(
-      ({ name, state, address, clusterAddress }) =>
-        `node ${name}: ${state}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}`,
+      ({ name, state, isDrained, address, clusterAddress }) =>
+        `node ${name}: ${state}${isDrained ? ", drained" : ""}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}`,
     ),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
@@ -117,41 +119,4 @@ export async function retryShard(plan: ConnectionPlan, place: string, operand: s
     await store.forgetTries(shard);
     return [`shard ${shard}: nodes may claim it again`];
   });
-}
-
-/** Says which node should serve a shard. Returns the lines to print. Throws a `StartRefusal`. */
-export async function pinShard(
-  { plan, place }: ClusterPlace,
-  [operand = "", node]: readonly string[],
-): Promise<readonly string[]> {
-  return withSession(plan, place, async (session) => {
-    await readIdentity(session);
-    const store = new PostgresLogStore(session);
-    const view = await store.watch();
-    const { shard, area } = findShard(view, operand);
-    const names = view.nodes.map(({ name }) => name);
-    if (node !== undefined && !names.includes(node))
-      throw new StartRefusal(
-        `The cluster has no node ${JSON.stringify(node)}: its nodes are ${names.length === 0 ? "none yet" : names.join(", ")}`,
-        2,
-      );
-    await store.pin(shard, node);
-    if (node === undefined) return [`shard ${shard}: the order of the nodes decides who serves it`];
-    const isOnly = view.shards.filter((each) => each.area === area).length === 1;
-    return [
-      `shard ${shard}: node ${node} should serve it`,
-      isOnly
-        ? `it is the only shard of ${area}, so it moves when the node that serves it stops or is gone`
-        : "it moves when that node has been up for 30 s, if all nodes forward requests",
-    ];
-  });
-}
-
-function findShard({ shards }: ClusterView, operand: string): ShardView {
-  const found = shards.find(({ shard }) => String(shard) === operand);
-  if (found !== undefined) return found;
-  throw new StartRefusal(
-    `The cluster has no shard ${JSON.stringify(operand)}: its shards are ${shards.map(({ shard }) => shard).join(", ")}`,
-    2,
-  );
 }

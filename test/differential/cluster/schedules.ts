@@ -68,6 +68,10 @@ export function drawCall(random: Random, now: ClusterView): Step {
       const node = pick([undefined, "a"]);
       return call(`pin ${shard} to ${node}`, (store) => store.pin(shard, node));
     },
+    () => {
+      const isDrained = pick([true, false]);
+      return call(`node a drains: ${isDrained}`, (store) => store.setDrained("a", isDrained));
+    },
     () => call(`forget tries of ${shard}`, (store) => store.forgetTries(shard)),
     () => {
       const heir = pick([undefined, "b"]);

@@ -142,7 +142,7 @@ export class ModelLogStore implements LogStore {
 
   register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
     const { nodes } = this.#database;
-    const row: NodeRow = { name, life, beat: 0, isDead: false, address, format, clockMs };
+    const row: NodeRow = { name, life, beat: 0, isDead: false, isDrained: false, address, format, clockMs };
     return this.#change(async (statement) => {
       const taken = await nodes.insert(name, statement, row);
       if (taken === undefined) return true;
@@ -150,7 +150,8 @@ export class ModelLogStore implements LogStore {
       const mayReplace = isRepeated ? !taken.isDead : taken.isDead || taken.life === formerLife;
       if (!mayReplace) return false;
       const beat = isRepeated ? taken.beat : 0;
-      nodes.update(name, statement, { ...row, beat, clockMs: laterClock(clockMs, taken.clockMs) });
+      const { isDrained } = taken;
+      nodes.update(name, statement, { ...row, beat, isDrained, clockMs: laterClock(clockMs, taken.clockMs) });
       return true;
     });
   }
@@ -234,6 +235,14 @@ export class ModelLogStore implements LogStore {
 
   pin(shard: number, pin: string | undefined): Promise<void> {
     return this.#administer(shard, { pin });
+  }
+
+  async setDrained(name: string, isDrained: boolean): Promise<void> {
+    await this.#change(async (statement) => {
+      const { nodes } = this.#database;
+      const row = await nodes.lock(name, statement, () => true);
+      if (row !== undefined) nodes.update(name, statement, { ...row, isDrained });
+    });
   }
 
   forgetTries(shard: number): Promise<void> {

@@ -15,14 +15,15 @@ import { areaNames } from "../../areas/area.ts";
 import { codeOf, StartRefusal } from "../../refusal.ts";
 import { readIdentity, withSession } from "../cluster-facts.ts";
 import { HASH_SEED_BYTES, INSERT_SHARD, parseShardCount, SHARDS_MAX } from "../init.ts";
-import { printNodes } from "./living-nodes.ts";
+import { assertNoneOlder, OLDER_NODES } from "./living-nodes.ts";
 import { type ClusterPlace, changeAtOnce } from "./transaction.ts";
 import { upgradeTables } from "./upgrade.ts";
 
 /** A claim, and a node that gives shards to new tenants, wait meanwhile. */
 const LOCK_SHARDS = "SELECT id FROM larder.shard ORDER BY id FOR NO KEY UPDATE";
 const SHARDS = "SELECT id, area, are_tenants_known AS known FROM larder.shard ORDER BY id";
-const OLD_NODES = "SELECT name FROM larder.node WHERE NOT is_dead AND schema_version < $1::int ORDER BY name";
+/** The version of the tables whose nodes know several shards of an area. */
+const SHARDED_SINCE = 2;
 /** SQLSTATE `insufficient_privilege`. */
 const NO_PERMISSION = "42501";
 
@@ -53,12 +54,7 @@ export async function addShards(place: ClusterPlace, operands: readonly string[]
       throw new StartRefusal(
         `The tenants of shard ${unknown.join(", ")} are not known yet: start a node of this version, wait until it serves ${area}, and run this command again`,
       );
-    const old = await transaction.rows<{ name: string }>(OLD_NODES, [SCHEMA_VERSION]);
-    // keeps (2)
-    if (old.length > 0)
-      throw new StartRefusal(
-        `The ${printNodes(old.map((node) => node.name))} of the cluster runs an earlier version: start it again with this one`,
-      );
+    assertNoneOlder(await transaction.rows<{ name: string }>(OLDER_NODES, [SHARDED_SINCE])); // keeps (2)
     const last = Math.max(...shards.map(({ id }) => id));
     const numbers = Array.from({ length: count }, (_, index) => last + index + 1);
     try {

@@ -1,15 +1,16 @@
 /** What the commands of a cluster decide without PostgreSQL: which nodes live, whose clock is wrong, and whose a file is. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodeView } from "../../../cluster/log-store/log-store.ts";
+import type { NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { encodeFileHeader, parseFileHeader } from "../../../persistence/journal/file-format.ts";
 import { renameArea } from "./area-header.ts";
 import { skewProblem } from "./check-cluster.ts";
 import { printGrants } from "./grants.ts";
 import { findLivingNodes } from "./living-nodes.ts";
+import { waitUntil } from "./place-shards.ts";
 
 function node(name: string, beat: number, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat, isDead, address: `http://${name}:8079`, format: 1 };
+  return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
 }
 
 /** Looks at `views` in turn, the last one again and again, by a clock that only waits move. */
@@ -95,4 +96,41 @@ test("the name of a role is an identifier, whatever it has", () => {
     'GRANT SELECT, INSERT ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON larder.snapshot_part TO "a""; DROP TABLE larder.log; --";',
   ]);
+});
+
+test("a wait for shards prints each one that is served elsewhere, and ends 90 s after the last one", async () => {
+  const shard = (id: number, owner: string | undefined, tries = 0): ShardView => ({
+    ...{ shard: id, area: "store", epoch: 1, owner: owner && `life of ${owner}`, ownerName: owner ?? "b" },
+    ...{ heir: undefined, pin: undefined, writerFormat: 1, tries },
+  });
+  const all = [4, 5, 6];
+  // Shard 5 is claimed and not recovered at first; shard 6 stays.
+  const views = [
+    all.map((id) => shard(id, "b")),
+    [shard(4, "a"), shard(5, undefined), shard(6, "b")],
+    [shard(4, "a"), shard(5, "a", 1), shard(6, "b")],
+    [shard(4, "a"), shard(5, "a"), shard(6, "b")],
+  ];
+  let nowMs = 0;
+  let looks = 0;
+  const lines: string[] = [];
+  const left = await waitUntil(
+    {
+      watch: async () => {
+        looks += 1;
+        return { nodes: [], shards: views[Math.min(looks, views.length) - 1] ?? [] };
+      },
+    },
+    {
+      monotonicMs: () => nowMs,
+      after: (ms, task) => {
+        nowMs += ms;
+        queueMicrotask(task);
+        return () => {};
+      },
+    },
+    { shards: all, print: (line) => lines.push(`${nowMs} ${line}`), isDone: (owner) => owner !== "b" },
+  );
+  assert.deepEqual(lines, ["1000 shard 4: served by a", "3000 shard 5: served by a"]);
+  assert.deepEqual([left.map((each) => each.shard), nowMs], [[6], 93_000]);
 });

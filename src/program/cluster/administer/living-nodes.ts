@@ -8,6 +8,10 @@ import type { LogStore } from "../../../cluster/log-store/log-store.ts";
 import { BeatWatch } from "../../../cluster/node/beat-watch.ts";
 import { POLL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
 import type { Clock } from "../../../kernel/clock.ts";
+import { StartRefusal } from "../../refusal.ts";
+
+/** The names of the nodes that are not dead and know no tables of version $1. */
+export const OLDER_NODES = "SELECT name FROM larder.node WHERE NOT is_dead AND schema_version < $1::int ORDER BY name";
 
 /**
  * The names of the nodes that were seen to renew, after the silent ones were declared dead; none if all are dead. Returns
@@ -37,4 +41,12 @@ export async function findLivingNodes(
 /** `node a` or `nodes a, b`. */
 export function printNodes(names: readonly string[]): string {
   return `${names.length === 1 ? "node" : "nodes"} ${names.join(", ")}`;
+}
+
+/** Throws a `StartRefusal` if there is a node that knows too little. */
+export function assertNoneOlder(nodes: readonly { readonly name: string }[]): void {
+  if (nodes.length === 0) return;
+  throw new StartRefusal(
+    `The ${printNodes(nodes.map(({ name }) => name))} of the cluster runs an earlier version: start it again with this one`,
+  );
 }

@@ -57,6 +57,8 @@ export async function liveCluster(seed: number, bug?: ClusterBug): Promise<Clust
 
 class ClusterLife {
   readonly #random: Random;
+  /** Of the administrator who drains nodes. */
+  readonly #drainRandom: Random;
   readonly #time = new SimulatedTime();
   readonly #server: StoreServer;
   readonly #rules: ClusterRules;
@@ -78,6 +80,7 @@ class ClusterLife {
   constructor(seed: number, bug: ClusterBug | undefined) {
     const random = seededRandom(seed);
     this.#random = random;
+    this.#drainRandom = seededRandom(~seed >>> 0);
     this.#bug = bug;
     this.#server = new StoreServer(this.#time, random, () => START_MS + this.#time.nowMs + this.#serverAheadMs);
     this.#rules = new ClusterRules(this.#time, this.#server);
@@ -117,6 +120,7 @@ class ClusterLife {
     for (const machine of this.#machines)
       this.#time.after(this.#random.below(3_000), () => this.#startProcess(machine));
     this.#time.after(5_000, this.#nextFault);
+    if (this.#drainRandom.below(3) === 0) this.#time.after(5_000, this.#drainNode);
     const shards = SHARDS.map((shard) => ({ shard, area: "store", hashSeed: Buffer.alloc(4) }));
     await this.#drive(this.#server.backend().addShards(shards));
     await this.#until(CHAOS_MS_MIN + this.#random.below(CHAOS_MS_MAX - CHAOS_MS_MIN));
@@ -324,6 +328,19 @@ class ClusterLife {
       .catch(() => {});
   };
 
+  /** An administrator drains a node for a while, whether it runs or not. */
+  readonly #drainNode = (): void => {
+    if (this.#isQuiet) return;
+    const random = this.#drainRandom;
+    const name = NAMES[random.below(NAMES.length)] as string;
+    const isDrained = random.below(3) > 0;
+    void this.#server
+      .backend()
+      .setDrained(name, isDrained)
+      .catch(() => {});
+    this.#time.after(2_000 + random.below(20_000), this.#drainNode);
+  };
+
   readonly #poison = (): void => {
     const shard = this.#pick(SHARDS);
     this.#poisoned.add(shard);
@@ -364,6 +381,9 @@ class ClusterLife {
       await store.forgetTries(shard);
       await store.pin(shard, undefined);
     }
+    // In some lives one node stays drained, and must not keep a shard from being served.
+    const drained = this.#drainRandom.below(2) === 0 ? this.#drainRandom.below(NAMES.length) : -1;
+    for (const [index, name] of NAMES.entries()) await store.setDrained(name, index === drained);
   }
 
   async #watchService(endMs: number): Promise<void> {
