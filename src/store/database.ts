@@ -140,6 +140,8 @@ export class Database implements SessionHost {
   };
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
+  /** Why the running unit of work may write nothing, or undefined. */
+  journalRefusal: string | undefined;
   /** The Call of the running command; while a script runs, that of the script's commands. */
   #call: Call;
   readonly #scriptCall: Call;
@@ -149,7 +151,6 @@ export class Database implements SessionHost {
   readonly #counts: (CommandCounts | undefined)[] = new Array(countCommands()).fill(undefined);
   /** When the clock was last read, or about then: the running command began no earlier. */
   #lookedAtMs = 0;
-  #journalRefusal: string | undefined;
   /** Time left for scripts of the running transaction. */
   #scriptMsLeft = Number.POSITIVE_INFINITY;
   #isDropped = false;
@@ -408,7 +409,7 @@ export class Database implements SessionHost {
     this.activity.sample(this.context.clock.real.monotonicMs());
     this.tracking.sweep();
     this.#begin();
-    if (this.#journalRefusal !== undefined) return 0;
+    if (this.journalRefusal !== undefined) return 0;
     const isSweeping = this.context.compat?.isSweeping !== false;
     const clock = this.context.clock.real;
     const startMs = clock.monotonicMs();
@@ -490,11 +491,6 @@ export class Database implements SessionHost {
     const { usedBytes } = this.keyspace;
     if (usedBytes > this.activity.usedBytesPeak) this.activity.usedBytesPeak = usedBytes;
     this.memory.set(usedBytes + this.scripts.cache.bytes + this.tracking.bytes);
-  }
-
-  /** Why the running unit of work may write nothing, or undefined. */
-  get journalRefusal(): string | undefined {
-    return this.#journalRefusal;
   }
 
   /** False if the running command may take no memory, because memory was short when it began. */
@@ -607,8 +603,8 @@ export class Database implements SessionHost {
     this.context.assertSound();
     // Asked once: a shard may be resumed within a unit, whose expired keys are hidden and not removed until its end.
     const { journal } = this.context;
-    this.#journalRefusal = journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
-    this.keyspace.mayRemoveExpired = this.#journalRefusal === undefined;
+    this.journalRefusal = journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
+    this.keyspace.mayRemoveExpired = this.journalRefusal === undefined;
   }
 
   #commit(): void {
@@ -724,7 +720,7 @@ export class Database implements SessionHost {
   }
 
   #diskRefusalOf(command: CommandFacts): CommandError | undefined {
-    return !command.isWrite || this.#journalRefusal === undefined ? undefined : diskRefusal(this.#journalRefusal);
+    return !command.isWrite || this.journalRefusal === undefined ? undefined : diskRefusal(this.journalRefusal);
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
@@ -781,7 +777,7 @@ export class Database implements SessionHost {
 
   readonly #runUnit = (work: () => void): void => {
     this.#begin();
-    if (this.#journalRefusal !== undefined) return;
+    if (this.journalRefusal !== undefined) return;
     work();
     this.#commit();
   };
