@@ -95,7 +95,11 @@ process.exit(0);
 
 async function start(group?: string): Promise<VectorServer> {
   const settings = ["--vector-rows", "disk"];
-  return await startServer(program, directory, { settings, startMsMax: START_MS_MAX, ...(group !== undefined && { group }) });
+  return await startServer(program, directory, {
+    settings,
+    startMsMax: START_MS_MAX,
+    ...(group !== undefined && { group }),
+  });
 }
 
 async function reportStart(): Promise<void> {
@@ -146,8 +150,12 @@ async function report(what: string, server: VectorServer, baseBytes: number): Pr
     timed.push(await measureQueries(server, { queries: queries.slice(TRUE_QUERIES), connections, seconds: SECONDS }));
   say(`${what}:`);
   say(`  resident ${perVector(resident - baseBytes, rowCount)} bytes a vector (${(resident / 1e9).toFixed(2)} GB)`);
-  say(`  graph ${perVector(graphBytes, rowCount)}, rows in memory ${perVector(rowBytes, rowCount)}, row files ${perVector(fileBytes, rowCount)}`);
-  say(`  recall@${HIT_COUNT} of ${TRUE_QUERIES} queries: mean ${recall.mean.toFixed(4)}, lowest ${recall.lowest.toFixed(1)}`);
+  say(
+    `  graph ${perVector(graphBytes, rowCount)}, rows in memory ${perVector(rowBytes, rowCount)}, row files ${perVector(fileBytes, rowCount)}`,
+  );
+  say(
+    `  recall@${HIT_COUNT} of ${TRUE_QUERIES} queries: mean ${recall.mean.toFixed(4)}, lowest ${recall.lowest.toFixed(1)}`,
+  );
   for (const { connections, perSecond, p50Ms, p99Ms, maxMs } of timed)
     say(
       `  ${connections} connections: ${perSecond.toFixed(0)} queries/s, p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, longest ${maxMs.toFixed(0)} ms`,

@@ -94,7 +94,10 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-function untilPrinted(child: ChildProcess, what: { output: () => string; pattern: RegExp; msMax: number }): Promise<void> {
+function untilPrinted(
+  child: ChildProcess,
+  what: { output: () => string; pattern: RegExp; msMax: number },
+): Promise<void> {
   const { output, pattern, msMax } = what;
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => reject(new Error(`${child.spawnargs.join(" ")} ${reason}\n${output()}`));

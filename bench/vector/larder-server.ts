@@ -56,7 +56,14 @@ export async function startServer(
     ...settings,
   ];
   const server = await startPinned({
-    command: [...(group === undefined ? [] : inGroup(group)), process.execPath, ...nodeOptions, program, "serve", ...flags],
+    command: [
+      ...(group === undefined ? [] : inGroup(group)),
+      process.execPath,
+      ...nodeOptions,
+      program,
+      "serve",
+      ...flags,
+    ],
     core: "any",
     ...(startMsMax !== undefined && { startMsMax }),
     env: {
