@@ -152,7 +152,12 @@ export function threadsOf(pid: number, name: RegExp): readonly string[] {
 }
 
 export function cpuMsOfThreads(pid: number, name: RegExp): number {
-  return threadsOf(pid, name).reduce((sum, thread) => sum + (cpuMsIn(`/proc/${pid}/task/${thread}/stat`) ?? 0), 0);
+  return [...cpuMsByThread(pid, name).values()].reduce((sum, cpuMs) => sum + cpuMs, 0);
+}
+
+/** Processor time of each thread whose name matches so far, in ms, by the id of the thread. */
+export function cpuMsByThread(pid: number, name: RegExp): ReadonlyMap<string, number> {
+  return new Map(threadsOf(pid, name).map((thread) => [thread, cpuMsIn(`/proc/${pid}/task/${thread}/stat`) ?? 0]));
 }
 
 function residentBytesOf(pid: number): number | undefined {
