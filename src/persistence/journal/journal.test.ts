@@ -140,6 +140,23 @@ test("everysec: a frame is safe when it is written, and synced within a second",
   assert.equal(journal.counts.syncs, 2, "nothing is synced twice");
 });
 
+test("everysec: 16 MB do not wait for the second", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk, { mode: "everysec" });
+  const { journal } = opened.area;
+  await appendSafely(opened, "a");
+  await settle();
+  const long = "b".repeat(1024 * 1024);
+
+  for (let i = 0; i < 15; i += 1) await appendSafely(opened, long);
+  await settle();
+  assert.deepEqual([journal.synced, journal.counts.syncs], [1, 1]);
+
+  await appendSafely(opened, long);
+  await settle();
+  assert.deepEqual([journal.synced, journal.counts.syncs, journal.unsyncedBytes], [17, 2, 0]);
+});
+
 test("everysec: writes continue through the pool during a long sync", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "sync");
