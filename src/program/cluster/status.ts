@@ -5,7 +5,7 @@ import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../cluster/node/bounds
 import { isFree } from "../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import { findShard } from "./administer/place-shards.ts";
+import { findShard } from "./administer/find-shard.ts";
 import { readIdentity, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
