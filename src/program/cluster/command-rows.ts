@@ -167,7 +167,7 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { importDirectory } = await import("./administer/import.ts");
+      const { importDirectory } = await import("./administer/import/import.ts");
       for (const line of await importDirectory(call.run, connectionOf(call), call.operands[0] ?? "")) call.print(line);
       return 0;
     },
