@@ -58,7 +58,7 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { isWhole, printStatus, readClusterStatus } = await import("./status.ts");
+      const { isWhole, printStatus, readClusterStatus } = await import("./status/status.ts");
       const { plan, place } = connectionOf(call);
       const status = await readClusterStatus(plan, place);
       const lines = call.options.has("json") ? [JSON.stringify(status, undefined, 2)] : printStatus(status);
@@ -76,7 +76,7 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { retryShard } = await import("./status.ts");
+      const { retryShard } = await import("./status/status.ts");
       const { plan, place } = connectionOf(call);
       for (const line of await retryShard(plan, place, call.operands[0] ?? "")) call.print(line);
       return 0;
