@@ -73,6 +73,15 @@ test("the tenants of a single server are divided between the shards of a cluster
   for (const area of ["store", "messaging", "vector"])
     await single.untilPrinted(new RegExp(`"snapshot written","area":"${area}"`));
   await write(single, NAMES, "second");
+  // Dropped tenants are in the journal, and do not come into the cluster.
+  for (const kind of ["databases", "indexes"]) {
+    const url = `${single.adminUrl}/v1/${kind}`;
+    const headers = { ...admin, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "gone", ...(kind === "indexes" && { dimension: 3 }) });
+    const made = await fetch(url, { method: "POST", headers, body });
+    assert.equal(made.status, 201, await made.text());
+    assert.equal((await fetch(`${url}/gone`, { method: "DELETE", headers })).status, 200);
+  }
   for (const [name, own] of ids) ids.set(name, [...own, await publish(single, name, `second of ${name}`)]);
   const seenBefore = (await contents(single, NAMES)).seen;
   const bodiesBefore = await bodies(single, ids);
@@ -80,6 +89,7 @@ test("the tenants of a single server are divided between the shards of a cluster
   assert.deepEqual(await single.stop(), { code: 0, signal: null });
 
   assert.equal((await cluster.larder(["cluster", "init", "--shards", "3"])).code, 0);
+  await sql(cluster, "UPDATE larder.shard SET are_tenants_known = false");
   // A row that a node has written before is believed.
   await sql(cluster, "INSERT INTO larder.tenant (area, name, shard) VALUES ('store', 'one', 7)");
   const imported = await cluster.larder(["cluster", "import", directory], secrets);
@@ -136,6 +146,19 @@ test("the tenants of a single server are divided between the shards of a cluster
   assert.deepEqual(await bodies(restored, new Map([["one", ids.get("one") ?? []]])), {
     one: ["first of one", "second of one"],
   });
+  // It has data of the other tenants of these shards, and of no others.
+  for (const [area, kind] of [
+    ["store", "databases"],
+    ["messaging", "users"],
+    ["vector", "indexes"],
+  ] as const) {
+    const unlisted = Array.from(
+      restored.log.matchAll(/"the data of a tenant remains[^"]*","kind":"(\w+)","name":"(\w+)"/g),
+      ([, ofKind, name = ""]) => (ofKind === kind ? name : ""),
+    ).filter((name) => name !== "");
+    const others = namesOn(shardOf(area, "one")).filter((name) => !["main", "one"].includes(name));
+    assert.deepEqual(unlisted.toSorted(), others, kind);
+  }
   assert.deepEqual(await restored.stop(), { code: 0, signal: null });
 });
 
