@@ -53,7 +53,7 @@ export const clusterRows: readonly CommandRow[] = [
     operands: [],
     options: [jsonOption],
     meaning:
-      "prints the nodes and shards of a cluster, after it has watched for 3 seconds; exits with 1 unless living nodes serve all shards",
+      "prints the nodes and shards of a cluster, and whether the others have the memory for those of each node, after it has watched for 3 seconds; exits with 1 unless living nodes serve all shards",
     example: "larder cluster status --cluster postgres://larder@127.0.0.1/larder",
     mainSettings,
     defaults: "serve",
