@@ -1,10 +1,17 @@
 /** The parts of `npm run release` that need no registry (tools/release/). */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { readVersion } from "../src/program/facts.ts";
 import { completeSbom, copiedSources, licensedParts } from "../tools/release/artifacts.ts";
-import { contextProblems, licenceProblems, pagesOf, repositoryProblems } from "../tools/release/checks.ts";
+import {
+  contextProblems,
+  licenceProblems,
+  pagesOf,
+  publishedPages,
+  repositoryProblems,
+} from "../tools/release/checks.ts";
+import { unpublishedTargets } from "../tools/release/links.ts";
 import { runRelease } from "../tools/release/release.ts";
 import { versionPlaces, versionProblems, versionsIn } from "../tools/release/versions.ts";
 
@@ -101,4 +108,30 @@ test("accepts a missing repository, and the form that provenance compares", () =
 
 test("the pages of a package are its Markdown files", () => {
   assert.deepEqual(pagesOf(["README.md", "dist/mod.js", "docs/run.md"]), ["README.md", "docs/run.md"]);
+});
+
+test("the published pages are those that `files` names, without those after an exclamation mark", () => {
+  const paths = [
+    "README.md",
+    "docs/run.md",
+    "docs/reference/errors.md",
+    "docs/interface/store.md",
+    "docs/threats.md",
+    "test/README.md",
+  ];
+  assert.deepEqual(publishedPages(paths, ["README.md", "docs", "!docs/interface", "!docs/threats.md"]), [
+    "README.md",
+    "docs/run.md",
+    "docs/reference/errors.md",
+  ]);
+});
+
+test("no published page links to a page of docs/ that is not in the package", () => {
+  const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly files: readonly string[] };
+  const published = publishedPages(globSync(["*.md", "docs/**/*.md"]), files);
+  assert.ok(published.includes("docs/reference/errors.md") && !published.includes("docs/threats.md"));
+  assert.deepEqual(unpublishedTargets(published), []);
+  assert.deepEqual(unpublishedTargets(["docs/tokens.md"]), [
+    "docs/tokens.md: manual.md#settings is not in the package: name the page of the repository without a link",
+  ]);
 });

@@ -26,6 +26,7 @@ export type {
 export { BODY_DAMAGED, BodyDamaged, type BodySource } from "./bodies/body.ts";
 export { findDamagedBodies } from "./bodies/body-check.ts";
 export { moveBodies } from "./bodies/cleaning.ts";
+export { type MovedBody, movedBodies, movedBytes } from "./bodies/moved-bodies.ts";
 export type { DeliveryDone, DeliveryRequest, HeaderSpelling, Outbound } from "./delivery/delivery.ts";
 export type { HeaderTemplate } from "./delivery/header-template.ts";
 export type { MessagingWatcher } from "./delivery/watcher.ts";

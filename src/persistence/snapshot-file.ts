@@ -3,23 +3,19 @@
  * that counts them (file-format.ts). It gets its name when it is complete and
  * durable, so an incomplete file with the name of a snapshot is damaged.
  */
-import { AssertionFailure, assert } from "../kernel/assert.ts";
+import { AssertionFailure } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, snapshotPath } from "./area-files.ts";
-import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
+import { type Disk, readFully, withFile, writeFully } from "./disk/disk.ts";
 import { DamagedData } from "./errors.ts";
-import { crc32 } from "./journal/checksum.ts";
+import { FrameFileWriter } from "./frame-file-writer.ts";
 import {
-  encodeFileHeader,
   FILE_HEADER_BYTES,
   FOOTER_WORD,
-  FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
-  frameSeed,
   MARK_BYTES,
   parseFileHeader,
   UNFINISHED_SUFFIX,
-  writeMark,
 } from "./journal/file-format.ts";
 import { readItems } from "./journal/item-reader.ts";
 
@@ -157,9 +153,6 @@ export interface NewSnapshot {
   readonly position: number;
 }
 
-/** Frames are collected into writes of about this size. */
-const WRITE_BYTES = 1024 * 1024;
-
 /**
  * Writes a snapshot under a temporary name, makes it durable, renames it and makes the new name durable too. Each frame
  * is copied before the next one is requested. Returns the bytes of the file.
@@ -175,72 +168,21 @@ export async function writeSnapshotFile(
   const draft = `${path}.${source.random.below(2 ** 32).toString(16)}${UNFINISHED_SUFFIX}`;
   const salt = source.random.below(2 ** 32);
   const file = await disk.open(draft, "create");
+  let written = 0;
   const bytes = await withFile(file, async () => {
-    const writer = new FrameFileWriter(file, salt);
-    await writer.write(encodeFileHeader("snapshot", area, { number, position, salt }));
+    const sink = {
+      async append(bytes: Uint8Array): Promise<void> {
+        await writeFully(file, bytes, written);
+        written += bytes.length;
+      },
+    };
+    const writer = await FrameFileWriter.begin(sink, { kind: "snapshot", area, number, position, salt });
     for (const frame of source.frames) await writer.frame(frame);
-    await writer.footer(number);
+    await writer.end();
     await file.fsync();
     return writer.bytes;
   });
   await disk.rename(draft, path);
   await disk.syncDirectory(directory);
   return bytes;
-}
-
-class FrameFileWriter {
-  readonly #file: DiskFile;
-  readonly #salt: number;
-  #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
-  #used = 0;
-  #offset = 0;
-  #frames = 0;
-
-  constructor(file: DiskFile, salt: number) {
-    this.#file = file;
-    this.#salt = salt;
-  }
-
-  /** Bytes of the file so far, including those that are not written yet. */
-  get bytes(): number {
-    return this.#offset + this.#used;
-  }
-
-  async frame(payload: Uint8Array): Promise<void> {
-    assert(
-      payload.length > 0 && payload.length <= FRAME_BYTES_MAX,
-      "a frame holds at least one byte and less than 2 GiB",
-    );
-    const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
-    header.writeUInt32LE(payload.length, 0);
-    header.writeUInt32LE(crc32(payload, 0, payload.length, frameSeed(this.#salt, this.#frames, payload.length)), 4);
-    this.#frames += 1;
-    await this.write(header);
-    await this.write(payload);
-  }
-
-  async footer(number: number): Promise<void> {
-    const mark = Buffer.alloc(MARK_BYTES);
-    const facts = { number, position: this.#frames, syncedPosition: this.bytes, bytes: 0 };
-    writeMark(mark, 0, { ...facts, word: FOOTER_WORD, salt: this.#salt });
-    await this.write(mark);
-    await this.#flush();
-  }
-
-  async write(bytes: Uint8Array): Promise<void> {
-    if (this.#used + bytes.length > this.#buffer.length) await this.#flush();
-    if (bytes.length > this.#buffer.length) {
-      await writeFully(this.#file, bytes, this.#offset);
-      this.#offset += bytes.length;
-    } else {
-      this.#buffer.set(bytes, this.#used);
-      this.#used += bytes.length;
-    }
-  }
-
-  async #flush(): Promise<void> {
-    await writeFully(this.#file, this.#buffer.subarray(0, this.#used), this.#offset);
-    this.#offset += this.#used;
-    this.#used = 0;
-  }
 }

@@ -476,6 +476,16 @@ export class Server implements SlotEvents {
         this.close().then(onCrash, onCrash);
       },
       lost: onLost,
+      memory: async () => {
+        const { memoryOf } = await import("./cluster/status/node-memory.ts");
+        const areas = await Promise.all(
+          this.#slots.map(async (slot) => {
+            const { families } = await figuresOf(slot);
+            return { area: slot.name, families, served: this.#cluster?.servedShardsOf(slot.name) ?? [] };
+          }),
+        );
+        return memoryOf(areas, run.settings.threads === "one");
+      },
     };
   }
 

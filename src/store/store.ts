@@ -3,7 +3,6 @@
  * clock.
  */
 import { assert } from "../kernel/assert.ts";
-import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { type Journal, NullJournal } from "../kernel/journal.ts";
@@ -19,6 +18,7 @@ import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
+import { readDatabaseChanges, STORE_ITSELF, writeDatabaseChange } from "./mutations/state/databases.ts";
 import { applyRecords } from "./mutations/table.ts";
 import type { Reply } from "./reply/reply.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
@@ -63,11 +63,6 @@ export interface StoreOptions {
   /** Snapshots of the data directory; absent if nothing is stored. */
   readonly snapshots?: SnapshotFacts | undefined;
 }
-
-/** The database number under which the store records that databases are created and dropped. */
-const STORE_ITSELF = 0;
-const CREATE_DATABASE = 1;
-const DROP_DATABASE = 2;
 
 const UNDO_BYTES_MAX = 128 * 1024 * 1024;
 
@@ -136,7 +131,7 @@ export class Store {
     if (known !== undefined) return known;
     const { frame, journal } = this.#context;
     const number = this.#numberMax + 1;
-    frame.record(STORE_ITSELF, CREATE_DATABASE).number(number).bytes(bytesFromText(name));
+    writeDatabaseChange(frame, { number, name });
     journal.append(frame.take());
     return this.#create(name, number);
   }
@@ -146,7 +141,7 @@ export class Store {
     const database = this.#byName.get(name);
     if (database === undefined) return;
     const { frame, journal } = this.#context;
-    frame.record(STORE_ITSELF, DROP_DATABASE).number(database.number);
+    writeDatabaseChange(frame, { number: database.number, name: undefined });
     journal.append(frame.take());
     this.#drop(database.number);
   }
@@ -237,12 +232,9 @@ export class Store {
       database.countMemory();
       return;
     }
-    while (!reader.isAtEnd) {
-      const code = reader.code();
-      assert(code === CREATE_DATABASE || code === DROP_DATABASE, `store record code ${code} is known to this version`);
-      const subject = reader.number();
-      if (code === CREATE_DATABASE) this.#create(textFromBytes(reader.bytes()), subject);
-      else this.#drop(subject);
+    for (const { number: subject, name } of readDatabaseChanges(frame)) {
+      if (name === undefined) this.#drop(subject);
+      else this.#create(name, subject);
     }
   }
 
@@ -250,14 +242,13 @@ export class Store {
   *dump(): Generator<Uint8Array> {
     const frame = new FrameWriter();
     for (const database of this.#byName.values()) {
-      frame.record(STORE_ITSELF, CREATE_DATABASE).number(database.number).bytes(bytesFromText(database.name));
+      writeDatabaseChange(frame, database);
       yield frame.take();
       yield* framesOfDatabase(database, frame);
     }
     if (this.#byNumber.has(this.#numberMax) || this.#numberMax === STORE_ITSELF) return;
     // The highest number belonged to a dropped database: it must not be used again while old frames name it.
-    frame.record(STORE_ITSELF, CREATE_DATABASE).number(this.#numberMax).bytes("");
-    frame.record(STORE_ITSELF, DROP_DATABASE).number(this.#numberMax);
+    for (const name of ["", undefined]) writeDatabaseChange(frame, { number: this.#numberMax, name });
     yield frame.take();
   }
 

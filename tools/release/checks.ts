@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { PACKAGE_NAME, readVersion } from "../../src/program/facts.ts";
 import { checkVendored } from "../vendor.ts";
 import { copiedSources, type Licensed, type Sbom } from "./artifacts.ts";
-import { brokenLinks } from "./links.ts";
+import { brokenLinks, unpublishedTargets } from "./links.ts";
 import { versionPlaces, versionProblems } from "./versions.ts";
 
 /** The made files that checks read. */
@@ -32,7 +32,10 @@ export const checks: readonly Check[] = [
     run: ({ tarball }) => runTool("attw", [tarball, "--profile", "esm-only", "--no-color", "--no-emoji"]),
   },
   { name: "the version in all places", run: ({ sbom }) => versionsOf(sbom) },
-  { name: "links of the published pages", run: ({ packed }) => brokenLinks(pagesOf(packed)) },
+  {
+    name: "links of the published pages",
+    run: ({ packed }) => [...brokenLinks(pagesOf(packed)), ...unpublishedTargets(pagesOf(packed))],
+  },
   { name: "licences of all parts", run: ({ licensed }) => licenceProblems(licensed) },
   { name: "files in vendor/, against the registry", run: vendorProblems },
   { name: "files that the image is built from", run: imageProblems },
@@ -62,6 +65,14 @@ function runTool(name: string, words: readonly string[]): readonly string[] {
 
 function versionsOf({ metadata: { component } }: Sbom): readonly string[] {
   return versionProblems([...versionPlaces(), { place: "the SBOM", version: component.version }], readVersion());
+}
+
+/** The Markdown pages among `paths` that `files` of package.json publishes: what it names, without what it names after `!`. */
+export function publishedPages(paths: readonly string[], files: readonly string[]): readonly string[] {
+  const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+  const isNamed = (path: string, names: readonly string[]): boolean => names.some((name) => isBelow(path, name));
+  const left = files.flatMap((name) => (name.startsWith("!") ? [name.slice(1)] : []));
+  return pagesOf(paths).filter((path) => isNamed(path, files) && !isNamed(path, left));
 }
 
 /** The Markdown pages among the paths of a package. */

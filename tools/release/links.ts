@@ -31,6 +31,15 @@ export function brokenLinks(pages: readonly string[]): readonly string[] {
   });
 }
 
+/** A sentence for each link of a published page to a page of `docs/` that is not published. */
+export function unpublishedTargets(published: readonly string[]): readonly string[] {
+  return published
+    .flatMap(linksOf)
+    .filter(({ target }) => target.startsWith("docs/"))
+    .filter(({ target }) => !published.some((path) => path === target || path.startsWith(target.replace(/\/?$/, "/"))))
+    .map(({ page, text }) => `${page}: ${text} is not in the package: name the page of the repository without a link`);
+}
+
 function anchorsOf(page: string): readonly string[] {
   return Array.from(readFileSync(page, "utf8").matchAll(/^#+ (.*)$/gm), ([, text = ""]) =>
     text

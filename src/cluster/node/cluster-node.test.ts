@@ -191,7 +191,7 @@ test("a pin overrides the order", async () => {
   assert.deepEqual(await cluster.owners(), owners.with(5, other));
 });
 
-test("a node that drains gives its shards away one at a time, gets none back, and claims what nobody else can", async () => {
+test("a drained node gives its shards away one at a time, gets none back, and claims what nobody else can", async () => {
   const cluster = await Cluster.create();
   const a = await cluster.start("a");
   const b = await cluster.start("b");
@@ -280,7 +280,7 @@ test("a node that is declared dead ends", async () => {
   assert.equal(node.lease.isFresh(), false);
 });
 
-test("a drained node releases its shards to the others and leaves", async () => {
+test("a node that leaves releases its shards to the others", async () => {
   const cluster = await Cluster.create();
   const a = await cluster.start("a");
   await cluster.advance(2_000);

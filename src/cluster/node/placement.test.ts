@@ -68,14 +68,14 @@ test("the heir is the first settled node, the owner included, unless the shard i
   assert.equal(heirOf(shard({ writerFormat: 2 }), node("a"), [node("b")]), "a");
 });
 
-test("nodes that drain are the last candidates, also for a shard that is pinned to one or was released for it", () => {
-  const draining = [node("a"), node("b", { isDrained: true }), node("c")];
-  assert.deepEqual(claimOrder(shard({ pin: "b", heir: "b" }), draining), ["a", "c", "b"]);
-  assert.deepEqual(claimOrder(shard({ owner: "former life of b", ownerName: "b" }), draining), ["a", "c", "b"]);
+test("drained nodes are the last candidates, also for a shard that is pinned to one or was released for it", () => {
+  const drained = [node("a"), node("b", { isDrained: true }), node("c")];
+  assert.deepEqual(claimOrder(shard({ pin: "b", heir: "b" }), drained), ["a", "c", "b"]);
+  assert.deepEqual(claimOrder(shard({ owner: "former life of b", ownerName: "b" }), drained), ["a", "c", "b"]);
   assert.deepEqual(claimOrder(shard(), [node("b", { isDrained: true })]), ["b"]);
 });
 
-test("the heir of a node that drains is a settled node that does not, and without one the shard stays", () => {
+test("the heir of a drained node is a settled node that is not drained, and without one the shard stays", () => {
   const owner = node("b", { isDrained: true });
   assert.equal(heirOf(shard(), owner, [node("a"), owner, node("c")]), "a");
   assert.equal(heirOf(shard({ pin: "b" }), owner, [node("c")]), "c");

@@ -26,23 +26,21 @@ export function isFree({ owner }: ShardView, nodes: readonly NodeView[]): boolea
 
 /**
  * The names of the living nodes that may claim a free shard, in the order in which they do: the node that it is pinned
- * to, the heir, the former owner if it has started again, and then the rendezvous order. Nodes that drain come after all
+ * to, the heir, the former owner if it has started again, and then the rendezvous order. Drained nodes come after all
  * others: a shard that nobody else can serve is served by them.
  */
 export function claimOrder(shard: ShardView, nodes: readonly NodeView[]): readonly string[] {
   const able = nodes.filter((node) => !node.isDead && canRead(node, shard));
   const names = able.filter(({ isDrained }) => !isDrained).map(({ name }) => name);
-  const draining = able.filter(({ isDrained }) => isDrained).map(({ name }) => name);
+  const drained = able.filter(({ isDrained }) => isDrained).map(({ name }) => name);
   const restarted = shard.owner === undefined ? undefined : shard.ownerName;
   const first = [shard.pin, shard.heir, restarted].filter((name) => name !== undefined && names.includes(name));
   const { shard: number } = shard;
-  return [
-    ...new Set([...(first as string[]), ...rendezvousOrder(number, names), ...rendezvousOrder(number, draining)]),
-  ];
+  return [...new Set([...(first as string[]), ...rendezvousOrder(number, names), ...rendezvousOrder(number, drained)])];
 }
 
 /**
- * The name of the node that should own a shard of `owner`, which may be `owner` itself. An owner that drains keeps only
+ * The name of the node that should own a shard of `owner`, which may be `owner` itself. A drained owner keeps only
  * what no settled node can take.
  */
 export function heirOf(

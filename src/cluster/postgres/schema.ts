@@ -11,10 +11,12 @@
  * lives on. `are_tenants_known` of a shard: each tenant that it has data of is in
  * that table. It is false for the shard of a cluster of version 1 and after an
  * import, until an owner has recovered the shard.
+ *
+ * `memory` of a node is what it reports for `larder cluster status`; no node reads it.
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -33,7 +35,8 @@ CREATE TABLE larder.node (
   format int NOT NULL,
   clock_ms bigint NOT NULL,
   schema_version int NOT NULL DEFAULT 1,
-  is_drained boolean NOT NULL DEFAULT false
+  is_drained boolean NOT NULL DEFAULT false,
+  memory json
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -99,4 +102,5 @@ CREATE TABLE larder.tenant (
 `,
   ],
   [2, "ALTER TABLE larder.node ADD COLUMN is_drained boolean NOT NULL DEFAULT false"],
+  [3, "ALTER TABLE larder.node ADD COLUMN memory json"],
 ]);

@@ -3,9 +3,11 @@
  * missing.
  */
 import { nextTurn } from "../../kernel/turn.ts";
+import type { BodyOwner } from "../records/body-records.ts";
 import { deadLetterIdText } from "../state/dead-letters.ts";
 import type { MessagingState } from "../state/messaging-state.ts";
-import { type Body, loadUndamaged } from "./body.ts";
+import { loadUndamaged } from "./body.ts";
+import { ownedBodies } from "./owned-bodies.ts";
 
 export interface DamagedBody {
   readonly user: string;
@@ -28,37 +30,35 @@ export async function findDamagedBodies(
   const damaged: DamagedBody[] = [];
   let visited = 0;
   for (const { user, body, owner } of ownedBodies(state)) {
+    if (body.isWanted && body.length > 0 && segments.has(body.segment)) {
+      // Before the read, during which a message may end.
+      const text = ownerText(state, owner);
+      const bytes = await loadUndamaged(bodies, body);
+      if (bytes === undefined && body.isWanted) damaged.push({ user: user.name, owner: text });
+    }
     visited += 1;
     if (visited % VISIT_COUNT === 0) await nextTurn();
-    if (!body.isWanted || body.length === 0 || !segments.has(body.segment)) continue;
-    const bytes = await loadUndamaged(bodies, body);
-    if (bytes === undefined && body.isWanted) damaged.push({ user, owner: owner() });
   }
   return damaged;
 }
 
-interface OwnedBody {
-  readonly user: string;
-  readonly body: Body;
-  readonly owner: () => string;
-}
-
-function* ownedBodies(state: MessagingState): Generator<OwnedBody> {
-  for (const message of state.messages) {
-    yield { user: message.user.name, body: message.body, owner: () => `message ${message.id}` };
-  }
-  for (const { name: user, deadLetters, runs } of [...state.users]) {
-    for (const deadLetter of [...deadLetters.values()]) {
-      const id = (): string => deadLetterIdText(deadLetter.id);
-      yield { user, body: deadLetter.body, owner: () => `dead letter ${id()}` };
-      yield { user, body: deadLetter.responseBody, owner: () => `response of the dead letter ${id()}` };
-    }
-    for (const run of runs.values()) {
-      for (const { body } of run.entries) yield { user, body, owner: () => `run ${run.id}` };
-      if (run.result !== undefined) yield { user, body: run.result, owner: () => `result of the run ${run.id}` };
-      if (run.failureAnswer !== undefined) {
-        yield { user, body: run.failureAnswer, owner: () => `answer of the failure function of the run ${run.id}` };
-      }
+function ownerText(state: MessagingState, owner: BodyOwner): string {
+  switch (owner.kind) {
+    case "message":
+      return `message ${state.messageOf(owner.sequence).id}`;
+    case "deadLetter":
+      return `dead letter ${deadLetterIdText(owner.id)}`;
+    case "response":
+      return `response of the dead letter ${deadLetterIdText(owner.id)}`;
+    case "entry":
+      return `run ${owner.runId}`;
+    case "runResult":
+      return `result of the run ${owner.runId}`;
+    case "failureAnswer":
+      return `answer of the failure function of the run ${owner.runId}`;
+    default: {
+      const never: never = owner;
+      throw never;
     }
   }
 }

@@ -5,12 +5,12 @@
  * its contents.
  */
 import { nextTurn } from "../../kernel/turn.ts";
-import type { BodyOwner, RunBodyKind } from "../records/body-records.ts";
+import type { BodyOwner } from "../records/body-records.ts";
 import type { Recorder } from "../records/recorder.ts";
 import type { MessagingState } from "../state/messaging-state.ts";
-import type { Run } from "../state/run.ts";
 import type { User } from "../state/user.ts";
 import { type Bodies, type Body, loadUndamaged } from "./body.ts";
+import { bodiesOf } from "./owned-bodies.ts";
 
 /** A segment with a larger share of live bodies is not cleaned. */
 const LIVE_SHARE_MAX = 0.5;
@@ -69,12 +69,6 @@ export async function moveBodies({ state, recorder }: Cleaned, segments: readonl
     }
   }
   return mover.count;
-}
-
-function* bodiesOf(run: Run): Generator<{ readonly kind: RunBodyKind; readonly index: number; readonly body: Body }> {
-  for (const [index, { body }] of run.entries.entries()) yield { kind: "entry", index, body };
-  if (run.result !== undefined) yield { kind: "runResult", index: 0, body: run.result };
-  if (run.failureAnswer !== undefined) yield { kind: "failureAnswer", index: 0, body: run.failureAnswer };
 }
 
 class Mover {

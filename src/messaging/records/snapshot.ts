@@ -11,15 +11,19 @@ import { type AreaFields, type AreaKind, areaRecords, type UserChange, type User
 /** A frame ends at the first record after this many bytes. */
 const FRAME_BYTES = 256 * 1024;
 
-/** A frame is valid until the next one is requested. */
-export function* snapshotFrames(state: MessagingState): Generator<Uint8Array> {
+/** The frames of the users for which `isKept` returns true. A frame is valid until the next one is requested. */
+export function* snapshotFrames(
+  state: MessagingState,
+  isKept: (user: User) => boolean = () => true,
+): Generator<Uint8Array> {
   const frame = new FrameWriter();
-  for (const { number, name, givenKeys: keys } of state.users) {
+  const users = [...state.users].filter(isKept);
+  for (const { number, name, givenKeys: keys } of users) {
     writeAreaRecord(frame, "userCreated", { number, name, keys });
   }
   writeAreaRecord(frame, "numbersGiven", { userNumber: state.userNumberMax, sequence: state.sequenceMax });
   yield frame.take();
-  for (const user of state.users) {
+  for (const user of users) {
     for (const change of changesOfUser(user)) {
       writeUserRecord(frame, user.number, change);
       if (frame.byteCount >= FRAME_BYTES) yield frame.take();
@@ -29,6 +33,7 @@ export function* snapshotFrames(state: MessagingState): Generator<Uint8Array> {
   }
   let userNumber = AREA;
   for (const message of state.messages) {
+    if (!isKept(message.user)) continue;
     const { number } = message.user;
     if (!frame.isEmpty && (number !== userNumber || frame.byteCount >= FRAME_BYTES)) yield frame.take();
     userNumber = number;

@@ -23,15 +23,18 @@ export function inspectedEngineOf(area: string): InspectedEngine | undefined {
   return Object.hasOwn(engines, area) ? engines[area]?.() : undefined;
 }
 
+/** The engine of messaging, which reads parts of segments by location, and its state. */
+export function inspectedMessaging(): InspectedEngine & { readonly state: MessagingState } {
+  const state = new MessagingState(defaultLimits);
+  return {
+    state,
+    replay: (frame, place) => replayFrame(state, frame, place),
+    neededSegments: () => state.bodies.liveBytes.keys(),
+  };
+}
+
 const engines: Readonly<Record<string, () => InspectedEngine>> = {
-  /** It reads parts of segments by location. */
-  messaging: () => {
-    const state = new MessagingState(defaultLimits);
-    return {
-      replay: (frame, place) => replayFrame(state, frame, place),
-      neededSegments: () => state.bodies.liveBytes.keys(),
-    };
-  },
+  messaging: inspectedMessaging,
   /** A start takes the keys of a snapshot for new ones. */
   store: () => {
     const check = openStoreCheck();

@@ -42,6 +42,7 @@ import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules
 import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
+import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
 import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
 
 /** The areas of the server, with their shards. */
@@ -60,6 +61,8 @@ export interface ClusterAreas {
   unopened(area: AreaName, fault: unknown): void;
   /** The node has lost its life or a shard: the process must end at once. */
   lost(reason: string): void;
+  /** The memory of the areas; undefined while one of them does not answer. */
+  memory(): Promise<NodeMemory | undefined>;
 }
 
 export interface MemberOptions {
@@ -82,6 +85,8 @@ const LEAVE_MS_MAX = 10_000;
 const RELEASE_LOOK_MS = 50;
 /** When to end without its release. */
 const RELEASE_LOOKS_MAX = 100;
+/** How often the memory of the node is reported. */
+const MEMORY_PERIOD_MS = 10_000;
 
 export class ClusterMember implements ShardHost {
   readonly #options: MemberOptions;
@@ -100,6 +105,7 @@ export class ClusterMember implements ShardHost {
   #node: ClusterNode | undefined;
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
+  #cancelReport = (): void => {};
 
   private constructor(
     options: MemberOptions,
@@ -193,16 +199,17 @@ export class ClusterMember implements ShardHost {
   async join(areas: ClusterAreas, address: NodeAddress): Promise<void> {
     const { run, log } = this.#options;
     this.#areas = areas;
-    const store = (patienceMs: number): PostgresLogStore => {
+    const open = (patienceMs: number): PgSession => {
       const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
       const session = new PgSession(connector.connect);
       this.#sessions.push(session);
-      return new PostgresLogStore(session);
+      return session;
     };
+    const changes = open(PATIENCE_MS);
     const stores: NodeStores = {
-      renewals: store(RENEWAL_PATIENCE_MS),
-      polls: store(RENEWAL_PATIENCE_MS),
-      changes: store(PATIENCE_MS),
+      renewals: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
+      polls: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
+      changes: new PostgresLogStore(changes),
     };
     const { name } = this;
     this.#node = await ClusterNode.start({
@@ -217,7 +224,10 @@ export class ClusterMember implements ShardHost {
       reads: run.settings.clusterReads,
       drawLife: () => crypto.randomUUID(),
     });
-    if (this.#node !== undefined) return;
+    if (this.#node !== undefined) {
+      this.#reportLater(changes, this.#node.life);
+      return;
+    }
     throw new StartRefusal(nameInUseText(name, run.origins.clusterNode.place));
   }
 
@@ -311,6 +321,7 @@ export class ClusterMember implements ShardHost {
 
   /** Ends its calls, and releases nothing. */
   stop(): void {
+    this.#cancelReport();
     this.#node?.stop();
     for (const session of this.#sessions)
       session.close().catch((fault: unknown) => {
@@ -327,6 +338,27 @@ export class ClusterMember implements ShardHost {
     )
       await new Promise<void>((resolve) => systemClock.after(RELEASE_LOOK_MS, resolve));
     this.#areas?.unopened(area, fault);
+  }
+
+  /** Reports its memory again and again. A report that fails is old when it could be repeated. */
+  #reportLater(session: PgSession, life: string): void {
+    let isStopped = false;
+    let cancel = (): void => {};
+    const report = async (): Promise<void> => {
+      try {
+        const memory = await this.#joined.memory();
+        // Claims are on the same connection: while PostgreSQL does not answer, nothing is put before them.
+        if (memory !== undefined && !isStopped && this.#lease.isFresh()) await reportMemory(session, life, memory);
+      } catch (fault) {
+        this.#options.log.debug("memory not reported", faultFields(fault));
+      }
+      if (!isStopped) cancel = systemClock.after(MEMORY_PERIOD_MS, () => void report());
+    };
+    cancel = systemClock.after(MEMORY_PERIOD_MS / 2, () => void report());
+    this.#cancelReport = () => {
+      isStopped = true;
+      cancel();
+    };
   }
 
   /** Needed once for each shard, after an upgrade or an import. */

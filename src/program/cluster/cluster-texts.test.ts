@@ -12,7 +12,10 @@ import { resolveTenants } from "../tenants/tokens.ts";
 import { ungivenSecrets } from "./given-secrets.ts";
 import { assertNoNode, openNodeFile } from "./node-file.ts";
 import { sparseLog } from "./sparse-log.ts";
-import { isWhole, printStatus, statusOf } from "./status.ts";
+import type { NodeMemory } from "./status/node-memory.ts";
+import { isWhole, printStatus, statusOf } from "./status/status.ts";
+
+const memory: ReadonlyMap<string, NodeMemory> = new Map();
 
 function node(name: string, beat: number, isDead = false): NodeView {
   return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
@@ -28,7 +31,7 @@ test("the status says which nodes live, and what happens to each shard", () => {
   const shards = [shard(1, "store", "a"), shard(2, "messaging", "b"), shard(3, "vector", "c", 3)];
   const first: ClusterView = { nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
   const last: ClusterView = { nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
-  const status = statusOf("0-0-0", first, last);
+  const status = statusOf("0-0-0", { first, last, memory });
   assert.deepEqual(printStatus(status), [
     "cluster 0-0-0",
     "node a: alive, http://a:8079",
@@ -37,15 +40,16 @@ test("the status says which nodes live, and what happens to each shard", () => {
     "shard 1 (store): owned by a, epoch 2",
     "shard 2 (messaging): owned by b, epoch 3",
     "shard 3 (vector): broken, last by c, epoch 4, 3 claims without a recovery; see the log of c, then run larder cluster retry 3",
+    "loss of node a: unknown, because node a has not reported its memory",
   ]);
   assert.equal(isWhole(status), false);
   const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
-  assert.equal(isWhole(statusOf("0-0-0", whole, { ...whole, nodes: [node("a", 2)] })), true);
+  assert.equal(isWhole(statusOf("0-0-0", { first: whole, last: { ...whole, nodes: [node("a", 2)] }, memory })), true);
 });
 
 test("the status says which nodes are drained", () => {
   const view: ClusterView = { nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", view, view)), [
+  assert.deepEqual(printStatus(statusOf("0-0-0", { first: view, last: view, memory })), [
     "cluster 0-0-0",
     "node a: silent, drained, http://a:8079",
   ]);
@@ -53,7 +57,7 @@ test("the status says which nodes are drained", () => {
 
 test("the status of a cluster without nodes says so", () => {
   const empty: ClusterView = { nodes: [], shards: [shard(1, "store", undefined)] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", empty, empty)), [
+  assert.deepEqual(printStatus(statusOf("0-0-0", { first: empty, last: empty, memory })), [
     "cluster 0-0-0",
     "no node has started yet",
     "shard 1 (store): free, epoch 2",

@@ -53,12 +53,12 @@ export const clusterRows: readonly CommandRow[] = [
     operands: [],
     options: [jsonOption],
     meaning:
-      "prints the nodes and shards of a cluster, after it has watched for 3 seconds; exits with 1 unless living nodes serve all shards",
+      "prints the nodes and shards of a cluster, and whether the others have the memory for those of each node, after it has watched for 3 seconds; exits with 1 unless living nodes serve all shards",
     example: "larder cluster status --cluster postgres://larder@127.0.0.1/larder",
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { isWhole, printStatus, readClusterStatus } = await import("./status.ts");
+      const { isWhole, printStatus, readClusterStatus } = await import("./status/status.ts");
       const { plan, place } = connectionOf(call);
       const status = await readClusterStatus(plan, place);
       const lines = call.options.has("json") ? [JSON.stringify(status, undefined, 2)] : printStatus(status);
@@ -76,7 +76,7 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { retryShard } = await import("./status.ts");
+      const { retryShard } = await import("./status/status.ts");
       const { plan, place } = connectionOf(call);
       for (const line of await retryShard(plan, place, call.operands[0] ?? "")) call.print(line);
       return 0;
@@ -167,7 +167,7 @@ export const clusterRows: readonly CommandRow[] = [
     mainSettings,
     defaults: "serve",
     async run(call) {
-      const { importDirectory } = await import("./administer/import.ts");
+      const { importDirectory } = await import("./administer/import/import.ts");
       for (const line of await importDirectory(call.run, connectionOf(call), call.operands[0] ?? "")) call.print(line);
       return 0;
     },

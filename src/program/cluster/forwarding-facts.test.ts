@@ -6,7 +6,7 @@ import { readSettings } from "../settings/read-settings.ts";
 import type { ClusterFacts } from "./cluster-facts.ts";
 import { forwardingKeyOf, forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
 import { parseNodeAddress, printNodeAddress } from "./node-address.ts";
-import { printStatus, statusOf } from "./status.ts";
+import { printStatus, statusOf } from "./status/status.ts";
 
 const facts: ClusterFacts = {
   id: "0-0",
@@ -151,7 +151,11 @@ test("an address that other nodes cannot call is refused, and so is a wait that 
 
 test("the status names the cluster address of a node", () => {
   const a = node("a", "http://127.0.0.1:8079 10.0.0.1:7400,7401,7402");
-  const status = statusOf("0-0", { nodes: [a], shards: [] }, { nodes: [{ ...a, beat: 2 }], shards: [] });
+  const status = statusOf("0-0", {
+    first: { nodes: [a], shards: [] },
+    last: { nodes: [{ ...a, beat: 2 }], shards: [] },
+    memory: new Map(),
+  });
   assert.equal(printStatus(status)[1], "node a: alive, http://127.0.0.1:8079, cluster address 10.0.0.1:7400,7401,7402");
   assert.equal(status.nodes[0]?.address, "http://127.0.0.1:8079");
 });

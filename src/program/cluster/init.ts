@@ -9,8 +9,8 @@ import { secretBytes } from "../../kernel/random.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
 import type { ClusterPlace } from "./administer/transaction.ts";
-import { upgradeTables } from "./administer/upgrade.ts";
-import { readIdentity, refusalOf, withSession } from "./cluster-facts.ts";
+import { upgradeIfOlder } from "./administer/upgrade.ts";
+import { refusalOf } from "./cluster-facts.ts";
 import { type ConnectionPlan, printHosts } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 
@@ -86,10 +86,9 @@ export async function initCluster({ plan, place, shards: count }: InitOptions): 
 }
 
 async function describeExisting(plan: ConnectionPlan, place: string): Promise<readonly string[]> {
-  const { id, version } = await withSession(plan, place, readIdentity);
+  const { id, version } = await upgradeIfOlder({ plan, place });
   const where = `cluster ${id}: exists in the database ${plan.database} at ${printHosts(plan)}`;
   if (version === SCHEMA_VERSION) return [`${where}; nothing was changed`];
-  await upgradeTables({ plan, place });
   return [
     `${where}; its tables were changed from version ${version} to version ${SCHEMA_VERSION}`,
     "if nodes connect as another user: run larder cluster grants again",

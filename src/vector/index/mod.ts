@@ -5,4 +5,5 @@ export { RowFileSet } from "../row-files/row-file-set.ts";
 export type { ReadFileNow, RowFileStorage, StoredRowFile } from "../row-files/row-file-storage.ts";
 export { removeOtherRowFiles } from "../row-files/row-files.ts";
 export { type SearchThread, type SearchThreadEvents, SearchThreads } from "../threads/search-threads.ts";
+export { type Change, readChanges, writeChange } from "./changes.ts";
 export { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";

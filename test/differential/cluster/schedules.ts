@@ -70,7 +70,7 @@ export function drawCall(random: Random, now: ClusterView): Step {
     },
     () => {
       const isDrained = pick([true, false]);
-      return call(`node a drains: ${isDrained}`, (store) => store.setDrained("a", isDrained));
+      return call(`node a is drained: ${isDrained}`, (store) => store.setDrained("a", isDrained));
     },
     () => call(`forget tries of ${shard}`, (store) => store.forgetTries(shard)),
     () => {

@@ -12,7 +12,7 @@ const SIGNING = {
 
 export const storeToken = (name: string): string => `store-of-${name}-8f2d1c7b6a5e4f30`;
 const vectorToken = (name: string): string => `vector-of-${name}-6a5e4f308f2d1c7b`;
-const userToken = (name: string): string => messagingToken(name, `${name}-0f1e2d3c4b5a69788796a5b4`);
+export const userToken = (name: string): string => messagingToken(name, `${name}-0f1e2d3c4b5a69788796a5b4`);
 
 /** The arguments for a configuration with `main` and these tenants in each area. */
 export function configOf({ directory }: TestCluster, names: readonly string[]): readonly string[] {

@@ -8,7 +8,6 @@ import { oneThread } from "../program-process.ts";
 import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
 
 const skip = missingProgram("postgres");
-const TABLES_1 = new URL("../../fixtures/cluster-tables-1.sql", import.meta.url);
 
 let cluster: TestCluster;
 
@@ -30,11 +29,12 @@ async function sql<Row>(text: string, url = cluster.url): Promise<readonly Row[]
   }
 }
 
-/** A cluster as version 1 has made it. */
-async function makeTables1(): Promise<void> {
-  await sql(readFileSync(TABLES_1, "utf8"));
+/** A cluster as an earlier version has made it, instead of the one that was there. */
+async function makeTables(version: 1 | 2): Promise<void> {
+  await sql("DROP SCHEMA IF EXISTS larder CASCADE");
+  await sql(readFileSync(new URL(`../../fixtures/cluster-tables-${version}.sql`, import.meta.url), "utf8"));
   await sql(`INSERT INTO larder.cluster (id, branch, schema_version)
-    VALUES ('6f1d6c0e-0000-4000-8000-000000000001', '6f1d6c0e-0000-4000-8000-000000000002', 1)`);
+    VALUES ('6f1d6c0e-0000-4000-8000-000000000001', '6f1d6c0e-0000-4000-8000-000000000002', ${version})`);
   for (const [index, area] of ["store", "messaging", "vector"].entries())
     await sql(`INSERT INTO larder.shard (id, area, hash_seed) VALUES (${index + 1}, '${area}', '\\x0102030405060708')`);
 }
@@ -43,7 +43,7 @@ const versionOf = async (): Promise<number | undefined> =>
   (await sql<{ version: number }>("SELECT schema_version AS version FROM larder.cluster"))[0]?.version;
 
 test("a node opens a cluster of version 1, and gives its tenants the shards with their data", { skip }, async () => {
-  await makeTables1();
+  await makeTables(1);
   // A database that the configuration no longer lists has data too.
   const check = await cluster.larder(["check", "--data-dir", cluster.dataDirectory("a")], secrets);
   assert.match(check.stdout, /the tables of the cluster have version 1: the next start of a node/);
@@ -63,7 +63,7 @@ test("a node opens a cluster of version 1, and gives its tenants the shards with
   const written = await fetch(`${before.storeUrl}/set/k/v`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(written.status, 200, await written.text());
   assert.deepEqual(await before.stop(), { code: 0, signal: null });
-  assert.equal(await versionOf(), 3);
+  assert.equal(await versionOf(), 4);
   await sql("DELETE FROM larder.tenant");
   await sql("UPDATE larder.shard SET are_tenants_known = false");
 
@@ -82,8 +82,7 @@ test("a node opens a cluster of version 1, and gives its tenants the shards with
 });
 
 test("larder cluster init changes the tables of version 1, and only their owner may", { skip }, async () => {
-  await sql("DROP SCHEMA larder CASCADE");
-  await makeTables1();
+  await makeTables(1);
   await sql("CREATE ROLE node LOGIN");
   await sql("GRANT USAGE ON SCHEMA larder TO node");
   await sql(
@@ -102,9 +101,84 @@ test("larder cluster init changes the tables of version 1, and only their owner 
 
   const changed = await cluster.larder(["cluster", "init"]);
   assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-  assert.match(changed.stdout, /its tables were changed from version 1 to version 3\n/);
-  assert.equal(await versionOf(), 3);
+  assert.match(changed.stdout, /its tables were changed from version 1 to version 4\n/);
+  assert.equal(await versionOf(), 4);
   assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
+});
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly default: string | null;
+  readonly nullable: string;
+}
+
+const columns = (): Promise<readonly Column[]> =>
+  sql(`SELECT table_name || '.' || column_name AS name, data_type AS type, column_default AS default,
+      is_nullable AS nullable
+    FROM information_schema.columns WHERE table_schema = 'larder' ORDER BY 1`);
+
+test("tables of each earlier version become those of a new cluster, with their contents", { skip }, async () => {
+  await sql("DROP SCHEMA IF EXISTS larder CASCADE");
+  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  const made = await columns();
+  assert.deepEqual(
+    made.filter(({ name }) => name === "node.is_drained" || name === "tenant.shard").map(({ type }) => type),
+    ["boolean", "integer"],
+  );
+  for (const version of [1, 2] as const) {
+    await makeTables(version);
+    await sql(`INSERT INTO larder.node (name, life, address, format, clock_ms)
+      VALUES ('a', '6f1d6c0e-0000-4000-8000-00000000000a', 'http://127.0.0.1:8079', 1, 7)`);
+    if (version > 1) await sql("INSERT INTO larder.tenant (area, name, shard) VALUES ('store', 'main', 1)");
+    await sql("INSERT INTO larder.log (shard, segment, start, stop, epoch, bytes) VALUES (1, 1, 0, 1, 1, '\\x00')");
+    const changed = await cluster.larder(["cluster", "init"]);
+    assert.deepEqual([changed.code, changed.stderr], [0, ""]);
+    assert.match(changed.stdout, new RegExp(`its tables were changed from version ${version} to version`));
+    assert.deepEqual(await columns(), made);
+    // The process may be one that knows neither shards of an area nor drained nodes.
+    assert.deepEqual(await sql("SELECT name, schema_version AS version, is_drained AS drained FROM larder.node"), [
+      { name: "a", version: 1, drained: false },
+    ]);
+    // A shard with data may have tenants that no row names.
+    assert.deepEqual(await sql("SELECT id, are_tenants_known AS known FROM larder.shard ORDER BY id"), [
+      { id: 1, known: false },
+      { id: 2, known: true },
+      { id: 3, known: true },
+    ]);
+    assert.deepEqual(
+      await sql("SELECT name, shard FROM larder.tenant"),
+      version === 1 ? [] : [{ name: "main", shard: 1 }],
+    );
+  }
+});
+
+test("larder cluster status reads tables of earlier versions, and changes nothing", { skip }, async () => {
+  for (const version of [1, 2] as const) {
+    await makeTables(version);
+    await sql(`INSERT INTO larder.node (name, life, address, format, clock_ms, is_dead)
+      VALUES ('a', '6f1d6c0e-0000-4000-8000-00000000000a', 'http://127.0.0.1:8079', 1, 7, true)`);
+    await sql("UPDATE larder.shard SET owner_name = 'a', epoch = 4 WHERE id = 2");
+    const before = await columns();
+    const status = await cluster.larder(["cluster", "status"]);
+    assert.deepEqual(
+      [status.code, status.stderr, status.stdout.split("\n")],
+      [
+        1,
+        "",
+        [
+          "cluster 6f1d6c0e-0000-4000-8000-000000000001",
+          "node a: dead, http://127.0.0.1:8079",
+          "shard 1 (store): free, epoch 0",
+          "shard 2 (messaging): free, last by a, epoch 4",
+          "shard 3 (vector): free, epoch 0",
+          "",
+        ],
+      ],
+    );
+    assert.deepEqual(await columns(), before);
+    assert.equal(await versionOf(), version);
+  }
 });
 
 test("larder cluster init makes as many shards of each area as it is told", { skip }, async () => {

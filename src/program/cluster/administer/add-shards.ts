@@ -9,15 +9,13 @@
  * (3) Nodes that run go on with the shards that they know, and claim no others.
  */
 
-import { SCHEMA_VERSION } from "../../../cluster/postgres/schema.ts";
 import { secretBytes } from "../../../kernel/random.ts";
 import { areaNames } from "../../areas/area.ts";
 import { codeOf, StartRefusal } from "../../refusal.ts";
-import { readIdentity, withSession } from "../cluster-facts.ts";
 import { HASH_SEED_BYTES, INSERT_SHARD, parseShardCount, SHARDS_MAX } from "../init.ts";
 import { assertNoneOlder, OLDER_NODES } from "./living-nodes.ts";
 import { type ClusterPlace, changeAtOnce } from "./transaction.ts";
-import { upgradeTables } from "./upgrade.ts";
+import { upgradeIfOlder } from "./upgrade.ts";
 
 /** A claim, and a node that gives shards to new tenants, wait meanwhile. */
 const LOCK_SHARDS = "SELECT id FROM larder.shard ORDER BY id FOR NO KEY UPDATE";
@@ -40,8 +38,7 @@ export async function addShards(place: ClusterPlace, operands: readonly string[]
   if (area === undefined)
     throw new StartRefusal(`${JSON.stringify(name)} is not an area: name one of ${areaNames.join(", ")}`, 2);
   const count = parseShardCount(text, "the number of shards");
-  const { version } = await withSession(place.plan, place.place, readIdentity);
-  if (version < SCHEMA_VERSION) await upgradeTables(place);
+  await upgradeIfOlder(place);
   const added = await changeAtOnce(place, async (transaction) => {
     await transaction.rows(LOCK_SHARDS);
     const shards = await transaction.rows<ShardRow>(SHARDS);

@@ -11,15 +11,15 @@
 import type { ClusterView, LogStore, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { POLL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
-import { SCHEMA_VERSION } from "../../../cluster/postgres/schema.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
 import { StartRefusal } from "../../refusal.ts";
 import { readIdentity, withSession } from "../cluster-facts.ts";
 import { parseNodeAddress } from "../node-address.ts";
+import { findShard } from "./find-shard.ts";
 import { assertNoneOlder, OLDER_NODES, printNodes } from "./living-nodes.ts";
 import type { ClusterPlace } from "./transaction.ts";
-import { upgradeTables } from "./upgrade.ts";
+import { upgradeIfOlder } from "./upgrade.ts";
 
 type Print = (line: string) => void;
 
@@ -68,13 +68,15 @@ export async function moveShard(
     if (obstacle !== undefined) throw new StartRefusal(`Shard ${shard} does not move: ${obstacle}`);
     await store.pin(shard, name);
     const left = await waitUntil(store, systemClock, { shards: [shard], print, isDone: (owner) => owner === name });
-    return report(left, print);
+    printLeft(left, print);
+    return left.length === 0 ? 0 : 1;
   });
 }
 
 /** Lets a node give up its shards and get no others, and waits until it has none. Returns the exit code. */
 export async function drainNode(place: ClusterPlace, [name = ""]: readonly string[], print: Print): Promise<0 | 1> {
-  await upgradeFor(place);
+  // The tables of an earlier version cannot say that a node is drained.
+  await upgradeIfOlder(place);
   return withStore(place, async (store, session) => {
     assertNoneOlder((await session.run<{ name: string }>(FIND_OLDER, [DRAINED_SINCE])).rows);
     const view = await store.watch();
@@ -94,7 +96,8 @@ export async function drainNode(place: ClusterPlace, [name = ""]: readonly strin
     for (const { shard, obstacle } of staying) print(`shard ${shard}: stays, because ${obstacle}`);
     const shards = own.filter((shard) => !staying.some((each) => each.shard === shard));
     const left = await waitUntil(store, systemClock, { shards, print, isDone: (owner) => owner !== name });
-    if (left.length > 0 || staying.length > 0) return report(left, print) || 1;
+    printLeft(left, print);
+    if (left.length > 0 || staying.length > 0) return 1;
     print(`node ${name}: serves no shard`);
     return 0;
   });
@@ -102,7 +105,8 @@ export async function drainNode(place: ClusterPlace, [name = ""]: readonly strin
 
 /** Lets a node have shards again. Returns the lines to print. Throws a `StartRefusal`. */
 export async function undrainNode(place: ClusterPlace, [name = ""]: readonly string[]): Promise<readonly string[]> {
-  await upgradeFor(place);
+  // The tables of an earlier version cannot say that a node is drained.
+  await upgradeIfOlder(place);
   return withStore(place, async (store) => {
     findNode(await store.watch(), name);
     await store.setDrained(name, false);
@@ -140,8 +144,8 @@ export async function waitUntil(
   }
 }
 
-/** Prints the shards that did not move. Returns the exit code. */
-function report(left: readonly ShardView[], print: Print): 0 | 1 {
+/** Prints why the shards that did not move are where they are. */
+function printLeft(left: readonly ShardView[], print: Print): void {
   for (const { shard, area, owner, ownerName } of left) {
     const who = owner === undefined ? "served by nobody" : `still served by ${ownerName}`;
     const port = area === "store" ? ", which says if its RESP port keeps it there" : "";
@@ -149,7 +153,6 @@ function report(left: readonly ShardView[], print: Print): 0 | 1 {
       `shard ${shard}: ${who} after ${PATIENCE_MS / 1_000} s; it moves as soon as it can: see the log of the node${port}`,
     );
   }
-  return left.length === 0 ? 0 : 1;
 }
 
 /** What keeps a shard on the node that serves it, or undefined. */
@@ -177,16 +180,6 @@ function findNode({ nodes }: ClusterView, name: string): NodeView {
   );
 }
 
-/** Throws a `StartRefusal`. */
-export function findShard({ shards }: ClusterView, operand: string): ShardView {
-  const found = shards.find(({ shard }) => String(shard) === operand);
-  if (found !== undefined) return found;
-  throw new StartRefusal(
-    `The cluster has no shard ${JSON.stringify(operand)}: its shards are ${shards.map(({ shard }) => shard).join(", ")}`,
-    2,
-  );
-}
-
 function withStore<Result>(
   { plan, place }: ClusterPlace,
   use: (store: LogStore, session: SqlSession) => Promise<Result>,
@@ -195,10 +188,4 @@ function withStore<Result>(
     await readIdentity(session);
     return use(new PostgresLogStore(session), session);
   });
-}
-
-/** The tables of an earlier version cannot say that a node is drained. */
-async function upgradeFor(place: ClusterPlace): Promise<void> {
-  const { version } = await withSession(place.plan, place.place, readIdentity);
-  if (version < SCHEMA_VERSION) await upgradeTables(place);
 }

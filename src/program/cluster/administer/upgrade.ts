@@ -10,6 +10,7 @@
  */
 import { SCHEMA_VERSION, UPGRADES } from "../../../cluster/postgres/schema.ts";
 import { codeOf, StartRefusal } from "../../refusal.ts";
+import { type ClusterIdentity, readIdentity, withSession } from "../cluster-facts.ts";
 import { type ClusterPlace, changeAtOnce } from "./transaction.ts";
 
 /** SQLSTATE `insufficient_privilege`. */
@@ -22,6 +23,13 @@ const SET_VERSION = "UPDATE larder.cluster SET schema_version = $1::int";
 /** keeps (3) */
 const EMPTY_SHARDS = `UPDATE larder.shard s SET are_tenants_known = true
   WHERE snapshot_number IS NULL AND NOT EXISTS (SELECT 1 FROM larder.log WHERE shard = s.id)`;
+
+/** Upgrades tables of an earlier version. Resolves with the identity as it was before. Throws a `StartRefusal`. */
+export async function upgradeIfOlder(place: ClusterPlace): Promise<ClusterIdentity> {
+  const identity = await withSession(place.plan, place.place, readIdentity);
+  if (identity.version < SCHEMA_VERSION) await upgradeTables(place);
+  return identity;
+}
 
 /** Resolves with the version that the tables had. Throws a `StartRefusal` if the user does not own them. */
 export async function upgradeTables(place: ClusterPlace): Promise<number> {

@@ -1,14 +1,16 @@
 /** `larder cluster status`: the nodes and shards, as PostgreSQL has them, and what a person has to do. */
 
-import type { ClusterView, NodeView, ShardView } from "../../cluster/log-store/log-store.ts";
-import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../cluster/node/bounds.ts";
-import { isFree } from "../../cluster/node/placement.ts";
-import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import { findShard } from "./administer/place-shards.ts";
-import { readIdentity, withSession } from "./cluster-facts.ts";
-import type { ConnectionPlan } from "./connection-plan.ts";
-import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
+import type { ClusterView, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
+import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
+import { isFree } from "../../../cluster/node/placement.ts";
+import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { findShard } from "../administer/find-shard.ts";
+import { readIdentity, withSession } from "../cluster-facts.ts";
+import type { ConnectionPlan } from "../connection-plan.ts";
+import { parseNodeAddress, printClusterAddress } from "../node-address.ts";
+import { lossesOf, type NodeLoss, printLoss } from "./node-loss.ts";
+import { type NodeMemory, readMemory } from "./node-memory.ts";
 
 /** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */
 export type NodeState = "alive" | "silent" | "dead";
@@ -38,6 +40,8 @@ export interface ClusterStatus {
     /** Claims without a recovery. */
     readonly tries: number;
   }[];
+  /** Of each living node that serves shards: whether the others have the memory for them. */
+  readonly losses: readonly NodeLoss[];
 }
 
 /** A node that lives renews between two looks. */
@@ -50,12 +54,19 @@ export async function readClusterStatus(plan: ConnectionPlan, place: string): Pr
     const store = new PostgresLogStore(session);
     const first = await store.watch();
     await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
-    return statusOf(cluster, first, await store.watch());
+    return statusOf(cluster, { first, last: await store.watch(), memory: await readMemory(session) });
   });
 }
 
+export interface Looks {
+  readonly first: ClusterView;
+  readonly last: ClusterView;
+  /** The reports of the nodes by their lives. */
+  readonly memory: ReadonlyMap<string, NodeMemory>;
+}
+
 /** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
-export function statusOf(cluster: string, first: ClusterView, last: ClusterView): ClusterStatus {
+export function statusOf(cluster: string, { first, last, memory }: Looks): ClusterStatus {
   const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
   const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
     if (isDead) return "dead";
@@ -77,6 +88,11 @@ export function statusOf(cluster: string, first: ClusterView, last: ClusterView)
       epoch: shard.epoch,
       tries: shard.tries,
     })),
+    // A silent node takes over nothing.
+    losses: lossesOf(
+      { ...last, nodes: last.nodes.map((node) => ({ ...node, isDead: stateOf(node) !== "alive" })) },
+      memory,
+    ),
   };
 }
 
@@ -92,7 +108,7 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 }
 
 /** The lines for people. */
-export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly string[] {
+export function printStatus({ cluster, nodes, shards, losses }: ClusterStatus): readonly string[] {
   return [
     `cluster ${cluster}`,
     ...nodes.map(
@@ -107,6 +123,7 @@ export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly
         state === "broken" ? `; see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}` : "";
       return `shard ${shard} (${area}): ${state}${who}, epoch ${epoch}${tries > 0 ? `, ${tries} claims without a recovery` : ""}${rest}`;
     }),
+    ...losses.map(printLoss),
   ];
 }
 

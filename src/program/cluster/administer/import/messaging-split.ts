@@ -1,0 +1,97 @@
+/**
+ * Divides the users of messaging between shards. Bodies are at places in segments,
+ * so the frames cannot be taken as they are: the state is loaded, without bodies
+ * that are in segments, and each shard gets
+ *
+ *     segments 1 … n-1     the bodies of its users
+ *     snapshot n           its users, with the new places of their bodies
+ *     segment n            nothing
+ *
+ * The log of messages is derived from segments, and begins again.
+ */
+import { silentLog } from "../../../../kernel/log.ts";
+import { type MovedBody, movedBodies, movedBytes, snapshotFrames, type User } from "../../../../messaging/mod.ts";
+import { fileDisk } from "../../../../persistence/disk/file-disk.ts";
+import { DamagedData } from "../../../../persistence/errors.ts";
+import { SEGMENT_BYTES_MAX } from "../../../../persistence/journal/journal.ts";
+import { SegmentReader, SegmentRemoved } from "../../../../persistence/journal/segment-reader.ts";
+import { inspectedMessaging } from "../../../areas/inspect-area.ts";
+import { type AreaSplit, type AreaTenant, FIRST_SNAPSHOT, type SplitWriting } from "./area-split.ts";
+import type { ShardFiles } from "./shard-files.ts";
+
+export function openMessagingSplit(): AreaSplit {
+  const { state, replay, neededSegments } = inspectedMessaging();
+  return {
+    replay,
+    neededSegments,
+    tenants() {
+      const bodies = movedBytes(state);
+      return Array.from(state.users, (user): AreaTenant => {
+        const { number, name, memory } = user;
+        return { number, name, bytes: memory.bytes + (bodies.get(user) ?? 0) };
+      });
+    },
+    async write({ directory, position, files, shardOf, onBytes }: SplitWriting) {
+      const reader = new SegmentReader({ disk: fileDisk, directory, log: silentLog });
+      const totalBytes = [...state.bodies.liveBytes.values()].reduce((sum, each) => sum + each, 0);
+      let doneBytes = 0;
+      const read = async (body: MovedBody): Promise<Buffer> => {
+        doneBytes += body.length;
+        onBytes("messaging", doneBytes, totalBytes);
+        return readBody(reader, body);
+      };
+      try {
+        for (const [shard, each] of files) {
+          const isKept = (user: User): boolean => shardOf(user.number) === shard;
+          if (![...state.users].some(isKept)) continue;
+          const last = await writeBodies(each, { bodies: movedBodies(state, isKept), position, read });
+          const number = Math.max(last.number + 1, FIRST_SNAPSHOT);
+          await each.begin({ kind: "snapshot", number, position: last.position });
+          for (const frame of snapshotFrames(state, isKept)) await each.writer.frame(frame);
+          await each.begin({ kind: "segment", number, position: await each.end() });
+          await each.end();
+        }
+      } finally {
+        await reader.close();
+      }
+    },
+  };
+}
+
+interface Bodies {
+  readonly bodies: Iterable<MovedBody>;
+  /** Before the first segment. */
+  readonly position: number;
+  read(body: MovedBody): Promise<Buffer>;
+}
+
+/** Resolves with the number of the last segment, 0 without bodies, and the position after it. */
+async function writeBodies(
+  files: ShardFiles,
+  { bodies, position: start, read }: Bodies,
+): Promise<{ readonly number: number; readonly position: number }> {
+  let number = 0;
+  let position = start;
+  for (const body of bodies) {
+    if (files.file === undefined) {
+      number += 1;
+      await files.begin({ kind: "segment", number, position });
+    }
+    const { frame, offset } = body.frame(await read(body));
+    const [at = 0] = await files.writer.batch([frame]);
+    body.moved(number, at + offset);
+    if (files.writer.bytes >= SEGMENT_BYTES_MAX) position = await files.end();
+  }
+  if (files.file !== undefined) position = await files.end();
+  return { number, position };
+}
+
+/** No checksum is compared: that of a damaged body is wrong afterwards too, and so is that of zeros for a missing one. */
+async function readBody(reader: SegmentReader, { segment, offset, length }: MovedBody): Promise<Buffer> {
+  try {
+    return await reader.read(segment, offset, length);
+  } catch (fault) {
+    if (fault instanceof DamagedData || fault instanceof SegmentRemoved) return Buffer.alloc(length);
+    throw fault;
+  }
+}
