@@ -124,7 +124,7 @@ export class AreaThread {
         return { service, persistence, shard: areaShard, metrics: own.metrics };
       },
       forward: (service, several) => openForwarding(plans[0], { service, log, several }),
-      named: (area) => namedOwner(area, plan?.node ?? ""),
+      named: (area) => namedOwner(area, plan?.ownerName),
     });
   }
 
@@ -174,8 +174,7 @@ async function shardParts(
   { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
 ): Promise<ShardParts> {
   const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const node = plan.shard?.node ?? "";
-  const named = (each: HttpService): HttpService => namedOwner(each, node);
+  const named = (each: HttpService): HttpService => namedOwner(each, plan.shard?.ownerName);
   return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
 }
 

@@ -53,7 +53,7 @@ export interface ShardParts {
   readonly shard: AreaShard;
   /** Undefined: this node does not take part in forwarding. */
   readonly forwarding: AreaForwarding | undefined;
-  /** The area, each of whose answers names this node. */
+  /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
 }
 

@@ -35,7 +35,7 @@ import { upgradeTables } from "./administer/upgrade.ts";
 import { type ClusterFacts, nameInUseText, readClusterFacts, type ShardFacts, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
-import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
+import { forwardingPlanOf, ownerNameOf, ownerOf } from "./forwarding-facts.ts";
 import { type NodeAddress, parseNodeAddress, printNodeAddress } from "./node-address.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
@@ -159,7 +159,7 @@ export class ClusterMember implements ShardHost {
       connection: this.#connection,
       leaseMemory: this.#lease.memory,
       reads: this.#options.run.settings.clusterReads,
-      node: this.name,
+      ownerName: this.#options.run.settings.ownerHeader ? ownerNameOf(this.#facts, this.name) : undefined,
       forwarding: forwardingPlanOf(area, this.#options.run, this.#facts),
     };
   }

@@ -11,6 +11,7 @@ import {
   parseDurationMs,
   parseNodeName,
   parser,
+  parseSwitch,
   printDuration,
 } from "./values.ts";
 
@@ -98,7 +99,7 @@ export const clusterSettingRows = {
     fileKey: "clusterAddress",
     argument: "<host>:<port>",
     meaning:
-      "Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are not encrypted",
+      "Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are encrypted",
     default: undefined,
     defaultMeaning: "none: requests for areas of other nodes are refused with 421",
     parse: parseClusterAddress,
@@ -113,5 +114,16 @@ export const clusterSettingRows = {
       "How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once",
     default: printDuration(TAKEOVER_WAIT_MS),
     parse: parseDurationMs(0, 600_000),
+  },
+  ownerHeader: {
+    group: "Cluster",
+    flag: "--owner-header",
+    environment: ["LARDER_OWNER_HEADER"],
+    fileKey: "ownerHeader",
+    argument: "on|off",
+    meaning:
+      "Name the node that made an answer in the header Larder-Owner, by an opaque name that larder cluster status shows, so that a load balancer can go straight to it",
+    default: "off",
+    parse: parseSwitch,
   },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -11,7 +11,7 @@
  */
 
 import { areaNotServing, backupOfCluster, type RequestFailure } from "../../../edge/errors.ts";
-import { PROBE } from "../../../edge/forward/signature.ts";
+import { PROBE } from "../../../edge/forward/forwarded-head.ts";
 import type { HttpService } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { withOpenApi } from "../../../edge/openapi/area.ts";
@@ -61,7 +61,7 @@ export interface ShardedAreaOptions {
   make(plan: AreaPlan, events: AreaEvents): Promise<ShardParts>;
   /** Undefined: this node does not take part in forwarding. */
   forward(service: AreaForms, several: SeveralShards): Promise<AreaForwarding | undefined>;
-  /** The area, each of whose answers names this node. */
+  /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
 }
 
