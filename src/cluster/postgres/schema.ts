@@ -11,10 +11,14 @@
  * lives on. `are_tenants_known` of a shard: each tenant that it has data of is in
  * that table. It is false for the shard of a cluster of version 1 and after an
  * import, until an owner has recovered the shard.
+ *
+ * `key_number` of the cluster counts the keys by which nodes know each other. `key`
+ * and `former_key` are the secrets of the last two; a null one is derived from the
+ * seeds of the shards. `key_number` of a node is the newest key that it accepts.
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -22,7 +26,10 @@ CREATE TABLE larder.cluster (
   is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one),
   id uuid NOT NULL,
   branch uuid NOT NULL,
-  schema_version int NOT NULL
+  schema_version int NOT NULL,
+  key_number int NOT NULL DEFAULT 0,
+  key bytea,
+  former_key bytea
 );
 CREATE TABLE larder.node (
   name text PRIMARY KEY,
@@ -33,7 +40,8 @@ CREATE TABLE larder.node (
   format int NOT NULL,
   clock_ms bigint NOT NULL,
   schema_version int NOT NULL DEFAULT 1,
-  is_drained boolean NOT NULL DEFAULT false
+  is_drained boolean NOT NULL DEFAULT false,
+  key_number int NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -99,4 +107,11 @@ CREATE TABLE larder.tenant (
 `,
   ],
   [2, "ALTER TABLE larder.node ADD COLUMN is_drained boolean NOT NULL DEFAULT false"],
+  [
+    3,
+    `
+ALTER TABLE larder.cluster ADD COLUMN key_number int NOT NULL DEFAULT 0, ADD COLUMN key bytea, ADD COLUMN former_key bytea;
+ALTER TABLE larder.node ADD COLUMN key_number int NOT NULL DEFAULT 0;
+`,
+  ],
 ]);

@@ -16,8 +16,8 @@ import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
-import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
+import type { AreaForwarding, AreaForwardingOptions } from "../cluster/forwarding/area-forwarding.ts";
 import type { ShardReport } from "../cluster/shard-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
@@ -184,7 +184,7 @@ async function openForwarding(
   options: Pick<AreaForwardingOptions, "service" | "log" | "several">,
 ): Promise<AreaForwarding | undefined> {
   if (shard?.forwarding === undefined) return undefined;
-  const { AreaForwarding } = await import("../cluster/area-forwarding.ts");
+  const { AreaForwarding } = await import("../cluster/forwarding/area-forwarding.ts");
   return new AreaForwarding({ area, plan: shard.forwarding, limits, ...options });
 }
 

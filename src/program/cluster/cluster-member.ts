@@ -32,15 +32,24 @@ import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
-import { type ClusterFacts, nameInUseText, readClusterFacts, type ShardFacts, withSession } from "./cluster-facts.ts";
+import {
+  type ClusterFacts,
+  nameInUseText,
+  readClusterFacts,
+  readKeys,
+  type ShardFacts,
+  withSession,
+} from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
-import { forwardingPlanOf, ownerNameOf, ownerOf } from "./forwarding-facts.ts";
+import { forwardingPlanOf, ownerOf } from "./forwarding/forwarding-facts.ts";
+import { ownerNameOf } from "./forwarding/forwarding-keys.ts";
+import { KeyFollower } from "./forwarding/key-follower.ts";
 import { type NodeAddress, parseNodeAddress, printNodeAddress } from "./node-address.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
 import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
-import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
+import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
 
@@ -56,6 +65,8 @@ export interface ClusterAreas {
   confirmed(area: AreaName, event: { readonly shard: number; readonly id: number }): void;
   /** Another node serves a shard from now on, or none. */
   follow(area: AreaName, shard: FollowedShard): void;
+  /** The keys by which nodes know each other. Resolves when every area accepts and offers them. */
+  replaceKeys(keys: ForwardingKeys): Promise<void>;
   /** A shard could not be opened, and is released: the server must end. */
   unopened(area: AreaName, fault: unknown): void;
   /** The node has lost its life or a shard: the process must end at once. */
@@ -100,6 +111,7 @@ export class ClusterMember implements ShardHost {
   #node: ClusterNode | undefined;
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
+  #keys: KeyFollower | undefined;
 
   private constructor(
     options: MemberOptions,
@@ -199,12 +211,20 @@ export class ClusterMember implements ShardHost {
       this.#sessions.push(session);
       return new PostgresLogStore(session);
     };
+    const changes = store(PATIENCE_MS);
     const stores: NodeStores = {
       renewals: store(RENEWAL_PATIENCE_MS),
       polls: store(RENEWAL_PATIENCE_MS),
-      changes: store(PATIENCE_MS),
+      changes,
     };
     const { name } = this;
+    this.#keys = new KeyFollower({
+      facts: this.#facts,
+      read: () => withSession(this.#connection, clusterPlaceOf(run), readKeys),
+      replace: (keys) => areas.replaceKeys(keys),
+      note: (life, keyNumber) => changes.noteKey(life, keyNumber),
+      log,
+    });
     this.#node = await ClusterNode.start({
       stores,
       node: { name, address: printNodeAddress(address), format: FORMAT },
@@ -258,7 +278,9 @@ export class ClusterMember implements ShardHost {
   saw(view: ClusterView): void {
     const { run } = this.#options;
     const own = this.#node?.life;
-    if (run.settings.clusterAddress === undefined || own === undefined) return;
+    if (own === undefined) return;
+    this.#keys?.saw(view, own);
+    if (run.settings.clusterAddress === undefined) return;
     for (const area of areaNames)
       for (const shard of this.shardsOf(area)) {
         const owner = ownerOf(view, { area, shard, own });

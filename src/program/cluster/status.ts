@@ -8,7 +8,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { findShard } from "./administer/place-shards.ts";
 import { type ClusterFacts, readFacts, readIdentity, withSession } from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
-import { ownerNameOf } from "./forwarding-facts.ts";
+import { ownerNameOf } from "./forwarding/forwarding-keys.ts";
 import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
 
 /** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */

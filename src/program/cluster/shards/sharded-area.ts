@@ -37,8 +37,8 @@ import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
 import { measureResp } from "../../metrics/store.ts";
 import { openRespPort } from "../../services/resp-port.ts";
-import type { AreaForwarding, ForwardedHead, SeveralShards } from "../area-forwarding.ts";
-import type { ShardClaim } from "../shard-plan.ts";
+import type { AreaForwarding, ForwardedHead, SeveralShards } from "../forwarding/area-forwarding.ts";
+import type { ForwardingKeys, ShardClaim } from "../shard-plan.ts";
 import { HostedShard, type ShardParts } from "./hosted-shard.ts";
 import { mergeShardFamilies } from "./shard-figures.ts";
 import { ShardRouter } from "./shard-router.ts";
@@ -174,6 +174,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async follow({ shard, owner }: FollowedShard): Promise<void> {
     this.#get(shard).follow(owner);
+  }
+
+  async replaceKeys(keys: ForwardingKeys): Promise<void> {
+    this.#forwarding?.replaceKeys(keys);
   }
 
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {

@@ -3,19 +3,19 @@
  * requests to the node that serves a shard, and accepts those of other nodes on a
  * port of its own.
  */
-import { Front } from "../../edge/forward/front.ts";
-import { type InnerServiceOptions, innerService } from "../../edge/forward/inner-service.ts";
-import { PoolSender } from "../../edge/forward/pool-sender.ts";
-import type { HttpService } from "../../edge/handler.ts";
-import type { Listener } from "../../edge/http/listener.ts";
-import { SharedKeys } from "../../edge/http/shared-key.ts";
-import { assert } from "../../kernel/assert.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import type { Log } from "../../kernel/log.ts";
-import type { AreaLimits, AreaName } from "../areas/area.ts";
-import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
-import type { ForwardingKeys, ForwardingPlan } from "./shard-plan.ts";
-import { sparseLog } from "./sparse-log.ts";
+import { Front } from "../../../edge/forward/front.ts";
+import { type InnerServiceOptions, innerService } from "../../../edge/forward/inner-service.ts";
+import { PoolSender } from "../../../edge/forward/pool-sender.ts";
+import type { HttpService } from "../../../edge/handler.ts";
+import type { Listener } from "../../../edge/http/listener.ts";
+import { SharedKeys } from "../../../edge/http/shared-key.ts";
+import { assert } from "../../../kernel/assert.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import type { Log } from "../../../kernel/log.ts";
+import type { AreaLimits, AreaName } from "../../areas/area.ts";
+import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
+import type { ForwardingKeys, ForwardingPlan } from "../shard-plan.ts";
+import { sparseLog } from "../sparse-log.ts";
 
 export interface AreaForwardingOptions {
   readonly area: AreaName;

@@ -1,15 +1,15 @@
 /** The two sides of forwarding in one node, over real sockets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OwnerAddress, SendOutcome } from "../../edge/forward/front.ts";
-import { PoolSender } from "../../edge/forward/pool-sender.ts";
-import type { HttpReply, HttpRequest } from "../../edge/handler.ts";
-import type { NamedKey } from "../../edge/http/shared-key.ts";
-import { ByteBudget } from "../../edge/limits/byte-budget.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import { createLog } from "../../kernel/log.ts";
-import { Metrics } from "../../kernel/metrics.ts";
-import { measureListeners } from "../listeners/listener.ts";
+import type { OwnerAddress, SendOutcome } from "../../../edge/forward/front.ts";
+import { PoolSender } from "../../../edge/forward/pool-sender.ts";
+import type { HttpReply, HttpRequest } from "../../../edge/handler.ts";
+import type { NamedKey } from "../../../edge/http/shared-key.ts";
+import { ByteBudget } from "../../../edge/limits/byte-budget.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { createLog } from "../../../kernel/log.ts";
+import { Metrics } from "../../../kernel/metrics.ts";
+import { measureListeners } from "../../listeners/listener.ts";
 import { AreaForwarding } from "./area-forwarding.ts";
 
 const KEY: NamedKey = { name: "larder-0", secret: new Uint8Array(32).fill(3) };
@@ -29,7 +29,8 @@ interface Started {
 async function start(name: string, context: { after(task: () => unknown): void }): Promise<Started> {
   const plan = {
     keys: { offered: KEY, accepted: [KEY] },
-    ...{ host: "127.0.0.1", port: 0, place: "--cluster-address", transport: "larder", waitMs: 0 },
+    ...{ host: "127.0.0.1", port: 0, place: "--cluster-address", waitMs: 0 },
+    transport: "larder",
   } as const;
   const service = { bodyBytesMax: () => 100 };
   const node = new AreaForwarding({ area: "store", plan, limits: { headerBytesMax: 10_000 }, service, log });
