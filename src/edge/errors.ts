@@ -272,10 +272,10 @@ export function answerLost(area: string): RequestFailure {
   );
 }
 
-/** The port is for the nodes of a cluster, and the caller is not one of them. */
-export const notSigned = new RequestFailure(
+/** The port is for requests that the nodes of a cluster forward. */
+export const notForwarded = new RequestFailure(
   "misdirected",
-  "larder-not-executed: the request is not signed by a node of this cluster, or the clock of that node is wrong",
+  "larder-not-executed: the request does not say for which client a node of this cluster has forwarded it",
 );
 
 export const messagingUnauthorized = new RequestFailure(

@@ -6,21 +6,23 @@ import type { HttpRequest, RequestHead } from "./handler.ts";
 import type { Owner } from "./limits/byte-budget.ts";
 
 /** What differs from the request of the listener. */
-type Changed = Partial<Pick<RequestHead, "target" | "remoteAddress" | "remotePort">>;
+type Changed = Partial<Pick<RequestHead, "target" | "rawHeaders" | "remoteAddress" | "remotePort">>;
 
 /** The head of a request with some other values; everything else is that of `head`. */
 export class WrappedHead<Head extends RequestHead = RequestHead> implements RequestHead {
   readonly target: string;
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly #rawHeaders: readonly string[] | undefined;
   protected readonly head: Head;
 
   constructor(
     head: Head,
-    { target = head.target, remoteAddress = head.remoteAddress, remotePort = head.remotePort }: Changed,
+    { target = head.target, rawHeaders, remoteAddress = head.remoteAddress, remotePort = head.remotePort }: Changed,
   ) {
     this.head = head;
     this.target = target;
+    this.#rawHeaders = rawHeaders;
     this.remoteAddress = remoteAddress;
     this.remotePort = remotePort;
   }
@@ -30,7 +32,7 @@ export class WrappedHead<Head extends RequestHead = RequestHead> implements Requ
   }
 
   get rawHeaders(): readonly string[] {
-    return this.head.rawHeaders;
+    return this.#rawHeaders ?? this.head.rawHeaders;
   }
 
   get id(): string {

@@ -26,6 +26,16 @@ export function badRequest(text: string): MessagingFailure {
   return new MessagingFailure("bad request", text);
 }
 
+/** Runs `read`, which reads a field of a body. A `MessagingFailure` that it throws then names the field as well. */
+export function inField<Result>(field: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof MessagingFailure)) throw thrown;
+    throw new MessagingFailure(thrown.kind, `In ${field}: ${thrown.text}`);
+  }
+}
+
 export function notFound(text: string): MessagingFailure {
   return new MessagingFailure("not found", text);
 }

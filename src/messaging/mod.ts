@@ -31,7 +31,7 @@ export type { DeliveryDone, DeliveryRequest, HeaderSpelling, Outbound } from "./
 export type { HeaderTemplate } from "./delivery/header-template.ts";
 export type { MessagingWatcher } from "./delivery/watcher.ts";
 export type { Engine } from "./engine.ts";
-export { badRequest, DailyLimitExceeded, MessagingFailure, notFound } from "./failure.ts";
+export { badRequest, DailyLimitExceeded, inField, MessagingFailure, notFound } from "./failure.ts";
 export { logEntry } from "./history.ts";
 export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";
 export { Messaging, type MessagingOptions } from "./messaging.ts";

@@ -59,6 +59,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
       },
       confirmed: async () => {},
       follow: async () => {},
+      replaceKeys: async () => {},
       release: async () => {},
       close: async () => {},
       figures: async () => [],

@@ -470,6 +470,9 @@ export class Server implements SlotEvents {
         void controlOf(area)
           .follow(shard)
           .catch(() => {}), // As above.
+      replaceKeys: async (keys) => {
+        await Promise.all(areaNames.map((area) => controlOf(area).replaceKeys(keys)));
+      },
       unopened: (area, fault) => {
         const reason = fault instanceof StartRefusal ? { reason: fault.message } : faultFields(fault);
         log.error("an area could not be opened; the node ends", { area, ...reason });

@@ -32,6 +32,10 @@ export interface Options {
   tracer?: Tracer;
   clock?: Clock;
   proxies?: TrustedProxies;
+  tls?: ListenerOptions["tls"];
+  onHandshakeFailed?: ListenerOptions["onHandshakeFailed"];
+  /** Absent: 127.0.0.1. */
+  host?: string;
 }
 
 export interface Case {
@@ -96,8 +100,10 @@ async function startListener(
   const logLines: string[] = [];
   const listener = await listen({
     area: { handle, bodyBytesMax: () => BODY_BYTES_MAX, ...options.area },
-    host: "127.0.0.1",
+    host: options.host ?? "127.0.0.1",
     port: 0,
+    tls: options.tls,
+    onHandshakeFailed: options.onHandshakeFailed,
     clock: options.clock ?? systemClock,
     proxies: options.proxies,
     log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
@@ -121,8 +127,9 @@ export class Peer implements TextPeer {
   readonly closed: Promise<void>;
   #wake = (): void => {};
 
-  constructor(port: number) {
-    this.socket = connect({ host: "127.0.0.1", port });
+  /** On a port, or on a connection of another kind. */
+  constructor(to: number | Socket) {
+    this.socket = typeof to === "number" ? connect({ host: "127.0.0.1", port: to }) : to;
     this.socket.setEncoding("latin1");
     this.socket.on("data", (chunk) => {
       this.received += chunk;

@@ -70,6 +70,8 @@ export interface NodeView {
   readonly format: number;
   /** Whether an administrator wants it to own no shard. Kept when the node starts again. */
   readonly isDrained: boolean;
+  /** The number of the newest key of the cluster that it accepts from other nodes. */
+  readonly keyNumber: number;
 }
 
 export interface ShardView extends ShardEpoch {
@@ -89,6 +91,8 @@ export interface ShardView extends ShardEpoch {
 }
 
 export interface ClusterView {
+  /** The number of the newest key by which nodes know each other; 0 for the first one, and without nodes. */
+  readonly keyNumber: number;
   readonly nodes: readonly NodeView[];
   readonly shards: readonly ShardView[];
 }
@@ -167,6 +171,8 @@ export interface LogStore {
   /** Proves that the node may continue. Undefined if its life was declared dead: then its process must end. */
   renew(life: string, clockMs: number): Promise<Renewal | undefined>;
   watch(): Promise<ClusterView>;
+  /** A life accepts the key with this number from now on. */
+  noteKey(life: string, keyNumber: number): Promise<void>;
   /** Returns the last `clockMs` of that life, or undefined if it has renewed since that beat. */
   declareDead(life: string, beat: number): Promise<number | undefined>;
   /** Undefined if the shard has another epoch, an owner that is not dead, or a newer format, or if the claimant is dead. */

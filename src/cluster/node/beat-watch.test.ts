@@ -15,6 +15,7 @@ class Polls {
         beat: beat === "dead" ? 0 : beat,
         isDead: beat === "dead",
         isDrained: false,
+        keyNumber: 0,
         address: "",
         format: 1,
       }),

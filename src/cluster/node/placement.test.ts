@@ -4,7 +4,17 @@ import type { NodeView, ShardView } from "../log-store/log-store.ts";
 import { claimOrder, heirOf, isFree, rendezvousOrder } from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
-  return { name, life: `life of ${name}`, beat: 1, isDead: false, isDrained: false, address: "", format: 1, ...facts };
+  return {
+    name,
+    life: `life of ${name}`,
+    beat: 1,
+    isDead: false,
+    isDrained: false,
+    keyNumber: 0,
+    address: "",
+    format: 1,
+    ...facts,
+  };
 }
 
 function shard(facts: Partial<ShardView> = {}): ShardView {

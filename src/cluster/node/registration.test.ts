@@ -31,11 +31,20 @@ async function start(
   let endMs = 0;
   const rival = (): NodeView => {
     const beat = beatOf(clock.monotonicMs());
-    return { name: "a", life: "rival", beat, isDead: hasDied, isDrained: false, address: "127.0.0.1:2", format: 1 };
+    return {
+      name: "a",
+      life: "rival",
+      beat,
+      isDead: hasDied,
+      isDrained: false,
+      keyNumber: 0,
+      address: "127.0.0.1:2",
+      format: 1,
+    };
   };
   const registered = registerNode({
     stores: {
-      polls: { watch: async () => ({ nodes: [rival()], shards: [] }) },
+      polls: { watch: async () => ({ keyNumber: 0, nodes: [rival()], shards: [] }) },
       changes: {
         register: async (node) => {
           sent.push([node.life, node.formerLife]);

@@ -63,6 +63,7 @@ const REGISTER: Statement = {
     ON CONFLICT (name) DO UPDATE
       SET life = excluded.life, beat = CASE WHEN n.life = excluded.life THEN n.beat ELSE 0 END, is_dead = false,
           address = excluded.address, format = excluded.format, schema_version = excluded.schema_version,
+          key_number = CASE WHEN n.life = excluded.life THEN n.key_number ELSE 0 END,
           clock_ms = ${laterClock("excluded.clock_ms", "n.clock_ms")}
       WHERE CASE WHEN n.life = excluded.life THEN NOT n.is_dead ELSE n.is_dead OR coalesce(n.life = $6::uuid, false) END
     RETURNING 1`,
@@ -80,11 +81,13 @@ const RENEW: Statement = {
     FROM me`,
 };
 
-/** Commands of this version also read the tables of an earlier one, which lack the last column. */
+/** Commands of this version also read the tables of an earlier one, which lack the last columns. */
 const NODES: Statement = {
   name: "larder-nodes",
   text: `SELECT name, life, beat::float8 AS beat, is_dead, address, format,
-      coalesce((to_jsonb(n) ->> 'is_drained')::boolean, false) AS is_drained
+      coalesce((to_jsonb(n) ->> 'is_drained')::boolean, false) AS is_drained,
+      coalesce((to_jsonb(n) ->> 'key_number')::int, 0) AS key_number,
+      coalesce((SELECT (to_jsonb(c) ->> 'key_number')::int FROM larder.cluster c), 0) AS newest_key
     FROM larder.node n ORDER BY name`,
 };
 
@@ -131,6 +134,11 @@ const PIN: Statement = {
 const SET_DRAINED: Statement = {
   name: "larder-set-drained",
   text: "UPDATE larder.node SET is_drained = $2::boolean WHERE name = $1::text",
+};
+
+const NOTE_KEY: Statement = {
+  name: "larder-note-key",
+  text: "UPDATE larder.node SET key_number = $2::int WHERE life = $1::uuid AND key_number < $2::int",
 };
 
 const FORGET_TRIES: Statement = {
@@ -288,12 +296,23 @@ export class PostgresLogStore implements LogStore {
   }
 
   async watch(): Promise<ClusterView> {
-    type Node = Omit<NodeView, "isDead" | "isDrained"> & { is_dead: boolean; is_drained: boolean };
+    type Node = Omit<NodeView, "isDead" | "isDrained" | "keyNumber"> & {
+      is_dead: boolean;
+      is_drained: boolean;
+      key_number: number;
+      newest_key: number;
+    };
     const nodes = await this.#rows<Node>(NODES, []);
     const shards = await this.#rows<ShardViewRow>(SHARDS, []);
     return {
+      keyNumber: nodes[0]?.newest_key ?? 0,
       nodes: nodes.map(
-        ({ is_dead: isDead, is_drained: isDrained, ...node }): NodeView => ({ ...node, isDead, isDrained }),
+        ({ is_dead: isDead, is_drained: isDrained, key_number: keyNumber, newest_key: _, ...node }): NodeView => ({
+          ...node,
+          isDead,
+          isDrained,
+          keyNumber,
+        }),
       ),
       shards: shards.map(
         ({ id, owner, owner_name, heir, pin, writer_format, ...shard }): ShardView => ({
@@ -332,6 +351,10 @@ export class PostgresLogStore implements LogStore {
 
   async setDrained(node: string, isDrained: boolean): Promise<void> {
     await this.#change(SET_DRAINED, [node, isDrained]);
+  }
+
+  async noteKey(life: string, keyNumber: number): Promise<void> {
+    await this.#change(NOTE_KEY, [life, keyNumber]);
   }
 
   async forgetTries(shard: number): Promise<void> {

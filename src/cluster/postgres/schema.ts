@@ -13,6 +13,9 @@
  * import, until an owner has recovered the shard.
  *
  * `memory` of a node is what it reports for `larder cluster status`; no node reads it.
+ * `key_number` of the cluster counts the keys by which nodes know each other. `key`
+ * and `former_key` are the secrets of the last two; a null one is derived from the
+ * seeds of the shards. `key_number` of a node is the newest key that it accepts.
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
@@ -24,7 +27,10 @@ CREATE TABLE larder.cluster (
   is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one),
   id uuid NOT NULL,
   branch uuid NOT NULL,
-  schema_version int NOT NULL
+  schema_version int NOT NULL,
+  key_number int NOT NULL DEFAULT 0,
+  key bytea,
+  former_key bytea
 );
 CREATE TABLE larder.node (
   name text PRIMARY KEY,
@@ -36,7 +42,8 @@ CREATE TABLE larder.node (
   clock_ms bigint NOT NULL,
   schema_version int NOT NULL DEFAULT 1,
   is_drained boolean NOT NULL DEFAULT false,
-  memory json
+  memory json,
+  key_number int NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -102,5 +109,11 @@ CREATE TABLE larder.tenant (
 `,
   ],
   [2, "ALTER TABLE larder.node ADD COLUMN is_drained boolean NOT NULL DEFAULT false"],
-  [3, "ALTER TABLE larder.node ADD COLUMN memory json"],
+  [
+    3,
+    `
+ALTER TABLE larder.cluster ADD COLUMN key_number int NOT NULL DEFAULT 0, ADD COLUMN key bytea, ADD COLUMN former_key bytea;
+ALTER TABLE larder.node ADD COLUMN key_number int NOT NULL DEFAULT 0, ADD COLUMN memory json;
+`,
+  ],
 ]);

@@ -1,25 +1,21 @@
 /**
- * The port of a node for requests that other nodes forward.
+ * The port of a node for requests that other nodes forward. Only nodes of the
+ * cluster can connect to it (edge/http/shared-key.ts).
  *
- * (1) A request that no node of the cluster has signed is refused, before a large
- *     body is read.
+ * (1) A request that does not say for which client it was forwarded is refused.
  * (2) A request is never forwarded a second time: a node that does not serve the
  *     area answers 421, and the node that the client asked decides what follows.
  * (3) The area authenticates the client again, and sees the client's address.
  */
-import type { Clock } from "../../kernel/clock.ts";
-import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
+import { notForwarded, notOwner, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
 import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
-import { type Caller, FORWARDED, PROBE, readSignature } from "./signature.ts";
+import { type Caller, FORWARDED, PROBE, readForwarded, withoutForwarded } from "./forwarded-head.ts";
 
 export interface InnerServiceOptions {
   /** The name of the area, for texts. */
   readonly area: string;
-  /** Of the cluster. */
-  readonly key: Uint8Array;
-  readonly clock: Pick<Clock, "nowMs">;
   /** The limits and the forms of errors of the area. */
   readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
   /**
@@ -27,39 +23,31 @@ export interface InnerServiceOptions {
    * either, anything.
    */
   serving(asked?: { readonly head: RequestHead; readonly caller: Caller }): HttpService | undefined;
-  /** A request was refused that no node of the cluster has signed. */
-  onUnsigned(head: RequestHead): void;
 }
 
 /** The owner's side of forwarding. */
-export function innerService(options: InnerServiceOptions): HttpService {
-  const { area, key, clock, service, serving, onUnsigned } = options;
+export function innerService({ area, service, serving }: InnerServiceOptions): HttpService {
   const worded = (failure: RequestFailure, target: string): HttpReply => ({
     ...refusalOf(service, failure, target),
     route: "not executed",
   });
-  const callerOf = (head: RequestHead, bodyBytes: number): Caller | undefined => {
-    const { method, target, rawHeaders } = head;
-    const signed = { method, target, rawHeaders, bodyBytes };
-    const caller = readSignature(key, signed, { value: head.header(FORWARDED), nowMs: clock.nowMs() });
-    if (caller === undefined) onUnsigned(head);
-    return caller;
-  };
   return {
     handle(request) {
-      const caller = callerOf(request, request.body.length);
-      if (caller === undefined) return worded(notSigned, request.target); // keeps (1)
+      const caller = readForwarded(request.header(FORWARDED));
+      if (caller === undefined) return worded(notForwarded, request.target); // keeps (1)
       const local = serving({ head: request, caller });
       if (local === undefined) return worded(notOwner(area), request.target); // keeps (2)
-      return caller.address === PROBE.address ? SERVING : local.handle(new WrappedRequest(request, seen(caller)));
+      return caller.address === PROBE.address
+        ? SERVING
+        : local.handle(new WrappedRequest(request, seen(request, caller)));
     },
     bodyBytesMax: (target) => service.bodyBytesMax(target),
     refuseEarly(head) {
-      const caller = callerOf(head, Number(head.header("content-length") ?? 0));
-      if (caller === undefined) return worded(notSigned, head.target);
+      const caller = readForwarded(head.header(FORWARDED));
+      if (caller === undefined) return worded(notForwarded, head.target);
       const local = serving({ head, caller });
       if (local === undefined) return worded(notOwner(area), head.target);
-      return local.refuseEarly?.(new WrappedHead(head, seen(caller)));
+      return local.refuseEarly?.(new WrappedHead(head, seen(head, caller)));
     },
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
@@ -70,7 +58,10 @@ export function innerService(options: InnerServiceOptions): HttpService {
 /** The answer to a probe. */
 const SERVING: HttpReply = { status: 204, headers: [], body: "", route: "probe" };
 
-/** keeps (3) */
-function seen({ address, port }: Caller): { readonly remoteAddress: string; readonly remotePort: number } {
-  return { remoteAddress: address, remotePort: port };
+/** What the area sees instead of the request of the node. keeps (3) */
+function seen(
+  { rawHeaders }: RequestHead,
+  { address, port }: Caller,
+): Pick<RequestHead, "rawHeaders" | "remoteAddress" | "remotePort"> {
+  return { rawHeaders: withoutForwarded(rawHeaders), remoteAddress: address, remotePort: port };
 }

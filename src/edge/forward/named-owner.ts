@@ -1,14 +1,18 @@
-/** Names the node that answers: the answers of a cluster say who serves the area. */
+/**
+ * Names the node that answers, so that a load balancer can send the next request of a client straight to it. The name is
+ * opaque, because clients need not know the machines of a cluster.
+ */
 import type { HttpReply, HttpService, HttpStream } from "../handler.ts";
 import { refusalOf } from "../respond.ts";
 
 const OWNER = "Larder-Owner";
 
-/** The area, each of whose answers names this node. */
-export function namedOwner(area: HttpService, node: string): HttpService {
+/** The area, each of whose answers has this name. Without one: the area as it is. */
+export function namedOwner(area: HttpService, name: string | undefined): HttpService {
+  if (name === undefined) return area;
   const named = <Reply extends HttpReply | HttpStream>(reply: Reply): Reply => ({
     ...reply,
-    headers: [...reply.headers, OWNER, node],
+    headers: [...reply.headers, OWNER, name],
   });
   return {
     handle(request) {

@@ -1,6 +1,6 @@
 /**
  * Sends requests to the node that serves an area, over connections that stay
- * open.
+ * open, to a peer that has the key of the cluster (edge/http/shared-key.ts).
  *
  * (1) A request is sent at most once. The HTTP client reports the moment before
  *     its first byte is written; a failure before that moment is certain to have
@@ -12,16 +12,18 @@
  *     that has lost its area has CUT_MS for the answers that it owes; then the
  *     connections to it are closed.
  */
-import { type Dispatcher, errors, Pool } from "undici";
+import { type buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
+import { connectWithKey, type NamedKey } from "../http/shared-key.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
+import { Departures } from "./departures.ts";
+import { type Caller, endToEnd, forwardedHeaders, PROBE, probeOf } from "./forwarded-head.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
-import { type Caller, endToEnd, PROBE, probeOf, signatureOf } from "./signature.ts";
 
 export interface PoolSenderOptions {
-  /** Of the cluster. */
-  readonly key: Uint8Array;
+  /** Of the cluster: with it connections are made until `offer` names another one. */
+  readonly key: NamedKey;
   readonly clock: Clock;
   /** Probes ask for this shard of the area; absent: the area has one. */
   readonly shard?: number;
@@ -45,11 +47,15 @@ const ABANDONED = new Error("The client has gone");
 
 export class PoolSender implements Sender {
   readonly #options: PoolSenderOptions;
-  /** By `host:port`: that of the owner, and those of former ones until they are closed. */
-  readonly #pools = new Map<string, Pool>();
+  #key: NamedKey;
+  /** By `host:port`: that of the owner, and those of former ones until they are followed by another. */
+  readonly #destinations = new Map<string, Destination>();
+  /** Those whose connections have shown a former key, until they have ended. */
+  readonly #retired = new Set<Destination>();
 
   constructor(options: PoolSenderOptions) {
     this.#options = options;
+    this.#key = options.key;
   }
 
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome> {
@@ -62,75 +68,135 @@ export class PoolSender implements Sender {
     return outcome.kind === "answered" && outcome.reply.status === NO_CONTENT;
   }
 
+  /** Connections are made with this key from now on. Those of the key before end after their requests. */
+  offer(key: NamedKey): void {
+    if (key.name === this.#key.name) return;
+    this.#key = key;
+    for (const [place, destination] of this.#destinations) {
+      this.#destinations.delete(place);
+      this.#retired.add(destination);
+      void destination.finish().then(() => this.#retired.delete(destination));
+    }
+  }
+
   #send(to: OwnerAddress, request: HttpRequest, caller: Caller): Promise<SendOutcome> {
-    const { key, clock } = this.#options;
-    const { method, target, body } = request;
-    const rawHeaders = endToEnd(request.rawHeaders);
-    const signature = signatureOf(
-      key,
-      { method, target, rawHeaders, bodyBytes: body.length },
-      { caller, sentMs: clock.nowMs() },
-    );
+    const { clock } = this.#options;
+    const { method, target, rawHeaders, body } = request;
     return new Promise((resolve) => {
-      const transit = new Transit(request, { clock, done: resolve });
-      try {
-        this.#poolOf(to).dispatch(
-          {
-            path: target,
-            method: method as Dispatcher.HttpMethod,
-            headers: [...rawHeaders, ...signature],
-            body: body.length === 0 ? null : body,
-          },
-          transit,
-        );
-      } catch (fault) {
-        transit.failed(fault);
-      }
+      this.#destinationOf(to).dispatch(
+        {
+          path: target,
+          method: method as Dispatcher.HttpMethod,
+          headers: [...forwardedHeaders(rawHeaders, caller)],
+          body: body.length === 0 ? null : body,
+        },
+        new Transit(request, { clock, done: resolve }),
+      );
     });
   }
 
   follow(to: OwnerAddress | undefined): void {
     const kept = to === undefined ? undefined : placeOf(to);
-    for (const [place, pool] of this.#pools) {
-      if (place === kept) continue;
-      this.#pools.delete(place);
-      void this.#end(pool, CUT_MS); // keeps (3)
+    for (const destination of [...this.#destinations.values(), ...this.#retired]) {
+      if (destination.place === kept) continue;
+      if (!this.#retired.has(destination)) this.#destinations.delete(destination.place);
+      void destination.end(CUT_MS); // keeps (3)
     }
   }
 
   async close(graceMs: number): Promise<void> {
-    const pools = [...this.#pools.values()];
-    this.#pools.clear();
-    await Promise.all(pools.map((pool) => this.#end(pool, graceMs)));
+    const all = [...this.#destinations.values(), ...this.#retired];
+    this.#destinations.clear();
+    await Promise.all(all.map((destination) => destination.end(graceMs)));
   }
 
-  async #end(pool: Pool, graceMs: number): Promise<void> {
-    const cut = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(graceMs, () => cut.resolve(pool.destroy()));
-    await Promise.race([pool.close(), cut.promise]);
-    cancel();
-  }
-
-  #poolOf(to: OwnerAddress): Pool {
+  #destinationOf(to: OwnerAddress): Destination {
     const place = placeOf(to);
-    let pool = this.#pools.get(place);
-    if (pool === undefined) {
-      pool = new Pool(`http://${place}`, {
-        connections: null,
-        pipelining: 1,
-        connect: { timeout: CONNECT_MS_MAX },
-        keepAliveTimeout: IDLE_MS_MAX,
-        keepAliveMaxTimeout: IDLE_MS_MAX,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      this.#pools.set(place, pool);
+    let destination = this.#destinations.get(place);
+    if (destination === undefined) {
+      destination = new Destination(place, this.#key, this.#options.clock);
+      this.#destinations.set(place, destination);
     }
-    return pool;
+    return destination;
   }
 }
 
-/** Its target has no meaning, because its signature says what it is. */
+/** A port of another node, and the connections to it. */
+class Destination {
+  /** `host:port` */
+  readonly place: string;
+  readonly #clock: Clock;
+  readonly #pool: Pool;
+  readonly #departures = new Departures();
+
+  constructor(place: string, key: NamedKey, clock: Clock) {
+    this.place = place;
+    this.#clock = clock;
+    // The client of HTTP knows nothing of TLS: with `https` it would end a connection whose next request has another Host.
+    this.#pool = new Pool(`http://${place}`, {
+      connections: null,
+      pipelining: 1,
+      connect: connectorOf(key, clock),
+      allowH2: false,
+      keepAliveTimeout: IDLE_MS_MAX,
+      keepAliveMaxTimeout: IDLE_MS_MAX,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, transit: Transit): void {
+    this.#departures.add({
+      begin: () => {
+        transit.onLeft = (isConnected) => this.#departures.left({ isConnected });
+        try {
+          this.#pool.dispatch(options, transit);
+        } catch (fault) {
+          transit.failed(fault);
+        }
+      },
+      refuse: () => transit.refused(),
+    });
+  }
+
+  /** Gets no more requests. Resolves when every one under way has ended, however long that takes. */
+  async finish(): Promise<void> {
+    await new Promise<void>((resolve) => this.#departures.whenNone(resolve));
+    // Otherwise `end` has cut it meanwhile.
+    if (!this.#pool.destroyed) await this.#pool.close();
+  }
+
+  /** The same, but requests that are not sent yet are refused, and those that take longer than `graceMs` end then. */
+  async end(graceMs: number): Promise<void> {
+    this.#departures.close();
+    const cut = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(graceMs, () => cut.resolve(this.#pool.destroy()));
+    await Promise.race([this.#pool.close(), cut.promise]);
+    cancel();
+  }
+}
+
+/** Makes connections that have completed their handshake. */
+function connectorOf(key: NamedKey, clock: Clock): buildConnector.connector {
+  return ({ hostname, port }, callback) => {
+    const socket = connectWithKey({ host: hostname, port: Number(port) }, key);
+    const cancel = clock.real.after(CONNECT_MS_MAX, () => {
+      socket.destroy(new Error(`The node has not completed a handshake in ${CONNECT_MS_MAX} ms`));
+    });
+    const failed = (fault: Error): void => {
+      cancel();
+      callback(fault, null);
+    };
+    socket.once("error", failed);
+    socket.once("secureConnect", () => {
+      cancel();
+      socket.off("error", failed);
+      callback(null, socket);
+    });
+  };
+}
+
+/** Its target has no meaning, because its caller says what it is. */
 const PROBE_REQUEST: HttpRequest = {
   ...{ method: "GET", target: "/", rawHeaders: ["Host", "larder"], body: Buffer.alloc(0), id: "probe" },
   ...{ header: () => undefined, remoteAddress: "", remotePort: 0 },
@@ -144,6 +210,8 @@ function placeOf({ host, port }: OwnerAddress): string {
 class Transit implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #clock: Clock;
+  /** Called once: a connection has taken it, or none could be made. */
+  onLeft: ((isConnected: boolean) => void) | undefined;
   #done: ((outcome: SendOutcome) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
@@ -168,6 +236,13 @@ class Transit implements Dispatcher.DispatchHandler {
   /** keeps (1): called before the first byte is written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#leave({ isConnected: true });
+  }
+
+  /** It was not sent, and will not be. */
+  refused(): void {
+    this.#isOver = true;
+    this.#settle({ kind: "not executed" });
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
@@ -222,6 +297,13 @@ class Transit implements Dispatcher.DispatchHandler {
     this.#settle({ kind: isSent ? "lost" : isUnsendable ? "unsendable" : "not executed" });
     // Its client sees that the stream has no end.
     this.#sink?.abort();
+    this.#leave({ isConnected: isUnsendable });
+  }
+
+  #leave({ isConnected }: { readonly isConnected: boolean }): void {
+    const { onLeft } = this;
+    this.onLeft = undefined;
+    onLeft?.(isConnected);
   }
 
   #reply(): HttpReply {

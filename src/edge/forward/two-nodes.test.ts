@@ -2,24 +2,28 @@
 import assert from "node:assert/strict";
 import { createServer, type Server, type Socket } from "node:net";
 import { test } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
 import {
   type Bench,
   type Case,
   get,
-  type Peer,
+  Peer,
   post,
   reply,
   start,
+  testHttp1,
   untilOpen,
 } from "../../../test/harness/listener-bench.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Handler, HttpRequest, HttpService, RequestHead, StreamSink } from "../handler.ts";
+import { connectWithKey, type NamedKey, SharedKeys } from "../http/shared-key.ts";
 import { Front, type OwnerAddress, type SendOutcome } from "./front.ts";
 import { innerService } from "./inner-service.ts";
 import { namedOwner } from "./named-owner.ts";
 import { PoolSender } from "./pool-sender.ts";
 
-const KEY = new Uint8Array(32).fill(7);
+const KEY: NamedKey = { name: "larder-0", secret: new Uint8Array(32).fill(7) };
+const NEXT: NamedKey = { name: "larder-1", secret: new Uint8Array(32).fill(8) };
 const BODY_BYTES_MAX = 4_000_000;
 const BUDGET_BYTES = 64_000_000;
 const limits = { bodyBytesMax: () => BODY_BYTES_MAX };
@@ -35,26 +39,36 @@ function caseOf(context: TestContext): Case {
 interface Owner {
   readonly at: OwnerAddress;
   readonly bench: Bench<Peer>;
-  /** Requests that no node has signed. */
-  readonly unsigned: RequestHead[];
+  /** Addresses whose connections have not shown the key. */
+  readonly refused: string[];
+  readonly keys: SharedKeys;
   /** It serves the area no longer. */
   withdraw(): void;
 }
 
 /** A node that accepts forwarded requests, and serves the area if it has a handler. */
-async function startOwner(context: TestContext, handle: Handler | undefined, key = KEY): Promise<Owner> {
-  const unsigned: RequestHead[] = [];
+async function startOwner(
+  context: TestContext,
+  handle: Handler | undefined,
+  { key = KEY, transport, host = "127.0.0.1" }: Partial<Pick<Case, "transport"> & { key: NamedKey; host: string }> = {},
+): Promise<Owner> {
+  const refused: string[] = [];
   let area: HttpService | undefined = handle && namedOwner({ handle, ...limits }, "b");
-  const inner = innerService({
-    ...{ area: "store", key, clock: systemClock, service: limits },
-    serving: () => area,
-    onUnsigned: (head) => void unsigned.push(head),
+  const inner = innerService({ area: "store", service: limits, serving: () => area });
+  const keys = new SharedKeys([key]);
+  const bench = await start({ ...caseOf(context), ...(transport && { transport }) }, inner.handle, {
+    ...{ area: inner, budgetBytes: BUDGET_BYTES, tls: keys, host },
+    onHandshakeFailed: (address) => void refused.push(address),
   });
-  const bench = await start(caseOf(context), inner.handle, { area: inner, budgetBytes: BUDGET_BYTES });
   const withdraw = (): void => {
     area = undefined;
   };
-  return { at: { node: "b", host: "127.0.0.1", port: bench.listener.port }, bench, unsigned, withdraw };
+  return { at: { node: "b", host, port: bench.listener.port }, bench, refused, keys, withdraw };
+}
+
+/** A connection to the port of a node, made as by another node. */
+function keyed({ host, port }: OwnerAddress): Peer {
+  return new Peer(connectWithKey({ host, port }, KEY));
 }
 
 /** A node that serves nothing. */
@@ -71,16 +85,17 @@ async function startFront(context: TestContext, at: OwnerAddress | undefined, wa
 async function send(context: TestContext, at: OwnerAddress, over: Partial<HttpRequest> = {}): Promise<SendOutcome> {
   const sender = new PoolSender({ key: KEY, clock: systemClock });
   context.after(() => sender.close(0));
-  return sender.send(at, {
-    ...{ method: "POST", target: "/set/k", rawHeaders: ["Host", "a"], body: Buffer.from("1"), id: "1" },
-    ...{ header: () => undefined, remoteAddress: "192.0.2.7", remotePort: 9 },
-    ...over,
-  });
+  return sender.send(at, { ...request, ...over });
 }
 
-/** A server of bytes. `talk` is called with each piece that a connection receives. */
+const request: HttpRequest = {
+  ...{ method: "POST", target: "/set/k", rawHeaders: ["Host", "a"], body: Buffer.from("1"), id: "1" },
+  ...{ header: () => undefined, remoteAddress: "192.0.2.7", remotePort: 9 },
+};
+
+/** A server of bytes that has the key. `talk` is called with each piece that a connection receives. */
 async function startRaw(context: TestContext, talk: (socket: Socket, piece: string) => void): Promise<OwnerAddress> {
-  const server = createServer((socket) => {
+  const server = createTlsServer({ ...new SharedKeys([KEY]).serverOptions }, (socket) => {
     socket.on("error", () => {});
     socket.on("data", (piece) => talk(socket, piece.toString("latin1")));
   });
@@ -96,6 +111,7 @@ function portOf(server: Server): number {
 }
 
 const CLOSE = "Connection: close\r\n";
+const FORWARDED = "Larder-Forwarded: 2;9;192.0.2.7\r\n";
 
 test("method, target, headers, body and the address of the client arrive as they were sent", async (context) => {
   const seen: unknown[] = [];
@@ -171,7 +187,7 @@ test("pipelined requests are carried out and answered in their order", async (co
 test("a node that does not serve the area answers 421 and asks nobody else", async (context) => {
   const owner = await startOwner(context, undefined);
   assert.deepEqual(await send(context, owner.at), { kind: "not executed" });
-  assert.deepEqual(owner.unsigned, []);
+  assert.deepEqual(owner.refused, []);
   assert.equal(owner.bench.observations.length, 1);
 });
 
@@ -185,7 +201,7 @@ test("a probe says whether a node serves the area", async (context) => {
   const sender = new PoolSender({ key: KEY, clock: systemClock });
   context.after(() => sender.close(0));
   assert.deepEqual([await sender.probe(serving.at), await sender.probe(idle.at)], [true, false]);
-  const stranger = new PoolSender({ key: new Uint8Array(32), clock: systemClock });
+  const stranger = new PoolSender({ key: NEXT, clock: systemClock });
   context.after(() => stranger.close(0));
   assert.equal(await stranger.probe(serving.at), false);
   assert.deepEqual(handled, []);
@@ -193,7 +209,7 @@ test("a probe says whether a node serves the area", async (context) => {
 
 test("a node that stops refuses with 421 what was on its way, with a body or without", async (context) => {
   const owner = await startOwner(context, () => reply("served"));
-  const half = owner.bench.open().send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo");
+  const half = keyed(owner.at).send(`POST /a HTTP/1.1\r\nHost: a\r\n${FORWARDED}Content-Length: 4\r\n\r\nbo`);
   await untilOpen(owner.bench.listener, 1);
   owner.withdraw();
   assert.deepEqual(await send(context, owner.at), { kind: "not executed" });
@@ -202,29 +218,103 @@ test("a node that stops refuses with 421 what was on its way, with a body or wit
   await closed;
 });
 
-test("a request is refused unless a node of the cluster has signed it", async (context) => {
-  let handled = 0;
-  const owner = await startOwner(
-    context,
-    () => {
-      handled += 1;
-      return reply("no");
-    },
-    new Uint8Array(32).fill(8),
-  );
-  assert.deepEqual(await send(context, owner.at), { kind: "not executed" });
-  const answer = await owner.bench
+testHttp1("a node of another cluster has carried nothing out, and its request is not read", async (context) => {
+  let handledCount = 0;
+  const handle: Handler = () => {
+    handledCount += 1;
+    return reply("no");
+  };
+  for (const key of [NEXT, { ...KEY, secret: NEXT.secret }]) {
+    const owner = await startOwner(context, handle, { key, transport: context.transport });
+    assert.deepEqual(await send(context, owner.at), { kind: "not executed" });
+    assert.deepEqual([owner.refused, owner.bench.observations], [["127.0.0.1"], []]);
+  }
+  assert.equal(handledCount, 0);
+});
+
+testHttp1("nodes forward to each other over IPv4 and IPv6", async (context) => {
+  for (const host of ["127.0.0.1", "::1"]) {
+    const owner = await startOwner(context, ({ remoteAddress }) => reply(remoteAddress), {
+      host,
+      transport: context.transport,
+    });
+    const outcome = await send(context, owner.at, { remoteAddress: "2001:db8::7" });
+    assert.ok(outcome.kind === "answered" && "body" in outcome.reply, host);
+    assert.equal(String(outcome.reply.body), "2001:db8::7");
+  }
+});
+
+test("a node that does not say whose request it forwards is refused, before a long body is read", async (context) => {
+  const owner = await startOwner(context, () => reply("served"));
+  for (const value of ["", "Larder-Forwarded: 1;9;192.0.2.7\r\n", FORWARDED + FORWARDED]) {
+    const answer = await keyed(owner.at)
+      .send(`POST / HTTP/1.1\r\nHost: a\r\n${value}Content-Length: 3000000\r\n\r\n`)
+      .until(/\}$/);
+    assert.match(answer, /^HTTP\/1\.1 421 [\s\S]*does not say for which client/, value);
+    const short = await keyed(owner.at)
+      .send(get("/", CLOSE + value))
+      .untilClosed();
+    assert.match(short, /^HTTP\/1\.1 421 /, value);
+  }
+});
+
+test("the header of a forwarded request changes nothing on the port for clients, and does not pass through it", async (context) => {
+  const seen: unknown[] = [];
+  const handle: Handler = ({ remoteAddress, rawHeaders }) => {
+    seen.push([remoteAddress, rawHeaders.filter((text) => /forwarded|2;9/i.test(text))]);
+    return reply("served");
+  };
+  const owner = await startOwner(context, handle);
+  const front = await startFront(context, owner.at);
+  await front
     .open()
-    .send(`POST / HTTP/1.1\r\nHost: a\r\n${CLOSE}Content-Length: 1\r\n\r\n1`)
+    .send(get("/", CLOSE + FORWARDED))
     .untilClosed();
-  assert.match(answer, /^HTTP\/1\.1 421 /);
-  // Before its body is read, if that is long.
-  const early = await owner.bench
+  const alone = await start(caseOf(context), handle);
+  await alone
     .open()
-    .send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n`)
-    .until(/\}$/);
-  assert.match(early, /^HTTP\/1\.1 421 [\s\S]*is not signed by a node of this cluster/);
-  assert.deepEqual([handled, owner.unsigned.length], [0, 3]);
+    .send(get("/", CLOSE + FORWARDED))
+    .untilClosed();
+  assert.deepEqual(seen, [
+    ["127.0.0.1", []],
+    ["127.0.0.1", ["Larder-Forwarded", "2;9;192.0.2.7"]],
+  ]);
+});
+
+test("a burst of two thousand requests over no open connection is carried out", async (context) => {
+  let handledCount = 0;
+  const owner = await startOwner(context, () => {
+    handledCount += 1;
+    return reply("served");
+  });
+  const sender = new PoolSender({ key: KEY, clock: systemClock });
+  context.after(() => sender.close(0));
+  const outcomes = await Promise.all(Array.from({ length: 2_000 }, () => sender.send(owner.at, request)));
+  assert.deepEqual([...new Set(outcomes.map(({ kind }) => kind))], ["answered"]);
+  assert.equal(handledCount, 2_000);
+});
+
+test("connections are made with the key that is offered last, and those of the key before end after their requests", async (context) => {
+  const under = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const owner = await startOwner(context, async ({ target }) => {
+    if (target !== "/slow") return reply(target);
+    begun.resolve();
+    await under.promise;
+    return reply("slow");
+  });
+  const sender = new PoolSender({ key: KEY, clock: systemClock });
+  context.after(() => sender.close(0));
+  const slow = sender.send(owner.at, { ...request, target: "/slow" });
+  await begun.promise;
+  owner.keys.replace([NEXT, KEY]);
+  sender.offer(NEXT);
+  assert.equal((await sender.send(owner.at, request)).kind, "answered");
+  under.resolve();
+  assert.equal((await slow).kind, "answered");
+  owner.keys.replace([NEXT]);
+  assert.equal((await sender.send(owner.at, request)).kind, "answered");
+  assert.deepEqual(owner.refused, []);
 });
 
 test("a node that cannot be connected to has carried nothing out", async (context) => {
@@ -241,7 +331,7 @@ test("a connection that ends after the first byte was sent leaves the outcome un
     const [line = ""] = piece.split("\r\n");
     // A second attempt would succeed.
     if (received.includes(line)) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n}");
-    else socket.resetAndDestroy();
+    else socket.destroy();
     received.push(line);
   });
   const front = await startFront(context, at, 10_000);

@@ -55,8 +55,8 @@ import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
 import { failureReport, type OnRefusal, REFUSAL_STATUS_MIN, REFUSED_ROUTE } from "../refusal.ts";
 import { bodyBytes, encodingOf, refusalOf } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
-import { BodyBuffer } from "./body-buffer.ts";
-import { type PacedBody, paceBodies } from "./body-pace.ts";
+import { BodyBuffer } from "./bodies/body-buffer.ts";
+import { type PacedBody, paceBodies } from "./bodies/body-pace.ts";
 import { chooseTransport, type NewTransport, type TransportChoice } from "./choose-transport.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import { framingFailure, originForm } from "./framing.ts";
@@ -69,6 +69,7 @@ import type {
   ConnectionFault,
   Expectation,
   StreamFault,
+  TlsIdentity,
   Transport,
   TransportRequest,
   TransportResponse,
@@ -90,7 +91,9 @@ export interface ListenerOptions extends TransportChoice {
   /** Prefix of request ids, so that those of two listeners or two runs differ. */
   readonly idPrefix: string;
   /** Absent: connections are not encrypted. */
-  readonly tls?: CertificatePair | undefined;
+  readonly tls?: TlsIdentity | undefined;
+  /** A peer has not completed its TLS handshake: it gets no other answer. */
+  readonly onHandshakeFailed?: ((remoteAddress: string) => void) | undefined;
   readonly observe?: Observe;
   readonly onRefusal?: OnRefusal | undefined;
   /** Absent: refused connections are only logged. */
@@ -181,6 +184,10 @@ class HttpListener implements Listener {
       admits: (socket) => this.#gate.refusalOf(socket) === undefined,
     });
     server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
+    // Before the transport destroys the socket, which then has no address.
+    server.prependListener("tlsClientError", (_fault: Error, socket: Socket) =>
+      options.onHandshakeFailed?.(socket.remoteAddress ?? ""),
+    );
   }
 
   #begin(request: TransportRequest, response: TransportResponse, expectation: Expectation): void {

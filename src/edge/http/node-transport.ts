@@ -3,14 +3,14 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { loadHttp } from "./builtin-module.ts";
 import { type Framing, hasBody, readFraming } from "./framing.ts";
+import { SharedKeys } from "./shared-key.ts";
+import { identityOptions } from "./socket-server.ts";
 import {
   type BodyReceiver,
-  type CertificatePair,
   type ConnectionFault,
   type Expectation,
-  HANDSHAKE_MS_MAX,
   TIMEOUT_CHECK_MS,
-  TLS_MIN,
+  type TlsIdentity,
   type Transport,
   type TransportHandlers,
   type TransportOptions,
@@ -107,25 +107,16 @@ export function nodeTransport(handlers: TransportHandlers, { limits, tls }: Tran
   server.on("clientError", (error, socket) => handlers.fault(socket as Socket, faultOf(error)));
   return {
     server,
-    renewCertificate({ certificate: cert, key }) {
-      tlsServer?.setSecureContext({ cert, key, minVersion: TLS_MIN });
+    renewCertificate(pair) {
+      if (!(tls instanceof SharedKeys)) tlsServer?.setSecureContext(identityOptions(pair));
     },
   };
 }
 
-function createTlsServer<Options extends object>(
-  serverOptions: Options,
-  { certificate: cert, key }: CertificatePair,
-): TlsServer {
+function createTlsServer<Options extends object>(serverOptions: Options, identity: TlsIdentity): TlsServer {
   // Loaded on use, since TLS takes a thread some milliseconds.
   const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
-  const server: TlsServer = createTlsServer({
-    ...serverOptions,
-    cert,
-    key,
-    minVersion: TLS_MIN,
-    handshakeTimeout: HANDSHAKE_MS_MAX,
-  });
+  const server: TlsServer = createTlsServer({ ...serverOptions, ...identityOptions(identity) });
   server.on("tlsClientError", (_fault, socket) => socket.destroy());
   return server;
 }

@@ -3,8 +3,10 @@
  * listening, a TLS server, and the check of the timeouts of connections.
  */
 import { type AddressInfo, type BoundSocket, isIPv4, type ListenOptions, type Server, type Socket } from "node:net";
+import type { TlsOptions } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
-import { type CertificatePair, HANDSHAKE_MS_MAX, TIMEOUT_CHECK_MS, TLS_MIN, type Transport } from "./transport.ts";
+import { SharedKeys } from "./shared-key.ts";
+import { HANDSHAKE_MS_MAX, TIMEOUT_CHECK_MS, TLS_MIN, type TlsIdentity, type Transport } from "./transport.ts";
 
 export interface ListenAddress {
   readonly host: string;
@@ -60,25 +62,30 @@ function listenWith(server: Server, options: ListenOptions): Promise<void> {
 
 /** A server that reports `secureConnection`. `protocols`: what a client may choose in the handshake (ALPN). */
 export function createTlsServer(
-  { certificate: cert, key }: CertificatePair,
+  identity: TlsIdentity,
   protocols: readonly string[],
 ): Pick<Transport, "server" | "renewCertificate"> {
   // Loaded on use, since TLS takes a thread some milliseconds.
   const server = process.getBuiltinModule("node:tls").createServer({
-    cert,
-    key,
-    minVersion: TLS_MIN,
-    handshakeTimeout: HANDSHAKE_MS_MAX,
+    ...identityOptions(identity),
     ALPNProtocols: [...protocols],
     noDelay: true,
   });
   server.on("tlsClientError", (_fault, socket) => socket.destroy());
   return {
     server: server as Server,
-    renewCertificate({ certificate, key }) {
-      server.setSecureContext({ cert: certificate, key, minVersion: TLS_MIN });
+    renewCertificate(pair) {
+      if (!(identity instanceof SharedKeys)) server.setSecureContext(identityOptions(pair));
     },
   };
+}
+
+/** The options of a TLS server that say who it is, and how long a handshake may take. */
+export function identityOptions(identity: TlsIdentity): TlsOptions {
+  const handshakeTimeout = HANDSHAKE_MS_MAX;
+  if (identity instanceof SharedKeys) return { ...identity.serverOptions, handshakeTimeout };
+  const { certificate: cert, key } = identity;
+  return { cert, key, minVersion: TLS_MIN, handshakeTimeout };
 }
 
 /** A connection with timeouts. */

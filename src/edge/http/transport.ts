@@ -7,6 +7,7 @@ import type { Server, Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HeadMemo } from "../handler.ts";
 import type { Framing } from "./framing.ts";
+import type { SharedKeys } from "./shared-key.ts";
 
 /** By the module of Node, and by our own reader. */
 export const transportNames = ["larder", "node"] as const;
@@ -115,7 +116,7 @@ export interface TransportLimits {
 export interface TransportOptions {
   readonly limits: TransportLimits;
   /** Absent: connections are not encrypted. */
-  readonly tls: CertificatePair | undefined;
+  readonly tls: TlsIdentity | undefined;
   readonly clock: Clock;
 }
 
@@ -124,9 +125,12 @@ export interface Transport {
   readonly server: Server;
   /** HTTP/2: the channel of a whole connection, whose `destroy` lets open streams finish. Undefined for HTTP/1. */
   channelOf?(socket: Socket): Channel | undefined;
-  /** New connections use this certificate. Throws if the pair is not valid. Without TLS it does nothing. */
+  /** New connections use this certificate. Throws if the pair is not valid. Without a certificate before, it does nothing. */
   renewCertificate(pair: CertificatePair): void;
 }
+
+/** How a TLS server proves who it is: to anyone, or to peers that must prove the same. */
+export type TlsIdentity = CertificatePair | SharedKeys;
 
 /** Texts in PEM. */
 export interface CertificatePair {

@@ -20,7 +20,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { cutBytes, cutName, SUBSTRING_LENGTH_MIN } from "../../kernel/short-bytes.ts";
 import { requestTooLarge } from "../errors.ts";
-import { BodyBuffer } from "../http/body-buffer.ts";
+import { BodyBuffer } from "../http/bodies/body-buffer.ts";
 import { splitLine } from "./inline-words.ts";
 
 export interface ParserOptions {

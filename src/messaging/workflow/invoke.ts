@@ -1,8 +1,9 @@
 /** Reads the request of a run that starts another run and waits for its end (W.invoke). */
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
-import { badRequest } from "../failure.ts";
-import { isForwarded } from "../options/forwarded-headers.ts";
+import { badRequest, inField } from "../failure.ts";
+import { checkHeaderName, isForwarded } from "../options/forwarded-headers.ts";
+import { acceptedOptions } from "../options/headers.ts";
 import { checkRunId } from "../options/workflow-options.ts";
 import type { Invoker } from "../state/run.ts";
 
@@ -30,13 +31,16 @@ export function readInvoke(bytes: Buffer): { readonly invoker: Invoker; readonly
 }
 
 const NAMES = /^(?:upstash|service)-/;
+/** Without that. */
+const FORWARD = "forward-";
 
 /** Prefix of a header that is forwarded unchanged. Header names have no colon. */
 export const PLAIN = "header:";
 
 /**
  * Our headers in a map of headers, `{name: [value]}`: names in lower case without prefix, value, … Other headers are
- * ignored, or forwarded if a message may forward them. Throws a `MessagingFailure`.
+ * ignored, or forwarded if a message may forward them. All are valid as headers of a message, which is made later. Throws
+ * a `MessagingFailure` that names the field.
  */
 export function headersOf(map: unknown, field: string, { areOthersSent = false } = {}): readonly string[] {
   if (map === undefined || map === null) return [];
@@ -46,11 +50,17 @@ export function headersOf(map: unknown, field: string, { areOthersSent = false }
     const name = written.trim().toLowerCase();
     for (const text of Array.isArray(value) ? value : [value]) {
       if (typeof text !== "string") throw invalid(`${field}.${written}`, "a list of strings");
-      if (NAMES.test(name)) own.push(name.replace(NAMES, ""), text);
+      const isOurs = NAMES.test(name);
+      const bare = name.replace(NAMES, "");
+      const isSent = isOurs ? bare.startsWith(FORWARD) : areOthersSent && isForwarded(name);
+      // As it was written: the list has it in lower case.
+      if (isSent) inField(field, () => checkHeaderName(written.trim()));
+      if (isOurs) own.push(bare, text);
       else if (name === "content-type") own.push(name, text);
-      else if (areOthersSent && isForwarded(name)) own.push(PLAIN + name, text);
+      else if (isSent) own.push(PLAIN + name, text);
     }
   }
+  inField(field, () => acceptedOptions(partHeaders(own)));
   return own;
 }
 

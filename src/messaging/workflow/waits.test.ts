@@ -62,6 +62,19 @@ test("rejects an invalid field with its name", () => {
       { url, step, timeoutHeaders: { "Upstash-A": [1] } },
       "Invalid value for timeoutHeaders.Upstash-A: it must be a list of strings",
     ],
+    [{ url, step, timeoutHeaders: { "X A": ["1"] } }, 'In timeoutHeaders: Invalid header name: "X A"'],
+    [
+      { url, step, timeoutHeaders: { "Upstash-Forward-X A": ["1"] } },
+      'In timeoutHeaders: Invalid header name: "Upstash-Forward-X A"',
+    ],
+    [
+      { url, step, timeoutHeaders: { "X-A": ["a\r\nb"] } },
+      "In timeoutHeaders: Invalid value for the header X-A: control characters and characters outside Latin-1 are not allowed",
+    ],
+    [
+      { url, step, timeoutHeaders: { "Upstash-Retries": ["x"] } },
+      'In timeoutHeaders: Invalid value for Retries: "x": use a whole number, 0 or more',
+    ],
   ] as const) {
     assert.throws(() => read(body), { kind: "bad request", text }, text);
   }

@@ -53,7 +53,7 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
   const timeoutUrl = given["timeoutUrl"] ?? undefined;
   const own = contentType === undefined ? headers : ["content-type", contentType, ...headers];
   const timeoutHeaders = headersOf(given["timeoutHeaders"], "timeoutHeaders", { areOthersSent: true });
-  for (const list of [own, timeoutHeaders]) acceptedOptions(partHeaders(list));
+  acceptedOptions(partHeaders(own));
   return {
     waiter: {
       eventId,

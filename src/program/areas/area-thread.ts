@@ -16,8 +16,8 @@ import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
-import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
+import type { AreaForwarding, AreaForwardingOptions } from "../cluster/forwarding/area-forwarding.ts";
 import type { ShardReport } from "../cluster/shard-plan.ts";
 import type { ThreadLinks } from "../cluster/shards/threads/thread-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
@@ -132,7 +132,7 @@ export class AreaThread {
         return { service, persistence, shard: areaShard, metrics: own.metrics };
       },
       forward: (service, several) => openForwarding(plans[0], { service, log, several }),
-      named: (area) => namedOwner(area, plan?.node ?? ""),
+      named: (area) => namedOwner(area, plan?.ownerName),
     });
   }
 
@@ -189,8 +189,7 @@ async function shardParts(
   { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
 ): Promise<ShardParts> {
   const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const node = plan.shard?.node ?? "";
-  const named = (each: HttpService): HttpService => namedOwner(each, node);
+  const named = (each: HttpService): HttpService => namedOwner(each, plan.shard?.ownerName);
   return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
 }
 
@@ -200,7 +199,7 @@ async function openForwarding(
   options: Pick<AreaForwardingOptions, "service" | "log" | "several">,
 ): Promise<AreaForwarding | undefined> {
   if (shard?.forwarding === undefined) return undefined;
-  const { AreaForwarding } = await import("../cluster/area-forwarding.ts");
+  const { AreaForwarding } = await import("../cluster/forwarding/area-forwarding.ts");
   return new AreaForwarding({ area, plan: shard.forwarding, limits, ...options });
 }
 

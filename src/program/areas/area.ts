@@ -19,7 +19,7 @@ import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
 import type { RowPlacement, VectorLimits } from "../../vector/mod.ts";
-import type { ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
+import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 
@@ -212,6 +212,8 @@ export interface AreaControl {
   confirmed(event: { readonly shard: number; readonly id: number }): Promise<void>;
   /** Of a shard, on a node that forwards requests: another node serves it from now on, or none. */
   follow(shard: FollowedShard): Promise<void>;
+  /** Of a shard, on a node that forwards requests: the keys by which nodes know each other from now on. */
+  replaceKeys(keys: ForwardingKeys): Promise<void>;
   /**
    * Ends the service of a shard: requests for it go to its next owner, those under way have `graceMs`, and everything that it
    * has accepted is written and synced.

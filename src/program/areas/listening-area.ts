@@ -19,9 +19,9 @@ import { withOpenApi } from "../../edge/openapi/area.ts";
 import { refusalOf } from "../../edge/respond.ts";
 import { assert } from "../../kernel/assert.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
-import type { AreaForwarding } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
-import type { ShardClaim } from "../cluster/shard-plan.ts";
+import type { AreaForwarding } from "../cluster/forwarding/area-forwarding.ts";
+import type { ForwardingKeys, ShardClaim } from "../cluster/shard-plan.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
 import type {
@@ -53,7 +53,7 @@ export interface ShardParts {
   readonly shard: AreaShard;
   /** Undefined: this node does not take part in forwarding. */
   readonly forwarding: AreaForwarding | undefined;
-  /** The area, each of whose answers names this node. */
+  /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
 }
 
@@ -129,6 +129,10 @@ export class ListeningArea implements AreaApi, AreaControl {
 
   async follow({ owner }: FollowedShard): Promise<void> {
     this.#options.shard?.forwarding?.frontOf().follow(owner);
+  }
+
+  async replaceKeys(keys: ForwardingKeys): Promise<void> {
+    this.#options.shard?.forwarding?.replaceKeys(keys);
   }
 
   /** The only shard of an area is released when its node stops, so its port closes too. */

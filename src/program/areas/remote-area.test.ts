@@ -18,6 +18,7 @@ function echoingArea(steps: string[]): AreaApi {
       open: () => Promise.reject(new StartRefusal("the port is taken")),
       confirmed: async ({ shard, id }) => note("confirmed", `${shard} ${id}`),
       follow: async ({ shard, owner }) => note("follow", `${shard} ${owner.kind}`),
+      replaceKeys: async ({ offered }) => note("replaceKeys", offered.name),
       release: async ({ shard, graceMs }) => note("release", `${shard} ${graceMs}`),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],

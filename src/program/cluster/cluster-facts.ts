@@ -24,12 +24,22 @@ export interface ShardFacts {
   readonly areTenantsKnown: boolean;
 }
 
+/** The secrets of the last two keys by which nodes know each other (`forwarding/forwarding-keys.ts`). */
+export interface StoredKeys {
+  /** Of the newest one, counted from 0. */
+  readonly number: number;
+  /** Undefined for the key 0, which has no secret of its own. */
+  readonly newest: Buffer | undefined;
+  readonly former: Buffer | undefined;
+}
+
 export interface ClusterFacts {
   /** UUIDs. */
   readonly id: string;
   readonly branch: string;
   /** Of the tables, which a start of a node changes to that of this larder. */
   readonly version: number;
+  readonly keys: StoredKeys;
   /** The shards of each area by their ids: at least one. */
   readonly shards: Readonly<Record<AreaName, readonly ShardFacts[]>>;
 }
@@ -56,6 +66,13 @@ const SHARDS_1: Statement = {
   name: "larder-shard-facts-1",
   text: "SELECT id AS shard, area, hash_seed AS seed, false AS known FROM larder.shard ORDER BY id",
 };
+
+const KEYS: Statement = {
+  name: "larder-keys",
+  text: "SELECT key_number AS number, key AS newest, former_key AS former FROM larder.cluster",
+};
+/** The version of the tables that have them. */
+const KEYS_SINCE = 4;
 
 const STANDBYS: Statement = {
   name: "larder-standbys",
@@ -151,7 +168,16 @@ export async function readFacts(session: SqlSession): Promise<ClusterFacts> {
       .map(({ shard, seed: hashSeed, known: areTenantsKnown }) => ({ shard, hashSeed, areTenantsKnown }));
   const shards = Object.fromEntries(areaNames.map((area) => [area, shardsOf(area)])) as ClusterFacts["shards"];
   for (const area of areaNames) firstShardOf({ shards }, area);
-  return { id, branch, version, shards };
+  const keys = version < KEYS_SINCE ? { number: 0, newest: undefined, former: undefined } : await readKeys(session);
+  return { id, branch, version, keys, shards };
+}
+
+/** Of tables of this version. */
+export async function readKeys(session: SqlSession): Promise<StoredKeys> {
+  type Row = { number: number; newest: Buffer | null; former: Buffer | null };
+  const [row] = (await session.run<Row>(KEYS, [])).rows;
+  if (row === undefined) throw new StartRefusal(NO_CLUSTER);
+  return { number: row.number, newest: row.newest ?? undefined, former: row.former ?? undefined };
 }
 
 export interface ClusterIdentity {

@@ -32,15 +32,24 @@ import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
-import { type ClusterFacts, nameInUseText, readClusterFacts, type ShardFacts, withSession } from "./cluster-facts.ts";
+import {
+  type ClusterFacts,
+  nameInUseText,
+  readClusterFacts,
+  readKeys,
+  type ShardFacts,
+  withSession,
+} from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
-import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
+import { forwardingPlanOf, ownerOf } from "./forwarding/forwarding-facts.ts";
+import { ownerNameOf } from "./forwarding/forwarding-keys.ts";
+import { KeyFollower } from "./forwarding/key-follower.ts";
 import { type NodeAddress, parseNodeAddress, printNodeAddress } from "./node-address.ts";
 import { openNodeFile } from "./node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules.ts";
 import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
-import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
+import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
 import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
@@ -57,6 +66,8 @@ export interface ClusterAreas {
   confirmed(area: AreaName, event: { readonly shard: number; readonly id: number }): void;
   /** Another node serves a shard from now on, or none. */
   follow(area: AreaName, shard: FollowedShard): void;
+  /** The keys by which nodes know each other. Resolves when every area accepts and offers them. */
+  replaceKeys(keys: ForwardingKeys): Promise<void>;
   /** A shard could not be opened, and is released: the server must end. */
   unopened(area: AreaName, fault: unknown): void;
   /** The node has lost its life or a shard: the process must end at once. */
@@ -106,6 +117,7 @@ export class ClusterMember implements ShardHost {
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
   #cancelReport = (): void => {};
+  #keys: KeyFollower | undefined;
 
   private constructor(
     options: MemberOptions,
@@ -165,7 +177,7 @@ export class ClusterMember implements ShardHost {
       connection: this.#connection,
       leaseMemory: this.#lease.memory,
       reads: this.#options.run.settings.clusterReads,
-      node: this.name,
+      ownerName: this.#options.run.settings.ownerHeader ? ownerNameOf(this.#facts, this.name) : undefined,
       forwarding: forwardingPlanOf(area, this.#options.run, this.#facts),
     };
   }
@@ -206,12 +218,20 @@ export class ClusterMember implements ShardHost {
       return session;
     };
     const changes = open(PATIENCE_MS);
+    const changesStore = new PostgresLogStore(changes);
     const stores: NodeStores = {
       renewals: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
       polls: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
-      changes: new PostgresLogStore(changes),
+      changes: changesStore,
     };
     const { name } = this;
+    this.#keys = new KeyFollower({
+      facts: this.#facts,
+      read: () => withSession(this.#connection, clusterPlaceOf(run), readKeys),
+      replace: (keys) => areas.replaceKeys(keys),
+      note: (life, keyNumber) => changesStore.noteKey(life, keyNumber),
+      log,
+    });
     this.#node = await ClusterNode.start({
       stores,
       node: { name, address: printNodeAddress(address), format: FORMAT },
@@ -268,7 +288,9 @@ export class ClusterMember implements ShardHost {
   saw(view: ClusterView): void {
     const { run } = this.#options;
     const own = this.#node?.life;
-    if (run.settings.clusterAddress === undefined || own === undefined) return;
+    if (own === undefined) return;
+    this.#keys?.saw(view, own);
+    if (run.settings.clusterAddress === undefined) return;
     for (const area of areaNames)
       for (const shard of this.shardsOf(area)) {
         const owner = ownerOf(view, { area, shard, own });

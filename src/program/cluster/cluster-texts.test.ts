@@ -17,8 +17,23 @@ import { isWhole, printStatus, statusOf } from "./status/status.ts";
 
 const memory: ReadonlyMap<string, NodeMemory> = new Map();
 
+const seeded = (shard: number, seed: string) => [{ shard, hashSeed: Buffer.from(seed), areTenantsKnown: true }];
+const facts = {
+  id: "0-0-0",
+  shards: { store: seeded(1, "one-seed"), messaging: seeded(2, "two-seed"), vector: seeded(3, "sea-seed") },
+};
+
 function node(name: string, beat: number, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
+  return {
+    name,
+    life: `life of ${name}`,
+    beat,
+    isDead,
+    isDrained: false,
+    keyNumber: 0,
+    address: `http://${name}:8079`,
+    format: 1,
+  };
 }
 
 function shard(id: number, area: string, owner: string | undefined, tries = 0): ShardView {
@@ -29,35 +44,35 @@ function shard(id: number, area: string, owner: string | undefined, tries = 0): 
 
 test("the status says which nodes live, and what happens to each shard", () => {
   const shards = [shard(1, "store", "a"), shard(2, "messaging", "b"), shard(3, "vector", "c", 3)];
-  const first: ClusterView = { nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
-  const last: ClusterView = { nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
-  const status = statusOf("0-0-0", { first, last, memory });
+  const first: ClusterView = { keyNumber: 0, nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
+  const last: ClusterView = { keyNumber: 0, nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
+  const status = statusOf(facts, { first, last, memory });
   assert.deepEqual(printStatus(status), [
     "cluster 0-0-0",
-    "node a: alive, http://a:8079",
-    "node b: silent, http://b:8079",
-    "node c: dead, http://c:8079",
+    "node a: alive, http://a:8079, owner name 6812cf7f0ef62b8f",
+    "node b: silent, http://b:8079, owner name 7c6818e993a00cb8",
+    "node c: dead, http://c:8079, owner name 3e5887af981363b7",
     "shard 1 (store): owned by a, epoch 2",
     "shard 2 (messaging): owned by b, epoch 3",
     "shard 3 (vector): broken, last by c, epoch 4, 3 claims without a recovery; see the log of c, then run larder cluster retry 3",
     "loss of node a: unknown, because node a has not reported its memory",
   ]);
   assert.equal(isWhole(status), false);
-  const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
-  assert.equal(isWhole(statusOf("0-0-0", { first: whole, last: { ...whole, nodes: [node("a", 2)] }, memory })), true);
+  const whole = { keyNumber: 0, nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
+  assert.equal(isWhole(statusOf(facts, { first: whole, last: { ...whole, nodes: [node("a", 2)] }, memory })), true);
 });
 
 test("the status says which nodes are drained", () => {
-  const view: ClusterView = { nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", { first: view, last: view, memory })), [
+  const view: ClusterView = { keyNumber: 0, nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
+  assert.deepEqual(printStatus(statusOf(facts, { first: view, last: view, memory })), [
     "cluster 0-0-0",
-    "node a: silent, drained, http://a:8079",
+    "node a: silent, drained, http://a:8079, owner name 6812cf7f0ef62b8f",
   ]);
 });
 
 test("the status of a cluster without nodes says so", () => {
-  const empty: ClusterView = { nodes: [], shards: [shard(1, "store", undefined)] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", { first: empty, last: empty, memory })), [
+  const empty: ClusterView = { keyNumber: 0, nodes: [], shards: [shard(1, "store", undefined)] };
+  assert.deepEqual(printStatus(statusOf(facts, { first: empty, last: empty, memory })), [
     "cluster 0-0-0",
     "no node has started yet",
     "shard 1 (store): free, epoch 2",

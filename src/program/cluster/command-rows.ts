@@ -142,6 +142,22 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster rotate-key",
+    group: "Cluster",
+    operands: [],
+    options: [],
+    meaning:
+      "makes another key by which the nodes of a cluster know each other; nodes that run learn it, and accept the one before until the next rotation",
+    example: "larder cluster rotate-key --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { rotateKey } = await import("./administer/rotate-key.ts");
+      for (const line of await rotateKey(connectionOf(call))) call.print(line);
+      return 0;
+    },
+  },
+  {
     words: "cluster grants",
     group: "Cluster",
     operands: ["<role>"],

@@ -71,7 +71,7 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "engineThreads"],
+    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "engineThreads", "ownerHeader"],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
@@ -80,6 +80,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
         ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
         ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
+        ...(settings.ownerHeader ? [origins.ownerHeader] : []),
       ];
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,

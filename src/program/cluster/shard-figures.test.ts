@@ -10,8 +10,17 @@ const row: ShardView = {
 };
 
 function viewOf(shard: Partial<ShardView>, isDead = false): ClusterView {
-  const node = { name: "b", life: "life-b", beat: 1, isDead, isDrained: false, address: "127.0.0.1:1", format: 1 };
-  return { nodes: [node], shards: [{ ...row, ...shard }] };
+  const node = {
+    name: "b",
+    life: "life-b",
+    beat: 1,
+    isDead,
+    isDrained: false,
+    keyNumber: 0,
+    address: "127.0.0.1:1",
+    format: 1,
+  };
+  return { keyNumber: 0, nodes: [node], shards: [{ ...row, ...shard }] };
 }
 
 type Row = readonly [

@@ -1,5 +1,7 @@
 /** What an area that is a shard of a cluster needs: plain data, because the area may be in another thread. */
 import type { SnapshotPointer } from "../../cluster/log-store/log-store.ts";
+import type { NamedKey } from "../../edge/http/shared-key.ts";
+import type { TransportName } from "../../edge/http/transport.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 
 export interface ShardPlan {
@@ -14,22 +16,31 @@ export interface ShardPlan {
   /** The lease of the node, which the main thread extends. */
   readonly leaseMemory: SharedArrayBuffer;
   readonly reads: "lease" | "confirm";
-  /** The name of this node. */
-  readonly node: string;
+  /** What answers call this node; undefined: they do not name it. */
+  readonly ownerName: string | undefined;
   /** How nodes forward requests; undefined: this node does not take part. */
   readonly forwarding: ForwardingPlan | undefined;
 }
 
 export interface ForwardingPlan {
-  /** Proves that a request was forwarded by a node of the cluster. */
-  readonly key: Uint8Array;
+  /** Those at the start of the node. */
+  readonly keys: ForwardingKeys;
   /** Where the area accepts forwarded requests; port 0: any free port. */
   readonly host: string;
   readonly port: number;
   /** The setting of that address, for the remedy in an error text. */
   readonly place: string;
+  readonly transport: TransportName;
   /** How long a request waits for an owner of the area. */
   readonly waitMs: number;
+}
+
+/** The keys by which the nodes of a cluster know each other. */
+export interface ForwardingKeys {
+  /** What this node shows to others. */
+  readonly offered: NamedKey;
+  /** What others may show. */
+  readonly accepted: readonly NamedKey[];
 }
 
 /** A claim of a shard that was committed. */

@@ -2,6 +2,7 @@
 
 import type { HttpService, Observation } from "../../edge/handler.ts";
 import { type Listener, listen } from "../../edge/http/listener.ts";
+import type { SharedKeys } from "../../edge/http/shared-key.ts";
 import type { CertificatePair } from "../../edge/http/transport.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
@@ -38,12 +39,15 @@ export interface ListenerOptions {
   readonly name: string;
   /** It answers even if the process has too few descriptors. */
   readonly isReserved?: boolean;
+  /** Peers must show one of these keys, instead of asking for a certificate. */
+  readonly keys?: SharedKeys;
+  readonly onHandshakeFailed?: (remoteAddress: string) => void;
 }
 
 /** Rejects with a `StartRefusal` if the operator has to choose another port or address. */
 export async function openListener(
   area: HttpService,
-  { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerOptions,
+  { listen: plan, headerBytesMax, peers, name, isReserved = false, keys, onHandshakeFailed }: ListenerOptions,
   environment: ListenerEnvironment,
 ): Promise<Listener> {
   const { figures } = environment;
@@ -68,7 +72,8 @@ export async function openListener(
       observe: figures.observe,
       onConnectionRefused: figures.connectionRefused,
       onRefusal: environment.events && refusalWatcher(environment.events, name),
-      tls: pair,
+      tls: keys ?? pair,
+      onHandshakeFailed,
       transport: plan.transport,
       http2: plan.http2,
       ...environment,

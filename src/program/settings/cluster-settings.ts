@@ -12,6 +12,7 @@ import {
   parseDurationMs,
   parseNodeName,
   parser,
+  parseSwitch,
   printDuration,
 } from "./values.ts";
 
@@ -102,7 +103,7 @@ export const clusterSettingRows = {
     fileKey: "clusterAddress",
     argument: "<host>:<port>",
     meaning:
-      "Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are not encrypted",
+      "Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are encrypted",
     default: undefined,
     defaultMeaning: "none: requests for areas of other nodes are refused with 421",
     parse: parseClusterAddress,
@@ -128,5 +129,16 @@ export const clusterSettingRows = {
       "Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set",
     default: "1",
     parse: parseCount(1, ENGINE_THREADS_MAX),
+  },
+  ownerHeader: {
+    group: "Cluster",
+    flag: "--owner-header",
+    environment: ["LARDER_OWNER_HEADER"],
+    fileKey: "ownerHeader",
+    argument: "on|off",
+    meaning:
+      "Name the node that made an answer in the header Larder-Owner, by an opaque name that larder cluster status shows, so that a load balancer can go straight to it",
+    default: "off",
+    parse: parseSwitch,
   },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -328,12 +328,14 @@ export interface ConfigurationKeys {
   readonly clusterNode?: string;
   /** What a node needs before it answers a read: a lease that it counts by its own clocks, or a commit in PostgreSQL after the read, which trusts no clock and takes one round trip. Default: lease. */
   readonly reads?: "lease" | "confirm";
-  /** Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are not encrypted. Default: none: requests for areas of other nodes are refused with 421. */
+  /** Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are encrypted. Default: none: requests for areas of other nodes are refused with 421. */
   readonly clusterAddress?: string;
   /** How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once. Default: 10s. */
   readonly takeoverWait?: string;
   /** Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set. Default: 1. */
   readonly engineThreads?: number | string;
+  /** Name the node that made an answer in the header Larder-Owner, by an opaque name that larder cluster status shows, so that a load balancer can go straight to it. Default: off. */
+  readonly ownerHeader?: true | false | "on" | "off";
   /** Lowest level that is logged. Default: info. */
   readonly logLevel?: "debug" | "info" | "warn" | "error";
   /** JSON lines, text for people, or text at a terminal and JSON elsewhere. Default: auto. */

@@ -72,6 +72,10 @@ export function drawCall(random: Random, now: ClusterView): Step {
       const isDrained = pick([true, false]);
       return call(`node a is drained: ${isDrained}`, (store) => store.setDrained("a", isDrained));
     },
+    () => {
+      const keyNumber = 1 + random.below(3);
+      return call(`${life} notes key ${keyNumber}`, (store) => store.noteKey(life, keyNumber));
+    },
     () => call(`forget tries of ${shard}`, (store) => store.forgetTries(shard)),
     () => {
       const heir = pick([undefined, "b"]);

@@ -9,6 +9,7 @@ import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
 const skip = missingProgram("postgres");
 
 const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
+const NAMED = ["--owner-header", "on"];
 
 let cluster: TestCluster;
 
@@ -27,7 +28,7 @@ function redisOf({ storeUrl: url }: RunningProgram): Redis {
 }
 
 test("a node that owns nothing serves all areas, and its clients notice no planned takeover", { skip }, async () => {
-  const owner = await cluster.startNode("a", ADDRESS);
+  const owner = await cluster.startNode("a", [...ADDRESS, ...NAMED]);
   await new NodeClient(owner).untilServing();
   const other = await cluster.startNode("b", [...ADDRESS, ...oneThread]);
   const b = new NodeClient(other);
@@ -42,11 +43,16 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   const answer = await fetch(`${other.storeUrl}/get/k`, {
     headers: { authorization: `Bearer ${secrets["LARDER_STORE_TOKEN"]}` },
   });
-  assert.equal(answer.headers.get("larder-owner"), "a");
+  const name = answer.headers.get("larder-owner") ?? "";
+  assert.match(name, /^[0-9a-f]{16}$/);
   assert.equal((await fetch(`${other.storeUrl}/get/k`)).status, 401);
   assert.equal((await fetch(`${other.adminUrl}/health/ready`)).status, 200);
   const status = await cluster.larder(["cluster", "status"]);
-  assert.match(status.stdout, /^node b: alive, http:\/\/127\.0\.0\.1:\d+, cluster address 127\.0\.0\.1:\d+,\d+,\d+$/m);
+  assert.match(status.stdout, new RegExp(`^node a: alive, [^\n]*, owner name ${name}$`, "m"));
+  assert.match(
+    status.stdout,
+    /^node b: alive, http:\/\/127\.0\.0\.1:\d+, cluster address 127\.0\.0\.1:\d+,\d+,\d+, owner name [0-9a-f]{16}$/m,
+  );
 
   // Each increment is sent once, whatever happens to the owner meanwhile.
   const stopped = owner.stop();
@@ -61,6 +67,10 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   }
   await serving;
   assert.deepEqual(await stopped, { code: 0, signal: null });
+  const unnamed = await fetch(`${other.storeUrl}/get/k`, {
+    headers: { authorization: `Bearer ${secrets["LARDER_STORE_TOKEN"]}` },
+  });
+  assert.deepEqual([unnamed.status, unnamed.headers.get("larder-owner")], [200, null]);
   assert.equal(await redis.get("k"), "välue");
   assert.deepEqual((await b.vector("/fetch", { ids: ["v"], includeVectors: true })).status, 200);
 

@@ -44,8 +44,16 @@ export async function sql<Row>({ url }: TestCluster, text: string): Promise<read
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** The node that answered. */
+  /** What the node that answered calls itself, with `--owner-header on`. */
   readonly owner: string | null;
+}
+
+/** The nodes that these headers of answers name, in alphabetical order. */
+export async function nodesOf(cluster: TestCluster, owners: readonly (string | null)[]): Promise<readonly string[]> {
+  const { stdout } = await cluster.larder(["cluster", "status", "--json"]);
+  const { nodes } = JSON.parse(stdout) as { nodes: readonly { name: string; ownerName: string }[] };
+  const names = new Map(nodes.map(({ name, ownerName }) => [ownerName, name]));
+  return owners.map((owner) => names.get(owner ?? "") ?? `unknown ${owner}`).toSorted();
 }
 
 export async function ask(url: string, token: string, init: RequestInit = {}): Promise<Answer> {
@@ -86,7 +94,7 @@ export interface Seen {
   readonly schedules: readonly string[];
 }
 
-/** What the clients of a node see of each tenant, and the nodes that answered. */
+/** What the clients of a node see of each tenant, and what the nodes that answered call themselves. */
 export async function contents(
   node: RunningProgram,
   names: readonly string[],

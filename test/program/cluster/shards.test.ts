@@ -6,10 +6,10 @@ import { RawPeer } from "../../harness/raw-peer.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread } from "../program-process.ts";
 import { TestCluster } from "./cluster-program.ts";
-import { ask, configOf, contents, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
+import { ask, configOf, contents, nodesOf, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
 
 const skip = missingProgram("postgres");
-const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
+const ADDRESS = ["--cluster-address", "127.0.0.1:0", "--owner-header", "on"];
 const OLD = ["one", "two"];
 const NEW = ["red", "tan"];
 const ALL = [...OLD, ...NEW];
@@ -63,7 +63,7 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   await write(b, ALL, "second");
   const { seen, owners } = await contents(b, ALL);
   assert.deepEqual(seen, { ...written(OLD, ["first", "second"]), ...written(NEW, ["second"]) });
-  assert.deepEqual(owners, ["a", "b"]);
+  assert.deepEqual(await nodesOf(cluster, owners), ["a", "b"]);
   assert.equal((await ask(`${b.storeUrl}/get/k`, "a-token-of-nobody")).status, 401);
   assert.equal((await fetch(`${b.storeUrl}/get/k`)).status, 401);
   const metrics = await (await fetch(`${b.adminUrl}/metrics`)).text();
@@ -81,7 +81,7 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   await untilServed(b, [1, 2, 3]);
   const after = await contents(b, ALL);
   assert.deepEqual(after.seen, seen);
-  assert.deepEqual(after.owners, ["b"]);
+  assert.deepEqual(await nodesOf(cluster, after.owners), ["b"]);
   using other = await RawPeer.open(respPort);
   assert.equal(await other.ask(`AUTH ${storeToken("one")}\r\n`, 5), "+OK\r\n");
   // Each engine has the tenants of its shard, and no others.

@@ -142,7 +142,8 @@ export class ModelLogStore implements LogStore {
 
   register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
     const { nodes } = this.#database;
-    const row: NodeRow = { name, life, beat: 0, isDead: false, isDrained: false, address, format, clockMs };
+    const fresh = { beat: 0, isDead: false, isDrained: false, keyNumber: 0 };
+    const row: NodeRow = { name, life, ...fresh, address, format, clockMs };
     return this.#change(async (statement) => {
       const taken = await nodes.insert(name, statement, row);
       if (taken === undefined) return true;
@@ -151,7 +152,14 @@ export class ModelLogStore implements LogStore {
       if (!mayReplace) return false;
       const beat = isRepeated ? taken.beat : 0;
       const { isDrained } = taken;
-      nodes.update(name, statement, { ...row, beat, isDrained, clockMs: laterClock(clockMs, taken.clockMs) });
+      const keyNumber = isRepeated ? taken.keyNumber : 0;
+      nodes.update(name, statement, {
+        ...row,
+        beat,
+        isDrained,
+        keyNumber,
+        clockMs: laterClock(clockMs, taken.clockMs),
+      });
       return true;
     });
   }
@@ -180,7 +188,8 @@ export class ModelLogStore implements LogStore {
       .rows(statement)
       .map(([, { hashSeed: _, floorMs: __, snapshot: ___, ...shard }]) => shard);
     nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return Promise.resolve({ nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
+    // Keys are rotated by a command, which is not a part of the store.
+    return Promise.resolve({ keyNumber: 0, nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
   }
 
   declareDead(life: string, beat: number): Promise<number | undefined> {
@@ -242,6 +251,15 @@ export class ModelLogStore implements LogStore {
       const { nodes } = this.#database;
       const row = await nodes.lock(name, statement, () => true);
       if (row !== undefined) nodes.update(name, statement, { ...row, isDrained });
+    });
+  }
+
+  async noteKey(life: string, keyNumber: number): Promise<void> {
+    await this.#change(async (statement) => {
+      const { nodes } = this.#database;
+      const name = this.#nameOf(life, statement);
+      const row = await nodes.lock(name, statement, (node) => node.life === life && node.keyNumber < keyNumber);
+      if (row !== undefined) nodes.update(name, statement, { ...row, keyNumber });
     });
   }
 

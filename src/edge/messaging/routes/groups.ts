@@ -6,6 +6,7 @@ import {
   checkHeaderName,
   checkHeaderValue,
   type Endpoint,
+  inField,
   isForwarded,
   notFound,
 } from "../../../messaging/mod.ts";
@@ -157,7 +158,7 @@ async function setHeaders({ api, names, request }: MessagingCall): Promise<Messa
 }
 
 function readHeader([name, value]: [string, unknown]): readonly [string, string | readonly string[]] {
-  checkHeaderName(name);
+  inField("headers", () => checkHeaderName(name));
   const lowerName = name.toLowerCase();
   // A message has its own Content-Type; that of the group is for messages without one.
   if (lowerName !== "content-type" && !isForwarded(lowerName)) {
@@ -167,7 +168,7 @@ function readHeader([name, value]: [string, unknown]): readonly [string, string 
   if (!Array.isArray(texts) || !texts.every((text): text is string => typeof text === "string")) {
     throw wrongType(`headers.${name}`, "a string or a list of strings");
   }
-  for (const text of texts) checkHeaderValue(name, text);
+  for (const text of texts) inField("headers", () => checkHeaderValue(name, text));
   return [name, typeof value === "string" ? value : texts];
 }
 

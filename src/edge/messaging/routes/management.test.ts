@@ -453,11 +453,11 @@ test("C16: sets the default headers of a group; a missing group is 404", async (
   for (const [body, error] of [
     [{}, "headers is missing"],
     [{ headers: [] }, "Invalid value for headers: it must be an object"],
-    [{ headers: { "a b": "1" } }, 'Invalid header name: "a b"'],
+    [{ headers: { "a b": "1" } }, 'In headers: Invalid header name: "a b"'],
     [{ headers: { a: 1 } }, "Invalid value for headers.a: it must be a string or a list of strings"],
     [
       { headers: { a: "1\n" } },
-      "Invalid value for the header a: control characters and characters outside Latin-1 are not allowed",
+      "In headers: Invalid value for the header a: control characters and characters outside Latin-1 are not allowed",
     ],
     [{ headers: { host: "a.test" } }, "Invalid value for headers: Host is set by the delivery itself"],
   ] as const) {

@@ -10,7 +10,16 @@ import { findLivingNodes } from "./living-nodes.ts";
 import { waitUntil } from "./place-shards.ts";
 
 function node(name: string, beat: number, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
+  return {
+    name,
+    life: `life of ${name}`,
+    beat,
+    isDead,
+    isDrained: false,
+    keyNumber: 0,
+    address: `http://${name}:8079`,
+    format: 1,
+  };
 }
 
 /** Looks at `views` in turn, the last one again and again, by a clock that only waits move. */
@@ -25,7 +34,7 @@ async function watched(views: readonly (readonly NodeView[])[]) {
           dead.has(each.life) ? { ...each, isDead: true } : each,
         );
         looks += 1;
-        return { nodes, shards: [] };
+        return { keyNumber: 0, nodes, shards: [] };
       },
       declareDead: async (life) => {
         dead.add(life);
@@ -118,7 +127,7 @@ test("a wait for shards prints each one that is served elsewhere, and ends 90 s 
     {
       watch: async () => {
         looks += 1;
-        return { nodes: [], shards: views[Math.min(looks, views.length) - 1] ?? [] };
+        return { keyNumber: 0, nodes: [], shards: views[Math.min(looks, views.length) - 1] ?? [] };
       },
     },
     {

@@ -40,7 +40,7 @@ export interface HostedShardOptions {
   make(): Promise<ShardParts>;
   /** Undefined: this node does not take part in forwarding. */
   readonly front: Front | undefined;
-  /** The area, each of whose answers names this node. */
+  /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
   /** The state has changed. */
   changed(): void;

@@ -12,8 +12,8 @@
  */
 
 import { areaNotServing, backupOfCluster, type RequestFailure } from "../../../edge/errors.ts";
+import { PROBE } from "../../../edge/forward/forwarded-head.ts";
 import type { Front } from "../../../edge/forward/front.ts";
-import { PROBE } from "../../../edge/forward/signature.ts";
 import type { HttpService, RequestHead } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { withOpenApi } from "../../../edge/openapi/area.ts";
@@ -39,8 +39,8 @@ import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
 import { measureResp } from "../../metrics/store.ts";
 import { openRespPort } from "../../services/resp-port.ts";
-import type { AreaForwarding, ForwardedHead, SeveralShards } from "../area-forwarding.ts";
-import type { ShardClaim } from "../shard-plan.ts";
+import type { AreaForwarding, ForwardedHead, SeveralShards } from "../forwarding/area-forwarding.ts";
+import type { ForwardingKeys, ShardClaim } from "../shard-plan.ts";
 import { HostedShard, type HostedState, type ShardParts } from "./hosted-shard.ts";
 import { mergeShardFamilies } from "./shard-figures.ts";
 import { type RoutedShard, ShardRouter } from "./shard-router.ts";
@@ -69,7 +69,7 @@ export interface ShardedAreaOptions {
   readonly links: ThreadLinks | undefined;
   /** Undefined: this node does not take part in forwarding. */
   forward(service: AreaForms, several: SeveralShards): Promise<AreaForwarding | undefined>;
-  /** The area, each of whose answers names this node. */
+  /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
 }
 
@@ -193,6 +193,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async follow({ shard, owner }: FollowedShard): Promise<void> {
     (this.#others.get(shard) ?? this.#get(shard)).follow(owner);
+  }
+
+  async replaceKeys(keys: ForwardingKeys): Promise<void> {
+    this.#forwarding?.replaceKeys(keys);
   }
 
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {

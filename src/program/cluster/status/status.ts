@@ -6,8 +6,9 @@ import { isFree } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { findShard } from "../administer/find-shard.ts";
-import { readIdentity, withSession } from "../cluster-facts.ts";
+import { type ClusterFacts, readFacts, readIdentity, withSession } from "../cluster-facts.ts";
 import type { ConnectionPlan } from "../connection-plan.ts";
+import { ownerNameOf } from "../forwarding/forwarding-keys.ts";
 import { parseNodeAddress, printClusterAddress } from "../node-address.ts";
 import { lossesOf, type NodeLoss, printLoss } from "./node-loss.ts";
 import { type NodeMemory, readMemory } from "./node-memory.ts";
@@ -29,6 +30,8 @@ export interface ClusterStatus {
     readonly address: string;
     /** Where other nodes forward requests to: its host, and the ports of the areas; null: nowhere. */
     readonly clusterAddress: string | null;
+    /** What the header Larder-Owner of its answers calls it, where `--owner-header` is on. */
+    readonly ownerName: string;
   }[];
   readonly shards: readonly {
     readonly shard: number;
@@ -50,11 +53,11 @@ const LOOK_AGAIN_MS = 2 * RENEWAL_PERIOD_MS;
 /** Looks twice. Throws a `StartRefusal`. */
 export async function readClusterStatus(plan: ConnectionPlan, place: string): Promise<ClusterStatus> {
   return withSession(plan, place, async (session) => {
-    const { id: cluster } = await readIdentity(session);
+    const facts = await readFacts(session);
     const store = new PostgresLogStore(session);
     const first = await store.watch();
     await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
-    return statusOf(cluster, { first, last: await store.watch(), memory: await readMemory(session) });
+    return statusOf(facts, { first, last: await store.watch(), memory: await readMemory(session) });
   });
 }
 
@@ -66,19 +69,20 @@ export interface Looks {
 }
 
 /** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
-export function statusOf(cluster: string, { first, last, memory }: Looks): ClusterStatus {
+export function statusOf(facts: Pick<ClusterFacts, "id" | "shards">, { first, last, memory }: Looks): ClusterStatus {
   const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
   const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
     if (isDead) return "dead";
     return beats.get(life) === beat ? "silent" : "alive";
   };
   return {
-    cluster,
+    cluster: facts.id,
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
       const { name, isDrained } = node;
-      return { name, state: stateOf(node), isDrained, address: url, clusterAddress };
+      const ownerName = ownerNameOf(facts, name);
+      return { name, state: stateOf(node), isDrained, address: url, clusterAddress, ownerName };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -112,8 +116,8 @@ export function printStatus({ cluster, nodes, shards, losses }: ClusterStatus): 
   return [
     `cluster ${cluster}`,
     ...nodes.map(
-      ({ name, state, isDrained, address, clusterAddress }) =>
-        `node ${name}: ${state}${isDrained ? ", drained" : ""}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}`,
+      ({ name, state, isDrained, address, clusterAddress, ownerName }) =>
+        `node ${name}: ${state}${isDrained ? ", drained" : ""}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}, owner name ${ownerName}`,
     ),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries }) => {

@@ -40,6 +40,7 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
       open: async (claim) => note("open", claim?.shard),
       confirmed: async ({ shard, id }) => note("confirmed", shard, id),
       follow: async ({ shard, owner }) => note("follow", shard, owner.kind),
+      replaceKeys: async ({ offered }) => note("keys", offered.name),
       release: async ({ shard, graceMs }) => note("release", shard, graceMs),
       close: async (graceMs) => {
         note("close", graceMs);
@@ -74,20 +75,30 @@ function areaOf({ frontFails = false } = {}): { readonly area: AreaApi; readonly
   return { area: threadedArea([front, other]), calls };
 }
 
-test("what concerns a shard goes to its thread, and owners go to the front, which forwards", async () => {
+test("what concerns a shard goes to its thread, and owners and keys go to the front, which forwards", async () => {
   const { area, calls } = areaOf();
   const { control, snapshots } = area;
   assert.deepEqual(await control.bind(), { port: 80, respPort: undefined });
   for (const shard of [1, 4, 7]) await control.open({ shard, epoch: 1, snapshot: undefined, floorMs: 0 });
   await control.confirmed({ shard: 4, id: 9 });
   await control.follow({ shard: 4, owner: { kind: "nobody" } });
+  await control.replaceKeys({ offered: { name: "second", secret: Buffer.of(2) }, accepted: [] });
   await control.release({ shard: 4, graceMs: 5 });
   await snapshots.prepareSnapshot(4);
   assert.equal(await snapshots.finishSnapshot(true), true);
   await snapshots.prepareSnapshot(7);
   await snapshots.finishSnapshot(false);
   assert.deepEqual(calls, [
-    ...["0 bind", "1 bind", "0 open 1", "1 open 4", "0 open 7", "1 confirmed 4 9", "0 follow 4 nobody"],
+    ...[
+      "0 bind",
+      "1 bind",
+      "0 open 1",
+      "1 open 4",
+      "0 open 7",
+      "1 confirmed 4 9",
+      "0 follow 4 nobody",
+      "0 keys second",
+    ],
     ...["1 release 4 5", "1 prepare 4", "1 finish true", "0 prepare 7", "0 finish false"],
   ]);
 });

@@ -37,6 +37,7 @@ function controlOf(threads: readonly [AreaOfThread, ...AreaOfThread[]], hostOf: 
     open: async (claim) => hostOf(claim?.shard).api.control.open(claim),
     confirmed: async (event) => hostOf(event.shard).api.control.confirmed(event),
     follow: (shard) => front.api.control.follow(shard),
+    replaceKeys: (keys) => front.api.control.replaceKeys(keys),
     release: async (shard) => hostOf(shard.shard).api.control.release(shard),
     async close(graceMs) {
       const [first] = await Promise.allSettled([front.api.control.close(graceMs)]); // keeps (1)

@@ -1,17 +1,18 @@
-/** What nodes know of each other for forwarding: addresses, owners, the key, and the settings. */
+/** What nodes know of each other for forwarding: addresses, owners, and the settings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ClusterView, NodeView } from "../../cluster/log-store/log-store.ts";
-import { readSettings } from "../settings/read-settings.ts";
-import type { ClusterFacts } from "./cluster-facts.ts";
-import { forwardingKeyOf, forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
-import { parseNodeAddress, printNodeAddress } from "./node-address.ts";
-import { printStatus, statusOf } from "./status/status.ts";
+import type { ClusterView, NodeView } from "../../../cluster/log-store/log-store.ts";
+import { readSettings } from "../../settings/read-settings.ts";
+import type { ClusterFacts } from "../cluster-facts.ts";
+import { parseNodeAddress, printNodeAddress } from "../node-address.ts";
+import { printStatus, statusOf } from "../status/status.ts";
+import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
 
 const facts: ClusterFacts = {
   id: "0-0",
   branch: "1-1",
-  version: 2,
+  version: 4,
+  keys: { number: 0, newest: undefined, former: undefined },
   shards: {
     store: [{ shard: 1, hashSeed: Buffer.from("one-seed"), areTenantsKnown: true }],
     messaging: [{ shard: 2, hashSeed: Buffer.from("two-seed"), areTenantsKnown: true }],
@@ -25,12 +26,13 @@ function settingsOf(environment: Readonly<Record<string, string>>) {
 }
 
 function node(name: string, address: string, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat: 1, isDead, isDrained: false, address, format: 1 };
+  return { name, life: `life of ${name}`, beat: 1, isDead, isDrained: false, keyNumber: 0, address, format: 1 };
 }
 
 function viewOf(owner: string | undefined, nodes: readonly NodeView[]): ClusterView {
   const rest = { ownerName: owner, heir: undefined, pin: undefined, writerFormat: 1, tries: 0 };
   return {
+    keyNumber: 0,
     nodes,
     shards: [{ shard: 2, area: "messaging", epoch: 4, owner: owner && `life of ${owner}`, ...rest }],
   };
@@ -65,29 +67,9 @@ test("the owner of an area is the living node that has its shard, and can be cal
     viewOf("a", []),
     viewOf("b", [a, node("b", "http://127.0.0.1:8079")]),
     viewOf(undefined, [a]),
-    { nodes: [a], shards: [] },
+    { keyNumber: 0, nodes: [a], shards: [] },
   ])
     assert.deepEqual(ownerOf(view, asked), { kind: "nobody" });
-});
-
-test("the key is the same on all nodes, and another one in each cluster and branch", () => {
-  const key = Buffer.from(forwardingKeyOf(facts)).toString("hex");
-  assert.equal(key.length, 64);
-  assert.equal(Buffer.from(forwardingKeyOf({ ...facts })).toString("hex"), key);
-  const { shards } = facts;
-  for (const other of [
-    { ...facts, id: "0-1" },
-    { ...facts, branch: "1-2" },
-    { ...facts, shards: { ...shards, vector: [{ ...shards.vector[0], hashSeed: Buffer.from("sea-sees") }] } },
-  ])
-    assert.notEqual(Buffer.from(forwardingKeyOf(other as ClusterFacts)).toString("hex"), key);
-  const added = { shard: 4, hashSeed: Buffer.from("new-seed"), areTenantsKnown: true };
-  const larger = { ...facts, shards: { ...shards, store: [...shards.store, added] } };
-  assert.equal(
-    Buffer.from(forwardingKeyOf(larger)).toString("hex"),
-    key,
-    "nodes that run keep it when shards are added",
-  );
 });
 
 test("each area has a port of its own after the one of the setting, and any free port after 0", () => {
@@ -151,11 +133,14 @@ test("an address that other nodes cannot call is refused, and so is a wait that 
 
 test("the status names the cluster address of a node", () => {
   const a = node("a", "http://127.0.0.1:8079 10.0.0.1:7400,7401,7402");
-  const status = statusOf("0-0", {
-    first: { nodes: [a], shards: [] },
-    last: { nodes: [{ ...a, beat: 2 }], shards: [] },
+  const status = statusOf(facts, {
+    first: { keyNumber: 0, nodes: [a], shards: [] },
+    last: { keyNumber: 0, nodes: [{ ...a, beat: 2 }], shards: [] },
     memory: new Map(),
   });
-  assert.equal(printStatus(status)[1], "node a: alive, http://127.0.0.1:8079, cluster address 10.0.0.1:7400,7401,7402");
+  assert.equal(
+    printStatus(status)[1],
+    "node a: alive, http://127.0.0.1:8079, cluster address 10.0.0.1:7400,7401,7402, owner name 0f9cbb9c8030294b",
+  );
   assert.equal(status.nodes[0]?.address, "http://127.0.0.1:8079");
 });

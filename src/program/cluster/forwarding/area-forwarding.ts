@@ -3,18 +3,19 @@
  * requests to the node that serves a shard, and accepts those of other nodes on a
  * port of its own.
  */
-import { Front } from "../../edge/forward/front.ts";
-import { type InnerServiceOptions, innerService } from "../../edge/forward/inner-service.ts";
-import { PoolSender } from "../../edge/forward/pool-sender.ts";
-import type { HttpService } from "../../edge/handler.ts";
-import type { Listener } from "../../edge/http/listener.ts";
-import { assert } from "../../kernel/assert.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import type { Log } from "../../kernel/log.ts";
-import type { AreaLimits, AreaName } from "../areas/area.ts";
-import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
-import type { ForwardingPlan } from "./shard-plan.ts";
-import { sparseLog } from "./sparse-log.ts";
+import { Front } from "../../../edge/forward/front.ts";
+import { type InnerServiceOptions, innerService } from "../../../edge/forward/inner-service.ts";
+import { PoolSender } from "../../../edge/forward/pool-sender.ts";
+import type { HttpService } from "../../../edge/handler.ts";
+import type { Listener } from "../../../edge/http/listener.ts";
+import { SharedKeys } from "../../../edge/http/shared-key.ts";
+import { assert } from "../../../kernel/assert.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import type { Log } from "../../../kernel/log.ts";
+import type { AreaLimits, AreaName } from "../../areas/area.ts";
+import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
+import type { ForwardingKeys, ForwardingPlan } from "../shard-plan.ts";
+import { sparseLog } from "../sparse-log.ts";
 
 export interface AreaForwardingOptions {
   readonly area: AreaName;
@@ -42,11 +43,14 @@ const ONLY_SHARD = 0;
 const WITHDRAWAL_MS = 500;
 const LOOK_MS = 5;
 /** For the header of a forwarded request. */
-const SIGNATURE_BYTES_MAX = 1_024;
+const FORWARDED_BYTES_MAX = 1_024;
 
 export class AreaForwarding {
   /** By shard; an area with one shard has it under 0. */
   readonly #fronts: ReadonlyMap<number, Front>;
+  readonly #senders: readonly PoolSender[];
+  /** Of the nodes that may connect to this one. */
+  readonly #keys: SharedKeys;
   readonly #options: AreaForwardingOptions;
   #serving: HttpService | undefined;
   #listener: Listener | undefined;
@@ -55,13 +59,17 @@ export class AreaForwarding {
   constructor(options: AreaForwardingOptions) {
     const { area, plan, service, several } = options;
     this.#options = options;
+    this.#keys = new SharedKeys(plan.keys.accepted);
     const held = { count: 0 };
+    const senders: PoolSender[] = [];
     const frontOf = (shard: number): Front => {
       const probed = several === undefined ? {} : { shard };
-      const sender = new PoolSender({ key: plan.key, clock: systemClock, ...probed });
+      const sender = new PoolSender({ key: plan.keys.offered, clock: systemClock, ...probed });
+      senders.push(sender);
       return new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held });
     };
     this.#fronts = new Map((several?.shards ?? [ONLY_SHARD]).map((shard) => [shard, frontOf(shard)]));
+    this.#senders = senders;
   }
 
   /** The front of a shard; without its number, of the only one. */
@@ -71,20 +79,31 @@ export class AreaForwarding {
     return front;
   }
 
+  /** The keys of the cluster have changed. Connections with a key that is no longer accepted end. */
+  replaceKeys({ offered, accepted }: ForwardingKeys): void {
+    this.#keys.replace(accepted);
+    for (const sender of this.#senders) sender.offer(offered);
+  }
+
   /** Begins to accept requests of other nodes. Resolves with the real port. Rejects with a `StartRefusal`. */
   async bind(environment: ListenerEnvironment): Promise<number> {
     const { area, plan, limits, service, several, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
     const inner = innerService({
-      ...{ area, key: plan.key, clock: systemClock, service },
+      ...{ area, service },
       serving: (asked) => (several === undefined ? this.#serving : several.serving(asked)),
-      onUnsigned: ({ remoteAddress }) => log.warn("a request to the cluster address is not signed", { remoteAddress }),
     });
     this.#listener = await openListener(
       inner,
       {
-        listen: { host: plan.host, port: plan.port, portPlace: plan.place, hostPlace: plan.place },
-        headerBytesMax: limits.headerBytesMax + SIGNATURE_BYTES_MAX,
+        listen: {
+          ...{ host: plan.host, port: plan.port, portPlace: plan.place, hostPlace: plan.place },
+          transport: plan.transport,
+        },
+        keys: this.#keys,
+        onHandshakeFailed: (remoteAddress) =>
+          log.warn("a connection to the cluster address has not shown the key of this cluster", { remoteAddress }),
+        headerBytesMax: limits.headerBytesMax + FORWARDED_BYTES_MAX,
         // The clients of a node come from one address, and it has applied the limits of clients.
         peers: { trustedProxies: [], connectionsPerAddressMax: undefined, bodyBytesPerSecondMin: undefined },
         name: `${area}-cluster`,

@@ -6,7 +6,7 @@
  * one: while the thread is busy, bytes of the peer may lie unread in the kernel,
  * and that is no reason to refuse a request.
  */
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "../../../kernel/clock.ts";
 
 /** A request whose body is being read. */
 export interface PacedBody {

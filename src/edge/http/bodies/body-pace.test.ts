@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
 
 /** A body with the number of bytes received after each second; the last number stays. */

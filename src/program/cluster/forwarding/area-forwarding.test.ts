@@ -1,17 +1,19 @@
 /** The two sides of forwarding in one node, over real sockets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OwnerAddress, SendOutcome } from "../../edge/forward/front.ts";
-import { PoolSender } from "../../edge/forward/pool-sender.ts";
-import type { HttpReply, HttpRequest } from "../../edge/handler.ts";
-import { ByteBudget } from "../../edge/limits/byte-budget.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import { createLog } from "../../kernel/log.ts";
-import { Metrics } from "../../kernel/metrics.ts";
-import { measureListeners } from "../listeners/listener.ts";
+import type { OwnerAddress, SendOutcome } from "../../../edge/forward/front.ts";
+import { PoolSender } from "../../../edge/forward/pool-sender.ts";
+import type { HttpReply, HttpRequest } from "../../../edge/handler.ts";
+import type { NamedKey } from "../../../edge/http/shared-key.ts";
+import { ByteBudget } from "../../../edge/limits/byte-budget.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { createLog } from "../../../kernel/log.ts";
+import { Metrics } from "../../../kernel/metrics.ts";
+import { measureListeners } from "../../listeners/listener.ts";
 import { AreaForwarding } from "./area-forwarding.ts";
 
-const KEY = new Uint8Array(32).fill(3);
+const KEY: NamedKey = { name: "larder-0", secret: new Uint8Array(32).fill(3) };
+const NEXT: NamedKey = { name: "larder-1", secret: new Uint8Array(32).fill(4) };
 const log = createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} });
 
 const request: HttpRequest = {
@@ -25,7 +27,11 @@ interface Started {
 }
 
 async function start(name: string, context: { after(task: () => unknown): void }): Promise<Started> {
-  const plan = { key: KEY, host: "127.0.0.1", port: 0, place: "--cluster-address", waitMs: 0 };
+  const plan = {
+    keys: { offered: KEY, accepted: [KEY] },
+    ...{ host: "127.0.0.1", port: 0, place: "--cluster-address", waitMs: 0 },
+    transport: "larder",
+  } as const;
   const service = { bodyBytesMax: () => 100 };
   const node = new AreaForwarding({ area: "store", plan, limits: { headerBytesMax: 10_000 }, service, log });
   const environment = { clock: systemClock, log, budget: new ByteBudget(1_000_000) };
@@ -38,8 +44,12 @@ function serve({ node }: Started, text: string): void {
   node.serve({ handle: () => ({ status: 200, headers: [], body: text }), bodyBytesMax: () => 100 });
 }
 
-async function forwardTo(at: OwnerAddress, context: { after(task: () => unknown): void }): Promise<SendOutcome> {
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
+async function forwardTo(
+  at: OwnerAddress,
+  context: { after(task: () => unknown): void },
+  key = KEY,
+): Promise<SendOutcome> {
+  const sender = new PoolSender({ key, clock: systemClock });
   context.after(() => sender.close(0));
   return sender.send(at, request);
 }
@@ -75,4 +85,17 @@ test("a node that withdraws refuses requests before it closes its port", async (
   assert.equal((await forwardTo(a.at, context)).kind, "not executed");
   await a.node.close(1_000);
   assert.equal((await forwardTo(a.at, context)).kind, "not executed");
+});
+
+test("a node forwards with the key that it offers, and accepts the others that it was given", async (context) => {
+  const [a, b] = await Promise.all([start("a", context), start("b", context)]);
+  serve(a, "from a");
+  b.node.frontOf().follow({ kind: "node", at: a.at });
+  a.node.replaceKeys({ offered: KEY, accepted: [NEXT, KEY] });
+  assert.equal(((await b.node.frontOf().handle(request)) as HttpReply).status, 200);
+  assert.equal((await forwardTo(a.at, context, NEXT)).kind, "answered");
+  b.node.replaceKeys({ offered: NEXT, accepted: [NEXT, KEY] });
+  a.node.replaceKeys({ offered: NEXT, accepted: [NEXT] });
+  assert.equal(((await b.node.frontOf().handle(request)) as HttpReply).status, 200);
+  assert.equal((await forwardTo(a.at, context, KEY)).kind, "not executed");
 });
