@@ -59,6 +59,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
       },
       confirmed: async () => {},
       follow: async () => {},
+      changeTenants: async () => [],
       release: async () => {},
       close: async () => {},
       figures: async () => [],

@@ -35,7 +35,7 @@ async function start(
   };
   const registered = registerNode({
     stores: {
-      polls: { watch: async () => ({ nodes: [rival()], shards: [] }) },
+      polls: { watch: async () => ({ nodes: [rival()], shards: [], tenants: 0 }) },
       changes: {
         register: async (node) => {
           sent.push([node.life, node.formerLife]);

@@ -11,10 +11,16 @@
  * lives on. `are_tenants_known` of a shard: each tenant that it has data of is in
  * that table. It is false for the shard of a cluster of version 1 and after an
  * import, until an owner has recovered the shard.
+ *
+ * `sealed` of a tenant: it was made at run time, and these are its secrets, which the
+ * key of the cluster opens. `is_removed`: its shard may still have its data.
+ * `tenants` of the cluster is the version of the last such change, `tenants_seen`
+ * of a node the version that it has; it is NULL for a node without the key.
+ * `key_check` tells one key from another (`program/cluster/tenants/`).
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 5;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -22,7 +28,9 @@ CREATE TABLE larder.cluster (
   is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one),
   id uuid NOT NULL,
   branch uuid NOT NULL,
-  schema_version int NOT NULL
+  schema_version int NOT NULL,
+  tenants bigint NOT NULL DEFAULT 0,
+  key_check bytea
 );
 CREATE TABLE larder.node (
   name text PRIMARY KEY,
@@ -33,7 +41,8 @@ CREATE TABLE larder.node (
   format int NOT NULL,
   clock_ms bigint NOT NULL,
   schema_version int NOT NULL DEFAULT 1,
-  is_drained boolean NOT NULL DEFAULT false
+  is_drained boolean NOT NULL DEFAULT false,
+  tenants_seen bigint
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -57,6 +66,10 @@ CREATE TABLE larder.tenant (
   area text NOT NULL,
   name text NOT NULL,
   shard int NOT NULL,
+  definition jsonb,
+  sealed bytea,
+  version bigint NOT NULL DEFAULT 0,
+  is_removed boolean NOT NULL DEFAULT false,
   PRIMARY KEY (area, name)
 );
 CREATE TABLE larder.log (
@@ -99,4 +112,13 @@ CREATE TABLE larder.tenant (
 `,
   ],
   [2, "ALTER TABLE larder.node ADD COLUMN is_drained boolean NOT NULL DEFAULT false"],
+  [
+    4,
+    `
+ALTER TABLE larder.cluster ADD COLUMN tenants bigint NOT NULL DEFAULT 0, ADD COLUMN key_check bytea;
+ALTER TABLE larder.node ADD COLUMN tenants_seen bigint;
+ALTER TABLE larder.tenant ADD COLUMN definition jsonb, ADD COLUMN sealed bytea,
+  ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN is_removed boolean NOT NULL DEFAULT false;
+`,
+  ],
 ]);

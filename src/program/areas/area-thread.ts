@@ -174,9 +174,11 @@ async function shardParts(
   { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
 ): Promise<ShardParts> {
   const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const node = plan.shard?.node ?? "";
+  const { TenantsOfShard } = await import("../cluster/tenants/tenants-of-shard.ts");
+  const { node = "", shard: number = 0 } = plan.shard ?? {};
   const named = (each: HttpService): HttpService => namedOwner(each, node);
-  return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
+  const forwarding = await openForwarding(plan, { service: service.http, log });
+  return { shard, tenants: new TenantsOfShard(number), forwarding, named };
 }
 
 /** The client of HTTP is loaded only where requests are forwarded. */

@@ -18,6 +18,7 @@ function echoingArea(steps: string[]): AreaApi {
       open: () => Promise.reject(new StartRefusal("the port is taken")),
       confirmed: async ({ shard, id }) => note("confirmed", `${shard} ${id}`),
       follow: async ({ shard, owner }) => note("follow", `${shard} ${owner.kind}`),
+      changeTenants: async ({ removed }) => removed.map(({ name }) => name),
       release: async ({ shard, graceMs }) => note("release", `${shard} ${graceMs}`),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],
@@ -58,6 +59,8 @@ test("calls every part of an area across threads", async () => {
   const { control, data, snapshots } = ends.remote;
   assert.deepEqual(await control.bind(), { port: 8_080, respPort: undefined });
   assert.deepEqual(await control.figures(), []);
+  const changes = { put: [], closed: [], removed: [{ name: "old", shard: 4 }] };
+  assert.deepEqual(await control.changeTenants(changes), ["old"]);
   assert.deepEqual(await data.tenantNames(), ["main"]);
   await data.setTokens({ name: "second", tokens: [] });
   await data.dropTenant("second");

@@ -23,16 +23,27 @@ import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import type { Administration } from "../../edge/admin/routes.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
 import { shardDirectory } from "../../persistence/data-directory.ts";
 import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
+import type { TenantChanges } from "../areas/area-tenant.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
+import type { TenantAdministration } from "../tenants/administration.ts";
+import { indexRulesOf } from "../tenants/tokens.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
-import { type ClusterFacts, nameInUseText, readClusterFacts, type ShardFacts, withSession } from "./cluster-facts.ts";
+import {
+  type ClusterFacts,
+  nameInUseText,
+  readClusterFacts,
+  refusalOf,
+  type ShardFacts,
+  withSession,
+} from "./cluster-facts.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 import { Connector } from "./connector.ts";
 import { forwardingPlanOf, ownerOf } from "./forwarding-facts.ts";
@@ -42,7 +53,12 @@ import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules
 import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
-import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
+import { ClusterAdministration } from "./tenants/cluster-administration.ts";
+import type { ClusterKey } from "./tenants/cluster-key.ts";
+import { openKey, readTenantIndex } from "./tenants/open-tenants.ts";
+import { KEY_IS_MISSING, RunTimeTenants } from "./tenants/run-time-tenants.ts";
+import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenants/tenant-shards.ts";
+import { forgetTenant, hasTenantRow, nodesLacking, readTenants, reportTenants } from "./tenants/tenant-table.ts";
 
 /** The areas of the server, with their shards. */
 export interface ClusterAreas {
@@ -50,6 +66,8 @@ export interface ClusterAreas {
   open(area: AreaName, claim: ShardClaim): Promise<void>;
   /** Ends the service of a shard: everything that it accepted is committed. */
   release(area: AreaName, shard: number): Promise<void>;
+  /** See `AreaControl.changeTenants`. */
+  changeTenants(area: AreaName, changes: TenantChanges): Promise<readonly string[]>;
   /** The tenants that an open shard has data of. */
   tenantNames(area: AreaName, shard: number): Promise<readonly string[]>;
   /** A renewal has returned that was sent after the event of the shard with this number. */
@@ -71,6 +89,8 @@ export interface MemberOptions {
   readonly log: Log;
 }
 
+type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+
 /** Only the owner. */
 const DIRECTORY_MODE = 0o700;
 /** Longer than a renewal ever takes, unless its server is gone. */
@@ -82,12 +102,19 @@ const LEAVE_MS_MAX = 10_000;
 const RELEASE_LOOK_MS = 50;
 /** When to end without its release. */
 const RELEASE_LOOKS_MAX = 100;
+/** A statement about tenants at run time, which may wait for a lock or a standby. */
+const TENANTS_PATIENCE_MS = 10_000;
 
 export class ClusterMember implements ShardHost {
   readonly #options: MemberOptions;
   readonly #connection: ConnectionPlan;
   readonly #facts: ClusterFacts;
   readonly #tenants: TenantShards;
+  readonly #key: ClusterKey | undefined;
+  /** Those that were made at run time. */
+  readonly #made: RunTimeTenants;
+  /** For them. */
+  readonly #session: PgSession;
   readonly #file: LifeFile;
   readonly #lease = new Lease(machineClock);
   readonly #sessions: PgSession[] = [];
@@ -103,13 +130,22 @@ export class ClusterMember implements ShardHost {
 
   private constructor(
     options: MemberOptions,
-    parts: { connection: ConnectionPlan; facts: ClusterFacts; tenants: TenantShards; file: LifeFile },
+    parts: {
+      connection: ConnectionPlan;
+      facts: ClusterFacts;
+      tenants: TenantShards;
+      file: LifeFile;
+      key: ClusterKey | undefined;
+    },
   ) {
     this.#options = options;
     this.#connection = parts.connection;
     this.#facts = parts.facts;
     this.#tenants = parts.tenants;
     this.#file = parts.file;
+    this.#key = parts.key;
+    this.#session = this.#newSession(TENANTS_PATIENCE_MS);
+    this.#made = this.#makeTenants();
     this.#measured = [{ area: "main", metrics: this.#measureNode() }, ...areaNames.map((area) => this.#measure(area))];
   }
 
@@ -125,7 +161,15 @@ export class ClusterMember implements ShardHost {
     const assigned = await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
     for (const { shard } of areaNames.flatMap((area) => facts.shards[area]))
       mkdirSync(shardDirectory(dataDirectory, shard), { recursive: true, mode: DIRECTORY_MODE });
-    return new ClusterMember(options, { connection, facts, tenants: assigned, file });
+    const key = await withSession(connection, place.place, (session) => openKey(session, run, facts.id));
+    const member = new ClusterMember(options, { connection, facts, tenants: assigned, file, key });
+    try {
+      await member.#made.load();
+    } catch (fault) {
+      member.stop();
+      throw refusalOf(fault, connection, place.place);
+    }
+    return member;
   }
 
   get name(): string {
@@ -189,25 +233,38 @@ export class ClusterMember implements ShardHost {
     return this.#measured.map(({ area, metrics }) => ({ labels: { area }, families: metrics.snapshot() }));
   }
 
-  /** Registers the node at its address, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
-  async join(areas: ClusterAreas, address: NodeAddress): Promise<void> {
-    const { run, log } = this.#options;
+  /** The calls of the admin port about tenants. `configured`: those of the configuration. */
+  administration(configured: TenantAdministration): TenantCalls {
+    const { run, tenants: listed } = this.#options;
+    return new ClusterAdministration({
+      place: { plan: this.#connection, place: clusterPlaceOf(run), patienceMs: TENANTS_PATIENCE_MS },
+      ...{ key: this.#key, tenants: this.#made, configured, listed, clock: systemClock },
+      shardsOf: (area) => this.shardsOf(area),
+      hasRow: (area, name) => hasTenantRow(this.#session, area, name),
+      lacking: (version) => nodesLacking(this.#session, version),
+    });
+  }
+
+  /** Gives the areas the tenants that were made at run time, before any request comes. */
+  async introduce(areas: ClusterAreas): Promise<void> {
     this.#areas = areas;
-    const store = (patienceMs: number): PostgresLogStore => {
-      const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
-      const session = new PgSession(connector.connect);
-      this.#sessions.push(session);
-      return new PostgresLogStore(session);
-    };
+    await this.#made.introduce((area, changes) => areas.changeTenants(area, changes));
+  }
+
+  /** Registers the node at its address, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
+  async join(address: NodeAddress): Promise<void> {
+    const { run, log } = this.#options;
+    const store = (patienceMs: number): PostgresLogStore => new PostgresLogStore(this.#newSession(patienceMs));
     const stores: NodeStores = {
       renewals: store(RENEWAL_PATIENCE_MS),
       polls: store(RENEWAL_PATIENCE_MS),
       changes: store(PATIENCE_MS),
     };
     const { name } = this;
+    const tenantsSeen = this.#key === undefined ? undefined : this.#made.settledVersion;
     this.#node = await ClusterNode.start({
       stores,
-      node: { name, address: printNodeAddress(address), format: FORMAT },
+      node: { name, address: printNodeAddress(address), format: FORMAT, tenantsSeen },
       file: this.#file,
       clock: systemClock,
       leaseClock: machineClock,
@@ -217,7 +274,10 @@ export class ClusterMember implements ShardHost {
       reads: run.settings.clusterReads,
       drawLife: () => crypto.randomUUID(),
     });
-    if (this.#node !== undefined) return;
+    if (this.#node !== undefined) {
+      this.#made.registered(tenantsSeen);
+      return;
+    }
     throw new StartRefusal(nameInUseText(name, run.origins.clusterNode.place));
   }
 
@@ -225,7 +285,8 @@ export class ClusterMember implements ShardHost {
     const area = this.#areaOf(shard);
     this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
     try {
-      await this.#joined.open(area, { shard, epoch, snapshot, floorMs });
+      const tenants = await this.#made.atOpen(area, shard);
+      await this.#joined.open(area, { shard, epoch, snapshot, floorMs, tenants });
     } catch (fault) {
       void this.#endWithout(shard, area, fault); // keeps (2)
       // Before the release: its journal may be open, and would find that the next owner has claimed the shard.
@@ -235,6 +296,10 @@ export class ClusterMember implements ShardHost {
       throw fault;
     }
     await this.#noteTenants(area, { shard, epoch });
+    await this.#made.opened(area, shard).catch((fault: unknown) => {
+      // The names stay taken until the next node opens the shard.
+      this.#options.log.warn("removed tenants are not forgotten", { area, shard, ...faultFields(fault) });
+    });
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {
@@ -258,6 +323,7 @@ export class ClusterMember implements ShardHost {
   saw(view: ClusterView): void {
     const { run } = this.#options;
     const own = this.#node?.life;
+    this.#made.saw(view.tenants);
     if (run.settings.clusterAddress === undefined || own === undefined) return;
     for (const area of areaNames)
       for (const shard of this.shardsOf(area)) {
@@ -312,10 +378,37 @@ export class ClusterMember implements ShardHost {
   /** Ends its calls, and releases nothing. */
   stop(): void {
     this.#node?.stop();
+    this.#made.stop();
     for (const session of this.#sessions)
       session.close().catch((fault: unknown) => {
         this.#options.log.debug("connection not closed", faultFields(fault));
       });
+  }
+
+  #newSession(patienceMs: number): PgSession {
+    const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
+    const session = new PgSession(connector.connect);
+    this.#sessions.push(session);
+    return session;
+  }
+
+  #makeTenants(): RunTimeTenants {
+    const { run, tenants: listed, log } = this.#options;
+    const session = this.#session;
+    const rules = indexRulesOf(run);
+    return new RunTimeTenants({
+      source: {
+        read: (since) => readTenants(session, since),
+        report: async (version) => {
+          if (this.#node !== undefined) await reportTenants(session, this.#node.life, version);
+        },
+        forget: (row) => forgetTenant(session, row),
+      },
+      ...{ key: this.#key, listed, clock: systemClock, log },
+      readIndex: (definition) => readTenantIndex(definition, rules),
+      knows: (shard) => this.knows(shard),
+      lost: () => this.#node?.lose(KEY_IS_MISSING),
+    });
   }
 
   /** keeps (2) */

@@ -12,7 +12,7 @@ import { resolveTenants } from "../tenants/tokens.ts";
 import { ungivenSecrets } from "./given-secrets.ts";
 import { assertNoNode, openNodeFile } from "./node-file.ts";
 import { sparseLog } from "./sparse-log.ts";
-import { isWhole, printStatus, statusOf } from "./status.ts";
+import { isWhole, type MadeTenants, printStatus, statusOf } from "./status.ts";
 
 function node(name: string, beat: number, isDead = false): NodeView {
   return { name, life: `life of ${name}`, beat, isDead, isDrained: false, address: `http://${name}:8079`, format: 1 };
@@ -24,11 +24,14 @@ function shard(id: number, area: string, owner: string | undefined, tries = 0): 
   return { shard: id, area, epoch: id + 1, owner: life, ownerName: owner, tries, ...none };
 }
 
+/** No tenants were made at run time, and no node has a key. */
+const NONE: MadeTenants = { count: 0, seen: new Map() };
+
 test("the status says which nodes live, and what happens to each shard", () => {
   const shards = [shard(1, "store", "a"), shard(2, "messaging", "b"), shard(3, "vector", "c", 3)];
-  const first: ClusterView = { nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
-  const last: ClusterView = { nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
-  const status = statusOf("0-0-0", first, last);
+  const first: ClusterView = { nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards, tenants: 0 };
+  const last: ClusterView = { nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards, tenants: 0 };
+  const status = statusOf("0-0-0", [first, last], NONE);
   assert.deepEqual(printStatus(status), [
     "cluster 0-0-0",
     "node a: alive, http://a:8079",
@@ -39,24 +42,44 @@ test("the status says which nodes live, and what happens to each shard", () => {
     "shard 3 (vector): broken, last by c, epoch 4, 3 claims without a recovery; see the log of c, then run larder cluster retry 3",
   ]);
   assert.equal(isWhole(status), false);
-  const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
-  assert.equal(isWhole(statusOf("0-0-0", whole, { ...whole, nodes: [node("a", 2)] })), true);
+  const whole = { nodes: [node("a", 1)], shards: [shard(1, "store", "a")], tenants: 0 };
+  assert.equal(isWhole(statusOf("0-0-0", [whole, { ...whole, nodes: [node("a", 2)] }], NONE)), true);
 });
 
 test("the status says which nodes are drained", () => {
-  const view: ClusterView = { nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", view, view)), [
+  const view: ClusterView = { nodes: [{ ...node("a", 1), isDrained: true }], shards: [], tenants: 0 };
+  assert.deepEqual(printStatus(statusOf("0-0-0", [view, view], NONE)), [
     "cluster 0-0-0",
     "node a: silent, drained, http://a:8079",
   ]);
 });
 
 test("the status of a cluster without nodes says so", () => {
-  const empty: ClusterView = { nodes: [], shards: [shard(1, "store", undefined)] };
-  assert.deepEqual(printStatus(statusOf("0-0-0", empty, empty)), [
+  const empty: ClusterView = { nodes: [], shards: [shard(1, "store", undefined)], tenants: 0 };
+  assert.deepEqual(printStatus(statusOf("0-0-0", [empty, empty], NONE)), [
     "cluster 0-0-0",
     "no node has started yet",
     "shard 1 (store): free, epoch 2",
+  ]);
+});
+
+test("the status says which nodes lack the key of the cluster, or the last change of tenants", () => {
+  const view = (beat: number): ClusterView => ({
+    nodes: [node("a", beat), node("b", beat), node("c", beat), node("d", 1, true)],
+    shards: [],
+    tenants: 9,
+  });
+  const seen = new Map([
+    ["life of a", 9],
+    ["life of b", 8],
+  ]);
+  assert.deepEqual(printStatus(statusOf("0-0-0", [view(1), view(2)], { count: 2, seen })), [
+    "cluster 0-0-0",
+    "databases, indexes and users made at run time: 2",
+    "node a: alive, http://a:8079",
+    "node b: alive, http://b:8079, has not seen the last change of tenants",
+    "node c: alive, http://c:8079, without LARDER_CLUSTER_KEY: start it again with the key of the other nodes",
+    "node d: dead, http://d:8079",
   ]);
 });
 

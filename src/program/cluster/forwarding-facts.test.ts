@@ -33,6 +33,7 @@ function viewOf(owner: string | undefined, nodes: readonly NodeView[]): ClusterV
   return {
     nodes,
     shards: [{ shard: 2, area: "messaging", epoch: 4, owner: owner && `life of ${owner}`, ...rest }],
+    tenants: 0,
   };
 }
 
@@ -65,7 +66,7 @@ test("the owner of an area is the living node that has its shard, and can be cal
     viewOf("a", []),
     viewOf("b", [a, node("b", "http://127.0.0.1:8079")]),
     viewOf(undefined, [a]),
-    { nodes: [a], shards: [] },
+    { nodes: [a], shards: [], tenants: 0 },
   ])
     assert.deepEqual(ownerOf(view, asked), { kind: "nobody" });
 });
@@ -151,7 +152,8 @@ test("an address that other nodes cannot call is refused, and so is a wait that 
 
 test("the status names the cluster address of a node", () => {
   const a = node("a", "http://127.0.0.1:8079 10.0.0.1:7400,7401,7402");
-  const status = statusOf("0-0", { nodes: [a], shards: [] }, { nodes: [{ ...a, beat: 2 }], shards: [] });
+  const first = { nodes: [a], shards: [], tenants: 0 };
+  const status = statusOf("0-0", [first, { ...first, nodes: [{ ...a, beat: 2 }] }], { count: 0, seen: new Map() });
   assert.equal(printStatus(status)[1], "node a: alive, http://127.0.0.1:8079, cluster address 10.0.0.1:7400,7401,7402");
   assert.equal(status.nodes[0]?.address, "http://127.0.0.1:8079");
 });

@@ -71,7 +71,7 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress"],
+    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "clusterKey"],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
@@ -79,6 +79,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterNode === undefined ? [] : [origins.clusterNode]),
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
         ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
+        ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
       ];
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,

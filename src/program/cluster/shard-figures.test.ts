@@ -11,7 +11,7 @@ const row: ShardView = {
 
 function viewOf(shard: Partial<ShardView>, isDead = false): ClusterView {
   const node = { name: "b", life: "life-b", beat: 1, isDead, isDrained: false, address: "127.0.0.1:1", format: 1 };
-  return { nodes: [node], shards: [{ ...row, ...shard }] };
+  return { nodes: [node], shards: [{ ...row, ...shard }], tenants: 0 };
 }
 
 type Row = readonly [

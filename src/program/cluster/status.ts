@@ -4,6 +4,7 @@ import type { ClusterView, NodeView, ShardView } from "../../cluster/log-store/l
 import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../cluster/node/bounds.ts";
 import { isFree } from "../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import type { SqlSession, Statement } from "../../cluster/postgres/session.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { findShard } from "./administer/place-shards.ts";
 import { readIdentity, withSession } from "./cluster-facts.ts";
@@ -13,16 +14,35 @@ import { parseNodeAddress, printClusterAddress } from "./node-address.ts";
 /** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */
 export type NodeState = "alive" | "silent" | "dead";
 
+export type TenantsState = "current" | "behind" | "without key";
+
+/** What the tables have of tenants that were made at run time. */
+export interface MadeTenants {
+  readonly count: number;
+  /** By the lives of nodes, with the key of the cluster: the last change that the node has. */
+  readonly seen: ReadonlyMap<string, number>;
+}
+
+const MADE: Statement = {
+  name: "larder-made-tenants",
+  text: `SELECT (SELECT count(sealed) FROM larder.tenant)::int AS count,
+    coalesce((SELECT json_object_agg(life, tenants_seen::float8) FROM larder.node), '{}') AS seen`,
+};
+
 /** `free`: no living node owns it, and one may claim it. `broken`: nobody claims it until `larder cluster retry`. */
 export type ShardState = "owned" | "claimed" | "free" | "broken";
 
 export interface ClusterStatus {
   readonly cluster: string;
+  /** Databases, indexes and users that were made at run time. */
+  readonly madeTenants: number;
   readonly nodes: readonly {
     readonly name: string;
     readonly state: NodeState;
     /** Whether `larder cluster drain` keeps shards away from it. */
     readonly isDrained: boolean;
+    /** What it has of them: all, an earlier state, or nothing because it has no key of the cluster. */
+    readonly tenants: TenantsState;
     /** The URL of its store, as clients on its machine reach it. */
     readonly address: string;
     /** Where other nodes forward requests to: its host, and the ports of the areas; null: nowhere. */
@@ -46,16 +66,39 @@ const LOOK_AGAIN_MS = 2 * RENEWAL_PERIOD_MS;
 /** Looks twice. Throws a `StartRefusal`. */
 export async function readClusterStatus(plan: ConnectionPlan, place: string): Promise<ClusterStatus> {
   return withSession(plan, place, async (session) => {
-    const { id: cluster } = await readIdentity(session);
+    const { id: cluster, version } = await readIdentity(session);
     const store = new PostgresLogStore(session);
     const first = await store.watch();
     await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
-    return statusOf(cluster, first, await store.watch());
+    const last = await store.watch();
+    return statusOf(cluster, [first, last], version < TENANTS_SINCE ? NONE_MADE : await readMadeTenants(session));
   });
 }
 
+/** The version of the tables that brought tenants at run time. */
+const TENANTS_SINCE = 5;
+const NONE_MADE: MadeTenants = { count: 0, seen: new Map() };
+
+async function readMadeTenants(session: SqlSession): Promise<MadeTenants> {
+  type Row = { count: number; seen: Readonly<Record<string, number | null>> };
+  const [row] = (await session.run<Row>(MADE, [])).rows;
+  const seen = Object.entries(row?.seen ?? {}).flatMap(([life, version]): [string, number][] =>
+    version === null ? [] : [[life, version]],
+  );
+  return { count: row?.count ?? 0, seen: new Map(seen) };
+}
+
 /** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
-export function statusOf(cluster: string, first: ClusterView, last: ClusterView): ClusterStatus {
+export function statusOf(
+  cluster: string,
+  [first, last]: readonly [first: ClusterView, last: ClusterView],
+  made: MadeTenants,
+): ClusterStatus {
+  const tenantsOf = (life: string): TenantsState => {
+    const seen = made.seen.get(life);
+    if (seen === undefined) return "without key";
+    return seen < last.tenants ? "behind" : "current";
+  };
   const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
   const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
     if (isDead) return "dead";
@@ -63,11 +106,13 @@ export function statusOf(cluster: string, first: ClusterView, last: ClusterView)
   };
   return {
     cluster,
+    madeTenants: made.count,
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
       const { name, isDrained } = node;
-      return { name, state: stateOf(node), isDrained, address: url, clusterAddress };
+      const tenants = tenantsOf(node.life);
+      return { name, state: stateOf(node), isDrained, tenants, address: url, clusterAddress };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -92,13 +137,20 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 }
 
 /** The lines for people. */
-export function printStatus({ cluster, nodes, shards }: ClusterStatus): readonly string[] {
+export function printStatus({ cluster, madeTenants, nodes, shards }: ClusterStatus): readonly string[] {
+  // Without a key anywhere, nobody makes tenants at run time.
+  const hasKey = madeTenants > 0 || nodes.some(({ state, tenants }) => state === "alive" && tenants !== "without key");
   return [
     `cluster ${cluster}`,
-    ...nodes.map(
-      ({ name, state, isDrained, address, clusterAddress }) =>
-        `node ${name}: ${state}${isDrained ? ", drained" : ""}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}`,
-    ),
+    ...(madeTenants === 0 ? [] : [`databases, indexes and users made at run time: ${madeTenants}`]),
+    ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress }) => {
+      const facts = [state, ...(isDrained ? ["drained"] : []), address];
+      if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
+      if (hasKey && state === "alive" && tenants === "without key")
+        facts.push("without LARDER_CLUSTER_KEY: start it again with the key of the other nodes");
+      if (state === "alive" && tenants === "behind") facts.push("has not seen the last change of tenants");
+      return `node ${name}: ${facts.join(", ")}`;
+    }),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
       const who =

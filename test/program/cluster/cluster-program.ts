@@ -74,10 +74,14 @@ export class TestCluster {
    * Starts a node in its own process group, so that `killGroup` ends it as the end of a machine does. Resolves when it has
    * registered.
    */
-  async startNode(name: string, args: readonly string[] = []): Promise<RunningProgram> {
+  async startNode(
+    name: string,
+    args: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<RunningProgram> {
     const node = await startProgram("serve", {
       args: ["--data-dir", this.dataDirectory(name), "--cluster-node", name, "--log-format", "json", ...args],
-      env: { ...secrets, LARDER_CLUSTER_URL: this.url },
+      env: { ...secrets, LARDER_CLUSTER_URL: this.url, ...env },
       hasOwnGroup: true,
     });
     this.#nodes.push(node);

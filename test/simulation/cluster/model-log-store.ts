@@ -180,7 +180,7 @@ export class ModelLogStore implements LogStore {
       .rows(statement)
       .map(([, { hashSeed: _, floorMs: __, snapshot: ___, ...shard }]) => shard);
     nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return Promise.resolve({ nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
+    return Promise.resolve({ nodes, shards: shards.sort((a, b) => a.shard - b.shard), tenants: 0 });
   }
 
   declareDead(life: string, beat: number): Promise<number | undefined> {

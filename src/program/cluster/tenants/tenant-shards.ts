@@ -10,10 +10,11 @@
  *     with its data. While an area has one shard every row names that one; more
  *     are added only when the tenants of the first are known.
  */
-import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
-import type { SqlSession, Statement } from "../../cluster/postgres/session.ts";
-import { type AreaName, areaNames } from "../areas/area.ts";
-import { type ClusterPlace, changeAtOnce, type Transaction } from "./administer/transaction.ts";
+import type { ShardEpoch } from "../../../cluster/log-store/log-store.ts";
+import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
+import { type AreaName, areaNames } from "../../areas/area.ts";
+import { StartRefusal } from "../../refusal.ts";
+import { type ClusterPlace, changeAtOnce, type Transaction } from "../administer/transaction.ts";
 
 /** The shard of each tenant of an area, by name. */
 export type TenantShards = Readonly<Record<AreaName, ReadonlyMap<string, number>>>;
@@ -77,6 +78,22 @@ export async function assignTenants(
   const before = tenantShardsOf((await session.run<TenantRow>(TENANTS, [])).rows);
   if (unassigned(before, names).length === 0) return before;
   return changeAtOnce(place, (transaction) => assign(transaction, names));
+}
+
+/**
+ * The shard for one more tenant, among those that the caller may choose. Other assignments wait until the end of the
+ * transaction. Throws a `StartRefusal` if there is none.
+ */
+export async function findShardForTenant(
+  transaction: Transaction,
+  area: AreaName,
+  shards: readonly number[],
+): Promise<number> {
+  await transaction.rows(LOCK_SHARDS);
+  const loads = await transaction.rows<ShardLoad & { area: string }>(LOADS);
+  const load = shardForTenant(loads.filter((each) => each.area === area && shards.includes(each.shard)));
+  if (load === undefined) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
+  return load.shard;
 }
 
 async function assign(transaction: Transaction, names: TenantNames): Promise<TenantShards> {
