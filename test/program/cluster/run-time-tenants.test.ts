@@ -198,6 +198,31 @@ test("a node with another key, or without one, does not start, and check says wh
     assert.deepEqual(await refused({ LARDER_CLUSTER_KEY: key }), [2, `larder: LARDER_CLUSTER_KEY: the key ${text}\n`]);
 });
 
+test("an answer names the nodes that have not made a change, and they refuse its tokens", { skip }, async () => {
+  await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
+  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  const a = await cluster.startNode("old", [...ADDRESS, ...oneThread], KEY);
+  await new NodeClient(a).untilServing();
+  assert.equal((await cluster.larder(["cluster", "add-shards", "store", "1"])).code, 0);
+  const b = await cluster.startNode("new", [...ADDRESS, ...oneThread], KEY);
+  await untilServed(b, [4]);
+  const { status, body } = await admin(b, "POST /v1/databases", { name: "shop" });
+  const { token, readOnlyToken: _, ...rest } = body as Tokens & Record<string, unknown>;
+  assert.deepEqual([status, rest], [201, { name: "shop", reachedAllNodes: false, missingNodes: ["old"] }]);
+  assert.equal(await store(b, token, "SET", "key", "value"), "OK");
+  assert.equal(await store(a, token, "GET", "key"), 401);
+  assert.match(a.log, /a tenant is on a shard that was added later: start this node again/);
+  const { stdout } = await cluster.larder(["cluster", "status"]);
+  assert.match(stdout, /^node old: alive, .*, has not seen the last change of tenants$/m);
+
+  assert.deepEqual(await a.stop(), { code: 0, signal: null });
+  const again = await cluster.startNode("old", [...ADDRESS, ...oneThread], KEY);
+  await new NodeClient(b).untilServing();
+  assert.equal(await store(again, token, "GET", "key"), "value");
+  await changed(again, "DELETE /v1/databases/shop");
+  for (const node of [again, b]) assert.deepEqual(await node.stop(), { code: 0, signal: null });
+});
+
 test("without a key on every node nothing is made at run time, and the answer and the status say so", {
   skip,
 }, async () => {
