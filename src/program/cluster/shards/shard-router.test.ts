@@ -125,6 +125,7 @@ test("a tenant that is made, changed and removed at run time is found by its tok
   assert.deepEqual(await ask("one"), [7]);
   router.removeTenant("new");
   assert.deepEqual(await ask("two"), [7]);
+  assert.equal(router.tokens.find("two"), undefined);
   assert.equal(router.findShard("new"), undefined);
 });
 
