@@ -70,7 +70,7 @@ import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
 import { TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
-import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
+import { indexRulesOf, resolveTenants, secretPaths, type Tenant, type Tenants } from "./tenants/tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -663,7 +663,10 @@ async function openCluster(
   const { ClusterMember } = await import("./cluster/cluster-member.ts");
   const namesOf = (tenants: readonly { readonly name: string }[]): readonly string[] => tenants.map(({ name }) => name);
   const tenants = { store: namesOf(databases), vector: namesOf(indexes), messaging: namesOf(users) };
-  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, log });
+  const tokensOf = (all: readonly Tenant[]): ReadonlySet<string> =>
+    new Set(all.flatMap(({ token, readOnlyToken }) => [token.value, readOnlyToken.value]));
+  const tokens = { store: tokensOf(databases), vector: tokensOf(indexes), messaging: tokensOf(users) };
+  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, tokens, log });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

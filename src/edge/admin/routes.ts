@@ -63,7 +63,7 @@ export const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: f
 
 export interface TenantFacts {
   readonly name: string;
-  /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted` if it has none. */
+  /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, `cluster`, or `unlisted` if it has none. */
   readonly source: string;
   /** Its description, if it has one. */
   readonly [fact: string]: unknown;

@@ -86,6 +86,8 @@ export interface MemberOptions {
   readonly dataDirectory: string;
   /** Those that the settings list. */
   readonly tenants: TenantNames;
+  /** Their tokens. */
+  readonly tokens: Readonly<Record<AreaName, ReadonlySet<string>>>;
   readonly log: Log;
 }
 
@@ -125,6 +127,7 @@ export class ClusterMember implements ShardHost {
   readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
   #areas: ClusterAreas | undefined;
   #node: ClusterNode | undefined;
+  #isStopped = false;
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
 
@@ -157,19 +160,31 @@ export class ClusterMember implements ShardHost {
     const place = { plan: connection, place: clusterPlaceOf(run) };
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
+    const key = await withSession(connection, place.place, (session) => openKey(session, run, facts.id));
     const file = await openNodeFile(dataDirectory, facts.id);
     const assigned = await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
     for (const { shard } of areaNames.flatMap((area) => facts.shards[area]))
       mkdirSync(shardDirectory(dataDirectory, shard), { recursive: true, mode: DIRECTORY_MODE });
-    const key = await withSession(connection, place.place, (session) => openKey(session, run, facts.id));
     const member = new ClusterMember(options, { connection, facts, tenants: assigned, file, key });
     try {
       await member.#made.load();
+      member.#assertOwnTokens();
     } catch (fault) {
       member.stop();
       throw refusalOf(fault, connection, place.place);
     }
     return member;
+  }
+
+  /** Two tenants with the same token could not be told apart, and their shard would not open. */
+  #assertOwnTokens(): void {
+    for (const area of areaNames)
+      for (const { name, tenant } of this.#made.of(area))
+        if (tenant?.tokens.some(({ token }) => this.#options.tokens[area].has(token)) === true)
+          throw new StartRefusal(
+            `The configuration gives another tenant a token of ${name}, which was made at run time in the area ${area}: give each its own`,
+            2,
+          );
   }
 
   get name(): string {
@@ -240,8 +255,8 @@ export class ClusterMember implements ShardHost {
       place: { plan: this.#connection, place: clusterPlaceOf(run), patienceMs: TENANTS_PATIENCE_MS },
       ...{ key: this.#key, tenants: this.#made, configured, listed, clock: systemClock },
       shardsOf: (area) => this.shardsOf(area),
-      hasRow: (area, name) => hasTenantRow(this.#session, area, name),
-      lacking: (version) => nodesLacking(this.#session, version),
+      hasRow: async (area, name) => hasTenantRow(this.#tenantSession, area, name),
+      lacking: async (version) => nodesLacking(this.#tenantSession, version),
     });
   }
 
@@ -377,6 +392,7 @@ export class ClusterMember implements ShardHost {
 
   /** Ends its calls, and releases nothing. */
   stop(): void {
+    this.#isStopped = true;
     this.#node?.stop();
     this.#made.stop();
     for (const session of this.#sessions)
@@ -392,17 +408,22 @@ export class ClusterMember implements ShardHost {
     return session;
   }
 
+  /** A closed session would open another connection. */
+  get #tenantSession(): PgSession {
+    if (this.#isStopped) throw new Error("The node has stopped");
+    return this.#session;
+  }
+
   #makeTenants(): RunTimeTenants {
     const { run, tenants: listed, log } = this.#options;
-    const session = this.#session;
     const rules = indexRulesOf(run);
     return new RunTimeTenants({
       source: {
-        read: (since) => readTenants(session, since),
+        read: async (since) => readTenants(this.#tenantSession, since),
         report: async (version) => {
-          if (this.#node !== undefined) await reportTenants(session, this.#node.life, version);
+          if (this.#node !== undefined) await reportTenants(this.#tenantSession, this.#node.life, version);
         },
-        forget: (row) => forgetTenant(session, row),
+        forget: async (row) => forgetTenant(this.#tenantSession, row),
       },
       ...{ key: this.#key, listed, clock: systemClock, log },
       readIndex: (definition) => readTenantIndex(definition, rules),

@@ -263,6 +263,35 @@ test("without a key on every node nothing is made at run time, and the answer an
   });
   const shop = await changed(c, "POST /v1/databases", { name: "shop" });
   assert.equal(await store(c, shop.token, "SET", "key", "value"), "OK");
+  const words = [
+    "--data-dir",
+    cluster.dataDirectory("same"),
+    "--cluster-node",
+    "same",
+    "--port",
+    "0",
+    "--admin-port",
+    "0",
+  ];
+  const env = { ...secrets, ...KEY, LARDER_STORE_TOKEN: shop.token };
+  const same = await cluster.larder(["serve", ...words, "--log-level", "error"], env);
+  assert.deepEqual(
+    [same.code, same.stderr],
+    [
+      2,
+      "larder: The configuration gives another tenant a token of shop, which was made at run time in the area store: give each its own\n",
+    ],
+  );
+
+  // The commands call the node of their machine.
+  const at = ["--data-dir", cluster.dataDirectory("also-keyed")];
+  const commands = { ...secrets, ...KEY };
+  assert.match((await cluster.larder(["db", "create", "toys", ...at], commands)).stdout, /^reachedAllNodes +true$/m);
+  assert.match((await cluster.larder(["db", "list", ...at], commands)).stdout, /^toys +cluster$/m);
+  const reset = await cluster.larder(["token", "reset", "toys", ...at], commands);
+  assert.match(reset.stdout, /^# new tokens of the database toys; the old tokens are no longer valid$/m);
+  const removed = await cluster.larder(["db", "remove", "toys", ...at], commands);
+  assert.deepEqual([removed.stdout, removed.stderr], ["removed the database toys\n", ""]);
 
   // A configuration that lists the name of such a tenant wins on its node, with a warning.
   const d = await cluster.startNode(
