@@ -33,6 +33,9 @@ const TENANTS: Statement = {
   text: "SELECT area, name, shard FROM larder.tenant",
 };
 
+/** A tenant that is made at run time waits meanwhile: it may have the same name. */
+const LOCK_CLUSTER = "SELECT id FROM larder.cluster FOR NO KEY UPDATE";
+
 /** Claims and other assignments wait meanwhile, and a statement after it sees those before. */
 const LOCK_SHARDS = "SELECT id FROM larder.shard ORDER BY id FOR NO KEY UPDATE";
 
@@ -81,15 +84,14 @@ export async function assignTenants(
 }
 
 /**
- * The shard for one more tenant, among those that the caller may choose. Other assignments wait until the end of the
- * transaction. Throws a `StartRefusal` if there is none.
+ * The shard for one more tenant, among those that the caller may choose. The transaction has locked the row of the cluster,
+ * so other assignments wait, and commits of the journals do not. Throws a `StartRefusal` if there is none.
  */
 export async function findShardForTenant(
   transaction: Transaction,
   area: AreaName,
   shards: readonly number[],
 ): Promise<number> {
-  await transaction.rows(LOCK_SHARDS);
   const loads = await transaction.rows<ShardLoad & { area: string }>(LOADS);
   const load = shardForTenant(loads.filter((each) => each.area === area && shards.includes(each.shard)));
   if (load === undefined) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
@@ -97,6 +99,7 @@ export async function findShardForTenant(
 }
 
 async function assign(transaction: Transaction, names: TenantNames): Promise<TenantShards> {
+  await transaction.rows(LOCK_CLUSTER);
   await transaction.rows(LOCK_SHARDS);
   const rows = [...(await transaction.rows<TenantRow>(TENANTS.text))];
   const loads = (await transaction.rows<ShardLoad & { area: string }>(LOADS)).map((load) => ({ ...load }));
