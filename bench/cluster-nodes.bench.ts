@@ -8,9 +8,10 @@
  * commit, so it shows what HTTP and its client take of a SET here.
  * `takeover` kills the node that owns 100,000 keys, and asks another one, which waits, until it answers;
  * `restart in place` starts the same node again at once. Rounds; medians [min to max].
+ * `threads` compares two shards in one thread and in two (cluster/engine-threads.ts), on another database of PostgreSQL.
  * The rate of publishes is measured by `npm run bench -- messaging --only cluster`.
  *
- * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000]
+ * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads]
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -20,6 +21,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
+import { measureEngineThreads } from "./cluster/engine-threads.ts";
 import { createShard, deleteForm } from "./cluster/log-forms.ts";
 import { quantile } from "./cluster/log-load.ts";
 import { machineFacts } from "./harness/machine.ts";
@@ -34,6 +36,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "5" },
     keys: { type: "string", default: "100000" },
+    part: { type: "string" },
   },
 });
 const rounds = Number(options.rounds);
@@ -226,6 +229,34 @@ async function measureTakeovers(url: string, first: Node): Promise<string> {
   return table([`after kill -9 with ${keys} keys`, "ms until the first answer", "goal"], rows);
 }
 
+/** Makes a database with a cluster. Returns its URL. */
+async function newCluster(database: string, words: readonly string[]): Promise<string> {
+  await createDatabase(database);
+  const url = postgres.connection.replace("/postgres", `/${database}`);
+  const env = { ...process.env, LARDER_CLUSTER_URL: url };
+  execFileSync(process.execPath, [program, "cluster", "init", ...words], {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return url;
+}
+
+async function createDatabase(name: string): Promise<void> {
+  const client = new Client({ connectionString: postgres.connection });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+}
+
+async function measureNodes(): Promise<void> {
+  await createDatabase("bare");
+  const url = await newCluster("nodes", []);
+  const node = await startNode("a", url);
+  await untilServed(node, ["PING"]);
+  console.log(`\n${await measureSets(postgres, node)}`);
+  console.log(`\n${await measureTakeovers(url, node)}`);
+}
+
 if (!hasPostgres) {
   console.error("PostgreSQL is not installed (apt-get install postgresql, or its name on your system)");
   process.exit(1);
@@ -237,16 +268,11 @@ const program = publishedProgram(parent);
 const postgres = await startPostgres(parent);
 try {
   for (const fact of machineFacts(new Date())) console.log(`- ${fact}`);
-  const client = new Client({ connectionString: postgres.connection });
-  await client.connect();
-  await client.query("CREATE DATABASE bare");
-  await client.end();
-  const env = { ...process.env, LARDER_CLUSTER_URL: postgres.connection };
-  execFileSync(process.execPath, [program, "cluster", "init"], { env, stdio: ["ignore", "ignore", "inherit"] });
-  const node = await startNode("a", postgres.connection);
-  await untilServed(node, ["PING"]);
-  console.log(`\n${await measureSets(postgres, node)}`);
-  console.log(`\n${await measureTakeovers(postgres.connection, node)}`);
+  if (options.part !== "threads") await measureNodes();
+  if (options.part !== "nodes") {
+    const url = await newCluster("threads", ["--shards", "2"]);
+    console.log(`\n${await measureEngineThreads({ url, program, parent, secrets, rounds, seconds })}`);
+  }
 } finally {
   await postgres.stop();
   rmSync(parent, { recursive: true, force: true, maxRetries: 5 });

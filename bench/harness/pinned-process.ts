@@ -37,6 +37,8 @@ export interface PinnedOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The process is ready when its output contains this. */
   readonly until: RegExp;
+  /** How long that may take, in ms; two minutes unless it is said. */
+  readonly startMsMax?: number;
 }
 
 const START_MS_MAX = 120_000;
@@ -67,7 +69,7 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   process.once("exit", killWithUs);
   const gone = once(child, "close").finally(() => process.removeListener("exit", killWithUs));
   const output = collect(child);
-  await untilPrinted(child, { output, pattern: options.until });
+  await untilPrinted(child, { output, pattern: options.until, msMax: options.startMsMax ?? START_MS_MAX });
   const pid = child.pid ?? 0;
   return {
     pid,
@@ -92,11 +94,14 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-function untilPrinted(child: ChildProcess, what: { output: () => string; pattern: RegExp }): Promise<void> {
-  const { output, pattern } = what;
+function untilPrinted(
+  child: ChildProcess,
+  what: { output: () => string; pattern: RegExp; msMax: number },
+): Promise<void> {
+  const { output, pattern, msMax } = what;
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => reject(new Error(`${child.spawnargs.join(" ")} ${reason}\n${output()}`));
-    const limit = setTimeout(() => fail("does not start"), START_MS_MAX);
+    const limit = setTimeout(() => fail("does not start"), msMax);
     const look = (): void => {
       if (pattern.test(output())) resolve();
     };
@@ -147,7 +152,12 @@ export function threadsOf(pid: number, name: RegExp): readonly string[] {
 }
 
 export function cpuMsOfThreads(pid: number, name: RegExp): number {
-  return threadsOf(pid, name).reduce((sum, thread) => sum + (cpuMsIn(`/proc/${pid}/task/${thread}/stat`) ?? 0), 0);
+  return [...cpuMsByThread(pid, name).values()].reduce((sum, cpuMs) => sum + cpuMs, 0);
+}
+
+/** Processor time of each thread whose name matches so far, in ms, by the id of the thread. */
+export function cpuMsByThread(pid: number, name: RegExp): ReadonlyMap<string, number> {
+  return new Map(threadsOf(pid, name).map((thread) => [thread, cpuMsIn(`/proc/${pid}/task/${thread}/stat`) ?? 0]));
 }
 
 function residentBytesOf(pid: number): number | undefined {

@@ -44,9 +44,11 @@ const SEED = 7;
 const CHUNK_ROWS = 4_096;
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Generates a set in this folder, which must exist. */
-export function makeSet(folder: string, recipe: Recipe): DataSet {
-  const { rowCount, dimension, clusterCount, queryCount, isNoise, innerDimension = LATENT } = recipe;
+/** Fills an array with vectors, one after the other; each call goes on where the last one ended. */
+export type Draw = (target: Float32Array) => void;
+
+/** What a generated set has, from the seed. */
+export function drawOf({ dimension, clusterCount, isNoise, innerDimension = LATENT }: Recipe): Draw {
   const gaussian = gaussianOf(seededRandom(SEED));
   const random = seededRandom(SEED + 1);
   const centres = Float32Array.from({ length: clusterCount * innerDimension }, gaussian);
@@ -55,7 +57,7 @@ export function makeSet(folder: string, recipe: Recipe): DataSet {
     () => gaussian() / Math.sqrt(innerDimension),
   );
   const place = new Float32Array(innerDimension);
-  const draw = (target: Float32Array): void => {
+  return (target) => {
     if (isNoise === true) {
       for (let at = 0; at < target.length; at += 1) target[at] = gaussian();
       return;
@@ -71,6 +73,12 @@ export function makeSet(folder: string, recipe: Recipe): DataSet {
       }
     }
   };
+}
+
+/** Generates a set in this folder, which must exist. */
+export function makeSet(folder: string, recipe: Recipe): DataSet {
+  const { rowCount, dimension, queryCount, isNoise, innerDimension = LATENT } = recipe;
+  const draw = drawOf(recipe);
   const queries = new Float32Array(queryCount * dimension);
   draw(queries);
   writeFileSync(join(folder, "queries"), bytesOf(queries));

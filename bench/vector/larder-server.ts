@@ -28,7 +28,18 @@ const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter(
 export async function startServer(
   program: string,
   directory: string,
-  { similarity = "COSINE", settings = [] }: { similarity?: Similarity; settings?: readonly string[] } = {},
+  {
+    similarity = "COSINE",
+    settings = [],
+    group,
+    startMsMax,
+  }: {
+    similarity?: Similarity;
+    settings?: readonly string[];
+    /** The directory of a cgroup (version 1) in which the server runs. */
+    group?: string;
+    startMsMax?: number;
+  } = {},
 ): Promise<VectorServer> {
   const configuration = `${directory}.json`;
   const index = { name: "main", type: "DENSE", similarity, token: TOKEN };
@@ -45,8 +56,16 @@ export async function startServer(
     ...settings,
   ];
   const server = await startPinned({
-    command: [process.execPath, ...nodeOptions, program, "serve", ...flags],
+    command: [
+      ...(group === undefined ? [] : inGroup(group)),
+      process.execPath,
+      ...nodeOptions,
+      program,
+      "serve",
+      ...flags,
+    ],
     core: "any",
+    ...(startMsMax !== undefined && { startMsMax }),
     env: {
       LARDER_ADMIN_TOKEN: ADMIN_TOKEN,
       LARDER_STORE_PORT: "0",
@@ -78,6 +97,11 @@ export async function startServer(
 /** The event loop's p99 since the last call, in ms. */
 export async function loopDelayMs(server: VectorServer): Promise<number> {
   return (await server.metric("larder_event_loop_delay_p99_seconds")) * 1_000;
+}
+
+/** The prefix of a command that runs it in the cgroup. */
+function inGroup(group: string): readonly string[] {
+  return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group];
 }
 
 async function answerOf(url: string, init: RequestInit): Promise<string> {

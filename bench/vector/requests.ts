@@ -86,7 +86,8 @@ async function messageOf(child: ChildProcess): Promise<unknown> {
   return message;
 }
 
-function vectorText(values: Float32Array, digits: Digits): string {
+/** The values as a JSON array. */
+export function vectorText(values: Float32Array, digits: Digits): string {
   if (digits === "all digits") return `[${Array.from(values).join()}]`;
   return `[${Array.from(values, (value) => Math.round(value * DECIMALS) / DECIMALS).join()}]`;
 }

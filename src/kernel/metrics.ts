@@ -38,6 +38,8 @@ export interface FamilySnapshot {
   readonly kind: MetricKind;
   readonly labelNames: readonly string[];
   readonly buckets: readonly number[];
+  /** How the series of several threads become one; absent: they are added up. */
+  readonly ofThreads?: "largest";
   readonly series: readonly SeriesSnapshot[];
 }
 
@@ -160,7 +162,13 @@ export class Metrics {
 
   /** Numbers that other code maintains, distinguished by labels. Those beyond the bound are added up. keeps (1) */
   readings(
-    facts: { name: string; help: string; kind: "gauge" | "counter"; labelNames: readonly string[] },
+    facts: {
+      name: string;
+      help: string;
+      kind: "gauge" | "counter";
+      labelNames: readonly string[];
+      ofThreads?: "largest";
+    },
     read: () => SeriesSnapshot[],
   ): void {
     this.#register({ ...facts, buckets: [] }, () => bounded(read()));

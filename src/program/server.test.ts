@@ -82,7 +82,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
     },
     reasons: [],
     makeHere: async () => note("make here"),
-    makeInWorker: () => note("make"),
+    makeInWorker: async () => note("make"),
     close: async (graceMs) => note(`close in ${graceMs} ms`),
     abandon: async () => note("abandon"),
   };

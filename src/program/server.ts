@@ -40,7 +40,7 @@ import {
   type OpenPorts,
   type ReplayProgress,
 } from "./areas/area.ts";
-import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./areas/area-memory.ts";
+import { allowedMemoryBytes, divideMemory, type MemoryDivision, memoryOfThread } from "./areas/area-memory.ts";
 import { type AreaPlace, areaPlace } from "./areas/area-place.ts";
 import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
 import { AreaThread } from "./areas/area-thread.ts";
@@ -387,9 +387,13 @@ export class Server implements SlotEvents {
     this.#thread = thread;
     await Promise.all(
       this.#slots.map(async (slot) => {
-        const { bytesMax: memoryBytesMax, heapBytesMax } = this.#division.areas[slot.name];
+        const { bytesMax } = this.#division.areas[slot.name];
         const deliveriesDisabled = this.#options.deliveriesDisabled === true;
         const shards = this.#cluster?.plansOf(slot.name) ?? [undefined];
+        const threadCount = this.#threadCountOf(slot.name, shards.length);
+        const { place } = run.origins.engineThreads;
+        const memoryBytesMax = memoryOfThread(slot.name, bytesMax, { threadCount, place });
+        const heapBytesMax = settings.heapBytesMax ?? memoryBytesMax;
         const [first, ...others] = shards.map((shard) =>
           planArea(slot.name, {
             ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard },
@@ -399,7 +403,7 @@ export class Server implements SlotEvents {
         );
         if (first === undefined) throw new Error(`The area ${slot.name} has no shard`);
         if (thread !== undefined) await slot.makeHere([first, ...others], thread);
-        else slot.makeInWorker([first, ...others], { heapBytesMax, clock: systemClock });
+        else await slot.makeInWorker([first, ...others], { heapBytesMax, threadCount, clock: systemClock });
       }),
     );
     await this.#cluster?.introduce(this.#clusterAreas);
@@ -427,6 +431,17 @@ export class Server implements SlotEvents {
         resp: { host: authorityOf(settings.host, respPort), isEncrypted: settings.respKeyPath !== undefined },
       }),
     };
+  }
+
+  /** A thread without a shard would have nothing to do. Connections of the RESP port are not passed between threads. */
+  #threadCountOf(area: AreaName, shardCount: number): number {
+    const { run, log } = this.#options;
+    const threadCount = Math.min(run.settings.engineThreads, shardCount);
+    if (threadCount === 1 || area !== "store" || run.settings.respPort === undefined) return threadCount;
+    log.warn("the shards of the store are in one thread, because the RESP port is set", {
+      remedy: `leave out ${run.origins.respPort.place} to spread them over ${threadCount} threads`,
+    });
+    return 1;
   }
 
   async #recoverAreas(): Promise<void> {

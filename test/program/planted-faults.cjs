@@ -2,10 +2,12 @@
 /*
  * Loaded into the program with `--require` by tests that need faults which no
  * request can cause. A request for one of these paths causes the fault in the
- * thread that received it, whichever reader of HTTP it has.
+ * thread that received it, whichever reader of HTTP it has. A request for
+ * `/get/planted-crash` ends a thread that has shards but no port.
  */
 const { subscribe } = require("node:diagnostics_channel");
 const { writeSync } = require("node:fs");
+const { workerData } = require("node:worker_threads");
 
 const REQUEST_LINE = /^[A-Z]+ (\/planted-[a-z]+) HTTP/;
 
@@ -23,3 +25,8 @@ function plant(path) {
 subscribe("net.server.socket", ({ socket }) => {
   socket.on("data", (bytes) => plant(REQUEST_LINE.exec(bytes.latin1Slice(0, 100))?.[1] ?? ""));
 });
+
+if (workerData?.links?.kind === "engines")
+  workerData.links.port.on("message", (messages) => {
+    if (messages.some(({ target }) => target === "/get/planted-crash")) plant("/planted-crash");
+  });

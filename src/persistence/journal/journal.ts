@@ -110,6 +110,9 @@ const QUEUE_FULL = "The disk cannot keep up with the writes";
 const WRITE_NOW_BYTES_MAX = 64 * 1024;
 /** With `always`, at most this much is written before an fdatasync is started, however long the queue is. */
 const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
+/** Before a rotation the segment is synced until this much is left, and at most that often: writes may be as fast as syncs. */
+const ROTATED_BYTES_MAX = 512 * 1024;
+const SYNCS_BEFORE_ROTATION = 4;
 const SYNC_EVERY_MS = 1_000;
 const RETRY_EVERY_MS = 1_000;
 
@@ -464,8 +467,10 @@ export class FileJournal implements Journal {
   async #closeSegment(): Promise<number> {
     const isNew = this.#segment.bytes === FILE_HEADER_BYTES && this.#queue.isEmpty;
     if (!isNew && !this.#isClosing && !this.#isDead) {
-      // This syncs most of the segment while writes continue, so that the rotation delays them only briefly.
-      await this.sync();
+      // These sync most of the segment while writes continue, so that the rotation delays them only briefly. Each is
+      // shorter than the one before, because it has only what was written meanwhile.
+      for (let i = 0; i < SYNCS_BEFORE_ROTATION && (i === 0 || this.#unsyncedBytes > ROTATED_BYTES_MAX); i += 1)
+        await this.sync();
       if (!this.#isDead) await this.#enqueueRotation(this.#options.random.below(2 ** 32));
     }
     this.#closingCount -= 1;

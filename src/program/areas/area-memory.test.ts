@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "../settings/read-settings.ts";
-import { divideMemory, type MemoryDivision, underWayBytesMax } from "./area-memory.ts";
+import { divideMemory, type MemoryDivision, memoryOfThread, underWayBytesMax } from "./area-memory.ts";
 
 const MB = 2 ** 20;
 const nothing = { store: 0, messaging: 0, vector: 0 };
@@ -70,3 +70,14 @@ for (const [what, areaMb, requestMb, expectedMb] of underWayCases) {
     assert.equal(underWayBytesMax({ bytesMax: areaMb * MB, requestBytesMax: requestMb * MB }), expectedMb * MB);
   });
 }
+
+test("the threads of an area get equal parts of its memory, and too little is refused with the remedy", () => {
+  const place = "--engine-threads";
+  assert.equal(memoryOfThread("store", 64 * MB, { threadCount: 1, place }), 64 * MB);
+  assert.equal(memoryOfThread("store", 300 * MB, { threadCount: 3, place }), 100 * MB);
+  assert.throws(() => memoryOfThread("store", 300 * MB, { threadCount: 5, place }), {
+    name: "StartRefusal",
+    message:
+      "--engine-threads leaves 60mb of memory for each of 5 threads of store, which needs 64mb: lower it, or raise --store-memory",
+  });
+});

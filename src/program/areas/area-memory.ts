@@ -9,11 +9,14 @@
  *     uses only one area gives it enough memory at the next start.
  * (3) Settings that exceed (1) are obeyed, with a warning: a limit is not a
  *     reservation, and swap or other processes are the operator's choice.
- * (4) Pending requests of an area hold at most a quarter of its memory, so that
+ * (4) Several threads of an area get equal parts of its memory, each with its own
+ *     guard: a thread cannot count the objects of another one.
+ * (5) Pending requests of an area hold at most a quarter of its memory, so that
  *     its data has the rest, but always enough for its largest request.
  */
 import { totalmem } from "node:os";
 import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
+import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { type AreaName, areaNames } from "./area.ts";
@@ -98,7 +101,23 @@ export function divideMemory(
   }
 }
 
-/** The bytes that pending requests may hold in a thread whose areas have `bytesMax` together. keeps (4) */
+/**
+ * The memory limit of each thread of an area. Throws a `StartRefusal` if that is too little. `place` is the setting of the
+ * number of threads. keeps (4)
+ */
+export function memoryOfThread(
+  area: AreaName,
+  bytesMax: number,
+  { threadCount, place }: { readonly threadCount: number; readonly place: string },
+): number {
+  const partBytes = Math.floor(bytesMax / threadCount);
+  if (threadCount === 1 || partBytes >= AREA_BYTES_MIN) return partBytes;
+  throw new StartRefusal(
+    `${place} leaves ${inMb(partBytes)} of memory for each of ${threadCount} threads of ${area}, which needs ${inMb(AREA_BYTES_MIN)}: lower it, or raise --${area}-memory`,
+  );
+}
+
+/** The bytes that pending requests may hold in a thread whose areas have `bytesMax` together. keeps (5) */
 export function underWayBytesMax({ bytesMax, requestBytesMax }: { bytesMax: number; requestBytesMax: number }): number {
   const wantedBytes = Math.max(bytesMax * UNDER_WAY_SHARE, requestBytesMax * UNDER_WAY_REQUESTS_MIN);
   return Math.floor(Math.min(IN_FLIGHT_BYTES_MAX, wantedBytes));

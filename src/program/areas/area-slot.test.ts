@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AreaSlot } from "./area-slot.ts";
+import type { AreaState } from "./area.ts";
+import { AreaSlot, stateOfThreads } from "./area-slot.ts";
 
 function slot(): AreaSlot {
   return new AreaSlot("store", {
@@ -35,3 +36,19 @@ test("so is an area that cannot write, drains or is closed", () => {
   area.state("closed");
   assert.deepEqual(area.reasons, ["store is closed"]);
 });
+
+const cases: readonly (readonly [threads: readonly [AreaState, ...AreaState[]], area: AreaState])[] = [
+  [["opening"], "opening"],
+  [["closed"], "closed"],
+  [["standby", "standby"], "standby"],
+  [["standby", "opening"], "opening"],
+  [["opening", "serving"], "serving"],
+  [["draining", "serving"], "draining"],
+  [["closed", "serving"], "draining"],
+  [["closed", "closed"], "closed"],
+];
+
+for (const [threads, area] of cases)
+  test(`an area whose threads are ${threads.join(" and ")} is ${area}`, () => {
+    assert.equal(stateOfThreads(threads), area);
+  });

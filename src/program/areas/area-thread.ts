@@ -19,6 +19,7 @@ import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
 import type { ShardReport } from "../cluster/shard-plan.ts";
+import type { ThreadLinks } from "../cluster/shards/threads/thread-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
@@ -82,14 +83,18 @@ export class AreaThread {
     this.#stopWatching();
   }
 
-  /** Builds an area with its shards; it does nothing until it is opened. `metrics` gets its figures. */
-  async make(plans: AreaPlans, events: AreaEvents, metrics = new Metrics()): Promise<LocalArea> {
+  /** Builds an area with its shards; it does nothing until it is opened. */
+  async make(
+    plans: AreaPlans,
+    events: AreaEvents,
+    { metrics = new Metrics(), links }: AreaParts = {},
+  ): Promise<LocalArea> {
     const [plan] = plans;
     const log = this.#options.log.with({ area: plan.area });
     const tracer = await openTracer({ version: plan.version, log });
     measureTurns(metrics, this.#turns, plan.area);
     const shared = { log, tracer };
-    if (plans.length > 1) return this.#makeSharded(plans, { ...shared, events, metrics });
+    if (plans.length > 1 || links !== undefined) return this.#makeSharded(plans, { ...shared, events, metrics, links });
     const { service, persistence, areaShard } = await this.#makeParts(plan, { ...shared, events, metrics });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
     const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
@@ -100,14 +105,17 @@ export class AreaThread {
   }
 
   /** Several shards of an area of a cluster. Their code is loaded only for them. */
-  async #makeSharded(plans: AreaPlans, made: MakeOptions): Promise<LocalArea> {
-    const { log, events, metrics } = made;
+  async #makeSharded(
+    plans: AreaPlans,
+    made: MakeOptions & { readonly links: ThreadLinks | undefined },
+  ): Promise<LocalArea> {
+    const { log, events, metrics, links } = made;
     const [{ shard: plan }] = plans;
     const { ShardedArea } = await import("../cluster/shards/sharded-area.ts");
     const { namedOwner } = await import("../../edge/forward/named-owner.ts");
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
     return ShardedArea.make({
-      ...{ plans, events, metrics },
+      ...{ plans, events, metrics, links },
       environment: this.#environment(made),
       clock: this.#options.clock,
       turns: this.#turns,
@@ -150,6 +158,13 @@ export class AreaThread {
       events: this.#options.events,
     };
   }
+}
+
+export interface AreaParts {
+  /** Gets the figures of the area. */
+  readonly metrics?: Metrics;
+  /** The other threads with shards of the area. */
+  readonly links?: ThreadLinks | undefined;
 }
 
 interface MakeOptions {

@@ -71,7 +71,7 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "clusterKey"],
+    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "clusterKey", "engineThreads"],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
@@ -80,6 +80,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
         ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
         ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
+        ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
       ];
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,

@@ -12,8 +12,15 @@ export function measureMemory(metrics: Metrics, { guard, budget }: { guard: Memo
     "Memory limit of the area, together with the other areas of its thread",
     () => guard.bytesMax,
   );
-  metrics.reading("larder_memory_refusing", "1 while some tenant may not grow because memory is nearly used up", () =>
-    guard.thresholdBytes === Number.POSITIVE_INFINITY ? 0 : 1,
+  metrics.readings(
+    {
+      name: "larder_memory_refusing",
+      help: "1 while some tenant may not grow because memory is nearly used up",
+      kind: "gauge",
+      labelNames: [],
+      ofThreads: "largest",
+    },
+    () => [{ labelValues: [], values: [guard.thresholdBytes === Number.POSITIVE_INFINITY ? 0 : 1] }],
   );
   metrics.readings(
     {

@@ -28,15 +28,20 @@ export function measureThread(metrics: Metrics): () => void {
     ["p99", 99],
     ["max", 100],
   ] as const) {
-    metrics.reading(
-      `larder_event_loop_delay_${name}_seconds`,
-      `Delay of the event loop since the last reading, ${name}`,
+    metrics.readings(
+      {
+        name: `larder_event_loop_delay_${name}_seconds`,
+        help: `Delay of the event loop since the last reading, ${name}`,
+        kind: "gauge",
+        labelNames: [],
+        ofThreads: "largest",
+      },
       () => {
         // The recorded value is the time between two ticks; NaN before the first.
         const lateMs = delay.percentile(quantile) / 1e6 - DELAY_RESOLUTION_MS;
         // The largest is read last and ends the interval, so that all three are of the same interval.
         if (name === "max") delay.reset();
-        return lateMs > 0 ? lateMs / 1_000 : 0;
+        return [{ labelValues: [], values: [lateMs > 0 ? lateMs / 1_000 : 0] }];
       },
     );
   }

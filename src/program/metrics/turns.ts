@@ -45,6 +45,7 @@ export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, 
       help: "Longest wait of a unit of work for its turn since the start",
       kind: "gauge",
       labelNames,
+      ofThreads: "largest",
     },
     () => byUse(({ waitedMsMax }) => waitedMsMax / 1_000),
   );

@@ -8,6 +8,7 @@ import {
   type Parser,
   PORT_MAX,
   parseChoice,
+  parseCount,
   parseDurationMs,
   parseNodeName,
   parser,
@@ -16,6 +17,9 @@ import {
 
 /** The default: a takeover after a crash of the owner takes about this long. */
 export const TAKEOVER_WAIT_MS = 10_000;
+
+/** More than a machine has cores that an area could use. */
+const ENGINE_THREADS_MAX = 64;
 
 /** Where a node accepts forwarded requests. */
 export interface HostAndPort {
@@ -135,5 +139,16 @@ export const clusterSettingRows = {
       "How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once",
     default: printDuration(TAKEOVER_WAIT_MS),
     parse: parseDurationMs(0, 600_000),
+  },
+  engineThreads: {
+    group: "Cluster",
+    flag: "--engine-threads",
+    environment: ["LARDER_ENGINE_THREADS"],
+    fileKey: "engineThreads",
+    argument: "<count>",
+    meaning:
+      "Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set",
+    default: "1",
+    parse: parseCount(1, ENGINE_THREADS_MAX),
   },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -332,6 +332,8 @@ export interface ConfigurationKeys {
   readonly clusterAddress?: string;
   /** How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once. Default: 10s. */
   readonly takeoverWait?: string;
+  /** Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set. Default: 1. */
+  readonly engineThreads?: number | string;
   /** Lowest level that is logged. Default: info. */
   readonly logLevel?: "debug" | "info" | "warn" | "error";
   /** JSON lines, text for people, or text at a terminal and JSON elsewhere. Default: auto. */

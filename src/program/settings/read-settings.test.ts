@@ -87,6 +87,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     trustedProxies: [],
     clusterReads: "lease",
     takeoverWaitMs: 10_000,
+    engineThreads: 1,
     connectionsPerAddressMax: 5_000,
     bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,

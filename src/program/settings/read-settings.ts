@@ -456,6 +456,18 @@ const combinations: readonly Combination[] = [
       ];
     },
   },
+  {
+    reads: ["port", "threads", "engineThreads", ...AREA_PORTS],
+    problemsOf(run) {
+      const { settings, origins } = run;
+      const { place } = onePortOf(run) === undefined ? origins.threads : origins.port;
+      const isOneThread = onePortOf(run) !== undefined || settings.threads === "one";
+      if (!isOneThread || settings.engineThreads === 1) return [];
+      return [
+        `${origins.engineThreads.place} needs a thread per area, and ${place} runs all areas in one: keep one of them`,
+      ];
+    },
+  },
 ];
 
 /** A certificate needs its key. */

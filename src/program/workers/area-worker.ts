@@ -1,5 +1,5 @@
 /**
- * The thread of one area. Main starts it with the area's plan. It answers main's
+ * The thread of one area, or one of several. Main starts it with the area's plan. It answers main's
  * calls, sends a heartbeat each second, and ends when it crashes: the next start
  * rebuilds its state from the journal.
  */
@@ -7,22 +7,22 @@ import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
-import { type AreaApi, type AreaPlans, CRASH_CLOSE_MS } from "../areas/area.ts";
+import { type AreaApi, CRASH_CLOSE_MS } from "../areas/area.ts";
 import { AreaThread } from "../areas/area-thread.ts";
 import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
+import type { ThreadStart } from "../cluster/shards/threads/thread-plan.ts";
 import { measureThread } from "../metrics/thread.ts";
 import { stderrEvents, stderrLog } from "../stderr.ts";
 import { BEAT_MS } from "./heartbeat.ts";
 import { ProgressWriter } from "./thread-progress.ts";
 
-/** The data with which main starts a thread: one plan for each shard of its area. */
-export interface AreaWorkerStart {
-  readonly plans: AreaPlans;
+/** The data with which main starts a thread: one plan for each shard of its area, or for each shard that it hosts. */
+export interface AreaWorkerStart extends Pick<ThreadStart, "plans" | "links"> {
   /** Memory in which the thread shows its progress (thread-progress.ts). */
   readonly progress: SharedArrayBuffer;
 }
 
-export async function runAreaWorker({ plans, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
+export async function runAreaWorker({ plans, links, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const [plan] = plans;
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
   const events = stderrEvents({ ...plan.log, log });
@@ -58,6 +58,6 @@ export async function runAreaWorker({ plans, progress }: AreaWorkerStart, port: 
     memoryBytesMax,
     requestBytesMax,
   });
-  area = await thread.make(plans, eventsTo(port), metrics);
+  area = await thread.make(plans, eventsTo(port), { metrics, links });
   answerQuestions(port, area);
 }

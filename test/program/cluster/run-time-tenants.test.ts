@@ -66,7 +66,7 @@ for (const shards of [1, 2])
     await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
     assert.equal((await cluster.larder(["cluster", "init", "--shards", String(shards)])).code, 0);
     const [first, second] = [`a${shards}`, `b${shards}`];
-    const one = shards === 1 ? oneThread : [];
+    const one = shards === 1 ? oneThread : ["--engine-threads", "2"];
     const a = await cluster.startNode(first, [...ADDRESS, ...one], KEY);
     await untilServed(a, shards === 1 ? [] : [1, 2, 3, 4, 5, 6]);
     await new NodeClient(a).untilServing();

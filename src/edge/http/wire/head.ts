@@ -31,8 +31,8 @@ export interface Head {
   readonly httpVersion: "1.0" | "1.1";
   readonly rawHeaders: string[];
   readonly framing: Framing;
-  /** Set if it repeats an earlier head (`repeated-head.ts`). */
-  readonly memo?: HeadMemo;
+  /** Set if it repeats an earlier head and its target (`repeated-head.ts`). */
+  readonly memo?: HeadMemo | undefined;
 }
 
 export type HeadFault = "malformed" | "head too large";
@@ -74,9 +74,9 @@ export class HeadReader {
   #rawHeaders: string[] = [];
   /** Bytes of the head in the lines that have been read. */
   #readBytes = 0;
-  /** The last head, if it may be repeated, and its target. */
+  /** The last head, if it may be repeated. */
   #repeated: RepeatedHead | undefined;
-  #lastTarget: string | undefined;
+  #hasReadOne = false;
   #missCount = 0;
 
   constructor(headerBytesMax: number) {
@@ -124,12 +124,12 @@ export class HeadReader {
     }
   }
 
-  /** Remembers a head whose target is that of the head before it, unless such heads have differed before. */
+  /** Remembers a head, unless it is the first, since many connections have only one, or earlier ones have not repeated. */
   #remember(head: Head, bytes: Buffer): void {
     if (this.#repeated !== undefined) this.#missCount += 1;
-    const isSame = head.target === this.#lastTarget && this.#missCount < MISSES_MAX;
-    this.#repeated = isSame ? RepeatedHead.of(head, bytes) : undefined;
-    this.#lastTarget = head.target;
+    const mayRepeat = this.#hasReadOne && this.#missCount < MISSES_MAX && head.method !== "CONNECT";
+    this.#repeated = mayRepeat ? RepeatedHead.of(head, bytes) : undefined;
+    this.#hasReadOne = true;
   }
 
   /** The head is complete. */

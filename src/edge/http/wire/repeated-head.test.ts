@@ -56,8 +56,45 @@ test("the third head with the same target has the memo of the fourth, and its ow
   assert.deepEqual(fourth.framing.contentLength, 123_456_789_012_345);
 });
 
+test("heads with other targets have their own targets, and no memo until one comes twice in a row", () => {
+  const reader = experienced();
+  const memos = ["/get/a", "/get/b", "/get/b", "/get/b", "/", "/get/b", "/"].map((target) => {
+    const head = read(reader, headText({ target, length: "5" })) as Head;
+    assert.deepEqual([head.target, head.rawHeaders[9], head.framing.contentLength], [target, "5", 5]);
+    return head.memo;
+  });
+  assert.deepEqual(memos.slice(0, 2), [undefined, undefined]);
+  assert.ok(memos[2] !== undefined && memos[2] === memos[3]);
+  // That of another target is not that of this one.
+  assert.deepEqual([memos[4], memos[6]], [undefined, undefined]);
+  assert.equal(memos[5], memos[2]);
+});
+
+test("a long target has no memo", () => {
+  const reader = experienced();
+  const target = `/set/key/${"v".repeat(300)}`;
+  for (let i = 0; i < 3; i += 1) {
+    const head = read(reader, headText({ target })) as Head;
+    assert.deepEqual([head.target, head.memo], [target, undefined]);
+  }
+});
+
 const others: readonly (readonly [name: string, text: string])[] = [
   ["another target", headText({ target: "/get" })],
+  ["a target that continues the last one", headText({ target: "/a" })],
+  ["an empty target", headText({ target: "" })],
+  ["a target with a space", headText({ target: "/a b" })],
+  ["a target with a control", headText({ target: "/a\x01" })],
+  ["a target beyond ASCII", headText({ target: "/\xe9" })],
+  ["a target that ends the line", headText({ target: "/a\r\nx: b" })],
+  ["a target that is no path", headText({ target: "a" })],
+  ["a target of all", headText({ target: "*" })],
+  ["a target with its scheme", headText({ target: "http://b/" })],
+  ["a target that is too long", headText({ target: `/${"t".repeat(BYTES_MAX)}` })],
+  ["an old version", headText({ target: "/a" }).replace("HTTP/1.1", "HTTP/1.0")],
+  ["another method", headText({}).replace("POST", "PUT")],
+  ["a longer method", headText({}).replace("POST", "POSTS")],
+  ["an empty line before it", `\r\n${headText({})}`],
   ["another last value", headText({ last: "b" })],
   ["a longer last value", headText({ last: "aa" })],
   ["an empty token", headText({ token: "" })],
@@ -98,6 +135,10 @@ const value = fc.string({
 });
 const mutation = fc.record({ at: fc.nat(400), removed: fc.nat(3), added: value });
 const step = fc.record({
+  target: fc.oneof(
+    fc.constantFrom("/", "/get/a", "/get/b", "*", "http://b/"),
+    value.map((text) => `/${text}`),
+  ),
   token: fc.oneof(fc.constantFrom("a:1", "a:22"), value),
   length: fc.oneof(fc.nat(99_999).map(String), value),
   mutation: fc.option(mutation, { freq: 3 }),
@@ -113,8 +154,8 @@ test("random heads after each other are read as by a reader that remembers nothi
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => {
       const reader = new HeadReader(BYTES_MAX);
-      for (const { token, length, mutation: change } of steps) {
-        const text = mutated(headText({ token, length }), change);
+      for (const { target, token, length, mutation: change } of steps) {
+        const text = mutated(headText({ target, token, length }), change);
         const found = readAt(reader, text);
         assert.deepEqual(found, readAt(new HeadReader(BYTES_MAX), text));
         // The connection ends, or waits for the rest.

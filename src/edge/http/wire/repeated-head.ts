@@ -1,13 +1,16 @@
 /**
  * Reads a head that repeats an earlier one of its connection, byte for byte,
- * except for the values of Content-Length and of the sync token.
+ * except for the target and the values of Content-Length and of the sync token.
  *
  * (1) A head is remembered only after `HeadReader` has read all of it.
- * (2) A value that may differ has visible ASCII characters only, before and now,
- *     and none of them ends a line. So the lines are the same lines, and
- *     `HeadReader` would read the same head with these values.
+ * (2) A value that may differ, the target too, has visible ASCII characters only,
+ *     before and now, and none of them ends a line. So the lines are the same
+ *     lines, and `HeadReader` would read the same head with these values.
  * (3) The value of Content-Length is 1 to 15 digits, as in `head.ts`.
  * (4) What is remembered is a copy, of at most `REMEMBERED_BYTES_MAX` bytes.
+ * (5) Another target is a path: what else `head.ts` allows depends on the method.
+ * (6) What was learnt of a head belongs to its target, so heads share a memo only if
+ *     they have the same one. That of a target begins when it comes twice in a row.
  *
  * A head that is not the same, or not complete, is left to `HeadReader`.
  */
@@ -18,6 +21,10 @@ import type { Head } from "./head.ts";
 /** The heads of common clients have 300 to 700 bytes. */
 const REMEMBERED_BYTES_MAX = 2_048;
 const LENGTH_DIGITS_MAX = 15;
+/** Longer targets, of commands with their arguments for example, have no memo. */
+const LEARNT_TARGET_MAX = 256;
+const SPACE = 32;
+const SLASH = 47;
 const CONTENT_LENGTH = "content-length";
 /** Fields whose values may differ. */
 const CUT_FIELDS: ReadonlySet<string> = new Set([CONTENT_LENGTH, "upstash-sync-token", "service-sync-token"]);
@@ -39,18 +46,30 @@ export class RepeatedHead {
   end = 0;
   readonly #head: Head;
   readonly #bytes: Buffer;
+  /** Of the target in the bytes, which follows the method and a space. */
+  readonly #targetStart: number;
+  readonly #targetEnd: number;
   readonly #cuts: readonly Cut[];
-  readonly #memo: HeadMemo = { learnt: undefined };
+  #memo: HeadMemo = { learnt: undefined };
+  /** The target to which the memo belongs. */
+  #learntTarget: string;
+  /** The last target that was another one. */
+  #otherTarget: string | undefined;
 
   private constructor(head: Head, bytes: Buffer, cuts: readonly Cut[]) {
     this.#head = head;
     this.#bytes = bytes;
+    this.#targetStart = head.method.length + 1;
+    this.#targetEnd = this.#targetStart + head.target.length;
     this.#cuts = cuts;
+    this.#learntTarget = head.target;
   }
 
   /** Remembers the head that was read from these bytes; undefined if it is too long, or is not such a head. */
   static of(head: Head, bytes: Buffer): RepeatedHead | undefined {
     if (bytes.length > REMEMBERED_BYTES_MAX) return undefined;
+    // Empty lines may precede a head.
+    if (bytes.latin1Slice(0, head.method.length) !== head.method) return undefined;
     const indexes: number[] = [];
     for (let i = 0; i < head.rawHeaders.length; i += 2) {
       const isCut = CUT_FIELDS.has((head.rawHeaders[i] as string).toLowerCase());
@@ -70,8 +89,13 @@ export class RepeatedHead {
   read(bytes: Buffer, from: number, bytesMax: number): Head | undefined {
     const known = this.#bytes;
     const values: string[] = [];
-    let at = from;
-    let knownAt = 0;
+    const targetAt = from + this.#targetStart;
+    if (!isSame(known, 0, this.#targetStart, bytes, from)) return undefined;
+    const isLearnt = isTarget(this.#learntTarget, bytes, targetAt);
+    let at = isLearnt ? targetAt + this.#learntTarget.length : endOfVisible(bytes, targetAt);
+    if (!isLearnt && bytes[targetAt] !== SLASH) return undefined; // keeps (5)
+    const target = isLearnt ? this.#learntTarget : bytes.latin1Slice(targetAt, at);
+    let knownAt = this.#targetEnd;
     let { framing } = this.#head;
     for (const { start, end, isLength } of this.#cuts) {
       const valueAt = at + start - knownAt;
@@ -88,14 +112,27 @@ export class RepeatedHead {
     const end = at + known.length - knownAt;
     if (end - from > bytesMax) return undefined;
     this.end = end;
-    return new Repetition({ head: this.#head, cuts: this.#cuts, memo: this.#memo }, framing, values);
+    const memo = this.#memoOf(target, isLearnt);
+    return new Repetition({ head: this.#head, cuts: this.#cuts, target, memo }, framing, values);
+  }
+
+  /** keeps (6) */
+  #memoOf(target: string, isLearnt: boolean): HeadMemo | undefined {
+    const before = this.#otherTarget;
+    this.#otherTarget = isLearnt || target.length > LEARNT_TARGET_MAX ? undefined : target;
+    if (isLearnt) return this.#memo;
+    if (before === undefined || target !== before) return undefined;
+    this.#learntTarget = target;
+    this.#memo = { learnt: undefined };
+    return this.#memo;
   }
 }
 
 interface Repeated {
   readonly head: Head;
   readonly cuts: readonly Cut[];
-  readonly memo: HeadMemo;
+  readonly target: string;
+  readonly memo: HeadMemo | undefined;
 }
 
 /** A head that repeats another. Mostly nobody reads its fields again, so their list is made on demand. */
@@ -104,15 +141,15 @@ class Repetition implements Head {
   readonly target: string;
   readonly httpVersion: Head["httpVersion"];
   readonly framing: Framing;
-  readonly memo: HeadMemo;
+  readonly memo: HeadMemo | undefined;
   readonly #repeated: Repeated;
   readonly #values: readonly string[];
   #rawHeaders: string[] | undefined;
 
   constructor(repeated: Repeated, framing: Framing, values: readonly string[]) {
-    const { method, target, httpVersion } = repeated.head;
+    const { method, httpVersion } = repeated.head;
     this.method = method;
-    this.target = target;
+    this.target = repeated.target;
     this.httpVersion = httpVersion;
     this.framing = framing;
     this.memo = repeated.memo;
@@ -141,6 +178,12 @@ function isSame(known: Buffer, start: number, end: number, bytes: Buffer, at: nu
   if (end - start > LOOP_BYTES_MAX) return bytes.compare(known, start, end, at, otherEnd) === 0;
   for (let i = start; i < end; i += 1) if (known[i] !== bytes[at + i - start]) return false;
   return true;
+}
+
+/** Whether the target is at `at`, with a space behind it. */
+function isTarget(target: string, bytes: Buffer, at: number): boolean {
+  for (let i = 0; i < target.length; i += 1) if (target.charCodeAt(i) !== bytes[at + i]) return false;
+  return bytes[at + target.length] === SPACE;
 }
 
 function endOfDigits(bytes: Buffer, from: number): number {

@@ -15,6 +15,8 @@ interface ShardFacts {
   readonly number: number;
   readonly isServed?: boolean;
   readonly owner?: AreaOwner;
+  /** The other thread of this node that hosts it. */
+  readonly thread?: number;
   /** A token that a user of one of its databases has made. */
   readonly userToken?: string;
   /** Whether its area has such tokens. */
@@ -29,12 +31,14 @@ class FakeShard implements RoutedShard {
   readonly http: HttpService;
   readonly serving: HttpService | undefined;
   readonly owner: AreaOwner;
+  readonly thread?: number;
   readonly parts: RoutedShard["parts"];
 
   constructor(facts: ShardFacts, asked: number[]) {
     const { number, isServed = false, owner = { kind: "nobody" }, userToken, isStore = true, status = 200 } = facts;
     this.number = number;
     this.owner = owner;
+    if (facts.thread !== undefined) this.thread = facts.thread;
     const names = TENANTS[number] ?? [];
     this.plan = {
       tenants: names.map((name) => ({ name, tokens: [{ token: tokenOf(name), access: "standard" }] })),
@@ -144,6 +148,37 @@ test("an unknown token is taken to each other node once, until one does not answ
   assert.deepEqual(await route(others, "/token/unknown"), [[4], 401]);
   const all = [1, 4, 7].map((number) => ({ number, isServed: true, status: 401 }));
   assert.deepEqual(await route(all, "/token/unknown"), [[1], 401]);
+});
+
+test("an unknown token is taken to each other thread once, also one that another node has forwarded", async () => {
+  const threads: readonly ShardFacts[] = [
+    { number: 1, isServed: true, status: 401 },
+    { number: 4, isServed: true, thread: 1, status: 401 },
+    { number: 7, isServed: true, thread: 1, status: 401 },
+    { number: 10, isServed: true, thread: 2 },
+    { number: 13, isServed: true, thread: 2 },
+    { number: 16, owner: at("b") },
+  ];
+  for (const isForwarded of [false, true])
+    assert.deepEqual(await route(threads, "/token/unknown", { isForwarded }), [[4, 10], 200]);
+  const refusing = threads.map((facts) => ({ ...facts, status: 401 }));
+  assert.deepEqual(await route(refusing, "/token/unknown"), [[4, 10, 16], 401]);
+  assert.deepEqual(await route(refusing, "/token/unknown", { isForwarded: true }), [[4, 10], 401]);
+});
+
+test("a token of the configuration leads to its shard in another thread", async () => {
+  const threads = [
+    { number: 1, isServed: true },
+    { number: 4, isServed: true, thread: 1 },
+  ];
+  assert.deepEqual(await route(threads, `/token/${tokenOf("tan")}`), [[4], 200]);
+  assert.deepEqual(await route(threads, `/token/${tokenOf("tan")}`, { isForwarded: true }), [[4], 200]);
+});
+
+test("a request without a token is refused by a shard that is served, rather in this thread", async () => {
+  const elsewhere: ShardFacts = { number: 4, isServed: true, thread: 1 };
+  assert.deepEqual(await route([{ number: 1, owner: at("b") }, elsewhere], "/"), [[4], 200]);
+  assert.deepEqual(await route([elsewhere, { number: 7, isServed: true }], "/"), [[7], 200]);
 });
 
 test("an unknown token stays here in an area whose users make no tokens, and so does a request without one", async () => {

@@ -5,8 +5,8 @@
  * (1) The tokens of the configuration, and of tenants that were made at run time,
  *     are known on every node, so the shard of their tenants is too.
  * (2) Tokens that users of a database have made are known to the engine of its
- *     shard alone. A token that no engine here knows is taken to each other node
- *     in turn, until one does not refuse it with 401.
+ *     shard alone. A token that no engine of this thread knows is taken to each other
+ *     thread and to each other node in turn, until one does not refuse it with 401.
  * (3) A path that needs no token names users, who may be on several shards: each is
  *     tried until one does not answer 404. Nothing was carried out before.
  */
@@ -34,6 +34,8 @@ export interface RoutedShard {
   readonly http: HttpService;
   /** Its engine, while this node serves it. */
   readonly serving: HttpService | undefined;
+  /** The other thread of this node that hosts it; absent: this thread does. */
+  readonly thread?: number;
   readonly owner: AreaOwner;
   /** Its engine, opened or not. */
   readonly parts: { readonly service: Pick<AreaService, "http" | "resp"> };
@@ -87,7 +89,12 @@ export class ShardRouter implements HttpService {
     const { shards, miss } = this.#placesOf(request);
     const [first] = shards;
     if (first === undefined) throw new Error("A request has no shard");
-    return shards.length === 1 ? first.http.handle(request) : tryEach(request, shards, miss);
+    if (shards.length === 1) return first.http.handle(request);
+    return tryEach(
+      request,
+      shards.map(({ http }) => http),
+      miss,
+    );
   };
 
   bodyBytesMax(target: string): number {
@@ -105,11 +112,10 @@ export class ShardRouter implements HttpService {
   /** The engine for a request that another node has forwarded; undefined: this node serves no shard of it. */
   servingFor(head: RequestHead): HttpService | undefined {
     const { shards, miss } = this.#placesOf(head, { isForwarded: true });
-    const served = shards.filter(({ serving }) => serving !== undefined);
+    const served = shards.map(({ serving }) => serving).filter((serving) => serving !== undefined);
     const [first] = served;
-    if (first === undefined || served.length === 1) return first?.serving;
-    const { serving } = first;
-    return serving && { ...withForms(serving), handle: (request) => tryEach(request, served, miss) };
+    if (first === undefined || served.length === 1) return first;
+    return { ...withForms(first), handle: (request) => tryEach(request, served, miss) };
   }
 
   /** Its limits and forms of errors are those of all shards. */
@@ -135,20 +141,21 @@ export class ShardRouter implements HttpService {
       const shard = this.#byTenant.get(owner.name);
       if (shard !== undefined) return [shard];
     }
-    const served = this.#shards.filter(({ serving }) => serving !== undefined);
-    const [refusing = this.#first] = served;
+    const allServed = this.#shards.filter(({ serving }) => serving !== undefined);
+    const served = allServed.filter(({ thread }) => thread === undefined);
+    const [refusing = this.#first] = [...served, ...allServed];
     if (owner.kind === "none" || this.#first.parts.service.resp === undefined) return [refusing];
     const knowing = served.find(({ parts: { service } }) => {
       const { tokens } = service.resp ?? {};
       return tokens !== undefined && service.http.tokenOwner(head, tokens).kind === "tenant";
     });
     if (knowing !== undefined) return [knowing];
-    const elsewhere = isForwarded ? [] : this.#elsewhere();
+    const elsewhere = [...firstOfEachThread(allServed), ...(isForwarded ? [] : this.#ofOtherNodes())];
     return elsewhere.length > 0 ? elsewhere : [refusing];
   }
 
   /** One shard of each other node, and those that no node serves. */
-  #elsewhere(): readonly RoutedShard[] {
+  #ofOtherNodes(): readonly RoutedShard[] {
     const byNode = new Map<string, RoutedShard>();
     for (const shard of this.#shards) {
       if (shard.serving !== undefined) continue;
@@ -166,6 +173,14 @@ export class ShardRouter implements HttpService {
   }
 }
 
+/** One shard of each other thread of this node that serves any. */
+function firstOfEachThread(served: readonly RoutedShard[]): readonly RoutedShard[] {
+  const byThread = new Map<number, RoutedShard>();
+  for (const shard of served)
+    if (shard.thread !== undefined && !byThread.has(shard.thread)) byThread.set(shard.thread, shard);
+  return [...byThread.values()];
+}
+
 function withForms(area: HttpService): Omit<HttpService, "handle"> {
   return {
     bodyBytesMax: (target) => area.bodyBytesMax(target),
@@ -176,13 +191,13 @@ function withForms(area: HttpService): Omit<HttpService, "handle"> {
 
 async function tryEach(
   request: HttpRequest,
-  shards: readonly RoutedShard[],
+  services: readonly HttpService[],
   miss: number,
 ): Promise<HttpReply | HttpStream> {
   let last: HttpReply | HttpStream = abandonedReply;
-  for (const { http } of shards) {
+  for (const service of services) {
     if (request.isAbandoned === true) return abandonedReply;
-    last = await http.handle(request);
+    last = await service.handle(request);
     if (last.status !== miss) return last;
   }
   return last;

@@ -1,7 +1,8 @@
 /**
  * An area of a node whose cluster has several shards of it: one port, and for
- * each shard that the node has claimed an engine with a journal of its own. All
- * engines of an area are in one thread.
+ * each shard that the node has claimed an engine with a journal of its own. The
+ * engines of an area are in one thread, or spread over several (`threads/`): then
+ * each of these has such an area with its shards, and one of them the port.
  *
  * (1) An engine has the tenants of its shard only, and the router finds the shard of
  *     a request before an engine sees it. So no engine answers for the tenant of
@@ -11,13 +12,14 @@
  */
 
 import { areaNotServing, backupOfCluster, type RequestFailure } from "../../../edge/errors.ts";
+import type { Front } from "../../../edge/forward/front.ts";
 import { PROBE } from "../../../edge/forward/signature.ts";
-import type { HttpService } from "../../../edge/handler.ts";
+import type { HttpService, RequestHead } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { withOpenApi } from "../../../edge/openapi/area.ts";
 import type { RespListener } from "../../../edge/resp/listener.ts";
 import { assert } from "../../../kernel/assert.ts";
-import type { Clock } from "../../../kernel/clock.ts";
+import { type Clock, systemClock } from "../../../kernel/clock.ts";
 import type { FamilySnapshot, Metrics } from "../../../kernel/metrics.ts";
 import type { Turns } from "../../../kernel/turns.ts";
 import type {
@@ -39,10 +41,14 @@ import { measureResp } from "../../metrics/store.ts";
 import { openRespPort } from "../../services/resp-port.ts";
 import type { AreaForwarding, ForwardedHead, SeveralShards } from "../area-forwarding.ts";
 import type { ShardClaim } from "../shard-plan.ts";
-import { HostedShard, type ShardParts } from "./hosted-shard.ts";
+import { HostedShard, type HostedState, type ShardParts } from "./hosted-shard.ts";
 import { mergeShardFamilies } from "./shard-figures.ts";
-import { ShardRouter } from "./shard-router.ts";
+import { type RoutedShard, ShardRouter } from "./shard-router.ts";
 import { StoreShards } from "./store-shards.ts";
+import { ThreadClient } from "./threads/thread-client.ts";
+import type { OtherThread, ThreadLinks } from "./threads/thread-plan.ts";
+import { ThreadServer } from "./threads/thread-server.ts";
+import { ThreadShard } from "./threads/thread-shard.ts";
 
 /** The limits and forms of errors of the area. */
 type AreaForms = Pick<HttpService, "bodyBytesMax" | "refusal">;
@@ -59,6 +65,8 @@ export interface ShardedAreaOptions {
   readonly reporter: EventReporter | undefined;
   /** Makes an engine, not opened. */
   make(plan: AreaPlan, events: AreaEvents): Promise<ShardParts>;
+  /** The other threads with shards of the area; undefined: none. */
+  readonly links: ThreadLinks | undefined;
   /** Undefined: this node does not take part in forwarding. */
   forward(service: AreaForms, several: SeveralShards): Promise<AreaForwarding | undefined>;
   /** The area, each of whose answers names this node. */
@@ -68,6 +76,10 @@ export interface ShardedAreaOptions {
 export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshots {
   readonly #options: ShardedAreaOptions;
   readonly #shards: ReadonlyMap<number, HostedShard>;
+  /** Those that other threads host. */
+  readonly #others: ReadonlyMap<number, ThreadShard>;
+  /** Of a thread that is not the front. */
+  readonly #server: ThreadServer | undefined;
   readonly #router: ShardRouter;
   readonly #forwarding: AreaForwarding | undefined;
   readonly #stores: StoreShards;
@@ -92,15 +104,19 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     this.#options = options;
     this.#forwarding = parts.forwarding;
     this.#troubles = parts.troubles;
-    const changed = (): void => this.#report();
+    const frontOf = (number: number): Front | undefined => parts.forwarding?.frontOf(number);
     this.#shards = new Map(
       parts.made.map(({ number, plan, parts: own, make }) => {
-        const front = parts.forwarding?.frontOf(number);
         const { named } = options;
-        return [number, new HostedShard({ number, plan, parts: own, make, front, named, changed })];
+        const changed = (): void => this.#changed(number);
+        return [number, new HostedShard({ number, plan, parts: own, make, front: frontOf(number), named, changed })];
       }),
     );
-    this.#router = new ShardRouter([...this.#shards.values()]);
+    this.#others = othersOf(options, this.#shards, frontOf);
+    this.#router = new ShardRouter(
+      options.plans.map(numberOf).map((number) => this.#shards.get(number) ?? this.#otherOf(number)),
+    );
+    this.#server = this.#serverOf();
     this.#stores = new StoreShards({ turns: options.turns, tokens: this.#router.tokens });
     this.http = withOpenApi(this.#router, {
       cors: limits.cors,
@@ -114,8 +130,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   static async make(options: ShardedAreaOptions): Promise<ShardedArea> {
     const troubles = new Map<number, string>();
     const made: MadeShard[] = [];
+    const elsewhere = otherThreadsOf(options).flatMap(({ shards }) => shards);
     for (const plan of options.plans) {
       const number = numberOf(plan);
+      if (elsewhere.includes(number)) continue;
       const events = eventsOfShard(options.events, number, troubles);
       const make = (): Promise<ShardParts> => options.make(plan, events);
       made.push({ number, plan, make, parts: await make() });
@@ -129,7 +147,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       bodyBytesMax: (target: string) => routerOf().bodyBytesMax(target),
       refusal: (failure: RequestFailure, target: string) => routerOf().refusal(failure, target),
     };
-    const shards = made.map(({ number }) => number);
+    const shards = options.plans.map(numberOf);
     const forwarding = await options.forward(forms, { shards, serving: (asked) => area?.servingFor(asked) });
     area = new ShardedArea(options, { made, forwarding, troubles });
     return area;
@@ -138,9 +156,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   /** What this node serves: for a probe, or a request that was forwarded; without either, of anything. */
   servingFor(asked: ForwardedHead | undefined): HttpService | undefined {
     if (this.#isClosing) return undefined;
-    if (asked === undefined) return [...this.#shards.values()].find(({ serving }) => serving !== undefined)?.serving;
+    const all = new Map<number, RoutedShard>([...this.#shards, ...this.#others]);
+    if (asked === undefined) return [...all.values()].find(({ serving }) => serving !== undefined)?.serving;
     const { head, caller } = asked;
-    if (caller.address === PROBE.address) return this.#shards.get(caller.port)?.serving;
+    if (caller.address === PROBE.address) return all.get(caller.port)?.serving;
     return this.#router.servingFor(head);
   }
 
@@ -173,13 +192,13 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   }
 
   async follow({ shard, owner }: FollowedShard): Promise<void> {
-    this.#get(shard).follow(owner);
+    (this.#others.get(shard) ?? this.#get(shard)).follow(owner);
   }
 
   /** The router first: it must not find the shard of a token that its engine refuses. */
   async changeTenants(changes: TenantChanges): Promise<readonly string[]> {
     for (const { shard: number, ...tenant } of changes.put) {
-      const shard = this.#shards.get(number);
+      const shard = this.#shards.get(number) ?? this.#others.get(number);
       if (shard !== undefined) this.#router.setTenant(shard, tenant);
     }
     for (const { name } of [...changes.closed, ...changes.removed]) this.#router.removeTenant(name);
@@ -227,12 +246,18 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   }
 
   async setTokens(tenant: AreaTenant): Promise<void> {
+    const other = this.#findOther(tenant.name);
+    if (other !== undefined) return this.#router.setTenant(other, tenant);
     const shard = await this.#shardOf(tenant.name);
     await shard.parts.service.setTokens(tenant);
     this.#router.setTenant(shard, tenant);
   }
 
   async dropTenant(name: string): Promise<void> {
+    if (this.#findOther(name) !== undefined) {
+      this.#router.tokens.removeTenant(name);
+      return;
+    }
     const shard = await this.#shardOf(name);
     this.#router.tokens.removeTenant(name);
     await shard.parts.service.dropTenant(name);
@@ -267,6 +292,17 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     return shard;
   }
 
+  #otherOf(number: number): ThreadShard {
+    const other = this.#others.get(number);
+    assert(other !== undefined, "another thread has the shard");
+    return other;
+  }
+
+  /** The shard of a listed tenant, if another thread hosts it: that thread has its data. */
+  #findOther(name: string): ThreadShard | undefined {
+    return this.#others.get(this.#router.findShard(name)?.number ?? 0);
+  }
+
   /** The served shard of a tenant; throws a RequestFailure if another node serves it. */
   async #shardOf(name: string): Promise<HostedShard> {
     const listed = this.#router.findShard(name);
@@ -288,6 +324,19 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     );
     measureResp(metrics, this.#resp.listener);
     this.#stores.listening(this.#resp.listener);
+  }
+
+  #serverOf(): ThreadServer | undefined {
+    const { links, environment } = this.#options;
+    if (links?.kind !== "engines") return undefined;
+    const serving = (head: RequestHead): HttpService | undefined =>
+      this.#isClosing ? undefined : this.#router.servingFor(head);
+    return new ThreadServer({ ...environment, port: links.port, forms: this.#router, serving });
+  }
+
+  #changed(number: number): void {
+    this.#server?.became(number, this.#get(number).state);
+    this.#report();
   }
 
   /** keeps (2) */
@@ -312,6 +361,31 @@ interface MadeParts {
   readonly made: readonly MadeShard[];
   readonly forwarding: AreaForwarding | undefined;
   readonly troubles: Map<number, string>;
+}
+
+function otherThreadsOf({ links }: Pick<ShardedAreaOptions, "links">): readonly OtherThread[] {
+  return links?.kind === "front" ? links.others : [];
+}
+
+/** The shards of the other threads. Those of this thread have the forms of the area. */
+function othersOf(
+  options: ShardedAreaOptions,
+  own: ReadonlyMap<number, HostedShard>,
+  frontOf: (number: number) => Front | undefined,
+): ReadonlyMap<number, ThreadShard> {
+  const others = new Map<number, ThreadShard>();
+  const [first] = own.values();
+  assert(first !== undefined, "each thread has a shard");
+  const { http } = first.parts.service;
+  for (const { thread, shards, port } of otherThreadsOf(options)) {
+    const onShard = (number: number, state: HostedState): void => others.get(number)?.became(state);
+    const client = new ThreadClient({ port, clock: systemClock, onShard });
+    for (const plan of options.plans.filter((each) => shards.includes(numberOf(each)))) {
+      const number = numberOf(plan);
+      others.set(number, new ThreadShard({ number, plan, thread, client, front: frontOf(number), http }));
+    }
+  }
+  return others;
 }
 
 function numberOf({ shard }: AreaPlan): number {
