@@ -237,10 +237,62 @@ export function areaNotServing(area: string): RequestFailure {
   return new RequestFailure("unavailable", `ERR ${area} is not available; try again`, ["Retry-After", "1"]);
 }
 
-export const tenantsOfCluster = new RequestFailure(
+/** Of a node of a cluster that cannot seal tokens. */
+export const clusterKeyMissing = new RequestFailure(
   "conflict",
-  "In a cluster, databases, indexes and users are those of the configuration: list this one in the configuration of every node",
+  "Databases, indexes and users of a cluster are made and changed at run time with a key: set LARDER_CLUSTER_KEY on every node, or list this one in the configuration of every node",
 );
+
+export const clusterHasOtherKey = new RequestFailure(
+  "conflict",
+  "The cluster has another key than this node: set LARDER_CLUSTER_KEY to the key of the other nodes",
+);
+
+/** `nodes`: the names of those that run and could not open what is sealed, such as `a, b`. */
+export function nodesWithoutClusterKey(nodes: string): RequestFailure {
+  return new RequestFailure(
+    "conflict",
+    `A node of the cluster has no key (${nodes}): start it again with LARDER_CLUSTER_KEY`,
+  );
+}
+
+/** It was removed, and the node of its shard has not removed its data yet. */
+export function tenantIsGoing(kind: string, name: string): RequestFailure {
+  return new RequestFailure("conflict", `The ${kind} ${name} is being removed: try again when its data is gone`);
+}
+
+/** Its data is on a shard that this node of a cluster does not serve. */
+export function tenantElsewhere(kind: string, name: string): RequestFailure {
+  return new RequestFailure(
+    "conflict",
+    `Another node serves the data of the ${kind} ${name}: send the request to the admin port of that node`,
+  );
+}
+
+/** A configuration has, or had, a tenant of this name. */
+export function tenantNameTaken(kind: string, name: string): RequestFailure {
+  return new RequestFailure(
+    "conflict",
+    `The name ${name} belongs to ${withArticle(kind)} of the configuration, or of an earlier one: choose another name`,
+  );
+}
+
+/** After an import or an upgrade, until the node that serves the area has noted the names in its data. */
+export function tenantsNotKnown(area: string): RequestFailure {
+  return new RequestFailure(
+    "unavailable",
+    `The names in the data of ${area} are not known yet: try again when a node serves it`,
+    ["Retry-After", "1"],
+  );
+}
+
+/** `reason`: a sentence without a full stop. `kinds`: in the plural, such as `databases`. */
+export function clusterDoesNotChange(kinds: string, reason: string): RequestFailure {
+  return new RequestFailure("unavailable", `${reason} (list the ${kinds} to see whether the change was made)`, [
+    "Retry-After",
+    "1",
+  ]);
+}
 
 export const backupOfCluster = new RequestFailure(
   "conflict",

@@ -60,6 +60,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
       confirmed: async () => {},
       follow: async () => {},
       replaceKeys: async () => {},
+      changeTenants: async () => [],
       release: async () => {},
       close: async () => {},
       figures: async () => [],

@@ -19,7 +19,7 @@ import {
   tenantKinds,
 } from "../edge/admin/routes.ts";
 import { TokenTable } from "../edge/auth.ts";
-import { areaNotServing, backupOfCluster, RequestFailure, tenantsOfCluster } from "../edge/errors.ts";
+import { areaNotServing, backupOfCluster, RequestFailure } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/http/listener.ts";
 import { areaByPrefix } from "../edge/http/prefix.ts";
 import { ByteBudget } from "../edge/limits/byte-budget.ts";
@@ -70,7 +70,7 @@ import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
 import { TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
-import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
+import { indexRulesOf, resolveTenants, secretPaths, type Tenant, type Tenants } from "./tenants/tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -118,11 +118,16 @@ interface ListenerParts {
   readonly isReserved?: boolean;
 }
 
+type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+
 /** The state of a server once its tenants are resolved. */
 interface Decided {
   readonly directory: DataDirectory;
   readonly tenants: Tenants;
+  /** Of the configuration and the data directory. */
   readonly administration: TenantAdministration;
+  /** The calls of the admin port. */
+  readonly calls: TenantCalls;
 }
 
 export class Server implements SlotEvents {
@@ -172,8 +177,10 @@ export class Server implements SlotEvents {
     const directory = await openDataDirectory(run);
     directory.watchLock({ log: this.#options.log, onLost: () => this.#lockLost() });
     try {
-      this.#decided = await this.#decide(directory);
-      this.#cluster = await openCluster(run, this.#options.log, this.#decided.tenants);
+      const decided = await this.#decide(directory);
+      this.#cluster = await openCluster(run, this.#options.log, decided.tenants);
+      const { administration } = decided;
+      this.#decided = { ...decided, calls: this.#cluster?.administration(administration) ?? administration };
     } catch (fault) {
       directory.release();
       throw fault;
@@ -318,10 +325,10 @@ export class Server implements SlotEvents {
       areas: { databases: dataOf("store"), indexes: dataOf("vector"), users: dataOf("messaging") },
       indexRules: indexRulesOf(this.#options.run),
     });
-    return { directory, tenants, administration };
+    return { directory, tenants, administration, calls: administration };
   }
 
-  async #openAdmin({ tenants, administration: calls }: Decided): Promise<string> {
+  async #openAdmin({ tenants, administration: own, calls }: Decided): Promise<string> {
     const { run, version, log } = this.#options;
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
@@ -336,7 +343,6 @@ export class Server implements SlotEvents {
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {
-        if (this.#cluster !== undefined) throw tenantsOfCluster;
         const made = await calls.createTenant(kind, name, description);
         this.#events?.note("tenant made", { kind: tenantNouns[kind], name });
         return made;
@@ -346,7 +352,7 @@ export class Server implements SlotEvents {
       ...(backups !== undefined && {
         async backUp() {
           if (isClustered(run)) throw backupOfCluster;
-          return calls.whileUnchanged((tokens) => backups.make(tokens));
+          return own.whileUnchanged((tokens) => backups.make(tokens));
         },
       }),
       ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
@@ -400,6 +406,7 @@ export class Server implements SlotEvents {
         else await slot.makeInWorker([first, ...others], { heapBytesMax, threadCount, clock: systemClock });
       }),
     );
+    await this.#cluster?.introduce(this.#clusterAreas);
     const base = await this.#openOnePort();
     // A port in use is refused before any area has begun to recover.
     const ports = await Promise.all(this.#slots.map((slot) => slot.api?.control.bind()));
@@ -410,7 +417,7 @@ export class Server implements SlotEvents {
     if (this.#cluster === undefined) await this.#recoverAreas();
     else {
       const clusterPorts = areaNames.map((name) => [name, portsOf(name)?.clusterPort] as const);
-      await this.#cluster.join(this.#clusterAreas, {
+      await this.#cluster.join({
         url: address("store"),
         cluster: clusterAddressOf(settings.clusterAddress?.host, clusterPorts),
       });
@@ -461,6 +468,7 @@ export class Server implements SlotEvents {
         await this.#reportUnlisted([kindOfArea[area]]);
       },
       release: (area, shard) => controlOf(area).release({ shard, graceMs: run.settings.shutdownGraceMs }),
+      changeTenants: (area, changes) => controlOf(area).changeTenants(changes),
       tenantNames: (area, shard) => this.#serving(area).data.tenantNames(shard),
       confirmed: (area, event) =>
         void controlOf(area)
@@ -518,9 +526,7 @@ export class Server implements SlotEvents {
   /** Tenants whose data is unreachable: the configuration or the environment named them before, but not now. */
   async #reportUnlisted(kinds: readonly TenantKind[]): Promise<void> {
     for (const kind of kinds) {
-      const unlisted = (await this.#get().administration.listTenants(kind)).filter(
-        ({ source }) => source === "unlisted",
-      );
+      const unlisted = (await this.#get().calls.listTenants(kind)).filter(({ source }) => source === "unlisted");
       for (const { name } of unlisted.slice(0, UNLISTED_LINES_MAX)) {
         this.#options.log.warn("the data of a tenant remains, but the configuration no longer lists it", {
           kind,
@@ -569,7 +575,7 @@ export class Server implements SlotEvents {
     });
   }
 
-  async #stats(tenants: Pick<TenantAdministration, "listTenants">): Promise<ServerStats> {
+  async #stats(tenants: Pick<TenantCalls, "listTenants">): Promise<ServerStats> {
     const countOf = async (area: AreaName): Promise<number | undefined> => {
       const listed = await tenants.listTenants(kindOfArea[area]).catch((fault: unknown) => {
         // While it opens or stops, an area does not report them; its other figures are still useful.
@@ -685,7 +691,10 @@ async function openCluster(
   const { ClusterMember } = await import("./cluster/cluster-member.ts");
   const namesOf = (tenants: readonly { readonly name: string }[]): readonly string[] => tenants.map(({ name }) => name);
   const tenants = { store: namesOf(databases), vector: namesOf(indexes), messaging: namesOf(users) };
-  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, log });
+  const tokensOf = (all: readonly Tenant[]): ReadonlySet<string> =>
+    new Set(all.flatMap(({ token, readOnlyToken }) => [token.value, readOnlyToken.value]));
+  const tokens = { store: tokensOf(databases), vector: tokensOf(indexes), messaging: tokensOf(users) };
+  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, tokens, log });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

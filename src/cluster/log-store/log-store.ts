@@ -39,6 +39,8 @@ export interface NodeRegistration {
   readonly format: number;
   /** The time of its engines. */
   readonly clockMs: number;
+  /** The last change of tenants at run time that it has; undefined: it can follow none. */
+  readonly tenantsSeen?: number | undefined;
 }
 
 /**
@@ -95,6 +97,8 @@ export interface ClusterView {
   readonly keyNumber: number;
   readonly nodes: readonly NodeView[];
   readonly shards: readonly ShardView[];
+  /** The version of the last change of tenants at run time. */
+  readonly tenants: number;
 }
 
 export interface Claim {

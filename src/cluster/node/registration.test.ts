@@ -44,7 +44,7 @@ async function start(
   };
   const registered = registerNode({
     stores: {
-      polls: { watch: async () => ({ keyNumber: 0, nodes: [rival()], shards: [] }) },
+      polls: { watch: async () => ({ keyNumber: 0, nodes: [rival()], shards: [], tenants: 0 }) },
       changes: {
         register: async (node) => {
           sent.push([node.life, node.formerLife]);

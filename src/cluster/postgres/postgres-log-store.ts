@@ -58,12 +58,13 @@ const laterClock = (reported: string, before: string): string =>
  */
 const REGISTER: Statement = {
   name: "larder-register",
-  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms, schema_version)
-    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint, ${SCHEMA_VERSION})
+  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms, schema_version, tenants_seen)
+    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint, ${SCHEMA_VERSION}, $7::bigint)
     ON CONFLICT (name) DO UPDATE
       SET life = excluded.life, beat = CASE WHEN n.life = excluded.life THEN n.beat ELSE 0 END, is_dead = false,
           address = excluded.address, format = excluded.format, schema_version = excluded.schema_version,
           key_number = CASE WHEN n.life = excluded.life THEN n.key_number ELSE 0 END,
+          tenants_seen = excluded.tenants_seen,
           clock_ms = ${laterClock("excluded.clock_ms", "n.clock_ms")}
       WHERE CASE WHEN n.life = excluded.life THEN NOT n.is_dead ELSE n.is_dead OR coalesce(n.life = $6::uuid, false) END
     RETURNING 1`,
@@ -81,7 +82,7 @@ const RENEW: Statement = {
     FROM me`,
 };
 
-/** Commands of this version also read the tables of an earlier one, which lack the last columns. */
+/** Commands of this version also read the tables of an earlier one, which lack some columns, as in `TENANTS`. */
 const NODES: Statement = {
   name: "larder-nodes",
   text: `SELECT name, life, beat::float8 AS beat, is_dead, address, format,
@@ -91,9 +92,11 @@ const NODES: Statement = {
     FROM larder.node n ORDER BY name`,
 };
 
+const TENANTS = "(SELECT (to_jsonb(c) ->> 'tenants')::float8 FROM larder.cluster c)";
+
 const SHARDS: Statement = {
   name: "larder-shards",
-  text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries
+  text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries, ${TENANTS} AS tenants
     FROM larder.shard ORDER BY id`,
 };
 
@@ -259,6 +262,7 @@ interface ShardViewRow {
   readonly pin: string | null;
   readonly writer_format: number;
   readonly tries: number;
+  readonly tenants: number | null;
 }
 
 interface ClaimRow {
@@ -282,8 +286,10 @@ export class PostgresLogStore implements LogStore {
     for (const { shard, area, hashSeed } of shards) await this.#change(ADD_SHARD, [shard, area, hashSeed]);
   }
 
-  async register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
-    const rows = await this.#change(REGISTER, [name, life, address, format, clockMs, formerLife ?? null]);
+  async register(node: NodeRegistration): Promise<boolean> {
+    const { name, life, formerLife, address, format, clockMs, tenantsSeen } = node;
+    const values = [name, life, address, format, clockMs, formerLife ?? null, tenantsSeen ?? null];
+    const rows = await this.#change(REGISTER, values);
     return rows.length > 0;
   }
 
@@ -306,6 +312,7 @@ export class PostgresLogStore implements LogStore {
     const shards = await this.#rows<ShardViewRow>(SHARDS, []);
     return {
       keyNumber: nodes[0]?.newest_key ?? 0,
+      tenants: shards[0]?.tenants ?? 0,
       nodes: nodes.map(
         ({ is_dead: isDead, is_drained: isDrained, key_number: keyNumber, newest_key: _, ...node }): NodeView => ({
           ...node,
@@ -315,7 +322,7 @@ export class PostgresLogStore implements LogStore {
         }),
       ),
       shards: shards.map(
-        ({ id, owner, owner_name, heir, pin, writer_format, ...shard }): ShardView => ({
+        ({ id, owner, owner_name, heir, pin, writer_format, tenants: _, ...shard }): ShardView => ({
           ...shard,
           shard: id,
           owner: owner ?? undefined,

@@ -16,10 +16,15 @@
  * `key_number` of the cluster counts the keys by which nodes know each other. `key`
  * and `former_key` are the secrets of the last two; a null one is derived from the
  * seeds of the shards. `key_number` of a node is the newest key that it accepts.
+ * `sealed` of a tenant: it was made at run time, and these are its secrets, which the
+ * key of the cluster opens. `is_removed`: its shard may still have its data.
+ * `tenants` of the cluster is the version of the last such change, `tenants_seen`
+ * of a node the version that it has; it is NULL for a node without the key.
+ * `key_check` tells one key from another (`program/cluster/tenants/`).
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -30,7 +35,9 @@ CREATE TABLE larder.cluster (
   schema_version int NOT NULL,
   key_number int NOT NULL DEFAULT 0,
   key bytea,
-  former_key bytea
+  former_key bytea,
+  tenants bigint NOT NULL DEFAULT 0,
+  key_check bytea
 );
 CREATE TABLE larder.node (
   name text PRIMARY KEY,
@@ -43,7 +50,8 @@ CREATE TABLE larder.node (
   schema_version int NOT NULL DEFAULT 1,
   is_drained boolean NOT NULL DEFAULT false,
   memory json,
-  key_number int NOT NULL DEFAULT 0
+  key_number int NOT NULL DEFAULT 0,
+  tenants_seen bigint
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -67,6 +75,10 @@ CREATE TABLE larder.tenant (
   area text NOT NULL,
   name text NOT NULL,
   shard int NOT NULL,
+  definition jsonb,
+  sealed bytea,
+  version bigint NOT NULL DEFAULT 0,
+  is_removed boolean NOT NULL DEFAULT false,
   PRIMARY KEY (area, name)
 );
 CREATE TABLE larder.log (
@@ -114,6 +126,15 @@ CREATE TABLE larder.tenant (
     `
 ALTER TABLE larder.cluster ADD COLUMN key_number int NOT NULL DEFAULT 0, ADD COLUMN key bytea, ADD COLUMN former_key bytea;
 ALTER TABLE larder.node ADD COLUMN key_number int NOT NULL DEFAULT 0, ADD COLUMN memory json;
+`,
+  ],
+  [
+    4,
+    `
+ALTER TABLE larder.cluster ADD COLUMN tenants bigint NOT NULL DEFAULT 0, ADD COLUMN key_check bytea;
+ALTER TABLE larder.node ADD COLUMN tenants_seen bigint;
+ALTER TABLE larder.tenant ADD COLUMN definition jsonb, ADD COLUMN sealed bytea,
+  ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN is_removed boolean NOT NULL DEFAULT false;
 `,
   ],
 ]);

@@ -4,7 +4,7 @@
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
-import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
+import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
 
 export type AdminAnswer<Value> =
   | { readonly kind: "done"; readonly value: Value }
@@ -34,9 +34,19 @@ export function askForReset(
   { kind, name }: { kind: TenantKind; name: string },
 ): Promise<AdminAnswer<TenantTokens>> {
   const path = `/v1/${kind}/${encodeURIComponent(name)}/reset-password`;
-  return ask(call, { method: "POST", path, silenceMsMax: SILENCE_MS_MAX }, ({ token, readOnlyToken }) =>
-    typeof token === "string" && typeof readOnlyToken === "string" ? { name, token, readOnlyToken } : undefined,
+  return ask(call, { method: "POST", path, silenceMsMax: SILENCE_MS_MAX }, ({ token, readOnlyToken, ...rest }) =>
+    typeof token === "string" && typeof readOnlyToken === "string"
+      ? { name, token, readOnlyToken, ...reachIn(rest) }
+      : undefined,
   );
+}
+
+/** The fields about nodes of a cluster in the answer of a change. */
+export function reachIn({ reachedAllNodes, missingNodes }: Fields): ChangeReach {
+  return {
+    ...(typeof reachedAllNodes === "boolean" && { reachedAllNodes }),
+    ...(Array.isArray(missingNodes) && { missingNodes: missingNodes.map(String) }),
+  };
 }
 
 /** Makes a directory from which a backup file can be made. */

@@ -26,7 +26,7 @@ async function send(
       metrics: async () => "larder_x 1\n",
       listTenants: async () => [{ name: "main", source: "configuration" }],
       createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
-      deleteTenant: async () => {},
+      deleteTenant: async () => ({}),
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
       stats: async () => ({ version: "1.2.3" }),
       snapshot: () => isDev,

@@ -63,13 +63,21 @@ export const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: f
 
 export interface TenantFacts {
   readonly name: string;
-  /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted` if it has none. */
+  /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, `cluster`, or `unlisted` if it has none. */
   readonly source: string;
   /** Its description, if it has one. */
   readonly [fact: string]: unknown;
 }
 
-export interface TenantTokens {
+/** Which nodes of a cluster have a change when it is answered. On a single server it has no fields. */
+export interface ChangeReach {
+  /** Whether every node that is not dead has it. */
+  readonly reachedAllNodes?: boolean;
+  /** The names of those that may not have it; absent if PostgreSQL did not say. */
+  readonly missingNodes?: readonly string[];
+}
+
+export interface TenantTokens extends ChangeReach {
   readonly name: string;
   readonly token: string;
   readonly readOnlyToken: string;
@@ -109,7 +117,7 @@ export interface Administration {
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
   /** `description`: the fields besides the name, not checked yet. */
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
-  deleteTenant(kind: TenantKind, name: string): Promise<void>;
+  deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach>;
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
   /** Makes a backup of everything acknowledged before. Absent if data is not persisted. */
   backUp?(): Promise<BackupMade>;
@@ -308,8 +316,7 @@ function tenantRoutes(kind: TenantKind) {
       access: "admin",
       changes: `${kind}.delete`,
       async handle({ administration, name }) {
-        await administration.deleteTenant(kind, name);
-        return { value: { name } };
+        return { value: { name, ...(await administration.deleteTenant(kind, name)) } };
       },
     },
     {

@@ -39,7 +39,7 @@ const createTenant = (kind: TenantKind): Described => ({
   meaning: "Created",
   refusals: [400, 409],
 });
-const deleteTenant: Described = { done: object(name), refusals: [404, 409] };
+const deleteTenant: Described = { done: named("Deleted"), refusals: [404, 409] };
 const resetPassword: Described = { done: named("Tokens"), refusals: [404, 409] };
 
 /** A route without a description does not compile, nor does a description without a route. */
@@ -96,6 +96,7 @@ export function describeAdmin(): AreaDescription {
       Readiness: object({ status: words("ready", "not ready"), areas: mapOf(text), reasons: list(text) }),
       Tenant: { ...object({ name: text, source: text }), additionalProperties: anything },
       Tokens: { ...object({ name: text, token: text, readOnlyToken: text }), additionalProperties: anything },
+      Deleted: { ...object(name), additionalProperties: anything },
     },
   };
 }

@@ -189,8 +189,11 @@ async function shardParts(
   { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
 ): Promise<ShardParts> {
   const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const named = (each: HttpService): HttpService => namedOwner(each, plan.shard?.ownerName);
-  return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
+  const { TenantsOfShard } = await import("../cluster/tenants/tenants-of-shard.ts");
+  const { ownerName, shard: number = 0 } = plan.shard ?? {};
+  const named = (each: HttpService): HttpService => namedOwner(each, ownerName);
+  const forwarding = await openForwarding(plan, { service: service.http, log });
+  return { shard, tenants: new TenantsOfShard(number), forwarding, named };
 }
 
 /** The client of HTTP is loaded only where requests are forwarded. */

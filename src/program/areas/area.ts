@@ -7,7 +7,6 @@
  *     standby --> opening     in a cluster, when the node has claimed the shard
  */
 
-import type { TokenFor } from "../../edge/auth.ts";
 import type { AreaOwner } from "../../edge/forward/front.ts";
 import type { TransportName } from "../../edge/http/transport.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
@@ -21,7 +20,7 @@ import type { LuaLimits } from "../../store/mod.ts";
 import type { RowPlacement, VectorLimits } from "../../vector/mod.ts";
 import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
-import type { IndexPlan } from "../settings/index-settings.ts";
+import type { AreaTenant, TenantChanges } from "./area-tenant.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
 
@@ -29,15 +28,6 @@ export type AreaName = (typeof areaNames)[number];
 
 /** How long the other areas may commit and close after a crash. */
 export const CRASH_CLOSE_MS = 2_000;
-
-export interface AreaTenant {
-  readonly name: string;
-  readonly tokens: readonly TokenFor[];
-  /** For a messaging user. */
-  readonly signingKeys?: { readonly current: string; readonly next: string };
-  /** For an index: its definition and its embedding provider. */
-  readonly index?: IndexPlan;
-}
 
 /** The configuration of an area. */
 export interface AreaPlan {
@@ -214,6 +204,11 @@ export interface AreaControl {
   follow(shard: FollowedShard): Promise<void>;
   /** Of a shard, on a node that forwards requests: the keys by which nodes know each other from now on. */
   replaceKeys(keys: ForwardingKeys): Promise<void>;
+  /**
+   * Of a node of a cluster. Resolves when the tokens are those of the changes on each shard that the node serves, and will be
+   * on one that it opens, with the names of the removed tenants of whom a served shard has no data any more, durably.
+   */
+  changeTenants(changes: TenantChanges): Promise<readonly string[]>;
   /**
    * Ends the service of a shard: requests for it go to its next owner, those under way have `graceMs`, and everything that it
    * has accepted is written and synced.

@@ -12,6 +12,7 @@
  * the node serves it, because that protocol has no word for another node. Requests
  * are forwarded and held in a cluster whose nodes have addresses for it.
  */
+
 import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors.ts";
 import type { HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
@@ -22,6 +23,7 @@ import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
 import type { AreaForwarding } from "../cluster/forwarding/area-forwarding.ts";
 import type { ForwardingKeys, ShardClaim } from "../cluster/shard-plan.ts";
+import type { TenantsOfShard } from "../cluster/tenants/tenants-of-shard.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
 import type {
@@ -35,6 +37,7 @@ import type {
   OpenPorts,
 } from "./area.ts";
 import type { AreaPersistence } from "./area-persistence.ts";
+import type { TenantChanges } from "./area-tenant.ts";
 import { refusingService } from "./refusing-service.ts";
 
 export interface ListeningAreaOptions {
@@ -51,6 +54,7 @@ export interface ListeningAreaOptions {
 /** What the area of a shard has besides. */
 export interface ShardParts {
   readonly shard: AreaShard;
+  readonly tenants: TenantsOfShard;
   /** Undefined: this node does not take part in forwarding. */
   readonly forwarding: AreaForwarding | undefined;
   /** The area, whose answers name this node if the settings want it. */
@@ -135,6 +139,10 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#options.shard?.forwarding?.replaceKeys(keys);
   }
 
+  async changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+    return (await this.#options.shard?.tenants.change(changes)) ?? [];
+  }
+
   /** The only shard of an area is released when its node stops, so its port closes too. */
   release({ graceMs }: { readonly graceMs: number }): Promise<void> {
     return this.close(graceMs);
@@ -152,6 +160,7 @@ export class ListeningArea implements AreaApi, AreaControl {
       this.#hasServed ? forwarding?.withdraw(graceMs) : forwarding?.close(graceMs),
       service.closeOwnPort?.(graceMs),
     ]);
+    await shard?.tenants.closed();
     await service.close(graceMs);
     await shard?.shard.close();
     await environment.tracer?.flush();
@@ -167,8 +176,10 @@ export class ListeningArea implements AreaApi, AreaControl {
     assert(shard !== undefined, "only a shard is claimed");
     if (shard.forwarding === undefined) this.#current = this.#refusing(areaNotServing(plan.area));
     events.state("opening");
-    await shard.shard.open(claim, persistence, () => service.open());
+    shard.tenants.opening();
+    await shard.shard.open(claim, persistence, () => service.open(claim.tenants));
     await service.openOwnPort?.(environment);
+    await shard.tenants.opened({ service, persistence });
   }
 
   #refusing(failure: RequestFailure): HttpService {

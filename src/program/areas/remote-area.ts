@@ -12,7 +12,7 @@ type MethodsOf<Part extends keyof AreaApi> = Readonly<Record<keyof AreaApi[Part]
 /** Every call that main can make, by the part of the area that answers it. The type keeps the table complete. */
 const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
   control: {
-    ...{ bind: true, open: true, confirmed: true, follow: true, replaceKeys: true },
+    ...{ bind: true, open: true, confirmed: true, follow: true, replaceKeys: true, changeTenants: true },
     ...{ release: true, close: true, figures: true },
   },
   data: { reset: true, tenantNames: true, setTokens: true, dropTenant: true, backUp: true },

@@ -17,6 +17,7 @@ import type { RunSettings } from "../settings/run-settings.ts";
 import { TenantAdministration } from "../tenants/administration.ts";
 import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants } from "../tenants/tokens.ts";
+import { reachLines } from "./administer/tenants.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
 
 /** Returns the lines to print. Throws a `StartRefusal`. */
@@ -68,9 +69,11 @@ function resetInServer(run: RunSettings, directory: string, name: string): Promi
 }
 
 /** The variables that the official clients read, in the form that a start prints. */
-function printTokens({ name, token, readOnlyToken }: TenantTokens): readonly string[] {
+function printTokens({ name, token, readOnlyToken, ...reach }: TenantTokens): readonly string[] {
+  const isReached = reach.reachedAllNodes !== false;
   return [
-    `# new tokens of the database ${name}; the old tokens are no longer valid`,
+    `# new tokens of the database ${name}${isReached ? "; the old tokens are no longer valid" : ""}`,
+    ...reachLines(reach),
     `UPSTASH_REDIS_REST_TOKEN="${token}"`,
     `KV_REST_API_TOKEN="${token}"`,
     `KV_REST_API_READ_ONLY_TOKEN="${readOnlyToken}"`,

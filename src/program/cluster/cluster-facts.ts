@@ -20,7 +20,7 @@ import { Connector, NoServer, POSTGRES_PACKAGE, UnusableServer } from "./connect
 export interface ShardFacts {
   readonly shard: number;
   readonly hashSeed: Buffer;
-  /** Whether each tenant that it has data of has a row (`tenant-shards.ts`). */
+  /** Whether each tenant that it has data of has a row (`tenants/tenant-shards.ts`). */
   readonly areTenantsKnown: boolean;
 }
 

@@ -23,20 +23,25 @@ import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
+import type { Administration } from "../../edge/admin/routes.ts";
 import { machineClock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
 import { shardDirectory } from "../../persistence/data-directory.ts";
 import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
+import type { TenantChanges } from "../areas/area-tenant.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
+import type { TenantAdministration } from "../tenants/administration.ts";
+import { indexRulesOf } from "../tenants/tokens.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
 import {
   type ClusterFacts,
   nameInUseText,
   readClusterFacts,
   readKeys,
+  refusalOf,
   type ShardFacts,
   withSession,
 } from "./cluster-facts.ts";
@@ -52,7 +57,12 @@ import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures }
 import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
 import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
-import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenant-shards.ts";
+import { ClusterAdministration } from "./tenants/cluster-administration.ts";
+import type { ClusterKey } from "./tenants/cluster-key.ts";
+import { openKey, readTenantIndex } from "./tenants/open-tenants.ts";
+import { KEY_IS_MISSING, RunTimeTenants } from "./tenants/run-time-tenants.ts";
+import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenants/tenant-shards.ts";
+import { forgetTenant, hasTenantRow, nodesLacking, readTenants, reportTenants } from "./tenants/tenant-table.ts";
 
 /** The areas of the server, with their shards. */
 export interface ClusterAreas {
@@ -60,6 +70,8 @@ export interface ClusterAreas {
   open(area: AreaName, claim: ShardClaim): Promise<void>;
   /** Ends the service of a shard: everything that it accepted is committed. */
   release(area: AreaName, shard: number): Promise<void>;
+  /** See `AreaControl.changeTenants`. */
+  changeTenants(area: AreaName, changes: TenantChanges): Promise<readonly string[]>;
   /** The tenants that an open shard has data of. */
   tenantNames(area: AreaName, shard: number): Promise<readonly string[]>;
   /** A renewal has returned that was sent after the event of the shard with this number. */
@@ -82,8 +94,12 @@ export interface MemberOptions {
   readonly dataDirectory: string;
   /** Those that the settings list. */
   readonly tenants: TenantNames;
+  /** Their tokens. */
+  readonly tokens: Readonly<Record<AreaName, ReadonlySet<string>>>;
   readonly log: Log;
 }
+
+type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
 
 /** Only the owner. */
 const DIRECTORY_MODE = 0o700;
@@ -98,12 +114,19 @@ const RELEASE_LOOK_MS = 50;
 const RELEASE_LOOKS_MAX = 100;
 /** How often the memory of the node is reported. */
 const MEMORY_PERIOD_MS = 10_000;
+/** A statement about tenants at run time, which may wait for a lock or a standby. */
+const TENANTS_PATIENCE_MS = 10_000;
 
 export class ClusterMember implements ShardHost {
   readonly #options: MemberOptions;
   readonly #connection: ConnectionPlan;
   readonly #facts: ClusterFacts;
   readonly #tenants: TenantShards;
+  readonly #key: ClusterKey | undefined;
+  /** Those that were made at run time. */
+  readonly #made: RunTimeTenants;
+  /** For them. */
+  readonly #session: PgSession;
   readonly #file: LifeFile;
   readonly #lease = new Lease(machineClock);
   readonly #sessions: PgSession[] = [];
@@ -114,6 +137,7 @@ export class ClusterMember implements ShardHost {
   readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
   #areas: ClusterAreas | undefined;
   #node: ClusterNode | undefined;
+  #isStopped = false;
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
   #cancelReport = (): void => {};
@@ -121,13 +145,22 @@ export class ClusterMember implements ShardHost {
 
   private constructor(
     options: MemberOptions,
-    parts: { connection: ConnectionPlan; facts: ClusterFacts; tenants: TenantShards; file: LifeFile },
+    parts: {
+      connection: ConnectionPlan;
+      facts: ClusterFacts;
+      tenants: TenantShards;
+      file: LifeFile;
+      key: ClusterKey | undefined;
+    },
   ) {
     this.#options = options;
     this.#connection = parts.connection;
     this.#facts = parts.facts;
     this.#tenants = parts.tenants;
     this.#file = parts.file;
+    this.#key = parts.key;
+    this.#session = this.#newSession(TENANTS_PATIENCE_MS);
+    this.#made = this.#makeTenants();
     this.#measured = [{ area: "main", metrics: this.#measureNode() }, ...areaNames.map((area) => this.#measure(area))];
   }
 
@@ -139,11 +172,31 @@ export class ClusterMember implements ShardHost {
     const place = { plan: connection, place: clusterPlaceOf(run) };
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
+    const key = await withSession(connection, place.place, (session) => openKey(session, run, facts.id));
     const file = await openNodeFile(dataDirectory, facts.id);
     const assigned = await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
     for (const { shard } of areaNames.flatMap((area) => facts.shards[area]))
       mkdirSync(shardDirectory(dataDirectory, shard), { recursive: true, mode: DIRECTORY_MODE });
-    return new ClusterMember(options, { connection, facts, tenants: assigned, file });
+    const member = new ClusterMember(options, { connection, facts, tenants: assigned, file, key });
+    try {
+      await member.#made.load();
+      member.#assertOwnTokens();
+    } catch (fault) {
+      member.stop();
+      throw refusalOf(fault, connection, place.place);
+    }
+    return member;
+  }
+
+  /** Two tenants with the same token could not be told apart, and their shard would not open. */
+  #assertOwnTokens(): void {
+    for (const area of areaNames)
+      for (const { name, tenant } of this.#made.of(area))
+        if (tenant?.tokens.some(({ token }) => this.#options.tokens[area].has(token)) === true)
+          throw new StartRefusal(
+            `The configuration gives another tenant a token of ${name}, which was made at run time in the area ${area}: give each its own`,
+            2,
+          );
   }
 
   get name(): string {
@@ -207,34 +260,46 @@ export class ClusterMember implements ShardHost {
     return this.#measured.map(({ area, metrics }) => ({ labels: { area }, families: metrics.snapshot() }));
   }
 
-  /** Registers the node at its address, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
-  async join(areas: ClusterAreas, address: NodeAddress): Promise<void> {
-    const { run, log } = this.#options;
+  /** The calls of the admin port about tenants. `configured`: those of the configuration. */
+  administration(configured: TenantAdministration): TenantCalls {
+    const { run, tenants: listed } = this.#options;
+    return new ClusterAdministration({
+      place: { plan: this.#connection, place: clusterPlaceOf(run), patienceMs: TENANTS_PATIENCE_MS },
+      ...{ key: this.#key, tenants: this.#made, configured, listed, clock: systemClock },
+      shardsOf: (area) => this.shardsOf(area),
+      hasRow: async (area, name) => hasTenantRow(this.#tenantSession, area, name),
+      lacking: async (version) => nodesLacking(this.#tenantSession, version),
+    });
+  }
+
+  /** Gives the areas the tenants that were made at run time, before any request comes. */
+  async introduce(areas: ClusterAreas): Promise<void> {
     this.#areas = areas;
-    const open = (patienceMs: number): PgSession => {
-      const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
-      const session = new PgSession(connector.connect);
-      this.#sessions.push(session);
-      return session;
-    };
-    const changes = open(PATIENCE_MS);
+    await this.#made.introduce((area, changes) => areas.changeTenants(area, changes));
+  }
+
+  /** Registers the node at its address, and begins to claim shards. Throws a `StartRefusal` if the name is in use. */
+  async join(address: NodeAddress): Promise<void> {
+    const { run, log } = this.#options;
+    const changes = this.#newSession(PATIENCE_MS);
     const changesStore = new PostgresLogStore(changes);
     const stores: NodeStores = {
-      renewals: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
-      polls: new PostgresLogStore(open(RENEWAL_PATIENCE_MS)),
+      renewals: new PostgresLogStore(this.#newSession(RENEWAL_PATIENCE_MS)),
+      polls: new PostgresLogStore(this.#newSession(RENEWAL_PATIENCE_MS)),
       changes: changesStore,
     };
     const { name } = this;
     this.#keys = new KeyFollower({
       facts: this.#facts,
       read: () => withSession(this.#connection, clusterPlaceOf(run), readKeys),
-      replace: (keys) => areas.replaceKeys(keys),
+      replace: (keys) => this.#joined.replaceKeys(keys),
       note: (life, keyNumber) => changesStore.noteKey(life, keyNumber),
       log,
     });
+    const tenantsSeen = this.#key === undefined ? undefined : this.#made.settledVersion;
     this.#node = await ClusterNode.start({
       stores,
-      node: { name, address: printNodeAddress(address), format: FORMAT },
+      node: { name, address: printNodeAddress(address), format: FORMAT, tenantsSeen },
       file: this.#file,
       clock: systemClock,
       leaseClock: machineClock,
@@ -245,6 +310,7 @@ export class ClusterMember implements ShardHost {
       drawLife: () => crypto.randomUUID(),
     });
     if (this.#node !== undefined) {
+      this.#made.registered(tenantsSeen);
       this.#reportLater(changes, this.#node.life);
       return;
     }
@@ -255,7 +321,8 @@ export class ClusterMember implements ShardHost {
     const area = this.#areaOf(shard);
     this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
     try {
-      await this.#joined.open(area, { shard, epoch, snapshot, floorMs });
+      const tenants = await this.#made.atOpen(area, shard);
+      await this.#joined.open(area, { shard, epoch, snapshot, floorMs, tenants });
     } catch (fault) {
       void this.#endWithout(shard, area, fault); // keeps (2)
       // Before the release: its journal may be open, and would find that the next owner has claimed the shard.
@@ -265,6 +332,10 @@ export class ClusterMember implements ShardHost {
       throw fault;
     }
     await this.#noteTenants(area, { shard, epoch });
+    await this.#made.opened(area, shard).catch((fault: unknown) => {
+      // The names stay taken until the next node opens the shard.
+      this.#options.log.warn("removed tenants are not forgotten", { area, shard, ...faultFields(fault) });
+    });
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {
@@ -288,6 +359,7 @@ export class ClusterMember implements ShardHost {
   saw(view: ClusterView): void {
     const { run } = this.#options;
     const own = this.#node?.life;
+    this.#made.saw(view.tenants);
     if (own === undefined) return;
     this.#keys?.saw(view, own);
     if (run.settings.clusterAddress === undefined) return;
@@ -343,12 +415,45 @@ export class ClusterMember implements ShardHost {
 
   /** Ends its calls, and releases nothing. */
   stop(): void {
+    this.#isStopped = true;
     this.#cancelReport();
     this.#node?.stop();
+    this.#made.stop();
     for (const session of this.#sessions)
       session.close().catch((fault: unknown) => {
         this.#options.log.debug("connection not closed", faultFields(fault));
       });
+  }
+
+  #newSession(patienceMs: number): PgSession {
+    const connector = new Connector({ plan: this.#connection, clock: systemClock, patienceMs });
+    const session = new PgSession(connector.connect);
+    this.#sessions.push(session);
+    return session;
+  }
+
+  /** A closed session would open another connection. */
+  get #tenantSession(): PgSession {
+    if (this.#isStopped) throw new Error("The node has stopped");
+    return this.#session;
+  }
+
+  #makeTenants(): RunTimeTenants {
+    const { run, tenants: listed, log } = this.#options;
+    const rules = indexRulesOf(run);
+    return new RunTimeTenants({
+      source: {
+        read: async (since) => readTenants(this.#tenantSession, since),
+        report: async (version) => {
+          if (this.#node !== undefined) await reportTenants(this.#tenantSession, this.#node.life, version);
+        },
+        forget: async (row) => forgetTenant(this.#tenantSession, row),
+      },
+      ...{ key: this.#key, listed, clock: systemClock, log },
+      readIndex: (definition) => readTenantIndex(definition, rules),
+      knows: (shard) => this.knows(shard),
+      lost: () => this.#node?.lose(KEY_IS_MISSING),
+    });
   }
 
   /** keeps (2) */

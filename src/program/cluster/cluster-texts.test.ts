@@ -12,6 +12,7 @@ import { resolveTenants } from "../tenants/tokens.ts";
 import { ungivenSecrets } from "./given-secrets.ts";
 import { assertNoNode, openNodeFile } from "./node-file.ts";
 import { sparseLog } from "./sparse-log.ts";
+import type { MadeTenants } from "./status/made-tenants.ts";
 import type { NodeMemory } from "./status/node-memory.ts";
 import { isWhole, printStatus, statusOf } from "./status/status.ts";
 
@@ -42,11 +43,24 @@ function shard(id: number, area: string, owner: string | undefined, tries = 0): 
   return { shard: id, area, epoch: id + 1, owner: life, ownerName: owner, tries, ...none };
 }
 
+/** No tenants were made at run time, and no node has a key. */
+const NONE: MadeTenants = { count: 0, seen: new Map() };
+
 test("the status says which nodes live, and what happens to each shard", () => {
   const shards = [shard(1, "store", "a"), shard(2, "messaging", "b"), shard(3, "vector", "c", 3)];
-  const first: ClusterView = { keyNumber: 0, nodes: [node("a", 1), node("b", 7), node("c", 3, true)], shards };
-  const last: ClusterView = { keyNumber: 0, nodes: [node("a", 3), node("b", 7), node("c", 3, true)], shards };
-  const status = statusOf(facts, { first, last, memory });
+  const first: ClusterView = {
+    keyNumber: 0,
+    nodes: [node("a", 1), node("b", 7), node("c", 3, true)],
+    shards,
+    tenants: 0,
+  };
+  const last: ClusterView = {
+    keyNumber: 0,
+    nodes: [node("a", 3), node("b", 7), node("c", 3, true)],
+    shards,
+    tenants: 0,
+  };
+  const status = statusOf(facts, { first, last, memory, made: NONE });
   assert.deepEqual(printStatus(status), [
     "cluster 0-0-0",
     "node a: alive, http://a:8079, owner name 6812cf7f0ef62b8f",
@@ -58,24 +72,48 @@ test("the status says which nodes live, and what happens to each shard", () => {
     "loss of node a: unknown, because node a has not reported its memory",
   ]);
   assert.equal(isWhole(status), false);
-  const whole = { keyNumber: 0, nodes: [node("a", 1)], shards: [shard(1, "store", "a")] };
-  assert.equal(isWhole(statusOf(facts, { first: whole, last: { ...whole, nodes: [node("a", 2)] }, memory })), true);
+  const whole = { keyNumber: 0, nodes: [node("a", 1)], shards: [shard(1, "store", "a")], tenants: 0 };
+  assert.equal(
+    isWhole(statusOf(facts, { first: whole, last: { ...whole, nodes: [node("a", 2)] }, memory, made: NONE })),
+    true,
+  );
 });
 
 test("the status says which nodes are drained", () => {
-  const view: ClusterView = { keyNumber: 0, nodes: [{ ...node("a", 1), isDrained: true }], shards: [] };
-  assert.deepEqual(printStatus(statusOf(facts, { first: view, last: view, memory })), [
+  const view: ClusterView = { keyNumber: 0, nodes: [{ ...node("a", 1), isDrained: true }], shards: [], tenants: 0 };
+  assert.deepEqual(printStatus(statusOf(facts, { first: view, last: view, memory, made: NONE })), [
     "cluster 0-0-0",
     "node a: silent, drained, http://a:8079, owner name 6812cf7f0ef62b8f",
   ]);
 });
 
 test("the status of a cluster without nodes says so", () => {
-  const empty: ClusterView = { keyNumber: 0, nodes: [], shards: [shard(1, "store", undefined)] };
-  assert.deepEqual(printStatus(statusOf(facts, { first: empty, last: empty, memory })), [
+  const empty: ClusterView = { keyNumber: 0, nodes: [], shards: [shard(1, "store", undefined)], tenants: 0 };
+  assert.deepEqual(printStatus(statusOf(facts, { first: empty, last: empty, memory, made: NONE })), [
     "cluster 0-0-0",
     "no node has started yet",
     "shard 1 (store): free, epoch 2",
+  ]);
+});
+
+test("the status says which nodes lack the key of the cluster, or the last change of tenants", () => {
+  const view = (beat: number): ClusterView => ({
+    keyNumber: 0,
+    nodes: [node("a", beat), node("b", beat), node("c", beat), node("d", 1, true)],
+    shards: [],
+    tenants: 9,
+  });
+  const seen = new Map([
+    ["life of a", 9],
+    ["life of b", 8],
+  ]);
+  assert.deepEqual(printStatus(statusOf(facts, { first: view(1), last: view(2), memory, made: { count: 2, seen } })), [
+    "cluster 0-0-0",
+    "databases, indexes and users made at run time: 2",
+    "node a: alive, http://a:8079, owner name 6812cf7f0ef62b8f",
+    "node b: alive, http://b:8079, owner name 7c6818e993a00cb8, has not seen the last change of tenants",
+    "node c: alive, http://c:8079, owner name 3e5887af981363b7, without LARDER_CLUSTER_KEY: start it again with the key of the other nodes",
+    "node d: dead, http://d:8079, owner name 49a4e7dd2ee26269",
   ]);
 });
 

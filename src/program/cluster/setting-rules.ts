@@ -71,7 +71,7 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "engineThreads", "ownerHeader"],
+    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "clusterKey", "engineThreads", "ownerHeader"],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
@@ -79,6 +79,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterNode === undefined ? [] : [origins.clusterNode]),
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
         ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
+        ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
         ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
         ...(settings.ownerHeader ? [origins.ownerHeader] : []),
       ];

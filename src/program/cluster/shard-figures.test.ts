@@ -20,7 +20,7 @@ function viewOf(shard: Partial<ShardView>, isDead = false): ClusterView {
     address: "127.0.0.1:1",
     format: 1,
   };
-  return { keyNumber: 0, nodes: [node], shards: [{ ...row, ...shard }] };
+  return { keyNumber: 0, nodes: [node], shards: [{ ...row, ...shard }], tenants: 0 };
 }
 
 type Row = readonly [

@@ -1,7 +1,9 @@
 /** What an area that is a shard of a cluster needs: plain data, because the area may be in another thread. */
+
 import type { SnapshotPointer } from "../../cluster/log-store/log-store.ts";
 import type { NamedKey } from "../../edge/http/shared-key.ts";
 import type { TransportName } from "../../edge/http/transport.ts";
+import type { TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 
 export interface ShardPlan {
@@ -50,6 +52,8 @@ export interface ShardClaim {
   readonly snapshot: SnapshotPointer | undefined;
   /** The time of the engine is never before it. */
   readonly floorMs: number;
+  /** Its tenants that are not in its plan. */
+  readonly tenants: TenantsAtOpen;
 }
 
 /** What the area of a shard reports to the main thread. */

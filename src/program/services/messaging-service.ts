@@ -14,8 +14,8 @@ import { faultFields } from "../../kernel/log.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { Messaging, moveBodies } from "../../messaging/mod.ts";
 import type { AreaStorage } from "../../persistence/area-storage.ts";
-import type { AreaTenant } from "../areas/area.ts";
 import type { StorageHooks } from "../areas/area-persistence.ts";
+import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import { messagingWatcher } from "../events/watchers.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { type HistoryOptions, type HistoryStore, openHistory } from "../history/history-store.ts";
@@ -100,12 +100,13 @@ export class MessagingService implements AreaService {
     measureTenants(metrics, () => this.#messaging.engine.state.users);
   }
 
-  async open(): Promise<void> {
+  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, persistence } = this.#context;
     const storage = await persistence.recover(this.#storageHooks);
     if (storage === undefined || plan.directory === undefined) await this.#openInMemory();
     else await this.#openStored(storage, plan.directory);
-    for (const tenant of plan.tenants) await this.setTokens(tenant);
+    for (const name of removed) await this.dropTenant(name);
+    for (const tenant of [...plan.tenants, ...made]) await this.setTokens(tenant);
     this.#messaging.engine.start();
     this.#check?.start();
   }
@@ -138,9 +139,13 @@ export class MessagingService implements AreaService {
     this.#userIds.set(name, new Set(tokens.map(({ token }) => userIdOf(token))));
   }
 
-  async dropTenant(name: string): Promise<void> {
+  forgetTokens(name: string): void {
     this.#context.tokens.removeTenant(name);
     this.#userIds.delete(name);
+  }
+
+  async dropTenant(name: string): Promise<void> {
+    this.forgetTokens(name);
     await this.#messaging.dropUser(name);
   }
 

@@ -15,6 +15,7 @@ import type { Turns } from "../../kernel/turns.ts";
 import type { Store } from "../../store/mod.ts";
 import type { AreaData, AreaPlan } from "../areas/area.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
+import type { TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 
@@ -63,8 +64,10 @@ export interface AreaService extends AreaData {
   /** Binds its port other than the HTTP port, reports there that it is opening, and returns the real port. */
   openOwnPort?(environment: ListenerEnvironment): Promise<number | undefined>;
   closeOwnPort?(graceMs: number): Promise<void>;
-  /** Recovers the stored data and starts background work. */
-  open(): Promise<void>;
+  /** Removes the tokens of a tenant, and those of its users. Its data stays. */
+  forgetTokens(name: string): void;
+  /** Recovers the stored data and starts background work. `tenants`: of a shard of a cluster. */
+  open(tenants?: TenantsAtOpen): Promise<void>;
   /** Ends background work within `graceMs`, then writes and syncs the rest. No further requests come. */
   close(graceMs: number): Promise<void>;
 }

@@ -2,6 +2,7 @@
  * The service of the store: the engine, its HTTP routes and its RESP port, all in
  * one thread.
  */
+
 import { getHeapStatistics } from "node:v8";
 import { defaultConnectionLimits, KEEP_ALIVE_MS } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
@@ -11,7 +12,7 @@ import { followUsers } from "../../edge/store/user-tokens.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
-import type { AreaTenant } from "../areas/area.ts";
+import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
@@ -86,7 +87,7 @@ export class StoreService implements AreaService {
     measureTenants(context.metrics, () => this.#store.databases);
   }
 
-  async open(): Promise<void> {
+  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, persistence } = this.#context;
     this.#store.beginRecovery();
     await persistence.recover({
@@ -96,7 +97,8 @@ export class StoreService implements AreaService {
         openSnapshotCheck({ clock: systemClock, random: systemRandom, seed: secretBytes(SNAPSHOT_CHECK_SEED_BYTES) }),
       applied: () => this.#store.endRecovery(),
     });
-    for (const tenant of plan.tenants) await this.setTokens(tenant);
+    for (const name of removed) await this.dropTenant(name);
+    for (const tenant of [...plan.tenants, ...made]) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());
     this.#isServing = true;
@@ -176,8 +178,12 @@ export class StoreService implements AreaService {
     followUsers(database, { tokens: this.#context.tokens, streams: this.http.streams });
   }
 
-  async dropTenant(name: string): Promise<void> {
+  forgetTokens(name: string): void {
     this.#context.tokens.removeTenant(name);
+  }
+
+  async dropTenant(name: string): Promise<void> {
+    this.forgetTokens(name);
     this.#store.dropDatabase(name);
     await this.#store.whenSafe();
   }

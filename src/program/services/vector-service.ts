@@ -2,6 +2,7 @@
  * The service of the vector area: the engine, the models of its indexes, the
  * threads that build graphs and search, and the files of graphs.
  */
+
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretText, systemRandom } from "../../kernel/random.ts";
@@ -18,7 +19,7 @@ import {
   VectorEngine,
 } from "../../vector/index/mod.ts";
 import type { IndexDefinition, RowPlacement } from "../../vector/mod.ts";
-import type { AreaTenant } from "../areas/area.ts";
+import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { measureSearchThreads, measureVectors } from "../metrics/vector.ts";
 import { StartRefusal } from "../refusal.ts";
@@ -46,6 +47,8 @@ export class VectorService implements AreaService {
   /** Undefined without a directory: then all rows are in memory. */
   readonly #rowStorage: RowFileStorage | undefined;
   readonly #rowFiles: RowFileSet | undefined;
+  /** Those that it is opened with. */
+  #tenants: readonly AreaTenant[];
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
   #cache: GraphCache | undefined;
@@ -56,6 +59,7 @@ export class VectorService implements AreaService {
     const { plan, clock, log, metrics, turns, tokens, limiter, persistence, onFatal } = context;
     const { vector, limits } = plan;
     this.#context = context;
+    this.#tenants = plan.tenants;
     this.#graphs = threadGraphBuilder({ log });
     this.#rowStorage = plan.directory === undefined ? undefined : rowFiles(fileDisk, plan.directory);
     this.#rowFiles =
@@ -79,7 +83,7 @@ export class VectorService implements AreaService {
       newHandle: () => secretText(HANDLE_LENGTH),
       guard: context.guard,
       rowFiles: this.#rowFiles,
-      rowsOf: ({ name }) => this.#rowsOf(plan.tenants.find((tenant) => tenant.name === name)),
+      rowsOf: ({ name }) => this.#rowsOf(this.#tenants.find((tenant) => tenant.name === name)),
     });
     this.http = new VectorArea({
       vector: this.#engine,
@@ -101,12 +105,14 @@ export class VectorService implements AreaService {
     measureTenants(metrics, () => [...this.#engine.indexes].map(({ state }) => state));
   }
 
-  async open(): Promise<void> {
+  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, log, persistence } = this.#context;
+    this.#tenants = [...plan.tenants, ...made];
     await this.#openRowFiles();
     await persistence.recover({ apply: (frame) => this.#engine.replay(frame), settle: () => this.#engine.settle() });
     if (plan.directory !== undefined) this.#cache = new GraphCache(graphFiles(fileDisk, plan.directory), log);
-    for (const tenant of plan.tenants) await this.setTokens(tenant);
+    for (const name of removed) await this.dropTenant(name);
+    for (const tenant of this.#tenants) await this.setTokens(tenant);
     await this.#engine.start(this.#cache);
     const namespaces = this.#engine.namespaces.map(({ namespace }) => namespace);
     this.#stopReport = reportGraphs(namespaces, { clock: systemClock, log });
@@ -159,8 +165,12 @@ export class VectorService implements AreaService {
     this.#context.tokens.replaceTenant(name, tokens);
   }
 
-  async dropTenant(name: string): Promise<void> {
+  forgetTokens(name: string): void {
     this.#context.tokens.removeTenant(name);
+  }
+
+  async dropTenant(name: string): Promise<void> {
+    this.forgetTokens(name);
     this.#engine.drop(name);
     await this.#embedders.get(name)?.close();
     this.#embedders.delete(name);
@@ -185,7 +195,7 @@ export class VectorService implements AreaService {
   async #openRowFiles(): Promise<void> {
     const { plan, log } = this.#context;
     if (this.#rowStorage === undefined || this.#rowFiles === undefined) return;
-    const hasRows = plan.vector.rows === "disk" || plan.tenants.some((tenant) => this.#rowsOf(tenant) === "disk");
+    const hasRows = plan.vector.rows === "disk" || this.#tenants.some((tenant) => this.#rowsOf(tenant) === "disk");
     if (!hasRows) {
       await removeOtherRowFiles(this.#rowStorage, []);
       return;

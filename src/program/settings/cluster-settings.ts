@@ -51,6 +51,17 @@ const parseClusterAddress: Parser<HostAndPort> = parser(
   },
 );
 
+const KEY = /^[A-Za-z0-9+/]{43}=$/;
+/** Random bytes that differ less are one in a number with more than 30 digits. */
+const DIFFERENT_BYTES_MIN = 12;
+
+const parseClusterKey: Parser<string> = parser({ type: "string", pattern: KEY.source }, (text) => {
+  if (!KEY.test(text)) throw new BadValue("the key is not 32 bytes in base64: make one with openssl rand -base64 32");
+  if (new Set(Buffer.from(text, "base64")).size < DIFFERENT_BYTES_MIN)
+    throw new BadValue("the key is not random: make one with openssl rand -base64 32");
+  return text;
+});
+
 export const clusterSettingRows = {
   cluster: {
     group: "Cluster",
@@ -73,6 +84,17 @@ export const clusterSettingRows = {
     defaultMeaning: "none",
     secret: true,
     parse: parseSecretClusterUrl,
+  },
+  clusterKey: {
+    group: "Cluster",
+    environment: ["LARDER_CLUSTER_KEY"],
+    argument: "<key>",
+    meaning:
+      "Key of the cluster, the same on every node: 32 random bytes in base64, as openssl rand -base64 32 prints; it seals the tokens of databases, indexes and users that are made at run time",
+    default: undefined,
+    defaultMeaning: "none: these are made in the configuration only",
+    secret: true,
+    parse: parseClusterKey,
   },
   clusterNode: {
     group: "Cluster",

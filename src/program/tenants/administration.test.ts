@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestFailure } from "../../edge/errors.ts";
-import type { AreaTenant } from "../areas/area.ts";
+import type { AreaTenant } from "../areas/area-tenant.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 import { TenantAdministration } from "./administration.ts";
 import type { StoredTokens } from "./stored-tokens.ts";

@@ -12,6 +12,7 @@
 
 import {
   type Administration,
+  type ChangeReach,
   type TenantFacts,
   type TenantKind,
   type TenantTokens,
@@ -26,7 +27,8 @@ import {
   tenantNotOurs,
   tooManyTenants,
 } from "../../edge/errors.ts";
-import type { AreaData, AreaTenant } from "../areas/area.ts";
+import type { AreaData, AreaName } from "../areas/area.ts";
+import type { AreaTenant } from "../areas/area-tenant.ts";
 import { TENANT_NAME, TENANT_NAME_RULE, TENANTS_MAX } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {
@@ -61,10 +63,17 @@ export const tenantNouns = {
   users: "user",
 } as const satisfies Readonly<Record<TenantKind, string>>;
 
+/** The area of each kind. */
+export const areaOfKind = {
+  databases: "store",
+  indexes: "vector",
+  users: "messaging",
+} as const satisfies Readonly<Record<TenantKind, AreaName>>;
+
 type AnyTenant = Tenant | IndexTenant | UserTenant;
 
 /** The description of a new tenant beyond its name, for the tenant and for tokens.json. */
-interface Description {
+export interface Description {
   readonly tenant: { readonly index?: IndexPlan };
   readonly stored: Pick<StoredIndex, "definition">;
 }
@@ -72,10 +81,6 @@ interface Description {
 export class TenantAdministration implements TenantCalls {
   readonly #options: TenantAdministrationOptions;
   readonly #tenants: Readonly<Record<TenantKind, Map<string, AnyTenant>>>;
-  /** Readers for the kinds with a description. They throw a `RequestFailure` that names the field. */
-  readonly #describers: Readonly<
-    Partial<Record<TenantKind, (given: Readonly<Record<string, unknown>>) => Description>>
-  > = { indexes: (given) => this.#describeIndex(given) };
   #stored: StoredTokens;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -92,21 +97,30 @@ export class TenantAdministration implements TenantCalls {
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
     return this.#inTurn(async () => {
       const tenants = this.#tenants[kind];
-      const listed = [...tenants.values()].map((tenant) => ({
-        name: tenant.name,
-        source: sourceOf(tenant),
-        ...("index" in tenant && describeIndex(tenant.index)),
-      }));
+      const listed = this.knownTenants(kind);
       const unlisted = (await this.#options.areas[kind].tenantNames()).filter((name) => !tenants.has(name));
       return [...listed, ...unlisted.map((name) => ({ name, source: "unlisted" }))];
     });
+  }
+
+  /** Without the tenants that only have data. */
+  knownTenants(kind: TenantKind): readonly TenantFacts[] {
+    return [...this.#tenants[kind].values()].map((tenant) => ({
+      name: tenant.name,
+      source: sourceOf(tenant),
+      ...("index" in tenant && describeIndex(tenant.index)),
+    }));
+  }
+
+  get indexRules(): IndexRules {
+    return this.#options.indexRules;
   }
 
   createTenant(kind: TenantKind, name: string, description = {}): Promise<TenantTokens> {
     return this.#inTurn(async () => {
       const tenants = this.#tenants[kind];
       if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
-      const { tenant, stored } = this.#describers[kind]?.(description) ?? { tenant: {}, stored: {} };
+      const { tenant, stored } = describeNewTenant(kind, description, this.indexRules);
       if (tenants.has(name)) throw tenantExists(tenantNouns[kind], name);
       if (tenants.size >= TENANTS_MAX) throw tooManyTenants(kind, TENANTS_MAX);
       if ((await this.#options.areas[kind].tenantNames()).includes(name))
@@ -128,33 +142,26 @@ export class TenantAdministration implements TenantCalls {
     });
   }
 
-  deleteTenant(kind: TenantKind, name: string): Promise<void> {
+  deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach> {
     return this.#inTurn(async () => {
       const tenant = this.#tenants[kind].get(name);
-      const hasData = (await this.#options.areas[kind].tenantNames()).includes(name);
-      if (tenant === undefined && !hasData) throw tenantMissing(tenantNouns[kind], name);
       const place = tenant?.listedAt ?? (tenant && (givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken)));
       if (place !== undefined) throw tenantNotOurs(tenantNouns[kind], name, place); // keeps (3)
+      const hasData = (await this.#options.areas[kind].tenantNames()).includes(name);
+      if (tenant === undefined && !hasData) throw tenantMissing(tenantNouns[kind], name);
       await this.#options.areas[kind].dropTenant(name); // keeps (2)
       this.#tenants[kind].delete(name);
       await this.#keep(
         kind,
         (this.#stored[kind] ?? []).filter((entry) => entry.name !== name),
       );
+      return {};
     });
   }
 
   /** Runs `work` with the stored tokens; no tenant changes meanwhile. */
   whileUnchanged<Result>(work: (stored: StoredTokens) => Promise<Result>): Promise<Result> {
     return this.#inTurn(() => work(this.#stored));
-  }
-
-  #describeIndex(given: Readonly<Record<string, unknown>>): Description {
-    const reader = new FieldReader();
-    const fields = reader.object(given, "", INDEX_KEYS);
-    const index = readIndexPlan(reader, fields, { path: "", rules: this.#options.indexRules });
-    if (reader.problems.length > 0) throw tenantDescriptionRefused(tenantNouns.indexes, reader.problems);
-    return { tenant: { index }, stored: { definition: describeIndex(index) } };
   }
 
   /** `before`: the tenant whose tokens are replaced; `made`: the description of a new tenant. */
@@ -192,6 +199,28 @@ export class TenantAdministration implements TenantCalls {
     this.#last = result.catch(() => {});
     return result;
   }
+}
+
+/** Readers for the kinds with a description. They throw a `RequestFailure` that names the field. */
+const describers: Readonly<
+  Partial<Record<TenantKind, (given: Readonly<Record<string, unknown>>, rules: IndexRules) => Description>>
+> = { indexes: describeNewIndex };
+
+/** Reads the fields of a new tenant besides its name. Throws a `RequestFailure` that names the field. */
+export function describeNewTenant(
+  kind: TenantKind,
+  given: Readonly<Record<string, unknown>>,
+  rules: IndexRules,
+): Description {
+  return describers[kind]?.(given, rules) ?? { tenant: {}, stored: {} };
+}
+
+function describeNewIndex(given: Readonly<Record<string, unknown>>, rules: IndexRules): Description {
+  const reader = new FieldReader();
+  const fields = reader.object(given, "", INDEX_KEYS);
+  const index = readIndexPlan(reader, fields, { path: "", rules });
+  if (reader.problems.length > 0) throw tenantDescriptionRefused(tenantNouns.indexes, reader.problems);
+  return { tenant: { index }, stored: { definition: describeIndex(index) } };
 }
 
 /** Values as secrets that tokens.json stores. */

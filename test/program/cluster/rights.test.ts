@@ -86,7 +86,9 @@ test("a role without the rights is named with what it lacks, and with them it se
 
   const full = cluster.url;
   Object.assign(cluster, { url: nodeUrl });
-  const node = await cluster.startNode("served", oneThread);
+  const node = await cluster.startNode("served", oneThread, {
+    LARDER_CLUSTER_KEY: "q7mR0c1lS8Yx2FvKp4Zt9wHdN6bUeJ3aGiT5oXyCkLE=",
+  });
   Object.assign(cluster, { url: full });
   const client = new NodeClient(node);
   await client.untilServing();
@@ -95,6 +97,15 @@ test("a role without the rights is named with what it lacks, and with them it se
   const admin = { authorization: `Bearer ${secrets["LARDER_ADMIN_TOKEN"]}` };
   await fetch(`${node.adminUrl}/v1/snapshot`, { method: "POST", headers: admin });
   await node.untilPrinted(/"snapshot written","area":"vector"/);
+  // Tenants are made, changed and removed.
+  for (const [method, path, body] of [
+    ["POST", "databases", '{"name":"shop"}'],
+    ["POST", "databases/shop/reset-password", ""],
+    ["DELETE", "databases/shop", ""],
+  ] as const) {
+    const answer = await fetch(`${node.adminUrl}/v1/${path}`, { method, headers: admin, ...(body !== "" && { body }) });
+    assert.match(await answer.text(), /"reachedAllNodes":true/);
+  }
 
   const named = await check({}, { name: "served", directory: "elsewhere" });
   const inUse =
@@ -109,6 +120,8 @@ test("a role without the rights is named with what it lacks, and with them it se
     "TRUNCATE larder.log",
     "UPDATE larder.log SET epoch = 0",
     "UPDATE larder.cluster SET branch = id",
+    "UPDATE larder.cluster SET schema_version = 9",
+    "UPDATE larder.tenant SET shard = 9",
     "DELETE FROM larder.cluster",
     "INSERT INTO larder.shard (id, area, hash_seed) VALUES (9, 'store', '')",
     "DELETE FROM larder.shard",
@@ -139,9 +152,9 @@ test("check names what is wrong with PostgreSQL in the words of a start, and cha
   const at = new URL(cluster.url).host;
   for (const [wrong, right, problem] of [
     [
+      "UPDATE larder.cluster SET schema_version = 6",
       "UPDATE larder.cluster SET schema_version = 5",
-      "UPDATE larder.cluster SET schema_version = 4",
-      "The tables of the cluster have version 5, and this larder knows version 4: use a newer larder",
+      "The tables of the cluster have version 6, and this larder knows version 5: use a newer larder",
     ],
     [
       'ALTER ROLE "no""de" SET synchronous_commit = off',

@@ -63,7 +63,7 @@ test("a node opens a cluster of version 1, and gives its tenants the shards with
   const written = await fetch(`${before.storeUrl}/set/k/v`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(written.status, 200, await written.text());
   assert.deepEqual(await before.stop(), { code: 0, signal: null });
-  assert.equal(await versionOf(), 4);
+  assert.equal(await versionOf(), 5);
   await sql("DELETE FROM larder.tenant");
   await sql("UPDATE larder.shard SET are_tenants_known = false");
 
@@ -101,8 +101,8 @@ test("larder cluster init changes the tables of version 1, and only their owner 
 
   const changed = await cluster.larder(["cluster", "init"]);
   assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-  assert.match(changed.stdout, /its tables were changed from version 1 to version 4\n/);
-  assert.equal(await versionOf(), 4);
+  assert.match(changed.stdout, /its tables were changed from version 1 to version 5\n/);
+  assert.equal(await versionOf(), 5);
   assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
 });
 

@@ -189,7 +189,7 @@ export class ModelLogStore implements LogStore {
       .map(([, { hashSeed: _, floorMs: __, snapshot: ___, ...shard }]) => shard);
     nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
     // Keys are rotated by a command, which is not a part of the store.
-    return Promise.resolve({ keyNumber: 0, nodes, shards: shards.sort((a, b) => a.shard - b.shard) });
+    return Promise.resolve({ keyNumber: 0, nodes, shards: shards.sort((a, b) => a.shard - b.shard), tenants: 0 });
   }
 
   declareDead(life: string, beat: number): Promise<number | undefined> {

@@ -2,8 +2,8 @@
  * `larder db`, `larder index` and `larder user`: calls of the admin API of a
  * running server. Its error texts are printed unchanged.
  */
-import { askForReset, askForTenants, askToCreate, askToDelete } from "../../../edge/admin/client.ts";
-import type { TenantKind } from "../../../edge/admin/routes.ts";
+import { askForReset, askForTenants, askToCreate, askToDelete, reachIn } from "../../../edge/admin/client.ts";
+import type { ChangeReach, TenantKind } from "../../../edge/admin/routes.ts";
 import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import type { Secret } from "../../tenants/tokens.ts";
@@ -66,7 +66,15 @@ export async function removeTenant(
   { kind, name, options, noun }: NamedTenant & { readonly noun: string },
 ): Promise<readonly string[]> {
   const removed = await callServer(run, (call) => askToDelete(call, { kind, name }));
-  return options.has("json") ? fieldLines(removed, options) : [`removed the ${noun} ${name}`];
+  if (options.has("json")) return fieldLines(removed, options);
+  return [`removed the ${noun} ${name}`, ...reachLines(reachIn(removed))];
+}
+
+/** Of a change that not every node of the cluster has yet. */
+export function reachLines({ reachedAllNodes, missingNodes }: ChangeReach): readonly string[] {
+  if (reachedAllNodes !== false) return [];
+  const which = missingNodes === undefined ? "some nodes" : `these nodes: ${missingNodes.join(", ")}`;
+  return [`# not yet in effect on ${which}; larder cluster status says when it is`];
 }
 
 /** With `reset`, the new ones; otherwise those of the settings, the configuration file or tokens.json. */

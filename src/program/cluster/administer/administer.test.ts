@@ -34,7 +34,7 @@ async function watched(views: readonly (readonly NodeView[])[]) {
           dead.has(each.life) ? { ...each, isDead: true } : each,
         );
         looks += 1;
-        return { keyNumber: 0, nodes, shards: [] };
+        return { keyNumber: 0, nodes, shards: [], tenants: 0 };
       },
       declareDead: async (life) => {
         dead.add(life);
@@ -98,11 +98,11 @@ test("the name of a role is an identifier, whatever it has", () => {
   assert.deepEqual(printGrants('a"; DROP TABLE larder.log; --'), [
     "-- The rights of the nodes of a cluster. Run this as the user who ran larder cluster init.",
     'GRANT USAGE ON SCHEMA larder TO "a""; DROP TABLE larder.log; --";',
-    'GRANT SELECT ON larder.cluster TO "a""; DROP TABLE larder.log; --";',
+    'GRANT SELECT, UPDATE (tenants, key_check) ON larder.cluster TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, UPDATE ON larder.node TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, UPDATE ON larder.shard TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, DELETE ON larder.log TO "a""; DROP TABLE larder.log; --";',
-    'GRANT SELECT, INSERT ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
+    'GRANT SELECT, INSERT, DELETE, UPDATE (definition, sealed, version, is_removed) ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON larder.snapshot_part TO "a""; DROP TABLE larder.log; --";',
   ]);
 });
@@ -127,7 +127,7 @@ test("a wait for shards prints each one that is served elsewhere, and ends 90 s 
     {
       watch: async () => {
         looks += 1;
-        return { keyNumber: 0, nodes: [], shards: views[Math.min(looks, views.length) - 1] ?? [] };
+        return { keyNumber: 0, nodes: [], shards: views[Math.min(looks, views.length) - 1] ?? [], tenants: 0 };
       },
     },
     {

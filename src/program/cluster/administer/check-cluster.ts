@@ -15,6 +15,9 @@ import type { RunSettings } from "../../settings/run-settings.ts";
 import { type ClusterWarning, nameInUseText, readFacts, readWarnings, withSession } from "../cluster-facts.ts";
 import { readLives } from "../node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "../setting-rules.ts";
+import { ClusterKey } from "../tenants/cluster-key.ts";
+import { keyProblem } from "../tenants/open-tenants.ts";
+import { readKeyFacts } from "../tenants/tenant-table.ts";
 import { missingGrantsText, readMissingGrants } from "./grants.ts";
 
 export interface ClusterCheck {
@@ -40,6 +43,12 @@ export async function checkCluster(run: RunSettings, directory: string): Promise
       const isCurrent = version === SCHEMA_VERSION;
       const missing = isCurrent ? await readMissingGrants(session) : [];
       if (missing.length > 0) problems.push(missingGrantsText(missing, place));
+      if (isCurrent && missing.length === 0) {
+        const { clusterKey } = run.settings;
+        const key = clusterKey === undefined ? undefined : new ClusterKey(clusterKey, id);
+        const problem = keyProblem(key, await readKeyFacts(session), run);
+        if (problem !== undefined) problems.push(problem);
+      }
       const skew = await findSkew(session);
       if (skew !== undefined) problems.push(skew);
       const warnings = (await readWarnings(session, plan)).map(printWarning);

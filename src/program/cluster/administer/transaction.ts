@@ -13,6 +13,8 @@ export interface ClusterPlace {
   readonly plan: ConnectionPlan;
   /** Where the URL was set, for people. */
   readonly place: string;
+  /** For one statement, which may wait for a lock, the disk or a standby; two minutes if absent. */
+  readonly patienceMs?: number;
 }
 
 export interface Transaction {
@@ -20,7 +22,6 @@ export interface Transaction {
   rows<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 }
 
-/** For one statement, which may wait for a lock, the disk or a standby. */
 const PATIENCE_MS = 120_000;
 /** Another command, or a node that claims a shard, may hold the locks. */
 const LOCK_TIMEOUT = "10s";
@@ -33,10 +34,10 @@ const DISK_FULL = "53100";
  * PostgreSQL did not say whether it was.
  */
 export async function changeAtOnce<Result>(
-  { plan, place }: ClusterPlace,
+  place: ClusterPlace,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  return connected({ plan, place }, async (connection) => {
+  return connected(place, async (connection) => {
     const warnings = warningsOf(connection);
     await connection.query("BEGIN");
     await connection.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
@@ -81,12 +82,12 @@ export async function readAtOnce<Result>(
 
 /** The statement that ends a `readAtOnce` is the end of its connection. */
 async function connected<Result>(
-  { plan, place }: ClusterPlace,
+  { plan, place, patienceMs = PATIENCE_MS }: ClusterPlace,
   use: (connection: PgConnection) => Promise<Result>,
 ): Promise<Result> {
   let connection: PgConnection | undefined;
   try {
-    connection = await new Connector({ plan, clock: systemClock, patienceMs: PATIENCE_MS }).connect();
+    connection = await new Connector({ plan, clock: systemClock, patienceMs }).connect();
     return await use(connection);
   } catch (fault) {
     throw transactionRefusal(fault, { plan, place });

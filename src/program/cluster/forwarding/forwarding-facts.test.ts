@@ -35,6 +35,7 @@ function viewOf(owner: string | undefined, nodes: readonly NodeView[]): ClusterV
     keyNumber: 0,
     nodes,
     shards: [{ shard: 2, area: "messaging", epoch: 4, owner: owner && `life of ${owner}`, ...rest }],
+    tenants: 0,
   };
 }
 
@@ -67,7 +68,7 @@ test("the owner of an area is the living node that has its shard, and can be cal
     viewOf("a", []),
     viewOf("b", [a, node("b", "http://127.0.0.1:8079")]),
     viewOf(undefined, [a]),
-    { keyNumber: 0, nodes: [a], shards: [] },
+    { keyNumber: 0, nodes: [a], shards: [], tenants: 0 },
   ])
     assert.deepEqual(ownerOf(view, asked), { kind: "nobody" });
 });
@@ -134,9 +135,10 @@ test("an address that other nodes cannot call is refused, and so is a wait that 
 test("the status names the cluster address of a node", () => {
   const a = node("a", "http://127.0.0.1:8079 10.0.0.1:7400,7401,7402");
   const status = statusOf(facts, {
-    first: { keyNumber: 0, nodes: [a], shards: [] },
-    last: { keyNumber: 0, nodes: [{ ...a, beat: 2 }], shards: [] },
+    first: { keyNumber: 0, nodes: [a], shards: [], tenants: 0 },
+    last: { keyNumber: 0, nodes: [{ ...a, beat: 2 }], shards: [], tenants: 0 },
     memory: new Map(),
+    made: { count: 0, seen: new Map() },
   });
   assert.equal(
     printStatus(status)[1],

@@ -8,6 +8,7 @@
  * (2) Requests go to the engine while the shard is served, and otherwise to its
  *     owner, or they are refused.
  */
+
 import { areaNotServing, notOwner } from "../../../edge/errors.ts";
 import type { AreaOwner, Front } from "../../../edge/forward/front.ts";
 import type { HttpService } from "../../../edge/handler.ts";
@@ -15,10 +16,12 @@ import { systemClock } from "../../../kernel/clock.ts";
 import type { Metrics } from "../../../kernel/metrics.ts";
 import type { AreaPlan } from "../../areas/area.ts";
 import type { AreaPersistence } from "../../areas/area-persistence.ts";
+import type { TenantChanges } from "../../areas/area-tenant.ts";
 import { refusingService } from "../../areas/refusing-service.ts";
 import type { AreaService } from "../../services/service.ts";
 import type { AreaShard } from "../area-shard.ts";
 import type { ShardClaim } from "../shard-plan.ts";
+import { TenantsOfShard } from "../tenants/tenants-of-shard.ts";
 import { ServedRequests } from "./served-requests.ts";
 
 /** An engine with everything that it has for itself. */
@@ -54,6 +57,7 @@ export class HostedShard {
   /** Who else serves it, as far as this node knows. */
   owner: AreaOwner = { kind: "nobody" };
   readonly #options: HostedShardOptions;
+  readonly #tenants: TenantsOfShard;
   #parts: ShardParts;
   #state: HostedState = "standby";
   #served: ServedRequests | undefined;
@@ -65,6 +69,7 @@ export class HostedShard {
     this.#options = options;
     this.number = options.number;
     this.plan = options.plan;
+    this.#tenants = new TenantsOfShard(options.number);
     this.#parts = options.parts;
     this.http = this.#elsewhere();
   }
@@ -88,6 +93,11 @@ export class HostedShard {
     this.#options.front?.follow(owner);
   }
 
+  /** See `AreaControl.changeTenants`. */
+  changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+    return this.#tenants.change(changes);
+  }
+
   /** Recovers it and serves it. Rejects with a `StartRefusal` if the operator has to fix something. */
   async open(claim: ShardClaim): Promise<void> {
     const { front, plan, named } = this.#options;
@@ -95,7 +105,9 @@ export class HostedShard {
     if (front === undefined)
       this.http = refusingService(areaNotServing(plan.area), plan.limits.requestBytesMax, service.http);
     this.#become("opening");
-    await shard.open(claim, persistence, () => service.open());
+    this.#tenants.opening();
+    await shard.open(claim, persistence, () => service.open(claim.tenants));
+    await this.#tenants.opened({ service, persistence });
     if (this.#isEnding) return;
     this.#served = new ServedRequests(named(service.http), systemClock);
     this.http = this.#served;
@@ -132,6 +144,7 @@ export class HostedShard {
     this.http = this.#elsewhere();
     await Promise.all([this.#served?.end(graceMs), connectionsEnd]);
     this.#served = undefined;
+    await this.#tenants.closed();
     await service.close(graceMs);
     await shard.close();
   }

@@ -109,6 +109,30 @@ test("a token of the configuration leads to the shard of its tenant, wherever th
   assert.deepEqual(await route(SPREAD, `/token/${tokenOf("sky")}`), [[7], 200]);
 });
 
+test("a tenant that is made, changed and removed at run time is found by its tokens of the moment", async () => {
+  const asked: number[] = [];
+  const shards = SPREAD.map((each) => new FakeShard(each, asked));
+  const [first] = shards as [FakeShard];
+  const router = new ShardRouter(shards);
+  const ask = async (token: string): Promise<readonly number[]> => {
+    asked.length = 0;
+    await router.handle(requestTo(`/token/${token}`));
+    return [...asked];
+  };
+  const put = (token: string): void =>
+    router.setTenant(first, { name: "new", tokens: [{ token, access: "standard" }] });
+  put("one");
+  assert.deepEqual(await ask("one"), [1]);
+  put("two");
+  assert.deepEqual(await ask("two"), [1]);
+  // Unknown tokens are taken to the other node, at another shard.
+  assert.deepEqual(await ask("one"), [7]);
+  router.removeTenant("new");
+  assert.deepEqual(await ask("two"), [7]);
+  assert.equal(router.tokens.find("two"), undefined);
+  assert.equal(router.findShard("new"), undefined);
+});
+
 test("a token of a user leads to the engine that knows it", async () => {
   assert.deepEqual(await route(SPREAD, "/token/of-a-user"), [[4], 200]);
 });

@@ -2,21 +2,23 @@
  * Finds the shard of a request, by the tenant of its token, before an engine sees
  * it.
  *
- * (1) The tokens of the configuration are known on every node, so the shard of
- *     their tenants is too.
+ * (1) The tokens of the configuration, and of tenants that were made at run time,
+ *     are known on every node, so the shard of their tenants is too.
  * (2) Tokens that users of a database have made are known to the engine of its
  *     shard alone. A token that no engine of this thread knows is taken to each other
  *     thread and to each other node in turn, until one does not refuse it with 401.
  * (3) A path that needs no token names users, who may be on several shards: each is
  *     tried until one does not answer 404. Nothing was carried out before.
  */
+
 import { type TokenOwner, TokenTable } from "../../../edge/auth.ts";
 import type { RequestFailure } from "../../../edge/errors.ts";
 import type { AreaOwner } from "../../../edge/forward/front.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../../../edge/handler.ts";
 import { abandonedReply, refusalOf } from "../../../edge/respond.ts";
 import { secretBytes } from "../../../kernel/random.ts";
-import type { AreaPlan, AreaTenant } from "../../areas/area.ts";
+import type { AreaPlan } from "../../areas/area.ts";
+import type { AreaTenant } from "../../areas/area-tenant.ts";
 import type { AreaService } from "../../services/service.ts";
 import { userIdOf } from "../../tenants/tokens.ts";
 
@@ -46,7 +48,7 @@ interface Places {
 }
 
 export class ShardRouter implements HttpService {
-  /** Of all tenants of the configuration. */
+  /** Of all tenants of the configuration, and those made at run time. */
   readonly tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   readonly #shards: readonly RoutedShard[];
   readonly #byTenant = new Map<string, RoutedShard>();
@@ -58,18 +60,29 @@ export class ShardRouter implements HttpService {
     for (const shard of shards) for (const tenant of shard.plan.tenants) this.setTenant(shard, tenant);
   }
 
-  /** The shard of a tenant of the configuration. */
+  /** The shard of a tenant whose tokens are known. */
   findShard(tenant: string): RoutedShard | undefined {
     return this.#byTenant.get(tenant);
   }
 
   setTenant(shard: RoutedShard, { name, tokens }: AreaTenant): void {
     this.tokens.replaceTenant(name, tokens);
+    this.#forgetUserIds(name);
     this.#byTenant.set(name, shard);
     for (const { token } of tokens) {
       const id = userIdOf(token);
       this.#byUserId.set(id, (this.#byUserId.get(id) ?? new Set()).add(name));
     }
+  }
+
+  removeTenant(name: string): void {
+    this.tokens.removeTenant(name);
+    this.#forgetUserIds(name);
+    this.#byTenant.delete(name);
+  }
+
+  #forgetUserIds(name: string): void {
+    for (const [id, names] of this.#byUserId) if (names.delete(name) && names.size === 0) this.#byUserId.delete(id);
   }
 
   readonly handle = (request: HttpRequest): ReturnType<HttpService["handle"]> => {

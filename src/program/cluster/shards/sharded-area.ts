@@ -31,10 +31,10 @@ import type {
   AreaPlans,
   AreaSnapshots,
   AreaState,
-  AreaTenant,
   FollowedShard,
   OpenPorts,
 } from "../../areas/area.ts";
+import type { AreaTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
 import { measureResp } from "../../metrics/store.ts";
@@ -197,6 +197,16 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async replaceKeys(keys: ForwardingKeys): Promise<void> {
     this.#forwarding?.replaceKeys(keys);
+  }
+
+  /** The router first: it must not find the shard of a token that its engine refuses. */
+  async changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+    for (const { shard: number, ...tenant } of changes.put) {
+      const shard = this.#shards.get(number) ?? this.#others.get(number);
+      if (shard !== undefined) this.#router.setTenant(shard, tenant);
+    }
+    for (const { name } of [...changes.closed, ...changes.removed]) this.#router.removeTenant(name);
+    return (await Promise.all([...this.#shards.values()].map((shard) => shard.changeTenants(changes)))).flat();
   }
 
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {

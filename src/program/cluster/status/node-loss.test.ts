@@ -47,6 +47,7 @@ function printed(view: ClusterView, reports: Readonly<Record<string, NodeMemory>
 test("the loss of a node fits while the takers of its shards stay below 70 % of their limits", () => {
   const view: ClusterView = {
     keyNumber: 0,
+    tenants: 0,
     nodes: [node("a"), node("b"), node("c")],
     // Each goes to the node that it is pinned to when its owner is gone.
     shards: [shard(1, "store", "a", "b"), shard(4, "store", "a", "c"), shard(3, "vector", "b", "a")],
@@ -65,6 +66,7 @@ test("the loss of a node fits while the takers of its shards stay below 70 % of 
 test("shards that one node takes over count together, and areas on one thread share their memory", () => {
   const view: ClusterView = {
     keyNumber: 0,
+    tenants: 0,
     nodes: [node("a"), node("b")],
     shards: [shard(1, "store", "a"), shard(2, "messaging", "a")],
   };
@@ -81,20 +83,29 @@ test("dead and drained nodes take nothing while another node lives", () => {
   const reports = { a: memory(10, { 1: 10_000_000 }), b: memory(1), c: memory(65) };
   const text = "loss of node a: does not fit, because node c would use 75 MB of 100 MB for store";
   assert.deepEqual(
-    printed({ keyNumber: 0, nodes: [node("a"), node("b", { isDrained: true }), node("c")], shards }, reports),
+    printed(
+      { keyNumber: 0, tenants: 0, nodes: [node("a"), node("b", { isDrained: true }), node("c")], shards },
+      reports,
+    ),
     [text],
   );
   assert.deepEqual(
-    printed({ keyNumber: 0, nodes: [node("a"), node("b", { isDead: true }), node("c")], shards }, reports),
+    printed({ keyNumber: 0, tenants: 0, nodes: [node("a"), node("b", { isDead: true }), node("c")], shards }, reports),
     [text],
   );
-  assert.deepEqual(printed({ keyNumber: 0, nodes: [node("a"), node("b", { isDead: true })], shards }, reports), [
-    "loss of node a: does not fit, because no other node lives that could serve shard 1",
-  ]);
+  assert.deepEqual(
+    printed({ keyNumber: 0, tenants: 0, nodes: [node("a"), node("b", { isDead: true })], shards }, reports),
+    ["loss of node a: does not fit, because no other node lives that could serve shard 1"],
+  );
 });
 
 test("without a report nothing is claimed", () => {
-  const view: ClusterView = { keyNumber: 0, nodes: [node("a"), node("b")], shards: [shard(1, "store", "a")] };
+  const view: ClusterView = {
+    keyNumber: 0,
+    tenants: 0,
+    nodes: [node("a"), node("b")],
+    shards: [shard(1, "store", "a")],
+  };
   assert.deepEqual(printed(view, { b: memory(1) }), [
     "loss of node a: unknown, because node a has not reported its memory",
   ]);

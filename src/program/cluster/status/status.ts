@@ -10,6 +10,7 @@ import { type ClusterFacts, readFacts, readIdentity, withSession } from "../clus
 import type { ConnectionPlan } from "../connection-plan.ts";
 import { ownerNameOf } from "../forwarding/forwarding-keys.ts";
 import { parseNodeAddress, printClusterAddress } from "../node-address.ts";
+import { type MadeTenants, readMadeTenants, type TenantsState, tenantsStateOf } from "./made-tenants.ts";
 import { lossesOf, type NodeLoss, printLoss } from "./node-loss.ts";
 import { type NodeMemory, readMemory } from "./node-memory.ts";
 
@@ -21,11 +22,15 @@ export type ShardState = "owned" | "claimed" | "free" | "broken";
 
 export interface ClusterStatus {
   readonly cluster: string;
+  /** Databases, indexes and users that were made at run time. */
+  readonly madeTenants: number;
   readonly nodes: readonly {
     readonly name: string;
     readonly state: NodeState;
     /** Whether `larder cluster drain` keeps shards away from it. */
     readonly isDrained: boolean;
+    /** What it has of them: all, an earlier state, or nothing because it has no key of the cluster. */
+    readonly tenants: TenantsState;
     /** The URL of its store, as clients on its machine reach it. */
     readonly address: string;
     /** Where other nodes forward requests to: its host, and the ports of the areas; null: nowhere. */
@@ -57,7 +62,9 @@ export async function readClusterStatus(plan: ConnectionPlan, place: string): Pr
     const store = new PostgresLogStore(session);
     const first = await store.watch();
     await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
-    return statusOf(facts, { first, last: await store.watch(), memory: await readMemory(session) });
+    const last = await store.watch();
+    const made = await readMadeTenants(session, facts.version);
+    return statusOf(facts, { first, last, memory: await readMemory(session), made });
   });
 }
 
@@ -66,10 +73,14 @@ export interface Looks {
   readonly last: ClusterView;
   /** The reports of the nodes by their lives. */
   readonly memory: ReadonlyMap<string, NodeMemory>;
+  readonly made: MadeTenants;
 }
 
 /** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
-export function statusOf(facts: Pick<ClusterFacts, "id" | "shards">, { first, last, memory }: Looks): ClusterStatus {
+export function statusOf(
+  facts: Pick<ClusterFacts, "id" | "shards">,
+  { first, last, memory, made }: Looks,
+): ClusterStatus {
   const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
   const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
     if (isDead) return "dead";
@@ -77,12 +88,14 @@ export function statusOf(facts: Pick<ClusterFacts, "id" | "shards">, { first, la
   };
   return {
     cluster: facts.id,
+    madeTenants: made.count,
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
       const { name, isDrained } = node;
       const ownerName = ownerNameOf(facts, name);
-      return { name, state: stateOf(node), isDrained, address: url, clusterAddress, ownerName };
+      const tenants = tenantsStateOf(made, node.life, last.tenants);
+      return { name, state: stateOf(node), isDrained, tenants, address: url, clusterAddress, ownerName };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -112,13 +125,21 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 }
 
 /** The lines for people. */
-export function printStatus({ cluster, nodes, shards, losses }: ClusterStatus): readonly string[] {
+export function printStatus({ cluster, madeTenants, nodes, shards, losses }: ClusterStatus): readonly string[] {
+  // Without a key anywhere, nobody makes tenants at run time.
+  const hasKey = madeTenants > 0 || nodes.some(({ state, tenants }) => state === "alive" && tenants !== "without key");
   return [
     `cluster ${cluster}`,
-    ...nodes.map(
-      ({ name, state, isDrained, address, clusterAddress, ownerName }) =>
-        `node ${name}: ${state}${isDrained ? ", drained" : ""}, ${address}${clusterAddress === null ? "" : `, cluster address ${clusterAddress}`}, owner name ${ownerName}`,
-    ),
+    ...(madeTenants === 0 ? [] : [`databases, indexes and users made at run time: ${madeTenants}`]),
+    ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress, ownerName }) => {
+      const facts = [state, ...(isDrained ? ["drained"] : []), address];
+      if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
+      facts.push(`owner name ${ownerName}`);
+      if (hasKey && state === "alive" && tenants === "without key")
+        facts.push("without LARDER_CLUSTER_KEY: start it again with the key of the other nodes");
+      if (state === "alive" && tenants === "behind") facts.push("has not seen the last change of tenants");
+      return `node ${name}: ${facts.join(", ")}`;
+    }),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
       const who =

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Metrics } from "../../../../kernel/metrics.ts";
-import type { AreaApi, AreaPlan, AreaPlans, AreaTenant } from "../../../areas/area.ts";
+import type { AreaApi, AreaPlan, AreaPlans } from "../../../areas/area.ts";
+import { type AreaTenant, NO_TENANTS } from "../../../areas/area-tenant.ts";
 import { type AreaOfThread, threadedArea } from "./threaded-area.ts";
 
 const tenant = (name: string): AreaTenant => ({ name, tokens: [] });
@@ -41,6 +42,10 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
       confirmed: async ({ shard, id }) => note("confirmed", shard, id),
       follow: async ({ shard, owner }) => note("follow", shard, owner.kind),
       replaceKeys: async ({ offered }) => note("keys", offered.name),
+      async changeTenants({ removed }) {
+        note("change");
+        return removed.map(({ name }) => name).filter((name) => names.includes(name));
+      },
       release: async ({ shard, graceMs }) => note("release", shard, graceMs),
       close: async (graceMs) => {
         note("close", graceMs);
@@ -79,7 +84,8 @@ test("what concerns a shard goes to its thread, and owners and keys go to the fr
   const { area, calls } = areaOf();
   const { control, snapshots } = area;
   assert.deepEqual(await control.bind(), { port: 80, respPort: undefined });
-  for (const shard of [1, 4, 7]) await control.open({ shard, epoch: 1, snapshot: undefined, floorMs: 0 });
+  const claim = { epoch: 1, snapshot: undefined, floorMs: 0, tenants: NO_TENANTS };
+  for (const shard of [1, 4, 7]) await control.open({ shard, ...claim });
   await control.confirmed({ shard: 4, id: 9 });
   await control.follow({ shard: 4, owner: { kind: "nobody" } });
   await control.replaceKeys({ offered: { name: "second", secret: Buffer.of(2) }, accepted: [] });
@@ -101,6 +107,13 @@ test("what concerns a shard goes to its thread, and owners and keys go to the fr
     ],
     ...["1 release 4 5", "1 prepare 4", "1 finish true", "0 prepare 7", "0 finish false"],
   ]);
+});
+
+test("changes of tenants at run time go to every thread, which finds shards by their tokens", async () => {
+  const { area, calls } = areaOf();
+  const removed = ["tan", "sky", "unknown"].map((name) => ({ name, shard: 4 }));
+  assert.deepEqual(await area.control.changeTenants({ put: [], closed: [], removed }), ["sky", "tan"]);
+  assert.deepEqual(calls, ["0 change", "1 change"]);
 });
 
 test("tokens and tenants change where their data is, and at the front, which routes by them", async () => {

@@ -38,6 +38,10 @@ function controlOf(threads: readonly [AreaOfThread, ...AreaOfThread[]], hostOf: 
     confirmed: async (event) => hostOf(event.shard).api.control.confirmed(event),
     follow: (shard) => front.api.control.follow(shard),
     replaceKeys: (keys) => front.api.control.replaceKeys(keys),
+    /** Every thread finds the shard of a request by the tokens of all. */
+    async changeTenants(changes) {
+      return (await Promise.all(threads.map(({ api }) => api.control.changeTenants(changes)))).flat();
+    },
     release: async (shard) => hostOf(shard.shard).api.control.release(shard),
     async close(graceMs) {
       const [first] = await Promise.allSettled([front.api.control.close(graceMs)]); // keeps (1)

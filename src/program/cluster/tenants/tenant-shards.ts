@@ -10,10 +10,11 @@
  *     with its data. While an area has one shard every row names that one; more
  *     are added only when the tenants of the first are known.
  */
-import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
-import type { SqlSession, Statement } from "../../cluster/postgres/session.ts";
-import { type AreaName, areaNames } from "../areas/area.ts";
-import { type ClusterPlace, changeAtOnce, type Transaction } from "./administer/transaction.ts";
+import type { ShardEpoch } from "../../../cluster/log-store/log-store.ts";
+import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
+import { type AreaName, areaNames } from "../../areas/area.ts";
+import { StartRefusal } from "../../refusal.ts";
+import { type ClusterPlace, changeAtOnce, type Transaction } from "../administer/transaction.ts";
 
 /** The shard of each tenant of an area, by name. */
 export type TenantShards = Readonly<Record<AreaName, ReadonlyMap<string, number>>>;
@@ -31,6 +32,9 @@ const TENANTS: Statement = {
   name: "larder-tenants",
   text: "SELECT area, name, shard FROM larder.tenant",
 };
+
+/** A tenant that is made at run time waits meanwhile: it may have the same name. */
+const LOCK_CLUSTER = "SELECT id FROM larder.cluster FOR NO KEY UPDATE";
 
 /** Claims and other assignments wait meanwhile, and a statement after it sees those before. */
 const LOCK_SHARDS = "SELECT id FROM larder.shard ORDER BY id FOR NO KEY UPDATE";
@@ -79,7 +83,23 @@ export async function assignTenants(
   return changeAtOnce(place, (transaction) => assign(transaction, names));
 }
 
+/**
+ * The shard for one more tenant, among those that the caller may choose. The transaction has locked the row of the cluster,
+ * so other assignments wait, and commits of the journals do not. Throws a `StartRefusal` if there is none.
+ */
+export async function findShardForTenant(
+  transaction: Transaction,
+  area: AreaName,
+  shards: readonly number[],
+): Promise<number> {
+  const loads = await transaction.rows<ShardLoad & { area: string }>(LOADS);
+  const load = shardForTenant(loads.filter((each) => each.area === area && shards.includes(each.shard)));
+  if (load === undefined) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
+  return load.shard;
+}
+
 async function assign(transaction: Transaction, names: TenantNames): Promise<TenantShards> {
+  await transaction.rows(LOCK_CLUSTER);
   await transaction.rows(LOCK_SHARDS);
   const rows = [...(await transaction.rows<TenantRow>(TENANTS.text))];
   const loads = (await transaction.rows<ShardLoad & { area: string }>(LOADS)).map((load) => ({ ...load }));

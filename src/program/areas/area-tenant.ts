@@ -1,0 +1,33 @@
+/** A tenant as its area has it, and the changes of tenants of a cluster at run time: plain data. */
+import type { TokenFor } from "../../edge/auth.ts";
+import type { IndexPlan } from "../settings/index-settings.ts";
+
+export interface AreaTenant {
+  readonly name: string;
+  readonly tokens: readonly TokenFor[];
+  /** For a messaging user. */
+  readonly signingKeys?: { readonly current: string; readonly next: string };
+  /** For an index: its definition and its embedding provider. */
+  readonly index?: IndexPlan;
+}
+
+/** Tenants of shards of a cluster that were made, changed or removed at run time. */
+export interface TenantChanges {
+  /** With everything that they have from now on. */
+  readonly put: readonly (AreaTenant & { readonly shard: number })[];
+  /** Nobody can reach them from now on. Their data stays. */
+  readonly closed: readonly { readonly name: string; readonly shard: number }[];
+  /** Their data must go. */
+  readonly removed: readonly { readonly name: string; readonly shard: number }[];
+}
+
+/** Tenants of a shard that were made or removed at run time, when it is opened. */
+export interface TenantsAtOpen {
+  /** Besides those of the plan. */
+  readonly made: readonly AreaTenant[];
+  /** Names whose data must go before anything of it is used. */
+  readonly removed: readonly string[];
+}
+
+/** On a single server, and in a cluster without any. */
+export const NO_TENANTS: TenantsAtOpen = { made: [], removed: [] };
