@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { openStream } from "../../harness/event-reader.ts";
 import { freePort } from "../../harness/free-port.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
-import { oneThread, type RunningProgram } from "../program-process.ts";
+import { anyPorts, oneThread, type RunningProgram } from "../program-process.ts";
 import { secrets, TestCluster } from "./cluster-program.ts";
 import { ask, configOf, contents, storeToken, untilServed, write, written } from "./shard-clients.ts";
 
@@ -148,6 +148,19 @@ test("the shards of the store are in one thread while the RESP port is set, and 
   const { seen } = await contents(node, NAMES);
   assert.deepEqual(seen, written(NAMES, ["first", "second"]));
   await node.stop();
+});
+
+test("a start whose threads have too little memory is refused with the remedy", { skip }, async () => {
+  const words = ["serve", "--data-dir", cluster.dataDirectory("a"), "--cluster-node", "a", "--log-level", "error"];
+  const memory = [...THREADS, "--store-memory", "100mb", ...configOf(cluster, NAMES)];
+  const { code, stderr } = await cluster.larder([...words, ...memory], { ...secrets, ...anyPorts });
+  assert.deepEqual(
+    [code, stderr],
+    [
+      1,
+      "larder: --engine-threads leaves 50mb of memory for each of 2 threads of store, which needs 64mb: lower it, or raise --store-memory\n",
+    ],
+  );
 });
 
 test("a crash of a thread without the port ends the process, and acknowledged writes stay", { skip }, async () => {
