@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import type { Handler, HttpReply, HttpService, Observation } from "../../src/edge/handler.ts";
 import { type Listener, type ListenerOptions, listen } from "../../src/edge/http/listener.ts";
-import { type TransportName, transportNames } from "../../src/edge/http/transport.ts";
+import { type OnTunnel, type TransportName, transportNames } from "../../src/edge/http/transport.ts";
 import type { TrustedProxies } from "../../src/edge/http/trusted-proxies.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
@@ -32,6 +32,7 @@ export interface Options {
   tracer?: Tracer;
   clock?: Clock;
   proxies?: TrustedProxies;
+  onTunnel?: OnTunnel;
 }
 
 export interface Case {
@@ -100,6 +101,7 @@ async function startListener(
     port: 0,
     clock: options.clock ?? systemClock,
     proxies: options.proxies,
+    onTunnel: options.onTunnel,
     log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
     budget,
     idPrefix: "t",

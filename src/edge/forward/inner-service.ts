@@ -6,13 +6,17 @@
  * (2) A request is never forwarded a second time: a node that does not serve the
  *     area answers 421, and the node that the client asked decides what follows.
  * (3) The area authenticates the client again, and sees the client's address.
+ * (4) The same holds for connections of RESP clients, which come as CONNECT requests.
+ *     A head that an attacker repeats makes a connection that is not logged in.
  */
+import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import { notOwner, notSigned, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
+import type { OnTunnel } from "../http/transport.ts";
 import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
-import { type Caller, FORWARDED, PROBE, readSignature } from "./signature.ts";
+import { type Caller, FORWARDED, findHeader, PROBE, readSignature, shardOfTunnel } from "./signature.ts";
 
 export interface InnerServiceOptions {
   /** The name of the area, for texts. */
@@ -28,7 +32,7 @@ export interface InnerServiceOptions {
    */
   serving(asked?: { readonly head: RequestHead; readonly caller: Caller }): HttpService | undefined;
   /** A request was refused that no node of the cluster has signed. */
-  onUnsigned(head: RequestHead): void;
+  onUnsigned(head: { readonly remoteAddress: string }): void;
 }
 
 /** The owner's side of forwarding. */
@@ -64,6 +68,25 @@ export function innerService(options: InnerServiceOptions): HttpService {
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
       serving() === undefined ? worded(notOwner(area), target) : refusalOf(service, failure, target),
+  };
+}
+
+export interface InnerTunnelsOptions extends Pick<InnerServiceOptions, "area" | "key" | "clock" | "onUnsigned"> {
+  /** What takes the connection of a client, if this node serves the shard: its number, or 0 for the only one. */
+  accept(shard: number, caller: Caller): ((socket: Socket) => void) | undefined;
+}
+
+/** The owner's side of connections that other nodes pass on. keeps (4) */
+export function innerTunnels({ area, key, clock, accept, onUnsigned }: InnerTunnelsOptions): OnTunnel {
+  return ({ method, target, rawHeaders }, { remoteAddress = "" }) => {
+    const signed = { method, target, rawHeaders, bodyBytes: 0 };
+    const caller = readSignature(key, signed, { value: findHeader(rawHeaders, FORWARDED), nowMs: clock.nowMs() });
+    if (caller === undefined) {
+      onUnsigned({ remoteAddress });
+      return notSigned;
+    }
+    const shard = shardOfTunnel(target);
+    return (shard === undefined ? undefined : accept(shard, caller)) ?? notOwner(area);
   };
 }
 

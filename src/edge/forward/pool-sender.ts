@@ -12,12 +12,14 @@
  *     that has lost its area has CUT_MS for the answers that it owes; then the
  *     connections to it are closed.
  */
+import type { Socket } from "node:net";
 import { type Dispatcher, errors, Pool } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
-import { type Caller, endToEnd, PROBE, probeOf, signatureOf } from "./signature.ts";
+import { type Caller, endToEnd, findHeader, PROBE, probeOf, signatureOf, tunnelTo } from "./signature.ts";
+import { Tunnels } from "./tunnels.ts";
 
 export interface PoolSenderOptions {
   /** Of the cluster. */
@@ -26,6 +28,9 @@ export interface PoolSenderOptions {
   /** Probes ask for this shard of the area; absent: the area has one. */
   readonly shard?: number;
 }
+
+/** The head of a CONNECT request, besides its target and its signature. */
+const TUNNEL_HEADERS = ["Host", "larder"];
 
 /** Longer than a packet that was lost once needs. */
 const CONNECT_MS_MAX = 2_000;
@@ -47,9 +52,11 @@ export class PoolSender implements Sender {
   readonly #options: PoolSenderOptions;
   /** By `host:port`: that of the owner, and those of former ones until they are closed. */
   readonly #pools = new Map<string, Pool>();
+  readonly #tunnels: Tunnels;
 
   constructor(options: PoolSenderOptions) {
     this.#options = options;
+    this.#tunnels = new Tunnels(options.clock);
   }
 
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome> {
@@ -60,6 +67,13 @@ export class PoolSender implements Sender {
     const { shard } = this.#options;
     const outcome = await this.#send(to, PROBE_REQUEST, shard === undefined ? PROBE : probeOf(shard));
     return outcome.kind === "answered" && outcome.reply.status === NO_CONTENT;
+  }
+
+  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<Socket | undefined> {
+    const { key, clock, shard = 0 } = this.#options;
+    const head = { method: "CONNECT", target: tunnelTo(shard), rawHeaders: TUNNEL_HEADERS, bodyBytes: 0 };
+    const headers = [...TUNNEL_HEADERS, ...signatureOf(key, head, { caller, sentMs: clock.nowMs() })];
+    return this.#tunnels.open(this.#poolOf(to), { place: placeOf(to), target: head.target, headers, abandoned });
   }
 
   #send(to: OwnerAddress, request: HttpRequest, caller: Caller): Promise<SendOutcome> {
@@ -91,6 +105,7 @@ export class PoolSender implements Sender {
 
   follow(to: OwnerAddress | undefined): void {
     const kept = to === undefined ? undefined : placeOf(to);
+    this.#tunnels.endOthers(kept, CUT_MS);
     for (const [place, pool] of this.#pools) {
       if (place === kept) continue;
       this.#pools.delete(place);
@@ -101,7 +116,7 @@ export class PoolSender implements Sender {
   async close(graceMs: number): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
-    await Promise.all(pools.map((pool) => this.#end(pool, graceMs)));
+    await Promise.all([...pools.map((pool) => this.#end(pool, graceMs)), this.#tunnels.close(graceMs)]);
   }
 
   async #end(pool: Pool, graceMs: number): Promise<void> {
@@ -298,11 +313,6 @@ function passedOn(rawHeaders: readonly string[]): readonly string[] {
     if (!WRITTEN_BY_LISTENER.includes(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
   }
   return kept;
-}
-
-function findHeader(headers: readonly string[], name: string): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i]?.toLowerCase() === name) return headers[i + 1];
-  return undefined;
 }
 
 function textHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): readonly string[] {

@@ -36,6 +36,20 @@ export function probeOf(shard: number): Caller {
   return { ...PROBE, port: shard };
 }
 
+const TUNNEL = "larder-resp:";
+const TUNNEL_SHAPE = /^larder-resp:(\d{1,9})$/;
+
+/** The target of a CONNECT request for the RESP clients of a shard: its number, or 0 for the only one of the area. */
+export function tunnelTo(shard: number): string {
+  return `${TUNNEL}${shard}`;
+}
+
+/** The shard of such a target, or undefined. */
+export function shardOfTunnel(target: string): number | undefined {
+  const [, shard] = TUNNEL_SHAPE.exec(target) ?? [];
+  return shard === undefined ? undefined : Number(shard);
+}
+
 /** What is signed of a request, besides its client and the time. */
 export interface SignedHead {
   readonly method: string;
@@ -80,6 +94,12 @@ function namedByConnection(rawHeaders: readonly string[]): readonly string[] {
     if ((rawHeaders[i] as string).toLowerCase() === "connection")
       named.push(...(rawHeaders[i + 1] as string).split(",").map((name) => name.trim().toLowerCase()));
   return named;
+}
+
+/** The value of the first header of this name, in lower case. */
+export function findHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === name) return rawHeaders[i + 1];
+  return undefined;
 }
 
 /** Name and value of the header. `head.rawHeaders` are those that are forwarded. */

@@ -36,14 +36,14 @@ interface Owner {
   readonly at: OwnerAddress;
   readonly bench: Bench<Peer>;
   /** Requests that no node has signed. */
-  readonly unsigned: RequestHead[];
+  readonly unsigned: { readonly remoteAddress: string }[];
   /** It serves the area no longer. */
   withdraw(): void;
 }
 
 /** A node that accepts forwarded requests, and serves the area if it has a handler. */
 async function startOwner(context: TestContext, handle: Handler | undefined, key = KEY): Promise<Owner> {
-  const unsigned: RequestHead[] = [];
+  const unsigned: { readonly remoteAddress: string }[] = [];
   let area: HttpService | undefined = handle && namedOwner({ handle, ...limits }, "b");
   const inner = innerService({
     ...{ area: "store", key, clock: systemClock, service: limits },

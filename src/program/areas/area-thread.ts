@@ -18,7 +18,8 @@ import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
-import type { ShardReport } from "../cluster/shard-plan.ts";
+import { ONLY_SHARD, type ShardReport } from "../cluster/shard-plan.ts";
+import type { NodeResp } from "../cluster/shards/node-resp.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
@@ -92,7 +93,7 @@ export class AreaThread {
     if (plans.length > 1) return this.#makeSharded(plans, { ...shared, events, metrics });
     const { service, persistence, areaShard } = await this.#makeParts(plan, { ...shared, events, metrics });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
-    const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
+    const shard = areaShard && (await this.#shardParts(plan, { shard: areaShard, service, log, metrics }));
     return new ListeningArea({
       ...{ plan, service, persistence, shard, events, metrics },
       environment: this.#environment({ ...shared, metrics }),
@@ -143,6 +144,35 @@ export class AreaThread {
     return { service, persistence, areaShard };
   }
 
+  /** Of an area of a cluster that has one shard. */
+  async #shardParts(plan: AreaPlan, { shard, service, log, metrics }: OnlyShard): Promise<ShardParts> {
+    const { namedOwner } = await import("../../edge/forward/named-owner.ts");
+    const node = plan.shard?.node ?? "";
+    const named = (each: HttpService): HttpService => namedOwner(each, node);
+    const forwarding = await openForwarding(plan, { service: service.http, log });
+    return { shard, forwarding, resp: forwarding && (await this.#respOf(plan, { shard, forwarding, metrics })), named };
+  }
+
+  /** The RESP port of the store on a node that takes part in forwarding. */
+  async #respOf(
+    plan: AreaPlan,
+    { shard, forwarding, metrics }: Pick<OnlyShard, "shard" | "metrics"> & { readonly forwarding: AreaForwarding },
+  ): Promise<NodeResp | undefined> {
+    if (plan.resp === undefined) return undefined;
+    const { NodeResp } = await import("../cluster/shards/node-resp.ts");
+    return new NodeResp({
+      ...{ plan, clock: shard.clock, reporter: this.#options.events, metrics, turns: this.#turns },
+      // Its owner knows all tokens, and judges every login.
+      tokens: { find: () => undefined },
+      map: {
+        databaseNames: plan.tenants.map(({ name }) => name),
+        shards: [ONLY_SHARD],
+        shardOf: () => ONLY_SHARD,
+        routeTo: () => forwarding.frontOf(),
+      },
+    });
+  }
+
   #environment({ log, tracer, metrics }: Pick<MakeOptions, "log" | "tracer" | "metrics">): ListenerEnvironment {
     return {
       ...{ clock: systemClock, log, budget: this.budget, tracer },
@@ -159,6 +189,11 @@ interface MakeOptions {
   readonly metrics: Metrics;
 }
 
+interface OnlyShard extends Pick<MakeOptions, "log" | "metrics"> {
+  readonly shard: AreaShard;
+  readonly service: AreaService;
+}
+
 interface EngineParts {
   readonly service: AreaService;
   readonly persistence: AreaPersistence;
@@ -168,16 +203,6 @@ interface EngineParts {
 
 /** An area in this thread. */
 export type LocalArea = AreaApi & { readonly http: HttpService };
-
-async function shardParts(
-  plan: AreaPlan,
-  { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
-): Promise<ShardParts> {
-  const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const node = plan.shard?.node ?? "";
-  const named = (each: HttpService): HttpService => namedOwner(each, node);
-  return { shard, forwarding: await openForwarding(plan, { service: service.http, log }), named };
-}
 
 /** The client of HTTP is loaded only where requests are forwarded. */
 async function openForwarding(

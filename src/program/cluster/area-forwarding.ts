@@ -4,7 +4,7 @@
  * port of its own.
  */
 import { Front } from "../../edge/forward/front.ts";
-import { type InnerServiceOptions, innerService } from "../../edge/forward/inner-service.ts";
+import { type InnerServiceOptions, innerService, innerTunnels } from "../../edge/forward/inner-service.ts";
 import { PoolSender } from "../../edge/forward/pool-sender.ts";
 import type { HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
@@ -13,7 +13,8 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { AreaLimits, AreaName } from "../areas/area.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
-import type { ForwardingPlan } from "./shard-plan.ts";
+import { type ForwardingPlan, ONLY_SHARD } from "./shard-plan.ts";
+import type { PassedConnections } from "./shards/node-resp.ts";
 import { sparseLog } from "./sparse-log.ts";
 
 export interface AreaForwardingOptions {
@@ -34,9 +35,6 @@ export interface SeveralShards {
 }
 
 export type ForwardedHead = NonNullable<Parameters<InnerServiceOptions["serving"]>[0]>;
-
-/** Of an area with one shard. */
-const ONLY_SHARD = 0;
 
 /** How long the port stays open after a withdrawal: longer than a request is on its way, or in the queue of the system. */
 const WITHDRAWAL_MS = 500;
@@ -71,14 +69,20 @@ export class AreaForwarding {
     return front;
   }
 
-  /** Begins to accept requests of other nodes. Resolves with the real port. Rejects with a `StartRefusal`. */
-  async bind(environment: ListenerEnvironment): Promise<number> {
+  /**
+   * Begins to accept requests of other nodes, and connections of RESP clients. Resolves with the real port. Rejects with a
+   * `StartRefusal`.
+   */
+  async bind(environment: ListenerEnvironment, passed?: PassedConnections): Promise<number> {
     const { area, plan, limits, service, several, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
+    const onUnsigned = ({ remoteAddress }: { readonly remoteAddress: string }): void =>
+      log.warn("a request to the cluster address is not signed", { remoteAddress });
+    const shared = { area, key: plan.key, clock: systemClock, onUnsigned };
     const inner = innerService({
-      ...{ area, key: plan.key, clock: systemClock, service },
+      ...shared,
+      service,
       serving: (asked) => (several === undefined ? this.#serving : several.serving(asked)),
-      onUnsigned: ({ remoteAddress }) => log.warn("a request to the cluster address is not signed", { remoteAddress }),
     });
     this.#listener = await openListener(
       inner,
@@ -88,6 +92,10 @@ export class AreaForwarding {
         // The clients of a node come from one address, and it has applied the limits of clients.
         peers: { trustedProxies: [], connectionsPerAddressMax: undefined, bodyBytesPerSecondMin: undefined },
         name: `${area}-cluster`,
+        ...(passed !== undefined && {
+          onTunnel: innerTunnels({ ...shared, accept: passed.accept }),
+          tunnelsMax: passed.connectionsMax,
+        }),
       },
       environment,
     );

@@ -2,10 +2,11 @@
 
 import type { HttpService, Observation } from "../../edge/handler.ts";
 import { type Listener, listen } from "../../edge/http/listener.ts";
-import type { CertificatePair } from "../../edge/http/transport.ts";
+import type { CertificatePair, OnTunnel } from "../../edge/http/transport.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { type ConnectionRefusal, connectionRefusals } from "../../edge/limits/connection-gate.ts";
+import { defaultLimits } from "../../edge/limits/listener.ts";
 import type { Tracer } from "../../edge/tracing.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -38,12 +39,15 @@ export interface ListenerOptions {
   readonly name: string;
   /** It answers even if the process has too few descriptors. */
   readonly isReserved?: boolean;
+  /** Takes the connections of CONNECT requests, at most so many beside the others; absent: they are refused. */
+  readonly onTunnel?: OnTunnel;
+  readonly tunnelsMax?: number;
 }
 
 /** Rejects with a `StartRefusal` if the operator has to choose another port or address. */
 export async function openListener(
   area: HttpService,
-  { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerOptions,
+  { listen: plan, headerBytesMax, peers, name, isReserved = false, onTunnel, tunnelsMax = 0 }: ListenerOptions,
   environment: ListenerEnvironment,
 ): Promise<Listener> {
   const { figures } = environment;
@@ -61,11 +65,13 @@ export async function openListener(
       limits: {
         headerBytesMax,
         bodyBytesPerSecondMin: peers.bodyBytesPerSecondMin,
+        connectionsMax: defaultLimits.connectionsMax + tunnelsMax,
         connectionsPerAddressMax: peers.connectionsPerAddressMax,
         descriptorsMax: isReserved ? undefined : descriptorsForConnections(),
       },
       proxies: new TrustedProxies(peers.trustedProxies),
       observe: figures.observe,
+      onTunnel,
       onConnectionRefused: figures.connectionRefused,
       onRefusal: environment.events && refusalWatcher(environment.events, name),
       tls: pair,

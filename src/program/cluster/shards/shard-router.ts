@@ -56,6 +56,11 @@ export class ShardRouter implements HttpService {
     for (const shard of shards) for (const tenant of shard.plan.tenants) this.setTenant(shard, tenant);
   }
 
+  /** Of the configuration. */
+  get tenantNames(): readonly string[] {
+    return [...this.#byTenant.keys()];
+  }
+
   /** The shard of a tenant of the configuration. */
   findShard(tenant: string): RoutedShard | undefined {
     return this.#byTenant.get(tenant);

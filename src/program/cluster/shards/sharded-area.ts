@@ -15,7 +15,6 @@ import { PROBE } from "../../../edge/forward/signature.ts";
 import type { HttpService } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { withOpenApi } from "../../../edge/openapi/area.ts";
-import type { RespListener } from "../../../edge/resp/listener.ts";
 import { assert } from "../../../kernel/assert.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { FamilySnapshot, Metrics } from "../../../kernel/metrics.ts";
@@ -35,14 +34,14 @@ import type {
 } from "../../areas/area.ts";
 import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
-import { measureResp } from "../../metrics/store.ts";
-import { openRespPort } from "../../services/resp-port.ts";
+import type { AreaService } from "../../services/service.ts";
 import type { AreaForwarding, ForwardedHead, SeveralShards } from "../area-forwarding.ts";
 import type { ShardClaim } from "../shard-plan.ts";
 import { HostedShard, type ShardParts } from "./hosted-shard.ts";
+import { NodeResp } from "./node-resp.ts";
 import { mergeShardFamilies } from "./shard-figures.ts";
 import { ShardRouter } from "./shard-router.ts";
-import { StoreShards } from "./store-shards.ts";
+import type { ShardMap } from "./store-shards.ts";
 
 /** The limits and forms of errors of the area. */
 type AreaForms = Pick<HttpService, "bodyBytesMax" | "refusal">;
@@ -70,12 +69,11 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   readonly #shards: ReadonlyMap<number, HostedShard>;
   readonly #router: ShardRouter;
   readonly #forwarding: AreaForwarding | undefined;
-  readonly #stores: StoreShards;
+  /** Does nothing for other areas than the store. */
+  readonly #resp: NodeResp;
   /** Why shards refuse writes. */
   readonly #troubles: Map<number, string>;
   #listener: Listener | undefined;
-  #resp: { readonly listener: RespListener; readonly stop: () => void } | undefined;
-  #respOpening: Promise<void> | undefined;
   /** The shard whose snapshot was prepared last, with its engine. */
   #prepared: ShardParts | undefined;
   #isClosing = false;
@@ -97,11 +95,16 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       parts.made.map(({ number, plan, parts: own, make }) => {
         const front = parts.forwarding?.frontOf(number);
         const { named } = options;
-        return [number, new HostedShard({ number, plan, parts: own, make, front, named, changed })];
+        const opened = ({ resp }: AreaService): void => {
+          if (resp !== undefined) this.#resp.add(number, resp);
+        };
+        return [number, new HostedShard({ number, plan, parts: own, make, front, named, opened, changed })];
       }),
     );
     this.#router = new ShardRouter([...this.#shards.values()]);
-    this.#stores = new StoreShards({ turns: options.turns, tokens: this.#router.tokens });
+    const { turns, clock, reporter, metrics } = options;
+    const { tokens } = this.#router;
+    this.#resp = new NodeResp({ plan: options.plans[0], turns, clock, reporter, metrics, tokens, map: this.#map() });
     this.http = withOpenApi(this.#router, {
       cors: limits.cors,
       async print() {
@@ -152,20 +155,17 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       const { headerBytesMax, peers } = limits;
       this.#listener = await openListener(this.http, { listen, headerBytesMax, peers, name: area }, environment);
     }
-    const clusterPort = await this.#forwarding?.bind(environment);
-    return { port: this.#listener?.port, respPort: undefined, clusterPort };
+    const respPort = this.#forwarding && (await this.#resp.open(environment));
+    const clusterPort = await this.#forwarding?.bind(environment, this.#resp.passed);
+    return { port: this.#listener?.port, respPort, clusterPort };
   }
 
   async open(claim?: ShardClaim): Promise<void> {
     assert(claim !== undefined, "a shard is opened by a claim");
     const shard = this.#get(claim.shard);
     await shard.open(claim);
-    const { service, persistence } = shard.parts;
-    if (persistence.isSnapshotDue) this.#options.events.snapshotDue(shard.number);
-    if (shard.serving === undefined || service.resp === undefined) return;
-    this.#stores.add(service.resp);
-    this.#respOpening ??= this.#openResp();
-    await this.#respOpening;
+    if (shard.parts.persistence.isSnapshotDue) this.#options.events.snapshotDue(shard.number);
+    if (shard.serving !== undefined) await this.#resp.open(this.#options.environment);
   }
 
   async confirmed({ shard, id }: { readonly shard: number; readonly id: number }): Promise<void> {
@@ -178,8 +178,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {
     const hosted = this.#get(shard);
-    const { resp } = hosted.parts.service;
-    await hosted.release(graceMs, resp && this.#stores.remove(resp, graceMs));
+    await hosted.release(graceMs, this.#resp.remove(shard, graceMs));
     reportTrouble(this.#options.events, this.#troubles, { shard, reason: undefined });
   }
 
@@ -188,12 +187,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     this.#isClosing = true;
     this.#report();
     const { environment } = this.#options;
-    this.#resp?.stop();
-    await Promise.all([
-      this.#listener?.close(graceMs),
-      this.#forwarding?.close(graceMs),
-      this.#resp?.listener.close(graceMs),
-    ]);
+    await Promise.all([this.#listener?.close(graceMs), this.#forwarding?.close(graceMs), this.#resp.close(graceMs)]);
     await Promise.all([...this.#shards.values()].map((shard) => shard.close(graceMs)));
     await environment.tracer?.flush();
     this.#options.events.state("closed");
@@ -265,19 +259,19 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     throw areaNotServing(this.#options.plans[0].area);
   }
 
-  /** Opened once, when this node serves a shard: that protocol has no word for another node. */
-  async #openResp(): Promise<void> {
-    const { plans, clock: storeClock, reporter: events, environment, metrics } = this.#options;
-    const [plan] = plans;
-    if (plan.resp === undefined || this.#isClosing) return;
-    const { store, tokens } = this.#stores;
-    const isServing = (): boolean => this.#stores.isServing;
-    this.#resp = await openRespPort(
-      { plan, resp: plan.resp, store, tokens, storeClock, events, isServing },
-      environment,
-    );
-    measureResp(metrics, this.#resp.listener);
-    this.#stores.listening(this.#resp.listener);
+  /** Where databases are, for logins over RESP. */
+  #map(): ShardMap | undefined {
+    const forwarding = this.#forwarding;
+    if (forwarding === undefined) return undefined;
+    const router = this.#router;
+    return {
+      get databaseNames() {
+        return router.tenantNames;
+      },
+      shards: [...this.#shards.keys()],
+      shardOf: (database) => router.findShard(database)?.number,
+      routeTo: (shard) => forwarding.frontOf(shard),
+    };
   }
 
   /** keeps (2) */
