@@ -72,7 +72,7 @@ export function innerService(options: InnerServiceOptions): HttpService {
 }
 
 export interface InnerTunnelsOptions extends Pick<InnerServiceOptions, "area" | "key" | "clock" | "onUnsigned"> {
-  /** What takes the connection of a client, if this node serves the shard: its number, or 0 for the only one. */
+  /** What takes the connection of a client, if this node serves the shard with this number. */
   accept(shard: number, caller: Caller): ((socket: Socket) => void) | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface PoolSenderOptions {
   /** Of the cluster. */
   readonly key: Uint8Array;
   readonly clock: Clock;
-  /** Probes ask for this shard of the area; absent: the area has one. */
+  /** Probes and connections ask for this shard of the area. Absent: 0, for which an area with one shard is asked as well. */
   readonly shard?: number;
 }
 

@@ -39,7 +39,7 @@ export function probeOf(shard: number): Caller {
 const TUNNEL = "larder-resp:";
 const TUNNEL_SHAPE = /^larder-resp:(\d{1,9})$/;
 
-/** The target of a CONNECT request for the RESP clients of a shard: its number, or 0 for the only one of the area. */
+/** The target of a CONNECT request for the RESP clients of a shard. */
 export function tunnelTo(shard: number): string {
   return `${TUNNEL}${shard}`;
 }

@@ -18,7 +18,7 @@ import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import type { AreaForwarding, AreaForwardingOptions } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
-import { ONLY_SHARD, type ShardReport } from "../cluster/shard-plan.ts";
+import type { ShardReport } from "../cluster/shard-plan.ts";
 import type { NodeResp } from "../cluster/shards/node-resp.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
@@ -158,7 +158,8 @@ export class AreaThread {
     plan: AreaPlan,
     { shard, forwarding, metrics }: Pick<OnlyShard, "shard" | "metrics"> & { readonly forwarding: AreaForwarding },
   ): Promise<NodeResp | undefined> {
-    if (plan.resp === undefined) return undefined;
+    if (plan.resp === undefined || plan.shard === undefined) return undefined;
+    const number = plan.shard.shard;
     const { NodeResp } = await import("../cluster/shards/node-resp.ts");
     return new NodeResp({
       ...{ plan, clock: shard.clock, reporter: this.#options.events, metrics, turns: this.#turns },
@@ -166,8 +167,8 @@ export class AreaThread {
       tokens: { find: () => undefined },
       map: {
         databaseNames: plan.tenants.map(({ name }) => name),
-        shards: [ONLY_SHARD],
-        shardOf: () => ONLY_SHARD,
+        shards: [number],
+        shardOf: () => number,
         routeTo: () => forwarding.frontOf(),
       },
     });
@@ -211,7 +212,7 @@ async function openForwarding(
 ): Promise<AreaForwarding | undefined> {
   if (shard?.forwarding === undefined) return undefined;
   const { AreaForwarding } = await import("../cluster/area-forwarding.ts");
-  return new AreaForwarding({ area, plan: shard.forwarding, limits, ...options });
+  return new AreaForwarding({ area, shard: shard.shard, plan: shard.forwarding, limits, ...options });
 }
 
 /** Undefined for an area of a single server, which does not load the code of a shard. */

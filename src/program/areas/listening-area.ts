@@ -22,7 +22,7 @@ import { assert } from "../../kernel/assert.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import type { AreaForwarding } from "../cluster/area-forwarding.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
-import { ONLY_SHARD, type ShardClaim } from "../cluster/shard-plan.ts";
+import type { ShardClaim } from "../cluster/shard-plan.ts";
 import type { NodeResp } from "../cluster/shards/node-resp.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
@@ -124,7 +124,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#hasServed = true;
     this.#current = shard?.named(service.http) ?? service.http;
     // Before connections that wait for the area are told that it is here.
-    if (service.resp !== undefined) shard?.resp?.add(ONLY_SHARD, service.resp);
+    if (claim !== undefined && service.resp !== undefined) shard?.resp?.add(claim.shard, service.resp);
     shard?.forwarding?.serve(this.#current);
     events.state("serving");
   }

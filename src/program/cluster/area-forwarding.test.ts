@@ -27,7 +27,7 @@ interface Started {
 async function start(name: string, context: { after(task: () => unknown): void }): Promise<Started> {
   const plan = { key: KEY, host: "127.0.0.1", port: 0, place: "--cluster-address", waitMs: 0 };
   const service = { bodyBytesMax: () => 100 };
-  const node = new AreaForwarding({ area: "store", plan, limits: { headerBytesMax: 10_000 }, service, log });
+  const node = new AreaForwarding({ area: "store", shard: 1, plan, limits: { headerBytesMax: 10_000 }, service, log });
   const environment = { clock: systemClock, log, budget: new ByteBudget(1_000_000) };
   const port = await node.bind({ ...environment, figures: measureListeners(new Metrics()) });
   context.after(() => node.close(0));

@@ -13,7 +13,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { AreaLimits, AreaName } from "../areas/area.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
-import { type ForwardingPlan, ONLY_SHARD } from "./shard-plan.ts";
+import type { ForwardingPlan } from "./shard-plan.ts";
 import type { PassedConnections } from "./shards/node-resp.ts";
 import { sparseLog } from "./sparse-log.ts";
 
@@ -24,6 +24,8 @@ export interface AreaForwardingOptions {
   /** Its limits and forms of errors, which need no recovered data. */
   readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
   readonly log: Log;
+  /** Its only shard, as far as this node knows. */
+  readonly shard: number;
   /** The shards of the area, if it has several. */
   readonly several?: SeveralShards;
 }
@@ -35,6 +37,9 @@ export interface SeveralShards {
 }
 
 export type ForwardedHead = NonNullable<Parameters<InnerServiceOptions["serving"]>[0]>;
+
+/** By this number the only shard of an area has its front. */
+const ONLY_SHARD = 0;
 
 /** How long the port stays open after a withdrawal: longer than a request is on its way, or in the queue of the system. */
 const WITHDRAWAL_MS = 500;
@@ -55,8 +60,9 @@ export class AreaForwarding {
     this.#options = options;
     const held = { count: 0 };
     const frontOf = (shard: number): Front => {
-      const probed = several === undefined ? {} : { shard };
-      const sender = new PoolSender({ key: plan.key, clock: systemClock, ...probed });
+      // Other nodes may know of further shards already, so they are told the real number.
+      const number = several === undefined ? options.shard : shard;
+      const sender = new PoolSender({ key: plan.key, clock: systemClock, shard: number });
       return new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held });
     };
     this.#fronts = new Map((several?.shards ?? [ONLY_SHARD]).map((shard) => [shard, frontOf(shard)]));

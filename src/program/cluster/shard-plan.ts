@@ -2,9 +2,6 @@
 import type { SnapshotPointer } from "../../cluster/log-store/log-store.ts";
 import type { ConnectionPlan } from "./connection-plan.ts";
 
-/** The number by which the fronts of nodes know the only shard of an area. */
-export const ONLY_SHARD = 0;
-
 export interface ShardPlan {
   readonly shard: number;
   /** The names of the tenants that live on it; undefined: all of the area, which has one shard. */

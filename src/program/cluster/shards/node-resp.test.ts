@@ -59,7 +59,7 @@ class TestNode {
     this.#name = name;
     const shards = [...SHARDS.values()];
     this.forwarding = new AreaForwarding({
-      ...{ area: "store", log, limits: { headerBytesMax: 10_000 }, service: { bodyBytesMax: () => 100 } },
+      ...{ area: "store", shard: 1, log, limits: { headerBytesMax: 10_000 }, service: { bodyBytesMax: () => 100 } },
       plan: { key: KEY, host: "127.0.0.1", port: 0, place: "--cluster-address", waitMs },
       several: {
         shards,
@@ -405,7 +405,7 @@ test("a node that stops lets the owner answer what was sent, and ends the connec
   await until(() => owner.connectionCount === 0);
 });
 
-test("the connections of the owner are limited, whoever passes them on", async (context) => {
+test("the connections that other nodes pass on count for the limit of the owner", async (context) => {
   const owner = new TestNode("owner", { resp: { listen: undefined, connectionsMax: 1 } });
   const front = new TestNode("front", {});
   await owner.open();
