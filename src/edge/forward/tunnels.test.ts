@@ -3,12 +3,20 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { Pool } from "undici";
 import { type Bench, type Case, type Peer, reply, start, testHttp1 } from "../../../test/harness/listener-bench.ts";
+import { localCertificates } from "../../../test/harness/local-certificates.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { createLog } from "../../kernel/log.ts";
+import { listen } from "../http/listener.ts";
+import { transportNames } from "../http/transport.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
 import type { OwnerAddress } from "./front.ts";
 import { innerTunnels } from "./inner-service.ts";
 import { CUT_MS, PoolSender } from "./pool-sender.ts";
 import { type Caller, shardOfTunnel, tunnelTo } from "./signature.ts";
+import { Tunnels } from "./tunnels.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const CALLER: Caller = { address: "192.0.2.7", port: 9 };
@@ -156,6 +164,41 @@ testHttp1(
     assert.equal(socket.destroyed, true);
   },
 );
+
+for (const transport of transportNames)
+  test(`over TLS each side ends by itself too, also while the listener drains (${transport})`, async (context) => {
+    const [tls] = localCertificates;
+    const log = createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} });
+    const listener = await listen({
+      ...{ host: "127.0.0.1", port: 0, clock: systemClock, log, budget: new ByteBudget(1e6), idPrefix: "t" },
+      ...{ transport, tls, area: { handle: () => reply("http"), bodyBytesMax: () => 1 } },
+      onTunnel: () => (socket) => {
+        const pieces: string[] = [];
+        socket.on("data", (piece) => pieces.push(String(piece)));
+        socket.on("end", () => socket.end(`<${pieces.join("")}>`));
+      },
+    });
+    // With `https` the HTTP client would look for the name of the Host header in the certificate.
+    const pool = new Pool(`http://127.0.0.1:${listener.port}`, {
+      connect({ hostname, port }, done) {
+        const secure = connectTls({ host: hostname, port: Number(port), ca: tls.certificate, servername: "localhost" });
+        secure.once("secureConnect", () => done(null, secure));
+      },
+    });
+    context.after(() => Promise.all([pool.destroy(), listener.close(0)]));
+    const tunnels = new Tunnels(systemClock);
+    const target = { place: "b", target: "larder-resp:4", headers: ["Host", "larder"], abandoned: NEVER };
+    const socket = await tunnels.open(pool, target);
+    assert.ok(socket !== undefined);
+    socket.allowHalfOpen = true;
+    socket.resume();
+    const closed = listener.close(60_000);
+    socket.end("PING");
+    const [answer] = await once(socket, "data");
+    assert.equal(String(answer), "<PING>");
+    await once(socket, "close");
+    await closed;
+  });
 
 test("the target of a tunnel names its shard", () => {
   assert.equal(tunnelTo(12), "larder-resp:12");
