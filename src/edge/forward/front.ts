@@ -190,7 +190,11 @@ export class Front implements HttpService {
       refused: (failure) => ({ kind: "refused", failure }),
       abandoned: unwanted,
       isAbandoned: () => abandoned.aborted,
-      whenAbandoned: (wake) => abandoned.addEventListener("abort", wake, { once: true }),
+      whenAbandoned(wake) {
+        if (abandoned.aborted) queueMicrotask(wake);
+        abandoned.addEventListener("abort", wake);
+        return () => abandoned.removeEventListener("abort", wake);
+      },
     });
     cancel();
     return outcome;
@@ -249,16 +253,17 @@ export class Front implements HttpService {
     return result;
   }
 
-  #wait(leftMs: number, whenAbandoned: (wake: () => void) => void = () => {}): Promise<void> {
+  #wait(leftMs: number, whenAbandoned: Attempt<unknown>["whenAbandoned"]): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel();
+        forget?.();
         this.#waiting.delete(wake);
         resolve();
       };
       const cancel = this.#options.clock.after(leftMs, wake);
       this.#waiting.add(wake);
-      whenAbandoned(wake);
+      const forget = whenAbandoned?.(wake);
       this.#retryLater();
     });
   }
@@ -303,8 +308,8 @@ interface Attempt<Result> {
   refused(failure: RequestFailure): Result;
   readonly abandoned: Result;
   isAbandoned(): boolean;
-  /** Absent: it is found out when the wait is over. */
-  whenAbandoned?(wake: () => void): void;
+  /** Calls once the client has gone, until the returned function is called. Absent: that is found out when the wait is over. */
+  whenAbandoned?(wake: () => void): () => void;
 }
 
 interface Hold {

@@ -97,6 +97,8 @@ export class RespListener {
   #port = 0;
   #isListening = false;
   #isDraining = false;
+  /** Set when it accepts no more: resolves when the connections of the port have ended. */
+  #stopped: Promise<unknown> | undefined;
   /** Called when the last connection has closed, in a drain. */
   #emptied: (() => void) | undefined;
 
@@ -157,17 +159,22 @@ export class RespListener {
    * Destroys connections that are open after `graceMs`.
    */
   async close(graceMs: number): Promise<void> {
-    this.#isDraining = true;
+    this.stopAccepting();
     this.#stopListening();
     const cancel = this.#options.clock.after(graceMs, () => {
       for (const connection of [...this.#logins.keys()]) connection.destroy();
     });
-    const closed = this.#isListening ? new Promise((resolve) => this.#server.close(resolve)) : undefined;
     const emptied = this.#logins.size > 0 ? Promise.withResolvers<void>() : undefined;
     this.#emptied = emptied?.resolve;
     for (const connection of [...this.#logins.keys()]) connection.drain();
-    await Promise.all([closed, emptied?.promise]);
+    await Promise.all([this.#stopped, emptied?.promise]);
     cancel();
+  }
+
+  /** Accepts no further connection. Those that are open go on. */
+  stopAccepting(): void {
+    this.#isDraining = true;
+    this.#stopped ??= this.#isListening ? new Promise((resolve) => this.#server.close(resolve)) : Promise.resolve();
   }
 
   /** Ends the connections that are logged in to one of these databases, which another node will serve. */

@@ -405,6 +405,22 @@ test("a node that stops lets the owner answer what was sent, and ends the connec
   await until(() => owner.connectionCount === 0);
 });
 
+test("an owner that stops accepts no client while it ends those that it has", async (context) => {
+  const { front, owner, store } = await startPair(context);
+  using peer = await front.client();
+  using direct = await owner.client();
+  for (const each of [peer, direct]) {
+    await ask(each, `AUTH ${tokenOf("red")}`, "+OK\r\n");
+    each.say("BLPOP none 0\r\n");
+  }
+  const { waiters } = store.database("red");
+  await until(() => waiters.count === 2);
+  const closed = owner.close(60_000);
+  await assert.rejects(owner.client(), /ECONNREFUSED/);
+  assert.deepEqual(await Promise.all([peer.hearAll(), direct.hearAll()]), [UNBLOCKED, UNBLOCKED]);
+  await closed;
+});
+
 test("the connections that other nodes pass on count for the limit of the owner", async (context) => {
   const owner = new TestNode("owner", { resp: { listen: undefined, connectionsMax: 1 } });
   const front = new TestNode("front", {});

@@ -91,6 +91,7 @@ export class NodeResp {
     const endMs = real.monotonicMs() + graceMs;
     this.#isClosing = true;
     this.#stop();
+    this.#listener?.stopAccepting();
     await this.#stores.removeAll(graceMs);
     await this.#listener?.close(Math.max(0, endMs - real.monotonicMs()));
   }
