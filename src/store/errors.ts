@@ -456,6 +456,10 @@ export const noSuchClient = new CommandError("ERR No such client");
 export const pauseKindUnknown = new CommandError("ERR CLIENT PAUSE mode must be WRITE or ALL");
 export const unblockReasonUnknown = new CommandError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
 export const unblocked = new CommandError("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+/** The answer of Redis to blocked commands when it becomes a replica. */
+export const databaseMoves = new CommandError(
+  "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+);
 
 export function clientTypeUnknown(type: string): CommandError {
   return new CommandError(`ERR Unknown client type '${printed(type)}'`);

@@ -1,6 +1,8 @@
 /** Shards spread over the nodes of a cluster: each pinned one moves to its node, with the data of its tenants. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { freePort } from "../harness/free-port.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
 import { missingProgram } from "../harness/required-programs.ts";
 import { TestCluster } from "../program/cluster/cluster-program.ts";
 import {
@@ -40,7 +42,8 @@ async function userToken({ storeUrl }: RunningProgram): Promise<string> {
 test("shards move to the nodes that should have them, and clients notice nothing", { skip }, async () => {
   assert.equal((await cluster.larder(["cluster", "init", "--shards", "2"])).code, 0);
   const config = configOf(cluster, NAMES);
-  const a = await cluster.startNode("a", [...ADDRESS, ...config]);
+  const respPort = await freePort();
+  const a = await cluster.startNode("a", [...ADDRESS, ...config, "--resp-port", String(respPort)]);
   await untilServed(a, [1, 2, 3, 4, 5, 6]);
   await write(a, NAMES, "first");
   const token = await userToken(a);
@@ -54,6 +57,10 @@ test("shards move to the nodes that should have them, and clients notice nothing
     assert.match(pinned.stdout, new RegExp(`^shard ${shard}: node ${node} should serve it\\nit moves when `));
   }
 
+  // A connection of the database `one` on the node that its shard leaves.
+  using blocked = await RawPeer.open(respPort);
+  assert.equal(await blocked.ask(`AUTH ${storeToken("one")}\r\nBLPOP none 0\r\n`, 5), "+OK\r\n");
+
   let count = 0;
   let isOver = false;
   const moved = untilServed(b, [4, 5, 6]).then(() => {
@@ -65,6 +72,10 @@ test("shards move to the nodes that should have them, and clients notice nothing
     assert.deepEqual([answer.status, answer.body], [200, { result: count }]);
   }
   await moved;
+  assert.match(await blocked.hearAll(), /^-UNBLOCKED force unblock from blocking operation, .*\r\n$/);
+  using again = await RawPeer.open(respPort);
+  assert.equal(await again.ask(`AUTH ${storeToken("one")}\r\nSET resp 1\r\n`, 10), "+OK\r\n+OK\r\n");
+  assert.equal((await ask(`${b.storeUrl}/get/resp`, storeToken("one"))).owner, "b");
   await write(b, NAMES, "second");
   for (const node of [a, b]) {
     const { seen, owners } = await contents(node, NAMES);
@@ -87,8 +98,8 @@ test("shards move to the nodes that should have them, and clients notice nothing
   assert.deepEqual(await nodesOf(cluster, owners), ["b"]);
 
   // Back on the node that has served them before, which has its files.
-  const again = await cluster.startNode("a", [...ADDRESS, ...config]);
-  await untilServed(again, [1, 2, 3]);
+  const returned = await cluster.startNode("a", [...ADDRESS, ...config]);
+  await untilServed(returned, [1, 2, 3]);
   assert.deepEqual((await contents(b, NAMES)).seen, seen);
 
   // A drained node gives up even what is pinned to it.
@@ -110,7 +121,7 @@ test("shards move to the nodes that should have them, and clients notice nothing
 
   await untilServed(b, [4, 5, 6]);
   assert.deepEqual(await b.stop(), { code: 0, signal: null });
-  await untilServed(again, [4, 5, 6]);
-  assert.deepEqual((await contents(again, NAMES)).seen, seen);
-  assert.deepEqual(await again.stop(), { code: 0, signal: null });
+  await untilServed(returned, [4, 5, 6]);
+  assert.deepEqual((await contents(returned, NAMES)).seen, seen);
+  assert.deepEqual(await returned.stop(), { code: 0, signal: null });
 });

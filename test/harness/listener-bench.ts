@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import type { Handler, HttpReply, HttpService, Observation } from "../../src/edge/handler.ts";
 import { type Listener, type ListenerOptions, listen } from "../../src/edge/http/listener.ts";
-import { type TransportName, transportNames } from "../../src/edge/http/transport.ts";
+import { type OnTunnel, type TransportName, transportNames } from "../../src/edge/http/transport.ts";
 import type { TrustedProxies } from "../../src/edge/http/trusted-proxies.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
@@ -36,6 +36,7 @@ export interface Options {
   onHandshakeFailed?: ListenerOptions["onHandshakeFailed"];
   /** Absent: 127.0.0.1. */
   host?: string;
+  onTunnel?: OnTunnel;
 }
 
 export interface Case {
@@ -106,6 +107,7 @@ async function startListener(
     onHandshakeFailed: options.onHandshakeFailed,
     clock: options.clock ?? systemClock,
     proxies: options.proxies,
+    onTunnel: options.onTunnel,
     log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
     budget,
     idPrefix: "t",

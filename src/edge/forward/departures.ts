@@ -8,8 +8,19 @@
  * (2) When a connection cannot be made, those that wait are refused: nothing of
  *     them was sent, and each would wait for the same peer in turn.
  */
+import type { Dispatcher } from "undici";
 
 export const DEPARTURES_MAX = 32;
+
+/** A request of the HTTP client that says when it has left. */
+export interface Traveller extends Dispatcher.DispatchHandler {
+  /** Called once: a connection has taken it, or none could be made. */
+  onLeft: ((isConnected: boolean) => void) | undefined;
+  /** The HTTP client refuses it. */
+  failed(fault: unknown): void;
+  /** It was not sent, and will not be. */
+  refused(): void;
+}
 
 export interface Departure {
   /** Goes to a connection. Its owner calls `left` of the departures once, at once or later. */

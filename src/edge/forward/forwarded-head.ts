@@ -30,6 +30,20 @@ export function probeOf(shard: number): Caller {
   return { ...PROBE, port: shard };
 }
 
+const TUNNEL = "larder-resp:";
+const TUNNEL_SHAPE = /^larder-resp:(\d{1,9})$/;
+
+/** The target of a CONNECT request for the RESP clients of a shard. */
+export function tunnelTo(shard: number): string {
+  return `${TUNNEL}${shard}`;
+}
+
+/** The shard of such a target, or undefined. */
+export function shardOfTunnel(target: string): number | undefined {
+  const [, shard] = TUNNEL_SHAPE.exec(target) ?? [];
+  return shard === undefined ? undefined : Number(shard);
+}
+
 /** The headers of one connection (RFC 9110 section 7.6.1), and those that the HTTP client writes itself. */
 const OF_A_CONNECTION: ReadonlySet<string> = new Set([
   "connection",
@@ -89,4 +103,10 @@ const SHAPE = /^2;(\d{1,5});([^;]{0,64})$/;
 export function readForwarded(value: string | undefined): Caller | undefined {
   const [, port, address = ""] = SHAPE.exec(value ?? "") ?? [];
   return port === undefined ? undefined : { address, port: Number(port) };
+}
+
+/** The value of the first header of this name, in lower case. */
+export function findHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === name) return rawHeaders[i + 1];
+  return undefined;
 }

@@ -1,8 +1,10 @@
 /** When a request is sent, held, sent again and refused, in virtual time. */
 import assert from "node:assert/strict";
+import { Socket } from "node:net";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import type { HttpReply, HttpRequest } from "../handler.ts";
+import type { Caller } from "./forwarded-head.ts";
 import {
   type AreaOwner,
   Front,
@@ -11,6 +13,7 @@ import {
   RETRY_MS,
   type Sender,
   type SendOutcome,
+  type TunnelOutcome,
 } from "./front.ts";
 
 const A: AreaOwner = { kind: "node", at: { node: "a", host: "10.0.0.1", port: 7_400 } };
@@ -36,6 +39,17 @@ class ScriptedSender implements Sender {
     this.sent.push(`${to.node} ${target}`);
     const outcome = this.answers.shift() ?? this.otherwise;
     return outcome === undefined ? new Promise(() => {}) : Promise.resolve(outcome);
+  }
+
+  /** The sockets of tunnels, in order; undefined: the node refuses. */
+  readonly sockets: (Socket | undefined)[] = [];
+  /** Whether a tunnel beyond them is not answered. */
+  isSilent = false;
+
+  openTunnel({ node }: OwnerAddress, { address }: Caller, abandoned: AbortSignal): Promise<Socket | undefined> {
+    this.sent.push(`${node} tunnel for ${address}`);
+    if (this.sockets.length > 0 || !this.isSilent) return Promise.resolve(this.sockets.shift());
+    return new Promise((resolve) => abandoned.addEventListener("abort", () => resolve(undefined)));
   }
 
   async probe({ node }: OwnerAddress): Promise<boolean> {
@@ -340,4 +354,106 @@ test("a client whose bytes have no room is refused before anything is sent", asy
   await advance(0);
   assert.equal(asked.answer?.status, 503);
   assert.deepEqual([owners, sender.sent], [["192.0.2.7"], []]);
+});
+
+const CALLER: Caller = { address: "192.0.2.7", port: 9 };
+const REFUSED = "larder-not-executed: no node serves store now; try again";
+
+interface Tunnelling {
+  outcome: TunnelOutcome | undefined;
+  readonly gone: AbortController;
+}
+
+function tunnel(front: Front): Tunnelling {
+  const asked: Tunnelling = { outcome: undefined, gone: new AbortController() };
+  void front.tunnel(CALLER, asked.gone.signal).then((outcome) => {
+    asked.outcome = outcome;
+  });
+  return asked;
+}
+
+function endOf({ outcome }: Tunnelling): unknown {
+  return outcome?.kind === "refused" ? outcome.failure.text : outcome?.kind;
+}
+
+test("a connection goes to the owner, which learns of its client", async () => {
+  const { sender, front, advance } = bench();
+  const socket = new Socket();
+  sender.sockets.push(socket);
+  front.follow(A);
+  const asked = tunnel(front);
+  await advance(0);
+  assert.deepEqual(asked.outcome, { kind: "open", socket });
+  assert.deepEqual(sender.sent, ["a tunnel for 192.0.2.7"]);
+});
+
+test("a connection waits for an owner as long as a request, and is then refused", async () => {
+  const { sender, front, advance } = bench(10_000);
+  const asked = tunnel(front);
+  await advance(9_999);
+  assert.equal(endOf(asked), undefined);
+  assert.equal(front.heldCount, 1);
+  await advance(1);
+  assert.equal(endOf(asked), REFUSED);
+  assert.equal(front.heldCount, 0);
+  assert.deepEqual(sender.sent, []);
+});
+
+test("a connection that its owner has refused goes to the next one", async () => {
+  const { sender, front, advance } = bench();
+  sender.sockets.push(undefined, new Socket());
+  front.follow(A);
+  const asked = tunnel(front);
+  await advance(1_000);
+  assert.equal(endOf(asked), undefined);
+  front.follow(B);
+  await advance(0);
+  assert.equal(endOf(asked), "open");
+  assert.deepEqual(sender.sent, ["a tunnel for 192.0.2.7", "b tunnel for 192.0.2.7"]);
+});
+
+test("a connection that the owner does not answer is refused after the wait, at the earliest after two seconds", async () => {
+  for (const [waitMs, endMs] of [
+    [10_000, 10_000],
+    [0, 2_000],
+  ] as const) {
+    const { sender, front, advance } = bench(waitMs);
+    sender.isSilent = true;
+    front.follow(A);
+    const asked = tunnel(front);
+    await advance(endMs - 1);
+    assert.equal(endOf(asked), undefined);
+    await advance(1);
+    assert.equal(endOf(asked), REFUSED);
+    assert.equal(sender.sent.length, 1);
+  }
+});
+
+test("a connection that waits is told when this node serves the area", async () => {
+  const { front, advance } = bench();
+  const asked = tunnel(front);
+  await advance(0);
+  front.serve({ handle: () => ({ status: 200, headers: [], body: "" }), bodyBytesMax: () => 1 });
+  await advance(0);
+  assert.equal(endOf(asked), "here");
+});
+
+test("a client that has gone makes room for others that wait, and is no reason to doubt the owner", async () => {
+  const { sender, front, advance, ask } = bench();
+  const asked = tunnel(front);
+  await advance(0);
+  assert.equal(front.heldCount, 1);
+  asked.gone.abort();
+  await advance(0);
+  assert.equal(front.heldCount, 0);
+  sender.isSilent = true;
+  front.follow(A);
+  const second = tunnel(front);
+  await advance(0);
+  second.gone.abort();
+  await advance(0);
+  sender.answers.push(OK);
+  const request = ask();
+  await advance(0);
+  assert.deepEqual(shown(request), [200, "from the owner"]);
 });

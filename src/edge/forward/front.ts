@@ -13,12 +13,16 @@
  *     may be about to end, and a request that is sent at that moment would end in 502.
  *     A change of the owner sends them all.
  * (5) When this node becomes the owner, they are handled here.
+ * (6) A connection of a RESP client waits for its tunnel as a request does, and
+ *     counts as one that waits.
  */
+import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import { answerLost, busy, malformedHttp, noOwner, notOwner, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../handler.ts";
 import { abandonedReply, refusalOf } from "../respond.ts";
 import { CallerAccounts } from "./caller-accounts.ts";
+import type { Caller } from "./forwarded-head.ts";
 
 /** Where the node that serves an area accepts forwarded requests. */
 export interface OwnerAddress {
@@ -50,6 +54,11 @@ export type SendOutcome =
 export interface Sender {
   /** Never rejects. */
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome>;
+  /**
+   * Opens a connection for a RESP client. Undefined: the node refused it, or could not be connected to, and nothing was sent.
+   * Never rejects.
+   */
+  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<Socket | undefined>;
   /** Asks whether the node serves the area. Never rejects. */
   probe(to: OwnerAddress): Promise<boolean>;
   /** Requests go to no other address from now on; undefined: to none. */
@@ -57,6 +66,14 @@ export interface Sender {
   /** Resolves when every request under way has ended; those that take longer than `graceMs` end then. */
   close(graceMs: number): Promise<void>;
 }
+
+/** Where the connection of a RESP client goes on. */
+export type TunnelOutcome =
+  /** This node serves the area. */
+  | { readonly kind: "here" }
+  /** The socket is paused. */
+  | { readonly kind: "open"; readonly socket: Socket }
+  | { readonly kind: "refused"; readonly failure: RequestFailure };
 
 export interface FrontOptions {
   /** The name of the area, for texts. */
@@ -78,6 +95,8 @@ export interface HeldRequests {
 
 export const HELD_MAX = 2_000;
 export const RETRY_MS = 100;
+/** An owner has at least so long to answer for a connection. */
+const TUNNEL_MS_MIN = 2_000;
 
 const NOBODY: AreaOwner = { kind: "nobody" };
 
@@ -150,24 +169,74 @@ export class Front implements HttpService {
     return refusalOf(this.#options.service, failure, target);
   }
 
-  async #forward(request: HttpRequest): Promise<HttpReply | HttpStream> {
+  /**
+   * The connection of a client to the node that serves the area. The caller aborts `abandoned` if the client has gone. Never
+   * rejects.
+   */
+  async tunnel(caller: Caller, abandoned: AbortSignal): Promise<TunnelOutcome> {
+    const { area, sender, clock, waitMs } = this.#options;
+    const unwanted: TunnelOutcome = { kind: "refused", failure: noOwner(area) };
+    // Nothing was carried out before an answer comes, so an owner that makes none is waited for as one that is gone.
+    const late = new AbortController();
+    const cancel = clock.after(Math.max(waitMs, TUNNEL_MS_MIN), () => late.abort());
+    const signal = AbortSignal.any([abandoned, late.signal]);
+    const outcome = await this.#attempt<TunnelOutcome>({
+      here: async () => ({ kind: "here" }),
+      there: async (at) => {
+        const socket = await sender.openTunnel(at, caller, signal);
+        if (socket !== undefined) return { kind: "open", socket };
+        return abandoned.aborted ? unwanted : undefined;
+      },
+      refused: (failure) => ({ kind: "refused", failure }),
+      abandoned: unwanted,
+      isAbandoned: () => abandoned.aborted,
+      whenAbandoned(wake) {
+        if (abandoned.aborted) queueMicrotask(wake);
+        abandoned.addEventListener("abort", wake);
+        return () => abandoned.removeEventListener("abort", wake);
+      },
+    });
+    cancel();
+    return outcome;
+  }
+
+  #forward(request: HttpRequest): Promise<HttpReply | HttpStream> {
+    const { sender, area } = this.#options;
+    const refused = (failure: RequestFailure): HttpReply => this.#worded(failure, request.target);
+    return this.#attempt<HttpReply | HttpStream>({
+      here: async (local) => local.handle(request),
+      there: async (at) => {
+        const outcome = await sender.send(at, request);
+        if (outcome.kind === "not executed") return undefined;
+        if (outcome.kind === "unsendable") return refused(malformedHttp);
+        return outcome.kind === "lost" ? refused(answerLost(area)) : outcome.reply;
+      },
+      refused,
+      abandoned: abandonedReply,
+      isAbandoned: () => request.isAbandoned === true,
+    });
+  }
+
+  /** Tries until something came of it, the time is over, or the client has gone. keeps (2) */
+  async #attempt<Result>(attempt: Attempt<Result>): Promise<Result> {
     const { clock, waitMs, area } = this.#options;
     const deadlineMs = clock.monotonicMs() + waitMs;
     const hold: Hold = { isCounted: false };
     try {
       for (;;) {
-        if (this.#local !== undefined) return await this.#local.handle(request);
-        const reply = await this.#try(request);
-        if (reply !== undefined) return reply;
+        if (this.#local !== undefined) return await attempt.here(this.#local);
+        if (this.#owner.kind === "unreachable") return attempt.refused(notOwner(area));
+        const result = await this.#try(attempt);
+        if (result !== undefined) return result;
         const leftMs = deadlineMs - clock.monotonicMs();
-        if (leftMs <= 0 || this.#isClosed) return this.#worded(noOwner(area), request.target); // keeps (2)
+        if (leftMs <= 0 || this.#isClosed) return attempt.refused(noOwner(area)); // keeps (2)
         if (!hold.isCounted) {
-          if (this.#held.count >= HELD_MAX) return this.#worded(busy, request.target); // keeps (2)
+          if (this.#held.count >= HELD_MAX) return attempt.refused(busy); // keeps (2)
           hold.isCounted = true;
           this.#held.count += 1;
         }
-        await this.#wait(leftMs);
-        if (request.isAbandoned === true) return abandonedReply;
+        await this.#wait(leftMs, attempt.whenAbandoned);
+        if (attempt.isAbandoned()) return attempt.abandoned;
       }
     } finally {
       if (hold.isCounted) this.#held.count -= 1;
@@ -175,31 +244,26 @@ export class Front implements HttpService {
   }
 
   /** Undefined if it was not carried out. keeps (1) */
-  async #try(request: HttpRequest): Promise<HttpReply | HttpStream | undefined> {
-    const { sender, area, waitMs } = this.#options;
+  async #try<Result>(attempt: Attempt<Result>): Promise<Result | undefined> {
     const owner = this.#owner;
-    if (owner.kind === "unreachable") return this.#worded(notOwner(area), request.target);
-    if (owner.kind === "nobody" || this.#isClosed) return undefined;
-    if (this.#isOwnerSilent && waitMs > 0) return undefined; // keeps (4)
-    const outcome = await sender.send(owner.at, request);
-    if (outcome.kind === "not executed") {
-      if (this.#owner === owner) this.#isOwnerSilent = true;
-      return undefined;
-    }
-    if (outcome.kind === "unsendable") return this.#worded(malformedHttp, request.target);
-    if (outcome.kind === "lost") return this.#worded(answerLost(area), request.target);
-    return outcome.reply;
+    if (owner.kind !== "node" || this.#isClosed) return undefined;
+    if (this.#isOwnerSilent && this.#options.waitMs > 0) return undefined; // keeps (4)
+    const result = await attempt.there(owner.at);
+    if (result === undefined && this.#owner === owner) this.#isOwnerSilent = true;
+    return result;
   }
 
-  #wait(leftMs: number): Promise<void> {
+  #wait(leftMs: number, whenAbandoned: Attempt<unknown>["whenAbandoned"]): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel();
+        forget?.();
         this.#waiting.delete(wake);
         resolve();
       };
       const cancel = this.#options.clock.after(leftMs, wake);
       this.#waiting.add(wake);
+      const forget = whenAbandoned?.(wake);
       this.#retryLater();
     });
   }
@@ -233,6 +297,19 @@ export class Front implements HttpService {
   #worded(failure: RequestFailure, target: string): HttpReply {
     return { ...this.refusal(failure, target), route: "forwarded" };
   }
+}
+
+/** A request, or a connection of a RESP client, on its way. */
+interface Attempt<Result> {
+  /** This node serves the area. */
+  here(local: HttpService): Promise<Result>;
+  /** Undefined: nothing was carried out. */
+  there(at: OwnerAddress): Promise<Result | undefined>;
+  refused(failure: RequestFailure): Result;
+  readonly abandoned: Result;
+  isAbandoned(): boolean;
+  /** Calls once the client has gone, until the returned function is called. Absent: that is found out when the wait is over. */
+  whenAbandoned?(wake: () => void): () => void;
 }
 
 interface Hold {

@@ -6,12 +6,24 @@
  * (2) A request is never forwarded a second time: a node that does not serve the
  *     area answers 421, and the node that the client asked decides what follows.
  * (3) The area authenticates the client again, and sees the client's address.
+ * (4) The same holds for connections of RESP clients, which come as CONNECT requests.
+ *     A head that an attacker repeats makes a connection that is not logged in.
  */
+import type { Socket } from "node:net";
 import { notForwarded, notOwner, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
+import type { OnTunnel } from "../http/transport.ts";
 import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
-import { type Caller, FORWARDED, PROBE, readForwarded, withoutForwarded } from "./forwarded-head.ts";
+import {
+  type Caller,
+  FORWARDED,
+  findHeader,
+  PROBE,
+  readForwarded,
+  shardOfTunnel,
+  withoutForwarded,
+} from "./forwarded-head.ts";
 
 export interface InnerServiceOptions {
   /** The name of the area, for texts. */
@@ -52,6 +64,21 @@ export function innerService({ area, service, serving }: InnerServiceOptions): H
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
       serving() === undefined ? worded(notOwner(area), target) : refusalOf(service, failure, target),
+  };
+}
+
+export interface InnerTunnelsOptions extends Pick<InnerServiceOptions, "area"> {
+  /** What takes the connection of a client, if this node serves the shard with this number. */
+  accept(shard: number, caller: Caller): ((socket: Socket) => void) | undefined;
+}
+
+/** The owner's side of connections that other nodes pass on. keeps (4) */
+export function innerTunnels({ area, accept }: InnerTunnelsOptions): OnTunnel {
+  return ({ target, rawHeaders }) => {
+    const caller = readForwarded(findHeader(rawHeaders, FORWARDED));
+    if (caller === undefined) return notForwarded; // keeps (1)
+    const shard = shardOfTunnel(target);
+    return (shard === undefined ? undefined : accept(shard, caller)) ?? notOwner(area);
   };
 }
 

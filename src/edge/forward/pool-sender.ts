@@ -12,22 +12,27 @@
  *     that has lost its area has CUT_MS for the answers that it owes; then the
  *     connections to it are closed.
  */
+import type { Socket } from "node:net";
 import { type buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
 import { connectWithKey, type NamedKey } from "../http/shared-key.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
-import { Departures } from "./departures.ts";
-import { type Caller, endToEnd, forwardedHeaders, PROBE, probeOf } from "./forwarded-head.ts";
+import { Departures, type Traveller } from "./departures.ts";
+import { type Caller, endToEnd, findHeader, forwardedHeaders, PROBE, probeOf, tunnelTo } from "./forwarded-head.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
+import { Tunnels } from "./tunnels.ts";
 
 export interface PoolSenderOptions {
   /** Of the cluster: with it connections are made until `offer` names another one. */
   readonly key: NamedKey;
   readonly clock: Clock;
-  /** Probes ask for this shard of the area; absent: the area has one. */
+  /** Probes and connections ask for this shard of the area. Absent: 0, for which an area with one shard is asked as well. */
   readonly shard?: number;
 }
+
+/** The head of a CONNECT request, besides its target and its client. */
+const TUNNEL_HEADERS = ["Host", "larder"];
 
 /** Longer than a packet that was lost once needs. */
 const CONNECT_MS_MAX = 2_000;
@@ -53,9 +58,12 @@ export class PoolSender implements Sender {
   /** Those whose connections have shown a former key, until they have ended. */
   readonly #retired = new Set<Destination>();
 
+  readonly #tunnels: Tunnels;
+
   constructor(options: PoolSenderOptions) {
     this.#options = options;
     this.#key = options.key;
+    this.#tunnels = new Tunnels(options.clock);
   }
 
   send(to: OwnerAddress, request: HttpRequest): Promise<SendOutcome> {
@@ -79,6 +87,12 @@ export class PoolSender implements Sender {
     }
   }
 
+  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<Socket | undefined> {
+    const target = tunnelTo(this.#options.shard ?? 0);
+    const headers = [...forwardedHeaders(TUNNEL_HEADERS, caller)];
+    return this.#tunnels.open(this.#destinationOf(to), { place: placeOf(to), target, headers, abandoned });
+  }
+
   #send(to: OwnerAddress, request: HttpRequest, caller: Caller): Promise<SendOutcome> {
     const { clock } = this.#options;
     const { method, target, rawHeaders, body } = request;
@@ -97,6 +111,7 @@ export class PoolSender implements Sender {
 
   follow(to: OwnerAddress | undefined): void {
     const kept = to === undefined ? undefined : placeOf(to);
+    this.#tunnels.endOthers(kept, CUT_MS);
     for (const destination of [...this.#destinations.values(), ...this.#retired]) {
       if (destination.place === kept) continue;
       if (!this.#retired.has(destination)) this.#destinations.delete(destination.place);
@@ -107,7 +122,7 @@ export class PoolSender implements Sender {
   async close(graceMs: number): Promise<void> {
     const all = [...this.#destinations.values(), ...this.#retired];
     this.#destinations.clear();
-    await Promise.all(all.map((destination) => destination.end(graceMs)));
+    await Promise.all([...all.map((destination) => destination.end(graceMs)), this.#tunnels.close(graceMs)]);
   }
 
   #destinationOf(to: OwnerAddress): Destination {
@@ -145,17 +160,17 @@ class Destination {
     });
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, transit: Transit): void {
+  dispatch(options: Dispatcher.DispatchOptions, traveller: Traveller): void {
     this.#departures.add({
       begin: () => {
-        transit.onLeft = (isConnected) => this.#departures.left({ isConnected });
+        traveller.onLeft = (isConnected) => this.#departures.left({ isConnected });
         try {
-          this.#pool.dispatch(options, transit);
+          this.#pool.dispatch(options, traveller);
         } catch (fault) {
-          transit.failed(fault);
+          traveller.failed(fault);
         }
       },
-      refuse: () => transit.refused(),
+      refuse: () => traveller.refused(),
     });
   }
 
@@ -207,7 +222,7 @@ function placeOf({ host, port }: OwnerAddress): string {
 }
 
 /** A request on its way, and its answer. */
-class Transit implements Dispatcher.DispatchHandler {
+class Transit implements Traveller {
   readonly #request: HttpRequest;
   readonly #clock: Clock;
   /** Called once: a connection has taken it, or none could be made. */
@@ -380,11 +395,6 @@ function passedOn(rawHeaders: readonly string[]): readonly string[] {
     if (!WRITTEN_BY_LISTENER.includes(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
   }
   return kept;
-}
-
-function findHeader(headers: readonly string[], name: string): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i]?.toLowerCase() === name) return headers[i + 1];
-  return undefined;
 }
 
 function textHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): readonly string[] {

@@ -42,7 +42,7 @@ import {
   headersTooLarge,
   internalFailure,
   malformedHttp,
-  type RequestFailure,
+  RequestFailure,
   requestTooLarge,
   tunnelRefused,
 } from "../errors.ts";
@@ -61,18 +61,19 @@ import { chooseTransport, type NewTransport, type TransportChoice } from "./choo
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import { framingFailure, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
-import { startListening } from "./socket-server.ts";
-import { statusTexts } from "./status-texts.ts";
+import { beginTunnel, endWithAnswer, startListening } from "./socket-server.ts";
 import type {
   CertificatePair,
   Channel,
   ConnectionFault,
   Expectation,
+  OnTunnel,
   StreamFault,
   TlsIdentity,
   Transport,
   TransportRequest,
   TransportResponse,
+  TunnelHead,
 } from "./transport.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -98,6 +99,8 @@ export interface ListenerOptions extends TransportChoice {
   readonly onRefusal?: OnRefusal | undefined;
   /** Absent: refused connections are only logged. */
   readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
+  /** Takes the connection of a CONNECT request, or refuses it. Absent: all are refused. */
+  readonly onTunnel?: OnTunnel | undefined;
   /** Absent: the peer of a connection is its caller. */
   readonly proxies?: TrustedProxies | undefined;
   /** Absent: requests have no spans. */
@@ -171,7 +174,7 @@ class HttpListener implements Listener {
       refused: (request: TransportRequest, response: TransportResponse, fault: StreamFault) =>
         this.#refuse(request, response, fault),
       lateBody: (channel: Channel) => this.#requestIsLate(channel, () => this.#refuseHalf(channel)),
-      tunnel: (socket: Socket) => this.#answerRaw(socket, tunnelRefused),
+      tunnel: (socket: Socket, head: TunnelHead | undefined) => this.#tunnel(socket, head),
       silent: (channel: Channel) => this.#channelIsLate(channel),
       fault: (socket: Socket, fault: ConnectionFault) => this.#fault(socket, fault),
     };
@@ -327,17 +330,22 @@ class HttpListener implements Listener {
     const connection = this.connectionOf(socket);
     connection.isBroken = true;
     // The target is unknown.
-    const { status, headers, body } = this.worded(failure, "");
-    const lines = [`HTTP/1.1 ${status} ${statusTexts[status]}`];
-    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
-    lines.push(`Content-Length: ${body.length}`, "Connection: close", "", "");
-    socket.on("error", () => socket.destroy());
-    socket.end(lines.join("\r\n") + body, "latin1");
-    const cancel = this.options.clock.after(this.limits.refusedMs, () => socket.destroy());
-    socket.once("close", cancel);
-    socket.resume();
+    const reply = this.worded(failure, "");
+    const { status, body } = reply;
+    endWithAnswer(socket, reply, { clock: this.options.clock, dropMs: this.limits.refusedMs });
     this.options.observe?.({ route: REFUSED_ROUTE, status, durationMs: 0, bytesIn: 0, bytesOut: body.length });
     this.options.onRefusal?.({ head: undefined, status, reply: { body } });
+  }
+
+  #tunnel(socket: Socket, head: TunnelHead | undefined): void {
+    const taker = head && !this.isDraining ? this.options.onTunnel?.(head, socket) : undefined;
+    if (taker === undefined || taker instanceof RequestFailure) {
+      this.#answerRaw(socket, taker ?? tunnelRefused);
+      return;
+    }
+    this.#open.tunnel(socket);
+    beginTunnel(socket);
+    taker(socket);
   }
 }
 

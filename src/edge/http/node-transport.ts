@@ -102,7 +102,9 @@ export function nodeTransport(handlers: TransportHandlers, { limits, tls }: Tran
   server.on("request", begin("nothing"));
   server.on("checkContinue", begin("continue"));
   server.on("checkExpectation", begin("unknown"));
-  server.on("connect", (_request, socket) => handlers.tunnel(socket as Socket));
+  server.on("connect", (request, socket, rest) =>
+    handlers.tunnel(socket as Socket, rest.length > 0 ? undefined : request),
+  );
   server.on("timeout", (socket) => handlers.silent(socket));
   server.on("clientError", (error, socket) => handlers.fault(socket as Socket, faultOf(error)));
   return {

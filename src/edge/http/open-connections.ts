@@ -44,6 +44,8 @@ export class OpenConnections<Request extends PlacedRequest> {
   /** All sockets below TLS, including those in a handshake. */
   readonly #all = new Set<Socket>();
   readonly #speaking = new Set<Channel>();
+  /** Those that speak something else since a CONNECT request: others end them in a drain. */
+  readonly #tunnels = new Set<Channel>();
 
   constructor(stateOf: (channel: Channel) => ConnectionState<Request> | undefined) {
     this.#stateOf = stateOf;
@@ -63,6 +65,12 @@ export class OpenConnections<Request extends PlacedRequest> {
   /** Tracks a channel until it closes. */
   add(channel: Channel): void {
     addUntilClosed(this.#speaking, channel);
+  }
+
+  /** A connection is a tunnel from now on. */
+  tunnel(channel: Channel): void {
+    this.#speaking.delete(channel);
+    addUntilClosed(this.#tunnels, channel);
   }
 
   /** Incomplete requests. */
@@ -86,7 +94,7 @@ export class OpenConnections<Request extends PlacedRequest> {
 
   /** Ends the connections that wait for no reply; refused ones only with `areRefusedToo`. */
   #endUnowed(areRefusedToo: boolean): void {
-    const spoken = new Set<string>();
+    const spoken = new Set([...this.#tunnels].map(peerOf));
     for (const channel of this.#speaking) {
       spoken.add(peerOf(channel));
       const { owedCount = 0, isBroken = false } = this.#stateOf(channel) ?? {};

@@ -5,7 +5,9 @@
 import { type AddressInfo, type BoundSocket, isIPv4, type ListenOptions, type Server, type Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
+import type { HttpReply } from "../handler.ts";
 import { SharedKeys } from "./shared-key.ts";
+import { statusTexts } from "./status-texts.ts";
 import { HANDSHAKE_MS_MAX, TIMEOUT_CHECK_MS, TLS_MIN, type TlsIdentity, type Transport } from "./transport.ts";
 
 export interface ListenAddress {
@@ -86,6 +88,34 @@ export function identityOptions(identity: TlsIdentity): TlsOptions {
   if (identity instanceof SharedKeys) return { ...identity.serverOptions, handshakeTimeout };
   const { certificate: cert, key } = identity;
   return { cert, key, minVersion: TLS_MIN, handshakeTimeout };
+}
+
+/** Answers on a socket that no response is for, and ends it: what comes is dropped for so long, as the peer may still send. */
+export function endWithAnswer(
+  socket: Socket,
+  { status, headers, body }: HttpReply,
+  { clock, dropMs }: { readonly clock: Clock; readonly dropMs: number },
+): void {
+  const lines = [`HTTP/1.1 ${status} ${statusTexts[status]}`];
+  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+  lines.push(`Content-Length: ${body.length}`, "Connection: close", "", "");
+  socket.on("error", () => socket.destroy());
+  socket.end(lines.join("\r\n") + body, "latin1");
+  const cancel = clock.after(dropMs, () => socket.destroy());
+  socket.once("close", cancel);
+  socket.resume();
+}
+
+/** What a transport listens to on its sockets, besides their ends. */
+const TRANSPORT_EVENTS = ["data", "drain", "timeout"] as const;
+
+/** Answers a CONNECT request with 200, and takes the socket from its transport. The peer has sent nothing after its head. */
+export function beginTunnel(socket: Socket): void {
+  for (const event of TRANSPORT_EVENTS) socket.removeAllListeners(event);
+  socket.setTimeout(0);
+  // Each side ends by itself.
+  socket.allowHalfOpen = true;
+  socket.write("HTTP/1.1 200 OK\r\n\r\n", "latin1");
 }
 
 /** A connection with timeouts. */

@@ -5,6 +5,7 @@
  */
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
+import type { RequestFailure } from "../errors.ts";
 import type { HeadMemo } from "../handler.ts";
 import type { Framing } from "./framing.ts";
 import type { SharedKeys } from "./shared-key.ts";
@@ -52,6 +53,12 @@ export interface TransportRequest {
   receive(receiver: BodyReceiver): void;
 }
 
+/** The head of a CONNECT request. */
+export type TunnelHead = Pick<TransportRequest, "method" | "target" | "rawHeaders">;
+
+/** Why a CONNECT request is refused, or what takes its socket after the answer 200. */
+export type OnTunnel = (head: TunnelHead, peer: Socket) => RequestFailure | ((socket: Socket) => void);
+
 export interface BodyReceiver {
   data(chunk: Buffer): void;
   /** The body is complete. Not called if the connection ends before. */
@@ -97,8 +104,11 @@ export interface TransportHandlers {
   refused(request: TransportRequest, response: TransportResponse, fault: StreamFault): void;
   /** HTTP/2: the body of a request was not complete in time. */
   lateBody(channel: Channel): void;
-  /** A CONNECT request. The socket is the handler's from here on. */
-  tunnel(socket: Socket): void;
+  /**
+   * A CONNECT request. The socket is the handler's from here on. Without its head, bytes came after it: a client must wait for
+   * the answer.
+   */
+  tunnel(socket: Socket, head: TunnelHead | undefined): void;
   /** Nothing was received or sent for as long as `setTimeout` of the socket says, or between two requests. */
   silent(channel: Channel): void;
   /** The rest of the connection cannot be read. The socket is the handler's from here on, unless it is "late". */

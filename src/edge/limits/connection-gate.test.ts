@@ -80,3 +80,10 @@ test("logs refusals once a minute, with their number", () => {
     ],
   );
 });
+
+test("S-01: a connection that another node passes on counts for the address of its client", () => {
+  const { gate } = gateWith({});
+  for (const port of [1, 2]) assert.equal(gate.refusalOf(from("10.0.0.2", port), "203.0.113.9"), undefined);
+  assert.equal(gate.refusalOf(from("10.0.0.2"), "203.0.113.9"), "address");
+  assert.equal(gate.refusalOf(from("10.0.0.2"), "203.0.113.10"), undefined);
+});

@@ -43,14 +43,13 @@ export class ConnectionGate {
     this.#options = options;
   }
 
-  /** Why a connection is refused, or undefined. The caller closes it. */
-  refusalOf(socket: Socket): ConnectionRefusal | undefined {
-    const { descriptorsMax, perAddressMax, proxies } = this.#options;
-    // keeps (2): the system gives the lowest free number.
-    if (descriptorsMax !== undefined && descriptorOf(socket) >= descriptorsMax) {
-      return this.refused("descriptors", socket.remoteAddress);
-    }
-    const { remoteAddress } = socket;
+  /**
+   * Why a connection is refused, or undefined. The caller closes it. `remoteAddress` differs from that of the socket if another
+   * node passes the connection on.
+   */
+  refusalOf(socket: Socket, remoteAddress = socket.remoteAddress): ConnectionRefusal | undefined {
+    const { perAddressMax, proxies } = this.#options;
+    if (this.lacksDescriptors(socket)) return this.refused("descriptors", remoteAddress);
     // The peer has disconnected already.
     if (remoteAddress === undefined || perAddressMax === undefined) return undefined;
     if (isLoopbackAddress(remoteAddress) || proxies.trusts(remoteAddress)) return undefined;
@@ -60,6 +59,12 @@ export class ConnectionGate {
     this.#countByAddress.set(group, count);
     socket.once("close", () => this.#left(group));
     return undefined;
+  }
+
+  /** Whether the socket has one of the last descriptors. keeps (2): the system gives the lowest free number. */
+  lacksDescriptors(socket: Socket): boolean {
+    const { descriptorsMax } = this.#options;
+    return descriptorsMax !== undefined && descriptorOf(socket) >= descriptorsMax;
   }
 
   /** Counts a refusal, also one that was decided elsewhere. keeps (3) */

@@ -78,6 +78,10 @@ class TestSession implements RespSession {
 
   sent(): void {}
 
+  unblock(): void {
+    if (this.isWaiting) this.answer("unblocked");
+  }
+
   close(): void {
     this.isClosed = true;
   }

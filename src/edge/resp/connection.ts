@@ -18,6 +18,11 @@
  * (5) Unread requests and unsent replies count in the budget, for the database of
  *     the session. While that holds too many bytes, no command of its connections
  *     runs. Other databases are not affected.
+ * (6) A connection whose database another node serves is passed on to that node,
+ *     with the command that says so and all bytes after it, when the replies before
+ *     it are written. Until then no command runs. It is never passed on twice.
+ *
+ *     open -> waiting for the other node -> spliced -> closed
  */
 import type { Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
@@ -28,12 +33,17 @@ import { nextTurn } from "../../kernel/turn.ts";
 import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply, type SessionPeer } from "../../store/mod.ts";
 import { findError } from "../../store/reply/mod.ts";
+import type { RequestFailure } from "../errors.ts";
+import type { Caller } from "../forward/forwarded-head.ts";
+import type { TunnelOutcome } from "../forward/front.ts";
 import { type ByteBudget, NOBODY, type Owner } from "../limits/byte-budget.ts";
 import { byteMs } from "../limits/byte-cost.ts";
+import type { LoginRoute, RespLogin } from "./login.ts";
 import { pushText } from "./push-text.ts";
 import { type RespVersion, resp2Result, resp3Result, respError } from "./replies.ts";
 import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
-import { RequestParser } from "./request-parser.ts";
+import { printRequest, RequestParser } from "./request-parser.ts";
+import { Splice } from "./splice.ts";
 
 /** The part of a store session that a connection uses. */
 export interface RespSession {
@@ -58,6 +68,8 @@ export interface RespSession {
   readonly isListening: boolean;
   /** Owner of its bytes: its database, after the login. */
   readonly tenant: Owner | undefined;
+  /** Ends a blocked command with an error. */
+  unblock(): void;
   close(): void;
   kill(): void;
 }
@@ -110,6 +122,16 @@ export interface ConnectionOptions {
   /** Opens the session at the first request; undefined while the store is opening. */
   readonly openSession: (connection: RespConnection) => RespSession | undefined;
   readonly events: ConnectionEvents;
+  /** Of the session, if a login may lead to another node: (6). */
+  readonly leaving?: Leaving | undefined;
+  /** The client, if another node has passed its connection on; absent: the peer of the socket. */
+  readonly caller?: Caller | undefined;
+}
+
+export interface Leaving {
+  readonly login: Pick<RespLogin, "route" | "takeRoute" | "openRoute" | "decideHere" | "decideAnywhere" | "end">;
+  /** Why there is no room for the socket to the other node: an error; undefined: there is. */
+  refusalOf(socket: Socket): Bytes | undefined;
 }
 
 export interface ConnectionEvents {
@@ -151,6 +173,8 @@ export class RespConnection implements SessionPeer {
   readonly #limits: ConnectionLimits;
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
+  /** Listens to the socket no longer, except for its end. */
+  readonly #letGo: () => void;
   #receivedBytes = 0;
   #sentBytes = 0;
   #session: RespSession | undefined;
@@ -167,6 +191,8 @@ export class RespConnection implements SessionPeer {
   #hasEnded = false;
   /** The peer has ended its side. */
   #hasPeerEnded = false;
+  /** Another node will serve the database: nothing more is read. */
+  #isHandedOver = false;
   #isClosed = false;
   #isSettling = false;
   /** Pushes that came while a command ran. keeps (1) */
@@ -177,16 +203,22 @@ export class RespConnection implements SessionPeer {
   #owner: Owner = NOBODY;
   /** Its database holds too many bytes of the budget. */
   #isOverBudget = false;
+  /** Set while it waits for the other node: (6). */
+  #abandoned: AbortController | undefined;
+  /** The socket to the other node, and the command for it, until the replies before it are written. */
+  #reached: { readonly socket: Socket; readonly words: readonly Bytes[] } | undefined;
+  #splice: Splice | undefined;
   #cancelRoom: (() => void) | undefined;
   #cancelSlow: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { socket, limits } = options;
+    const { socket, limits, caller } = options;
     this.#options = options;
     this.#socket = socket;
     this.#limits = limits;
-    this.address = addressOf(socket.remoteAddress, socket.remotePort);
+    const { address = socket.remoteAddress, port = socket.remotePort } = caller ?? {};
+    this.address = addressOf(address, port);
     this.localAddress = addressOf(socket.localAddress, socket.localPort);
     this.#parser = new RequestParser({
       requestBytesMax: limits.requestBytesMax,
@@ -197,10 +229,12 @@ export class RespConnection implements SessionPeer {
       write: (text) => this.#write(text),
       released: () => this.#proceed(),
     });
-    socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.on("drain", () => this.#drained());
-    socket.on("end", () => this.#peerEnded());
-    socket.on("timeout", () => this.#stalled());
+    const read = (chunk: Buffer): void => this.#read(chunk);
+    const drained = (): void => this.#drained();
+    const ended = (): void => this.#peerEnded();
+    const stalled = (): void => this.#stalled();
+    socket.on("data", read).on("drain", drained).on("end", ended).on("timeout", stalled);
+    this.#letGo = () => void socket.off("data", read).off("drain", drained).off("end", ended).off("timeout", stalled);
     // `close` follows.
     socket.on("error", () => {});
     socket.on("close", () => this.#closed());
@@ -223,6 +257,8 @@ export class RespConnection implements SessionPeer {
   }
 
   reply(reply: Reply): void {
+    // The other node replies. keeps (6)
+    if (this.#options.leaving?.login.route !== undefined) return;
     const { failed } = this.#options.events;
     const error = failed === undefined ? undefined : findError(reply);
     if (error !== undefined) failed?.(error.text);
@@ -262,7 +298,15 @@ export class RespConnection implements SessionPeer {
 
   /** Answers the requests that were read, and reads no more, because the server stops. */
   drain(): void {
-    this.#peerEnded();
+    if (this.#splice === undefined) this.#peerEnded();
+    else this.#splice.drain();
+  }
+
+  /** As `drain`, because another node will serve the database: a blocked command ends with an error, so it has done nothing. */
+  handOver(): void {
+    this.#isHandedOver = true;
+    this.#session?.unblock();
+    this.#settleSoon();
   }
 
   /** Ends it at once. */
@@ -274,7 +318,7 @@ export class RespConnection implements SessionPeer {
     this.#options.events.received(chunk.length);
     this.#session?.received(chunk.length);
     this.#receivedBytes += chunk.length;
-    if (this.#isEnding) return;
+    if (this.#isEnding || this.#isHandedOver) return;
     this.#unpaidBytes += chunk.length;
     this.#parser.feed(chunk);
     this.#proceed();
@@ -282,12 +326,13 @@ export class RespConnection implements SessionPeer {
 
   /** Does everything that is possible now: runs commands, flushes replies, ends, continues to read. */
   #proceed(isItsTurn = false): void {
-    if (this.#isRunning || this.#isClosed) return;
+    if (this.#isRunning || this.#isClosed || this.#splice !== undefined) return;
     if (!this.#options.budget.isQuiet) this.#checkRoom();
     if (this.#mayRun(isItsTurn)) this.#runAndPay();
     else this.#queue.flush();
     if (this.queuedBytes !== this.#countedReplyBytes) this.#countReplies();
-    if (this.#isEnding || (this.#hasPeerEnded && !this.#mustHold)) this.#end();
+    if (this.#reached !== undefined && this.#queue.bytes === 0) this.#goOn(this.#reached);
+    else if (this.#isEnding || ((this.#hasPeerEnded || this.#isHandedOver) && !this.#mustHold)) this.#end();
     else this.#readOrPause();
   }
 
@@ -326,6 +371,7 @@ export class RespConnection implements SessionPeer {
   /** True while no command may run. keeps (2) */
   get #mustHold(): boolean {
     if (this.#isYielding || this.#isOverBudget || this.#session?.isWaiting === true) return true;
+    if (this.#abandoned !== undefined || this.#reached !== undefined) return true;
     return this.queuedBytes > this.#limits.queuedBytesMax;
   }
 
@@ -369,7 +415,13 @@ export class RespConnection implements SessionPeer {
           this.#yield(count === 0 ? HEAVY_AND_FIRST : HEAVY);
           return;
         }
-        if (count % COMMANDS_PER_LOOK > 0 && queue.unflushedBytes < BYTES_PER_LOOK) session.executeNext(words);
+        if (this.#options.leaving !== undefined && !session.isAuthenticated) {
+          const route = this.#runBeforeLogin(session, { words, leaving: this.#options.leaving });
+          if (route !== undefined) {
+            this.#leave(route, words);
+            return;
+          }
+        } else if (count % COMMANDS_PER_LOOK > 0 && queue.unflushedBytes < BYTES_PER_LOOK) session.executeNext(words);
         else session.execute(words);
         if (count === 0) startMs = session.beganAtMs;
       }
@@ -388,6 +440,70 @@ export class RespConnection implements SessionPeer {
       this.#yield();
       return;
     }
+  }
+
+  /** Runs a command, unless another node should: then returns the way to that. keeps (6) */
+  #runBeforeLogin(
+    session: RespSession,
+    { words, leaving: { login } }: { readonly words: Bytes[]; readonly leaving: Leaving },
+  ): LoginRoute | undefined {
+    const { openRoute } = login;
+    if (openRoute !== undefined) return openRoute;
+    session.execute(words);
+    login.decideAnywhere();
+    return login.takeRoute();
+  }
+
+  #leave(route: LoginRoute, words: Bytes[]): void {
+    const abandoned = new AbortController();
+    this.#abandoned = abandoned;
+    const { remoteAddress: address = "", remotePort: port = 0 } = this.#socket;
+    void route.tunnel({ address, port }, abandoned.signal).then((outcome) => this.#arrive(outcome, words));
+  }
+
+  #arrive(outcome: TunnelOutcome, words: Bytes[]): void {
+    const { leaving } = this.#options;
+    this.#abandoned = undefined;
+    if (outcome.kind === "here") {
+      // A session that needs no login gets it when it begins.
+      this.#session?.close();
+      this.#session = undefined;
+      leaving?.login.decideHere();
+      this.#next = words;
+    } else if (outcome.kind === "refused") this.#refuseToLeave(errorTextOf(outcome.failure));
+    else {
+      const { socket } = outcome;
+      const refusal = leaving?.refusalOf(socket);
+      if (refusal === undefined && !this.#isClosed) this.#reached = { socket, words };
+      else socket.destroy();
+      if (refusal !== undefined) this.#refuseToLeave(refusal);
+    }
+    this.#proceed();
+  }
+
+  #refuseToLeave(text: Bytes): void {
+    this.#options.events.failed?.(text);
+    this.#queue.addReply(respError(new CommandError(text)));
+  }
+
+  /** From here on the other node has the client. keeps (6) */
+  #goOn({ socket, words }: { readonly socket: Socket; readonly words: readonly Bytes[] }): void {
+    const { clock, events, leaving } = this.#options;
+    const client = this.#socket;
+    const first = Buffer.concat([printRequest(words), this.#parser.takeUnread()]);
+    this.#reached = undefined;
+    this.#session?.close();
+    this.#session = undefined;
+    leaving?.login.end();
+    this.#countUnread(0);
+    this.#countReplies();
+    this.#letGo();
+    client.setTimeout(0);
+    this.#splice = new Splice({
+      ...{ client, owner: socket, first, hasEnded: this.#hasPeerEnded, clock, keepAliveMs: KEEP_ALIVE_MS },
+      received: events.received,
+      sent: events.sent,
+    });
   }
 
   #addPushed(): void {
@@ -596,6 +712,8 @@ export class RespConnection implements SessionPeer {
     this.#isClosed = true;
     this.#isEnding = true;
     this.#queue.drop();
+    this.#abandoned?.abort();
+    this.#reached?.socket.destroy();
     this.#cancelSlow?.();
     this.#cancelEnd?.();
     this.#cancelRoom?.();
@@ -619,6 +737,11 @@ function isFromBrowser(words: readonly Bytes[]): boolean {
   if (first !== 0x70 && first !== 0x68) return false;
   const lower = name.toLowerCase();
   return lower === "post" || lower === "host:";
+}
+
+/** The text of an error reply. */
+function errorTextOf({ text }: RequestFailure): Bytes {
+  return text.startsWith("ERR ") ? text : `ERR ${text}`;
 }
 
 /** As Redis prints it: IPv6 addresses are in brackets, IPv4 addresses are not. */

@@ -1,6 +1,7 @@
 /** The RESP port over real sockets, with a real store. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { Socket } from "node:net";
 import { test } from "node:test";
 import { RawPeer } from "../../../test/harness/raw-peer.ts";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -9,9 +10,12 @@ import { systemClock } from "../../kernel/clock.ts";
 import { createLog } from "../../kernel/log.ts";
 import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
+import type { Caller } from "../forward/forwarded-head.ts";
+import type { TunnelOutcome } from "../forward/front.ts";
 import { TrustedProxies } from "../http/trusted-proxies.ts";
 import { ByteBudget } from "../limits/byte-budget.ts";
 import { RespListener, type RespListenerOptions } from "./listener.ts";
+import type { LoginRoutes } from "./login.ts";
 
 interface Port extends AsyncDisposable {
   readonly listener: RespListener;
@@ -214,4 +218,37 @@ test("S-01: refuses and counts a connection without free descriptors", async () 
   using refused = await port.open();
   assert.equal(await refused.hearAll(), "-ERR max number of clients reached\r\n");
   assert.equal(port.listener.rejectedCount, 1);
+});
+
+/** Every login leads to a node that this function chooses. */
+function routesTo(tunnel: (caller: Caller) => TunnelOutcome): LoginRoutes {
+  return { routeOf: () => ({ tunnel: async (caller) => tunnel(caller) }), onlyRoute: undefined };
+}
+
+test("a login whose way ends at this node is decided here, and only that one", async () => {
+  const callers: Caller[] = [];
+  const routes = routesTo((caller) => {
+    callers.push(caller);
+    return { kind: "here" };
+  });
+  await using port = await startPort({ routes });
+  using peer = await port.open();
+  assert.match(await peer.ask("AUTH wrong\r\n", 64), /^-WRONGPASS .*\r\n$/);
+  assert.equal(await peer.ask("AUTH token\r\nSET k v\r\n", 10), "+OK\r\n+OK\r\n");
+  const caller = { address: "127.0.0.1", port: peer.socket.localPort };
+  assert.deepEqual(callers, [caller, caller]);
+});
+
+test("S-01: a connection to another node without free descriptors is refused, and the client stays", async () => {
+  const tunnel = new Socket();
+  Object.assign(tunnel, { _handle: { fd: 5_000, close: () => {} } });
+  const routes = routesTo(() => ({ kind: "open", socket: tunnel }));
+  await using port = await startPort({
+    routes,
+    gate: { proxies: new TrustedProxies(), perAddressMax: 1, descriptorsMax: 4_000 },
+  });
+  using peer = await port.open();
+  const refusal = "-ERR max number of clients reached\r\n+PONG\r\n";
+  assert.equal(await peer.ask("AUTH token\r\nPING\r\n", refusal.length), refusal);
+  assert.equal(tunnel.destroyed, true);
 });

@@ -6,6 +6,9 @@
  *     as the gate admits. Further ones get an error and are closed, as in Redis.
  * (2) A connection whose token is revoked ends at once.
  * (3) Until the store serves, every request is answered with `-LOADING`.
+ * (4) In a cluster a login may lead to another node (`routes`), and other nodes pass
+ *     connections of clients on (`accept`), also to one that has no port of its own.
+ *     They count as others, and for the address of their client. They stay here.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
@@ -14,6 +17,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Database, Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
+import type { Caller } from "../forward/forwarded-head.ts";
 import { startListening } from "../http/socket-server.ts";
 import type { CertificatePair } from "../http/transport.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
@@ -25,16 +29,19 @@ import {
   KEEP_ALIVE_MS,
   RespConnection,
 } from "./connection.ts";
-import { RespLogin } from "./login.ts";
+import { type LoginRoutes, type LoginStore, RespLogin } from "./login.ts";
 import type { ReplyJournal } from "./reply-queue.ts";
 
 /** The store that connections use, or several that are one to them, with the journal that replies wait for. */
-export type RespStore = Pick<Store, "database" | "databaseNames" | "openSession" | "turns"> &
+export type RespStore = Pick<Store, "openSession" | "turns"> &
+  LoginStore &
   (ReplyJournal | { journalOf(login: RespLogin): ReplyJournal });
 
 export interface RespListenerOptions {
   readonly store: RespStore;
   readonly tokens: Pick<TokenTable, "find" | "onRemoved">;
+  /** Where other nodes serve databases; absent: nowhere. */
+  readonly routes?: LoginRoutes | undefined;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -71,7 +78,8 @@ const REFUSED_MS = 2_000;
 /** Tenant of connections that have not logged in. No database has this name. */
 const ANONYMOUS = "(not logged in)";
 
-const TOO_MANY = "-ERR max number of clients reached\r\n";
+const TOO_MANY_TEXT = "ERR max number of clients reached";
+const TOO_MANY = `-${TOO_MANY_TEXT}\r\n`;
 
 export class RespListener {
   readonly #options: RespListenerOptions;
@@ -87,7 +95,12 @@ export class RespListener {
   receivedBytes = 0;
   sentBytes = 0;
   #port = 0;
+  #isListening = false;
   #isDraining = false;
+  /** Set when it accepts no more: resolves when the connections of the port have ended. */
+  #stopped: Promise<unknown> | undefined;
+  /** Called when the last connection has closed, in a drain. */
+  #emptied: (() => void) | undefined;
 
   /** Throws if certificate and key are not valid or do not match. */
   constructor(options: RespListenerOptions) {
@@ -97,11 +110,11 @@ export class RespListener {
     this.#limits = { ...defaultConnectionLimits, ...options.limits };
     // A peer that has ended its side still gets its replies.
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-    if (tls === undefined) this.#server = createServer(shared, (socket) => this.#accept(socket));
+    if (tls === undefined) this.#server = createServer(shared, (socket) => this.accept(socket));
     else {
       const { certificate: cert, key } = tls;
       const options = { ...shared, cert, key, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS_MAX } as const;
-      this.#tlsServer = createTlsServer(options, (socket) => this.#accept(socket));
+      this.#tlsServer = createTlsServer(options, (socket) => this.accept(socket));
       this.#server = this.#tlsServer;
       this.#server.on("tlsClientError", (_fault, socket: Socket) => {
         this.rejectedCount += 1;
@@ -119,6 +132,7 @@ export class RespListener {
   /** Starts to listen. Rejects with the system's error if the address cannot be used. */
   async open(): Promise<void> {
     this.#port = await startListening(this.#server, this.#options);
+    this.#isListening = true;
   }
 
   /** The real port, even if the options ask for any free port. */
@@ -144,22 +158,26 @@ export class RespListener {
    * Stops accepting, lets connections answer the requests that they have read, and resolves when all are closed.
    * Destroys connections that are open after `graceMs`.
    */
-  close(graceMs: number): Promise<void> {
-    this.#isDraining = true;
+  async close(graceMs: number): Promise<void> {
+    this.stopAccepting();
     this.#stopListening();
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(graceMs, () => {
-        for (const connection of [...this.#logins.keys()]) connection.destroy();
-      });
-      this.#server.close(() => {
-        cancel();
-        resolve();
-      });
-      for (const connection of [...this.#logins.keys()]) connection.drain();
+    const cancel = this.#options.clock.after(graceMs, () => {
+      for (const connection of [...this.#logins.keys()]) connection.destroy();
     });
+    const emptied = this.#logins.size > 0 ? Promise.withResolvers<void>() : undefined;
+    this.#emptied = emptied?.resolve;
+    for (const connection of [...this.#logins.keys()]) connection.drain();
+    await Promise.all([this.#stopped, emptied?.promise]);
+    cancel();
   }
 
-  /** Ends the connections that are logged in to one of these databases, as `close` does. */
+  /** Accepts no further connection. Those that are open go on. */
+  stopAccepting(): void {
+    this.#isDraining = true;
+    this.#stopped ??= this.#isListening ? new Promise((resolve) => this.#server.close(resolve)) : Promise.resolve();
+  }
+
+  /** Ends the connections that are logged in to one of these databases, which another node will serve. */
   async release(databases: readonly Database[], graceMs: number): Promise<void> {
     const { clock } = this.#options;
     const released = (): readonly RespConnection[] =>
@@ -167,25 +185,29 @@ export class RespListener {
         database !== undefined && databases.includes(database) ? [connection] : [],
       );
     const endMs = clock.monotonicMs() + graceMs;
-    for (const connection of released()) connection.drain();
-    while (released().length > 0 && clock.monotonicMs() < endMs)
+    while (released().length > 0 && clock.monotonicMs() < endMs) {
+      // Again, since a command that was read may block.
+      for (const connection of released()) connection.handOver();
       await new Promise<void>((resolve) => clock.after(RELEASE_LOOK_MS, resolve));
+    }
     for (const connection of released()) connection.destroy();
   }
 
-  #accept(socket: Socket): void {
+  /** Accepts the connection of a client; of `caller`, if another node passes it on. keeps (4) */
+  accept(socket: Socket, caller?: Caller): void {
     const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget, onFailure } = this.#options;
+    const routes = caller === undefined ? this.#options.routes : undefined;
     if (this.#isDraining) {
       socket.destroy();
       return;
     }
     // keeps (1)
     if (this.#logins.size >= connectionsMax) {
-      this.#gate?.refused("port", socket.remoteAddress);
+      this.#gate?.refused("port", caller?.address ?? socket.remoteAddress);
       this.#refuse(socket);
       return;
     }
-    const refusal = this.#gate?.refusalOf(socket);
+    const refusal = this.#gate?.refusalOf(socket, caller?.address);
     if (refusal !== undefined) {
       this.#refuse(socket);
       // Waiting for the peer would hold the descriptor.
@@ -193,10 +215,11 @@ export class RespListener {
       return;
     }
     this.acceptedCount += 1;
-    const login = new RespLogin({ store, tokens, isOpenToAll });
+    const login = new RespLogin({ store, tokens, isOpenToAll, routes });
     const connection = new RespConnection({
-      socket,
-      isEncrypted: this.#tlsServer !== undefined,
+      ...{ socket, caller },
+      isEncrypted: "encrypted" in socket,
+      leaving: routes && { login, refusalOf: (tunnel) => this.#refusalOfTunnel(tunnel) },
       journal: "journalOf" in store ? store.journalOf(login) : store,
       clock,
       log,
@@ -213,10 +236,21 @@ export class RespListener {
         },
         cutOff: (reason) => void this.#cutCounts.set(reason, this.cutCount(reason) + 1),
         failed: onFailure,
-        closed: (closed) => void this.#logins.delete(closed),
+        closed: (closed) => this.#closed(closed),
       },
     });
     this.#logins.set(connection, login);
+  }
+
+  #closed(connection: RespConnection): void {
+    this.#logins.delete(connection);
+    if (this.#logins.size === 0) this.#emptied?.();
+  }
+
+  #refusalOfTunnel(socket: Socket): Bytes | undefined {
+    if (this.#gate?.lacksDescriptors(socket) !== true) return undefined;
+    this.#gate.refused("descriptors", socket.remoteAddress);
+    return TOO_MANY_TEXT;
   }
 
   /** keeps (3) */

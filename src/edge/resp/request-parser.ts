@@ -17,6 +17,7 @@
  * in a buffer of its own, so that each byte is copied once or twice for any number
  * of chunks.
  */
+import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { cutBytes, cutName, SUBSTRING_LENGTH_MIN } from "../../kernel/short-bytes.ts";
 import { requestTooLarge } from "../errors.ts";
@@ -106,6 +107,17 @@ export class RequestParser {
   /** True while `next` may find a request. */
   get hasUnread(): boolean {
     return this.#end > this.#at;
+  }
+
+  /** Takes the bytes after the last request that `next` has returned, so that another reader has them. */
+  takeUnread(): Buffer {
+    assert(this.#words === undefined && this.#collected === undefined, "no request was begun");
+    const unread = this.#bytes.subarray(this.#at, this.#end);
+    this.#bytes = NOTHING;
+    this.#at = 0;
+    this.#end = 0;
+    this.#dropText();
+    return unread;
   }
 
   /** Adds bytes, which must not change afterwards. */
@@ -374,6 +386,12 @@ export class RequestParser {
     this.#collected = undefined;
     this.#words = undefined;
   }
+}
+
+/** A request in RESP, as a parser reads it. */
+export function printRequest(words: readonly Bytes[]): Buffer {
+  const parts = words.map((word) => `$${word.length}\r\n${word}\r\n`);
+  return Buffer.from(`*${words.length}\r\n${parts.join("")}`, "latin1");
 }
 
 const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,18})$/;

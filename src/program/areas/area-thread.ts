@@ -19,6 +19,7 @@ import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
 import type { AreaForwarding, AreaForwardingOptions } from "../cluster/forwarding/area-forwarding.ts";
 import type { ShardReport } from "../cluster/shard-plan.ts";
+import type { NodeResp } from "../cluster/shards/node-resp.ts";
 import type { ThreadLinks } from "../cluster/shards/threads/thread-plan.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { type ListenerEnvironment, measureListeners } from "../listeners/listener.ts";
@@ -97,7 +98,7 @@ export class AreaThread {
     if (plans.length > 1 || links !== undefined) return this.#makeSharded(plans, { ...shared, events, metrics, links });
     const { service, persistence, areaShard } = await this.#makeParts(plan, { ...shared, events, metrics });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
-    const shard = areaShard && (await shardParts(plan, { shard: areaShard, service, log }));
+    const shard = areaShard && (await this.#shardParts(plan, { shard: areaShard, service, log, metrics }));
     return new ListeningArea({
       ...{ plan, service, persistence, shard, events, metrics },
       environment: this.#environment({ ...shared, metrics }),
@@ -151,6 +152,38 @@ export class AreaThread {
     return { service, persistence, areaShard };
   }
 
+  /** Of an area of a cluster that has one shard. */
+  async #shardParts(plan: AreaPlan, { shard, service, log, metrics }: OnlyShard): Promise<ShardParts> {
+    const { namedOwner } = await import("../../edge/forward/named-owner.ts");
+    const { TenantsOfShard } = await import("../cluster/tenants/tenants-of-shard.ts");
+    const { ownerName, shard: number = 0 } = plan.shard ?? {};
+    const named = (each: HttpService): HttpService => namedOwner(each, ownerName);
+    const forwarding = await openForwarding(plan, { service: service.http, log });
+    const resp = forwarding && (await this.#respOf(plan, { shard, forwarding, metrics }));
+    return { shard, tenants: new TenantsOfShard(number), forwarding, resp, named };
+  }
+
+  /** The RESP port of the store on a node that takes part in forwarding. */
+  async #respOf(
+    plan: AreaPlan,
+    { shard, forwarding, metrics }: Pick<OnlyShard, "shard" | "metrics"> & { readonly forwarding: AreaForwarding },
+  ): Promise<NodeResp | undefined> {
+    if (plan.resp === undefined || plan.shard === undefined) return undefined;
+    const number = plan.shard.shard;
+    const { NodeResp } = await import("../cluster/shards/node-resp.ts");
+    return new NodeResp({
+      ...{ plan, clock: shard.clock, reporter: this.#options.events, metrics, turns: this.#turns },
+      // Its owner knows all tokens, and judges every login.
+      tokens: { find: () => undefined },
+      map: {
+        databaseNames: plan.tenants.map(({ name }) => name),
+        shards: [number],
+        shardOf: () => number,
+        routeTo: () => forwarding.frontOf(),
+      },
+    });
+  }
+
   #environment({ log, tracer, metrics }: Pick<MakeOptions, "log" | "tracer" | "metrics">): ListenerEnvironment {
     return {
       ...{ clock: systemClock, log, budget: this.budget, tracer },
@@ -174,6 +207,11 @@ interface MakeOptions {
   readonly metrics: Metrics;
 }
 
+interface OnlyShard extends Pick<MakeOptions, "log" | "metrics"> {
+  readonly shard: AreaShard;
+  readonly service: AreaService;
+}
+
 interface EngineParts {
   readonly service: AreaService;
   readonly persistence: AreaPersistence;
@@ -184,18 +222,6 @@ interface EngineParts {
 /** An area in this thread. */
 export type LocalArea = AreaApi & { readonly http: HttpService };
 
-async function shardParts(
-  plan: AreaPlan,
-  { shard, service, log }: { readonly shard: AreaShard; readonly service: AreaService; readonly log: Log },
-): Promise<ShardParts> {
-  const { namedOwner } = await import("../../edge/forward/named-owner.ts");
-  const { TenantsOfShard } = await import("../cluster/tenants/tenants-of-shard.ts");
-  const { ownerName, shard: number = 0 } = plan.shard ?? {};
-  const named = (each: HttpService): HttpService => namedOwner(each, ownerName);
-  const forwarding = await openForwarding(plan, { service: service.http, log });
-  return { shard, tenants: new TenantsOfShard(number), forwarding, named };
-}
-
 /** The client of HTTP is loaded only where requests are forwarded. */
 async function openForwarding(
   { area, limits, shard }: AreaPlan,
@@ -203,7 +229,7 @@ async function openForwarding(
 ): Promise<AreaForwarding | undefined> {
   if (shard?.forwarding === undefined) return undefined;
   const { AreaForwarding } = await import("../cluster/forwarding/area-forwarding.ts");
-  return new AreaForwarding({ area, plan: shard.forwarding, limits, ...options });
+  return new AreaForwarding({ area, shard: shard.shard, plan: shard.forwarding, limits, ...options });
 }
 
 /** Undefined for an area of a single server, which does not load the code of a shard. */

@@ -34,7 +34,7 @@ export interface AreaPlan {
   readonly area: AreaName;
   /** Undefined: it has no listener, main mounts it under a prefix. */
   readonly listen: ListenPlan | undefined;
-  /** For the store, if it also speaks RESP. */
+  /** For the store, if it also speaks RESP: at a port, or with other nodes of a cluster. */
   readonly resp: RespPlan | undefined;
   /** Its own part of the data directory; undefined: nothing is stored. */
   readonly directory: string | undefined;
@@ -84,7 +84,8 @@ export interface VectorPlan {
 
 /** Configuration of the RESP port. */
 export interface RespPlan {
-  readonly listen: ListenPlan;
+  /** Undefined: only other nodes of the cluster pass connections on. */
+  readonly listen: ListenPlan | undefined;
   readonly connectionsMax: number;
   /** Undefined: connections are in the clear. */
   readonly tls: TlsPlan | undefined;

@@ -8,9 +8,10 @@
  *     closed     everything is on disk
  *
  * The port is bound before the recovery, so that a port in use is reported at
- * once and not after a minute of replay. The RESP port of a shard is bound when
- * the node serves it, because that protocol has no word for another node. Requests
- * are forwarded and held in a cluster whose nodes have addresses for it.
+ * once and not after a minute of replay. Requests are forwarded and held in a
+ * cluster whose nodes have addresses for it, and so are connections of the RESP
+ * port. Without addresses the RESP port of a shard is bound when the node serves
+ * it, because that protocol has no word for another node.
  */
 
 import { areaNotServing, notOwner, type RequestFailure } from "../../edge/errors.ts";
@@ -23,6 +24,7 @@ import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import type { AreaShard } from "../cluster/area-shard.ts";
 import type { AreaForwarding } from "../cluster/forwarding/area-forwarding.ts";
 import type { ForwardingKeys, ShardClaim } from "../cluster/shard-plan.ts";
+import type { NodeResp } from "../cluster/shards/node-resp.ts";
 import type { TenantsOfShard } from "../cluster/tenants/tenants-of-shard.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
 import type { AreaService } from "../services/service.ts";
@@ -57,6 +59,8 @@ export interface ShardParts {
   readonly tenants: TenantsOfShard;
   /** Undefined: this node does not take part in forwarding. */
   readonly forwarding: AreaForwarding | undefined;
+  /** Of the store, if this node takes part in forwarding. */
+  readonly resp: NodeResp | undefined;
   /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
 }
@@ -110,8 +114,8 @@ export class ListeningArea implements AreaApi, AreaControl {
       };
       this.#listener = await openListener(this.http, options, environment);
     }
-    const clusterPort = await shard?.forwarding?.bind(environment);
-    const respPort = shard === undefined ? await service.openOwnPort?.(environment) : undefined;
+    const respPort = await (shard === undefined ? service.openOwnPort?.(environment) : shard.resp?.open(environment));
+    const clusterPort = await shard?.forwarding?.bind(environment, shard.resp?.passed);
     return { port: this.#listener?.port, respPort, clusterPort };
   }
 
@@ -123,6 +127,8 @@ export class ListeningArea implements AreaApi, AreaControl {
     if (this.#isClosing) return;
     this.#hasServed = true;
     this.#current = shard?.named(service.http) ?? service.http;
+    // Before connections that wait for the area are told that it is here.
+    if (claim !== undefined && service.resp !== undefined) shard?.resp?.add(claim.shard, service.resp);
     shard?.forwarding?.serve(this.#current);
     events.state("serving");
   }
@@ -158,7 +164,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     await Promise.all([
       this.#listener?.close(graceMs),
       this.#hasServed ? forwarding?.withdraw(graceMs) : forwarding?.close(graceMs),
-      service.closeOwnPort?.(graceMs),
+      shard?.resp === undefined ? service.closeOwnPort?.(graceMs) : shard.resp.close(graceMs),
     ]);
     await shard?.tenants.closed();
     await service.close(graceMs);
@@ -178,7 +184,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     events.state("opening");
     shard.tenants.opening();
     await shard.shard.open(claim, persistence, () => service.open(claim.tenants));
-    await service.openOwnPort?.(environment);
+    if (shard.resp === undefined) await service.openOwnPort?.(environment);
     await shard.tenants.opened({ service, persistence });
   }
 

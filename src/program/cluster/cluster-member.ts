@@ -346,12 +346,11 @@ export class ClusterMember implements ShardHost {
     return this.#findArea(shard) !== undefined;
   }
 
-  /** keeps (1). Connections of the RESP port are not forwarded, so a move would cut them off as well. */
+  /** keeps (1) */
   mayMove(shard: number): boolean {
     const { settings } = this.#options.run;
     const area = this.#areaOf(shard);
     if (this.shardsOf(area).length === 1 || settings.clusterAddress === undefined) return false;
-    if (area === "store" && settings.respPort !== undefined) return false;
     const living = this.#node?.view?.nodes.filter(({ isDead }) => !isDead) ?? [];
     return living.every(({ address }) => parseNodeAddress(address).cluster !== undefined);
   }

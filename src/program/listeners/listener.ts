@@ -3,10 +3,11 @@
 import type { HttpService, Observation } from "../../edge/handler.ts";
 import { type Listener, listen } from "../../edge/http/listener.ts";
 import type { SharedKeys } from "../../edge/http/shared-key.ts";
-import type { CertificatePair } from "../../edge/http/transport.ts";
+import type { CertificatePair, OnTunnel } from "../../edge/http/transport.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { type ConnectionRefusal, connectionRefusals } from "../../edge/limits/connection-gate.ts";
+import { defaultLimits } from "../../edge/limits/listener.ts";
 import type { Tracer } from "../../edge/tracing.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -42,12 +43,25 @@ export interface ListenerOptions {
   /** Peers must show one of these keys, instead of asking for a certificate. */
   readonly keys?: SharedKeys;
   readonly onHandshakeFailed?: (remoteAddress: string) => void;
+  /** Takes the connections of CONNECT requests, at most so many beside the others; absent: they are refused. */
+  readonly onTunnel?: OnTunnel;
+  readonly tunnelsMax?: number;
 }
 
 /** Rejects with a `StartRefusal` if the operator has to choose another port or address. */
 export async function openListener(
   area: HttpService,
-  { listen: plan, headerBytesMax, peers, name, isReserved = false, keys, onHandshakeFailed }: ListenerOptions,
+  {
+    listen: plan,
+    headerBytesMax,
+    peers,
+    name,
+    isReserved = false,
+    keys,
+    onHandshakeFailed,
+    onTunnel,
+    tunnelsMax = 0,
+  }: ListenerOptions,
   environment: ListenerEnvironment,
 ): Promise<Listener> {
   const { figures } = environment;
@@ -65,11 +79,13 @@ export async function openListener(
       limits: {
         headerBytesMax,
         bodyBytesPerSecondMin: peers.bodyBytesPerSecondMin,
+        connectionsMax: defaultLimits.connectionsMax + tunnelsMax,
         connectionsPerAddressMax: peers.connectionsPerAddressMax,
         descriptorsMax: isReserved ? undefined : descriptorsForConnections(),
       },
       proxies: new TrustedProxies(peers.trustedProxies),
       observe: figures.observe,
+      onTunnel,
       onConnectionRefused: figures.connectionRefused,
       onRefusal: environment.events && refusalWatcher(environment.events, name),
       tls: keys ?? pair,

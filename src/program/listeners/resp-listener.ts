@@ -1,4 +1,4 @@
-/** Opens the RESP port, with its certificate from the files that the settings name. */
+/** Opens the RESP port, if there is one, with its certificate from the files that the settings name. */
 import { RespListener, type RespListenerOptions } from "../../edge/resp/listener.ts";
 import type { Gauge } from "../../kernel/metrics.ts";
 import type { RespPlan } from "../areas/area.ts";
@@ -10,6 +10,7 @@ export async function openRespListener(
   options: Omit<RespListenerOptions, "tls">,
   { listen, tls, certificateEnd }: Pick<RespPlan, "listen" | "tls"> & { readonly certificateEnd: Gauge },
 ): Promise<{ readonly listener: RespListener; readonly stop: () => void }> {
+  if (listen === undefined) return { listener: new RespListener(options), stop: () => {} };
   const listener = new RespListener({ ...options, tls: tls && readCertificate(tls) });
   try {
     await listener.open();

@@ -2,14 +2,15 @@
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { RespListener, RespListenerOptions } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX } from "../../edge/store/routes.ts";
-import type { AreaPlan, RespPlan } from "../areas/area.ts";
+import type { AreaLimits, RespPlan } from "../areas/area.ts";
 import type { EventReporter } from "../events/reporter.ts";
 import { commandWatcher } from "../events/watchers.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 
-export interface RespPortOptions extends Pick<RespListenerOptions, "store" | "tokens" | "isServing" | "storeClock"> {
-  readonly plan: Pick<AreaPlan, "limits">;
+export interface RespPortOptions
+  extends Pick<RespListenerOptions, "store" | "tokens" | "routes" | "isServing" | "storeClock"> {
+  readonly plan: { readonly limits: Pick<AreaLimits, "requestBytesMax" | "peers" | "redisCompat"> };
   readonly resp: RespPlan;
   /** Undefined: nobody watches. */
   readonly events: EventReporter | undefined;
@@ -23,8 +24,8 @@ export async function openRespPort(
   const { listen, connectionsMax, tls } = resp;
   const options: Omit<RespListenerOptions, "tls"> = {
     ...store,
-    host: listen.host,
-    port: listen.port,
+    host: listen?.host ?? "",
+    port: listen?.port ?? 0,
     connectionsMax,
     gate: {
       proxies: new TrustedProxies(limits.peers.trustedProxies),

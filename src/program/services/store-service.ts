@@ -107,7 +107,7 @@ export class StoreService implements AreaService {
   /** The RESP port, if there is one. */
   async openOwnPort(environment: ListenerEnvironment): Promise<number | undefined> {
     const { plan, metrics, events, clock: storeClock, tokens } = this.#context;
-    if (plan.resp === undefined) return undefined;
+    if (plan.resp?.listen === undefined) return undefined;
     const store = this.#store;
     const { listener, stop } = await openRespPort(
       {
@@ -128,7 +128,7 @@ export class StoreService implements AreaService {
 
   #respFigures(): RespFigures | undefined {
     const { resp } = this.#context.plan;
-    if (resp === undefined || this.#resp === undefined) return undefined;
+    if (resp?.listen === undefined || this.#resp === undefined) return undefined;
     const { port, rejectedCount } = this.#resp;
     return {
       port,

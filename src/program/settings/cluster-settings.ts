@@ -137,7 +137,7 @@ export const clusterSettingRows = {
     fileKey: "takeoverWait",
     argument: "<time>",
     meaning:
-      "How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once",
+      "How long a request, or a login over RESP, waits on a node with a cluster address while no node serves its area; 0s refuses it at once",
     default: printDuration(TAKEOVER_WAIT_MS),
     parse: parseDurationMs(0, 600_000),
   },

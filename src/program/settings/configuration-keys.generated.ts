@@ -330,7 +330,7 @@ export interface ConfigurationKeys {
   readonly reads?: "lease" | "confirm";
   /** Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are encrypted. Default: none: requests for areas of other nodes are refused with 421. */
   readonly clusterAddress?: string;
-  /** How long a request waits, on a node with a cluster address, while no node serves its area; 0s refuses it at once. Default: 10s. */
+  /** How long a request, or a login over RESP, waits on a node with a cluster address while no node serves its area; 0s refuses it at once. Default: 10s. */
   readonly takeoverWait?: string;
   /** Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set. Default: 1. */
   readonly engineThreads?: number | string;

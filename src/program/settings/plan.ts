@@ -63,7 +63,10 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
   return {
     area,
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
-    resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
+    resp:
+      area === "store" && (settings.respPort !== undefined || shard?.forwarding !== undefined)
+        ? respPlan(run)
+        : undefined,
     directory: place?.directory,
     nameInFiles: place?.name ?? area,
     shard,
@@ -189,7 +192,7 @@ export function respPlan(run: RunSettings): RespPlan {
   const { respCertificatePath, respKeyPath } = settings;
   const isEncrypted = respCertificatePath !== undefined && respKeyPath !== undefined;
   return {
-    listen: listenPlan(run, "respPort"),
+    listen: settings.respPort === undefined ? undefined : listenPlan(run, "respPort"),
     connectionsMax: settings.respConnectionsMax,
     tls: isEncrypted
       ? {

@@ -1,7 +1,7 @@
 /** Login, the version of RESP, names, and the end of a session. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, startSessions } from "../../../test/harness/session-harness.ts";
+import { heard, settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
@@ -333,4 +333,30 @@ test("a command right after another has its time, but not after a login or a com
   // The time of the other database is that of its own last command.
   assert.deepEqual(sayNext(stranger, "AUTH other-token"), [ok]);
   assert.deepEqual(sayNext(stranger, "TIME"), [["1006", "0"]]);
+});
+
+test("a blocked or paused command of a database that moves ends with an error, and has done nothing", async () => {
+  const { connect } = startSessions();
+  const moved = error("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)");
+  const [one, two] = [connect(), connect()];
+  one.expect([["BLPOP list 0"]]);
+  one.session.unblock();
+  await settled();
+  assert.deepEqual([one.listen(), one.session.isWaiting], [[moved], false]);
+  two.expect([
+    ["RPUSH list x", 1],
+    ["LLEN list", 1],
+    ["CLIENT PAUSE 1000", ok],
+  ]);
+  one.expect([["LPOP list"]]);
+  one.session.unblock();
+  await settled();
+  assert.deepEqual(one.listen(), [moved]);
+  two.expect([["CLIENT UNPAUSE"]]);
+  two.session.unblock();
+  await settled();
+  assert.deepEqual(two.listen(), [moved]);
+  // A session that does not wait goes on.
+  one.session.unblock();
+  assert.deepEqual(one.listen(), []);
 });

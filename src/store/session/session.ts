@@ -18,7 +18,14 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { User } from "../acl/user.ts";
 import type { CommandFacts } from "../command-facts.ts";
-import { CommandError, monitorTouchesKeys, notInTransaction, notWhileListening, refusalOfExec } from "../errors.ts";
+import {
+  CommandError,
+  databaseMoves,
+  monitorTouchesKeys,
+  notInTransaction,
+  notWhileListening,
+  refusalOfExec,
+} from "../errors.ts";
 import { Subscriber } from "../observe/pushes.ts";
 import type { Tracker, TrackingClient, TrackingOptions } from "../observe/tracking/tracker.ts";
 import { errorReply, later, type Reply, simple } from "../reply/reply.ts";
@@ -197,6 +204,17 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
     if (this.#isClosed) return;
     this.close();
     this.peer.close("at once");
+  }
+
+  /** Ends a blocked command with an error, because the database moves to another node: it has done nothing. */
+  unblock(): void {
+    const database = this.#loggedIn?.database;
+    if (!this.#isWaiting || database === undefined) return;
+    if (this.#postponed === undefined) database.waiters.end(this, errorReply(databaseMoves));
+    else {
+      this.#postponed = undefined;
+      this.take(errorReply(databaseMoves));
+    }
   }
 
   // The rest is for the rows of commands and for the database.

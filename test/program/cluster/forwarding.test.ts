@@ -1,7 +1,10 @@
 /** Two nodes that forward requests: a client of either of them is served, also while the other one stops. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { Redis } from "@upstash/redis";
+import { Redis as TcpRedis } from "ioredis";
+import { freePort } from "../../harness/free-port.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
@@ -27,16 +30,28 @@ function redisOf({ storeUrl: url }: RunningProgram): Redis {
   return new Redis({ url, token: secrets["LARDER_STORE_TOKEN"] ?? "", retry: false, enableTelemetry: false });
 }
 
-test("a node that owns nothing serves all areas, and its clients notice no planned takeover", { skip }, async () => {
+test("a node that owns nothing serves all areas, and its clients notice no planned takeover", {
+  skip,
+}, async (context) => {
   const owner = await cluster.startNode("a", [...ADDRESS, ...NAMED]);
   await new NodeClient(owner).untilServing();
-  const other = await cluster.startNode("b", [...ADDRESS, ...oneThread]);
+  // Only this node has a RESP port.
+  const respPort = await freePort();
+  const other = await cluster.startNode("b", [...ADDRESS, ...oneThread, "--resp-port", String(respPort)]);
   const b = new NodeClient(other);
   const redis = redisOf(other);
+  const tcp = new TcpRedis(respPort, { password: secrets["LARDER_STORE_TOKEN"] ?? "" });
+  context.after(() => tcp.disconnect());
 
   assert.equal(await redis.set("k", "välue"), "OK");
   assert.deepEqual(await redis.pipeline().get("k").incr("n").exec(), ["välue", 1]);
   await assert.rejects(redis.lpush("k", "x"), /WRONGTYPE/);
+  assert.equal(await tcp.get("k"), "välue");
+  assert.deepEqual(await tcp.multi().set("tcp", "1").incr("tcp").exec(), [
+    [null, "OK"],
+    [null, 2],
+  ]);
+  const ended = once(tcp, "close");
   assert.equal((await b.vector("/upsert", { id: "v", vector: [1, 2, 3] })).status, 200);
   const published = await b.messaging("/v2/publish/https://example.com/hook", { headers: { "upstash-delay": "1h" } });
   assert.equal(published.status, 200, JSON.stringify(published.body));
@@ -72,6 +87,9 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   });
   assert.deepEqual([unnamed.status, unnamed.headers.get("larder-owner")], [200, null]);
   assert.equal(await redis.get("k"), "välue");
+  await ended;
+  assert.equal(await tcp.incr("tcp"), 3);
+  tcp.disconnect();
   assert.deepEqual((await b.vector("/fetch", { ids: ["v"], includeVectors: true })).status, 200);
 
   // The former owner starts again, and is a way to the new one.

@@ -71,13 +71,14 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   assert.match(metrics, /^larder_cluster_shard_state\{area="store",shard="4",state="serving"\} 1$/m);
   assert.match(metrics, /^larder_store_keys\{area="store",shard="4",[^}]*\} 1$/m);
 
+  // Node a serves the database `one`, and has no RESP port.
   using client = await RawPeer.open(respPort);
-  const elsewhere = "-ERR this node does not serve the database: connect to the node that does\r\n";
-  assert.equal(await client.ask(`AUTH ${storeToken("one")}\r\n`, elsewhere.length), elsewhere);
-  assert.equal(await client.ask(`AUTH ${storeToken("red")}\r\n`, 5), "+OK\r\n");
-  assert.equal(await client.ask("LINDEX list 0\r\n", 17), "$10\r\nred second\r\n");
+  assert.equal(await client.ask(`AUTH ${storeToken("one")}\r\nLINDEX list 0\r\n`, 20), "+OK\r\n$9\r\none first\r\n");
+  using local = await RawPeer.open(respPort);
+  assert.equal(await local.ask(`AUTH ${storeToken("red")}\r\nLINDEX list 0\r\n`, 22), "+OK\r\n$10\r\nred second\r\n");
 
   await a.kill();
+  assert.equal(await client.hearAll(), "");
   await untilServed(b, [1, 2, 3]);
   const after = await contents(b, ALL);
   assert.deepEqual(after.seen, seen);

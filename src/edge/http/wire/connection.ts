@@ -233,7 +233,7 @@ export class WireConnection {
     this.#hadRequest = true;
     if (head.method === "CONNECT") {
       this.#phase = "nothing";
-      if (this.#responses.length === 0) handlers.tunnel(this.#socket);
+      if (this.#responses.length === 0) handlers.tunnel(this.#socket, bytesBehind > 0 ? undefined : head);
       else this.#socket.destroy();
       return;
     }

@@ -5,8 +5,7 @@
  * (1) A command writes what is wanted, which stays wanted, and the nodes do it
  *     (`cluster/node/placement.ts`). Two of them also wait until it is done.
  * (2) Nothing is waited for that cannot happen: what keeps a shard where it is
- *     (`ClusterMember.mayMove`) is said at once. Only the RESP port of a node cannot
- *     be seen from here.
+ *     (`ClusterMember.mayMove`) is said at once.
  */
 import type { ClusterView, LogStore, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { POLL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
@@ -146,12 +145,9 @@ export async function waitUntil(
 
 /** Prints why the shards that did not move are where they are. */
 function printLeft(left: readonly ShardView[], print: Print): void {
-  for (const { shard, area, owner, ownerName } of left) {
+  for (const { shard, owner, ownerName } of left) {
     const who = owner === undefined ? "served by nobody" : `still served by ${ownerName}`;
-    const port = area === "store" ? ", which says if its RESP port keeps it there" : "";
-    print(
-      `shard ${shard}: ${who} after ${PATIENCE_MS / 1_000} s; it moves as soon as it can: see the log of the node${port}`,
-    );
+    print(`shard ${shard}: ${who} after ${PATIENCE_MS / 1_000} s; it moves as soon as it can: see the log of the node`);
   }
 }
 

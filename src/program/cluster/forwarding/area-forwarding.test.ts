@@ -33,7 +33,7 @@ async function start(name: string, context: { after(task: () => unknown): void }
     transport: "larder",
   } as const;
   const service = { bodyBytesMax: () => 100 };
-  const node = new AreaForwarding({ area: "store", plan, limits: { headerBytesMax: 10_000 }, service, log });
+  const node = new AreaForwarding({ area: "store", shard: 1, plan, limits: { headerBytesMax: 10_000 }, service, log });
   const environment = { clock: systemClock, log, budget: new ByteBudget(1_000_000) };
   const port = await node.bind({ ...environment, figures: measureListeners(new Metrics()) });
   context.after(() => node.close(0));

@@ -4,7 +4,7 @@
  * port of its own.
  */
 import { Front } from "../../../edge/forward/front.ts";
-import { type InnerServiceOptions, innerService } from "../../../edge/forward/inner-service.ts";
+import { type InnerServiceOptions, innerService, innerTunnels } from "../../../edge/forward/inner-service.ts";
 import { PoolSender } from "../../../edge/forward/pool-sender.ts";
 import type { HttpService } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
@@ -15,6 +15,7 @@ import type { Log } from "../../../kernel/log.ts";
 import type { AreaLimits, AreaName } from "../../areas/area.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
 import type { ForwardingKeys, ForwardingPlan } from "../shard-plan.ts";
+import type { PassedConnections } from "../shards/node-resp.ts";
 import { sparseLog } from "../sparse-log.ts";
 
 export interface AreaForwardingOptions {
@@ -24,6 +25,8 @@ export interface AreaForwardingOptions {
   /** Its limits and forms of errors, which need no recovered data. */
   readonly service: Pick<HttpService, "bodyBytesMax" | "refusal">;
   readonly log: Log;
+  /** Its only shard, as far as this node knows. */
+  readonly shard: number;
   /** The shards of the area, if it has several. */
   readonly several?: SeveralShards;
 }
@@ -36,7 +39,7 @@ export interface SeveralShards {
 
 export type ForwardedHead = NonNullable<Parameters<InnerServiceOptions["serving"]>[0]>;
 
-/** Of an area with one shard. */
+/** By this number the only shard of an area has its front. */
 const ONLY_SHARD = 0;
 
 /** How long the port stays open after a withdrawal: longer than a request is on its way, or in the queue of the system. */
@@ -63,8 +66,9 @@ export class AreaForwarding {
     const held = { count: 0 };
     const senders: PoolSender[] = [];
     const frontOf = (shard: number): Front => {
-      const probed = several === undefined ? {} : { shard };
-      const sender = new PoolSender({ key: plan.keys.offered, clock: systemClock, ...probed });
+      // Other nodes may know of further shards already, so they are told the real number.
+      const number = several === undefined ? options.shard : shard;
+      const sender = new PoolSender({ key: plan.keys.offered, clock: systemClock, shard: number });
       senders.push(sender);
       return new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held });
     };
@@ -85,8 +89,11 @@ export class AreaForwarding {
     for (const sender of this.#senders) sender.offer(offered);
   }
 
-  /** Begins to accept requests of other nodes. Resolves with the real port. Rejects with a `StartRefusal`. */
-  async bind(environment: ListenerEnvironment): Promise<number> {
+  /**
+   * Begins to accept requests of other nodes, and connections of RESP clients. Resolves with the real port. Rejects with a
+   * `StartRefusal`.
+   */
+  async bind(environment: ListenerEnvironment, passed?: PassedConnections): Promise<number> {
     const { area, plan, limits, service, several, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
     const inner = innerService({
@@ -107,6 +114,10 @@ export class AreaForwarding {
         // The clients of a node come from one address, and it has applied the limits of clients.
         peers: { trustedProxies: [], connectionsPerAddressMax: undefined, bodyBytesPerSecondMin: undefined },
         name: `${area}-cluster`,
+        ...(passed !== undefined && {
+          onTunnel: innerTunnels({ area, accept: passed.accept }),
+          tunnelsMax: passed.connectionsMax,
+        }),
       },
       environment,
     );

@@ -45,6 +45,8 @@ export interface HostedShardOptions {
   readonly front: Front | undefined;
   /** The area, whose answers name this node if the settings want it. */
   named(area: HttpService): HttpService;
+  /** Its engine is open, and requests go to it next. */
+  opened(service: AreaService): void;
   /** The state has changed. */
   changed(): void;
 }
@@ -100,7 +102,7 @@ export class HostedShard {
 
   /** Recovers it and serves it. Rejects with a `StartRefusal` if the operator has to fix something. */
   async open(claim: ShardClaim): Promise<void> {
-    const { front, plan, named } = this.#options;
+    const { front, plan, named, opened } = this.#options;
     const { shard, persistence, service } = this.#parts;
     if (front === undefined)
       this.http = refusingService(areaNotServing(plan.area), plan.limits.requestBytesMax, service.http);
@@ -112,6 +114,7 @@ export class HostedShard {
     this.#served = new ServedRequests(named(service.http), systemClock);
     this.http = this.#served;
     this.#become("serving");
+    opened(service);
     front?.serve(this.#served);
   }
 

@@ -60,6 +60,11 @@ export class ShardRouter implements HttpService {
     for (const shard of shards) for (const tenant of shard.plan.tenants) this.setTenant(shard, tenant);
   }
 
+  /** The tenants whose tokens are known. */
+  get tenantNames(): readonly string[] {
+    return [...this.#byTenant.keys()];
+  }
+
   /** The shard of a tenant whose tokens are known. */
   findShard(tenant: string): RoutedShard | undefined {
     return this.#byTenant.get(tenant);

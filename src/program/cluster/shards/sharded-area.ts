@@ -17,7 +17,6 @@ import type { Front } from "../../../edge/forward/front.ts";
 import type { HttpService, RequestHead } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { withOpenApi } from "../../../edge/openapi/area.ts";
-import type { RespListener } from "../../../edge/resp/listener.ts";
 import { assert } from "../../../kernel/assert.ts";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
 import type { FamilySnapshot, Metrics } from "../../../kernel/metrics.ts";
@@ -37,14 +36,14 @@ import type {
 import type { AreaTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
-import { measureResp } from "../../metrics/store.ts";
-import { openRespPort } from "../../services/resp-port.ts";
+import type { AreaService } from "../../services/service.ts";
 import type { AreaForwarding, ForwardedHead, SeveralShards } from "../forwarding/area-forwarding.ts";
 import type { ForwardingKeys, ShardClaim } from "../shard-plan.ts";
 import { HostedShard, type HostedState, type ShardParts } from "./hosted-shard.ts";
+import { NodeResp } from "./node-resp.ts";
 import { mergeShardFamilies } from "./shard-figures.ts";
 import { type RoutedShard, ShardRouter } from "./shard-router.ts";
-import { StoreShards } from "./store-shards.ts";
+import type { ShardMap } from "./store-shards.ts";
 import { ThreadClient } from "./threads/thread-client.ts";
 import type { OtherThread, ThreadLinks } from "./threads/thread-plan.ts";
 import { ThreadServer } from "./threads/thread-server.ts";
@@ -82,12 +81,11 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   readonly #server: ThreadServer | undefined;
   readonly #router: ShardRouter;
   readonly #forwarding: AreaForwarding | undefined;
-  readonly #stores: StoreShards;
+  /** Does nothing for other areas than the store. */
+  readonly #resp: NodeResp;
   /** Why shards refuse writes. */
   readonly #troubles: Map<number, string>;
   #listener: Listener | undefined;
-  #resp: { readonly listener: RespListener; readonly stop: () => void } | undefined;
-  #respOpening: Promise<void> | undefined;
   /** The shard whose snapshot was prepared last, with its engine. */
   #prepared: ShardParts | undefined;
   #isClosing = false;
@@ -109,7 +107,11 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       parts.made.map(({ number, plan, parts: own, make }) => {
         const { named } = options;
         const changed = (): void => this.#changed(number);
-        return [number, new HostedShard({ number, plan, parts: own, make, front: frontOf(number), named, changed })];
+        const opened = ({ resp }: AreaService): void => {
+          if (resp !== undefined) this.#resp.add(number, resp);
+        };
+        const hooks = { named, opened, changed };
+        return [number, new HostedShard({ number, plan, parts: own, make, front: frontOf(number), ...hooks })];
       }),
     );
     this.#others = othersOf(options, this.#shards, frontOf);
@@ -117,7 +119,9 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       options.plans.map(numberOf).map((number) => this.#shards.get(number) ?? this.#otherOf(number)),
     );
     this.#server = this.#serverOf();
-    this.#stores = new StoreShards({ turns: options.turns, tokens: this.#router.tokens });
+    const { turns, clock, reporter, metrics } = options;
+    const { tokens } = this.#router;
+    this.#resp = new NodeResp({ plan: options.plans[0], turns, clock, reporter, metrics, tokens, map: this.#map() });
     this.http = withOpenApi(this.#router, {
       cors: limits.cors,
       async print() {
@@ -171,20 +175,17 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       const { headerBytesMax, peers } = limits;
       this.#listener = await openListener(this.http, { listen, headerBytesMax, peers, name: area }, environment);
     }
-    const clusterPort = await this.#forwarding?.bind(environment);
-    return { port: this.#listener?.port, respPort: undefined, clusterPort };
+    const respPort = this.#forwarding && (await this.#resp.open(environment));
+    const clusterPort = await this.#forwarding?.bind(environment, this.#resp.passed);
+    return { port: this.#listener?.port, respPort, clusterPort };
   }
 
   async open(claim?: ShardClaim): Promise<void> {
     assert(claim !== undefined, "a shard is opened by a claim");
     const shard = this.#get(claim.shard);
     await shard.open(claim);
-    const { service, persistence } = shard.parts;
-    if (persistence.isSnapshotDue) this.#options.events.snapshotDue(shard.number);
-    if (shard.serving === undefined || service.resp === undefined) return;
-    this.#stores.add(service.resp);
-    this.#respOpening ??= this.#openResp();
-    await this.#respOpening;
+    if (shard.parts.persistence.isSnapshotDue) this.#options.events.snapshotDue(shard.number);
+    if (shard.serving !== undefined) await this.#resp.open(this.#options.environment);
   }
 
   async confirmed({ shard, id }: { readonly shard: number; readonly id: number }): Promise<void> {
@@ -211,8 +212,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {
     const hosted = this.#get(shard);
-    const { resp } = hosted.parts.service;
-    await hosted.release(graceMs, resp && this.#stores.remove(resp, graceMs));
+    await hosted.release(graceMs, this.#resp.remove(shard, graceMs));
     reportTrouble(this.#options.events, this.#troubles, { shard, reason: undefined });
   }
 
@@ -221,12 +221,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     this.#isClosing = true;
     this.#report();
     const { environment } = this.#options;
-    this.#resp?.stop();
-    await Promise.all([
-      this.#listener?.close(graceMs),
-      this.#forwarding?.close(graceMs),
-      this.#resp?.listener.close(graceMs),
-    ]);
+    await Promise.all([this.#listener?.close(graceMs), this.#forwarding?.close(graceMs), this.#resp.close(graceMs)]);
     await Promise.all([...this.#shards.values()].map((shard) => shard.close(graceMs)));
     await environment.tracer?.flush();
     this.#options.events.state("closed");
@@ -315,19 +310,19 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     throw areaNotServing(this.#options.plans[0].area);
   }
 
-  /** Opened once, when this node serves a shard: that protocol has no word for another node. */
-  async #openResp(): Promise<void> {
-    const { plans, clock: storeClock, reporter: events, environment, metrics } = this.#options;
-    const [plan] = plans;
-    if (plan.resp === undefined || this.#isClosing) return;
-    const { store, tokens } = this.#stores;
-    const isServing = (): boolean => this.#stores.isServing;
-    this.#resp = await openRespPort(
-      { plan, resp: plan.resp, store, tokens, storeClock, events, isServing },
-      environment,
-    );
-    measureResp(metrics, this.#resp.listener);
-    this.#stores.listening(this.#resp.listener);
+  /** Where databases are, for logins over RESP. */
+  #map(): ShardMap | undefined {
+    const forwarding = this.#forwarding;
+    if (forwarding === undefined) return undefined;
+    const router = this.#router;
+    return {
+      get databaseNames() {
+        return router.tenantNames;
+      },
+      shards: [...this.#shards.keys()],
+      shardOf: (database) => router.findShard(database)?.number,
+      routeTo: (shard) => forwarding.frontOf(shard),
+    };
   }
 
   #serverOf(): ThreadServer | undefined {

@@ -37,7 +37,7 @@ async function startPort(context: TestContext): Promise<{
   for (const name of ["red", "tan"]) all.replaceTenant(name, [tokenOf(name)]);
   const shards = new StoreShards({ turns: new Turns({ clock: systemClock }), tokens: all });
   const [red, tan] = [shardWith("red"), shardWith("tan")];
-  shards.add(red);
+  shards.add(1, red);
   const listener = new RespListener({
     store: shards.store,
     tokens: shards.tokens,
@@ -72,7 +72,7 @@ test("a login finds its database on its shard, and the token of another node's d
   await ask(first, "AUTH token-of-red", "+OK\r\n");
   await ask(first, "SET k red", "+OK\r\n");
 
-  shards.add(tan);
+  shards.add(4, tan);
   using second = await open();
   assert.match(await second.ask("AUTH token-of-nobody\r\n", 10), /^-WRONGPASS/);
   using third = await open();
@@ -93,7 +93,7 @@ test("a login finds its database on its shard, and the token of another node's d
 
 test("connections have numbers of their own across shards, and a user names the database", async (context) => {
   const { shards, tan, open } = await startPort(context);
-  shards.add(tan);
+  shards.add(4, tan);
   tan.store.database("tan").users.set("ann", ["on", ">password", "+client|id"]);
   using first = await open();
   await ask(first, "AUTH token-of-red", "+OK\r\n");
@@ -105,7 +105,7 @@ test("connections have numbers of their own across shards, and a user names the 
 
 test("a revoked token and a released shard end their connections, and no others", async (context) => {
   const { shards, red, tan, open } = await startPort(context);
-  shards.add(tan);
+  shards.add(4, tan);
   using stays = await open();
   await ask(stays, "AUTH token-of-red", "+OK\r\n");
   using revoked = await open();
@@ -115,7 +115,7 @@ test("a revoked token and a released shard end their connections, and no others"
   tan.tokens.replaceTenant("tan", [tokenOf("tan")]);
   using released = await open();
   await ask(released, "AUTH token-of-tan", "+OK\r\n");
-  const removed = shards.remove(tan, 0);
+  const removed = shards.remove(4, 0);
   assert.equal(await released.hearAll(), "");
   await removed;
   await ask(stays, "PING", "+PONG\r\n");

@@ -36,6 +36,7 @@ function make({ forwards }: { readonly forwards: boolean }): Made {
   const sender = {
     send: async () => ({ kind: "answered", reply: reply("of node b") }) as const,
     probe: async () => true,
+    openTunnel: async () => undefined,
     follow: () => {},
     close: async () => {},
   };

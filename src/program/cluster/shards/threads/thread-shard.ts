@@ -119,6 +119,7 @@ function frontToNobody({ area }: AreaPlan, service: HttpService): Front {
 const noSender: Sender = {
   send: async () => ({ kind: "not executed" }),
   probe: async () => false,
+  openTunnel: async () => undefined,
   follow: () => {},
   close: async () => {},
 };
