@@ -88,6 +88,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     clusterReads: "lease",
     takeoverWaitMs: 10_000,
     engineThreads: 1,
+    ownerHeader: false,
     connectionsPerAddressMax: 5_000,
     bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,

@@ -126,6 +126,10 @@ test("an address that other nodes cannot call is refused, and so is a wait that 
       { LARDER_CLUSTER: "", LARDER_CLUSTER_ADDRESS: "a:7400" },
       "LARDER_CLUSTER_ADDRESS has no effect without --cluster: set that as well, or leave it out",
     ],
+    [
+      { LARDER_CLUSTER: "", LARDER_OWNER_HEADER: "on" },
+      "LARDER_OWNER_HEADER has no effect without --cluster: set that as well, or leave it out",
+    ],
   ] as const) {
     const reading = settingsOf(environment);
     assert.deepEqual(reading.kind === "refused" && reading.problems, [problem]);

@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { localCertificates } from "../../../../test/harness/local-certificates.ts";
@@ -14,7 +14,7 @@ import { RawPeer } from "../../../../test/harness/raw-peer.ts";
 import { startSession, testCaller } from "../../../../test/harness/store-harness.ts";
 import { TokenTable } from "../../../edge/auth.ts";
 import type { AreaOwner } from "../../../edge/forward/front.ts";
-import type { NamedKey } from "../../../edge/http/shared-key.ts";
+import { type NamedKey, SharedKeys } from "../../../edge/http/shared-key.ts";
 import { ByteBudget } from "../../../edge/limits/byte-budget.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { createLog } from "../../../kernel/log.ts";
@@ -373,7 +373,7 @@ test("a node that lost the shard refuses a connection, which is then refused her
 test("a client whose connection to the owner breaks is disconnected", async (context) => {
   const { front } = await startPair(context);
   let tunnel: Socket | undefined;
-  const owner = createServer((socket) => {
+  const owner = createTlsServer(new SharedKeys([NODE_KEY]).serverOptions, (socket) => {
     tunnel = socket;
     socket.on("error", () => {});
     socket.once("data", () => {
@@ -385,7 +385,7 @@ test("a client whose connection to the owner breaks is disconnected", async (con
   using peer = await front.client();
   await ask(peer, `AUTH ${tokenOf("red")}`, "+OK\r\n");
   peer.say("INCR n\r\n");
-  tunnel?.resetAndDestroy();
+  tunnel?.destroy();
   assert.equal(await peer.hearAll(), "");
   await until(() => front.connectionCount === 0);
 });
@@ -483,12 +483,12 @@ test("ioredis and node-redis work through a node that serves nothing", async (co
   io.disconnect();
 });
 
-test("a server that is no node of the cluster gets no connection of a client", async (context) => {
+test("a server that is no node of the cluster gets nothing of a client but a handshake", async (context) => {
   const heard: string[] = [];
   const stranger = createServer((socket: Socket) => {
     socket.on("error", () => {});
     socket.on("data", (piece) => {
-      heard.push(piece.toString("latin1").split(" ")[0] ?? "");
+      heard.push(piece.toString("latin1").slice(0, 2));
       socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
     });
   });
@@ -496,5 +496,5 @@ test("a server that is no node of the cluster gets no connection of a client", a
   front.forwarding.frontOf(1).follow(await ownerAt(stranger, context));
   using peer = await front.client();
   await ask(peer, `AUTH ${tokenOf("red")}`, NO_OWNER);
-  assert.deepEqual(heard, ["CONNECT"]);
+  assert.deepEqual(heard, ["\x16\x03"]);
 });
