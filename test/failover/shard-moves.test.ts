@@ -75,7 +75,8 @@ test("shards move to the nodes that should have them, and clients notice nothing
   assert.match(await blocked.hearAll(), /^-UNBLOCKED force unblock from blocking operation, .*\r\n$/);
   using again = await RawPeer.open(respPort);
   assert.equal(await again.ask(`AUTH ${storeToken("one")}\r\nSET resp 1\r\n`, 10), "+OK\r\n+OK\r\n");
-  assert.equal((await ask(`${b.storeUrl}/get/resp`, storeToken("one"))).owner, "b");
+  const { owner: ofResp } = await ask(`${b.storeUrl}/get/resp`, storeToken("one"));
+  assert.deepEqual(await nodesOf(cluster, [ofResp]), ["b"]);
   await write(b, NAMES, "second");
   for (const node of [a, b]) {
     const { seen, owners } = await contents(node, NAMES);

@@ -179,7 +179,7 @@ test("a single server moves into a cluster and back, with everything that it has
   const through = { LARDER_CLUSTER_URL: cluster.url.replace(/:\d+\//, `:${proxy.port}/`), ...secrets };
   let imported: CommandEnd;
   let cuts = 0;
-  for (let bytes = 700; ; bytes = 3 * bytes) {
+  for (let bytes = 700; ; bytes = 2 * bytes) {
     proxy.cutAfter("to the server", bytes);
     imported = await cluster.larder(["cluster", "import", directory], through);
     if (!proxy.disarm()) break;

@@ -168,7 +168,7 @@ test("larder cluster status reads tables of earlier versions, and changes nothin
         "",
         [
           "cluster 6f1d6c0e-0000-4000-8000-000000000001",
-          "node a: dead, http://127.0.0.1:8079",
+          "node a: dead, http://127.0.0.1:8079, owner name 4334d7dbd558b471",
           "shard 1 (store): free, epoch 0",
           "shard 2 (messaging): free, last by a, epoch 4",
           "shard 3 (vector): free, epoch 0",
