@@ -206,9 +206,8 @@ class HttpListener implements Listener {
   }
 
   #refuse(request: TransportRequest, response: TransportResponse, fault: StreamFault): void {
-    const failure = this.#failureOf(fault);
     const exchange = this.#exchange(request, response, false);
-    exchange.refuse(this.worded(failure, exchange.target));
+    exchange.refuse(this.worded(this.#failureOf(fault), exchange.target));
   }
 
   #failureOf(fault: StreamFault): RequestFailure {
@@ -239,9 +238,7 @@ class HttpListener implements Listener {
     for (const end of this.streamEnders) end();
     const { clock } = this.options;
     return new Promise((resolve) => {
-      const cancel = clock.after(graceMs, () => {
-        this.#open.destroyAll();
-      });
+      const cancel = clock.after(graceMs, () => this.#open.destroyAll());
       this.#transport.server.close(() => {
         cancel();
         cancelDrain();
