@@ -42,8 +42,8 @@ export class SegmentWriter {
     const file = await disk.open(path, "create");
     try {
       await writeFully(file, bytes, 0);
-      // Together, because file systems with a journal write both with one commit.
-      await bothSynced(file.fdatasync(), disk.syncDirectory(directory));
+      await synced(file.fdatasync());
+      await synced(disk.syncDirectory(directory));
     } catch (error) {
       await file.close();
       await disk.unlink(path);
@@ -92,12 +92,6 @@ export class SegmentWriter {
   close(): Promise<void> {
     return this.#file.close();
   }
-}
-
-/** Settles when neither runs any more, so that a failure may close the file. */
-async function bothSynced(file: Promise<void>, directory: Promise<void>): Promise<void> {
-  const [first, second] = await Promise.allSettled([synced(file), synced(directory)]);
-  for (const { status, reason } of [first, second] as PromiseRejectedResult[]) if (status === "rejected") throw reason;
 }
 
 async function synced(sync: Promise<void>): Promise<void> {
