@@ -28,7 +28,8 @@ export type WorkflowBug = (messaging: Messaging, restarts: number) => void;
 
 const PROGRAMS = 4;
 const ACTIONS = 120;
-const QUIET_STEPS = 400;
+/** Runs that invoke others, which sleep and invoke others, take more than an hour. */
+const QUIET_STEPS = 4_000;
 const QUIET_STEP_MS = 10_000;
 
 export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promise<LifeSummary> {
