@@ -71,7 +71,7 @@ const SEGMENT_COUNT_MAX = 100;
  * `DamagedData`, `MissingData`, `NewerFormat`, `WrongFile`, or the system's error.
  */
 export async function openAreaStorage(options: AreaStorageOptions): Promise<AreaStorage> {
-  const { disk, directory, area, log } = options;
+  const { log } = options;
   let read = await recover(options);
   if (read.tail !== undefined) {
     const { file, offset, bytes } = read.tail;
@@ -80,16 +80,26 @@ export async function openAreaStorage(options: AreaStorageOptions): Promise<Area
   if (read.highWaterFault !== undefined) log.warn(read.highWaterFault);
   const salt = options.random.below(2 ** 32);
   if (options.beginsSegment === true) read = await endOpenSegment(options, read);
+  const storage = new AreaStorage(options, read, await startOf(options, read, salt));
+  // A write that is accepted before could wait for space, and with it all replies behind it.
+  await storage.journal.reserved;
+  return storage;
+}
+
+async function startOf(
+  { disk, directory, area, log }: AreaStorageOptions,
+  read: AreaRead,
+  salt: number,
+): Promise<JournalStart> {
+  const { position } = read;
   try {
-    const segment = await openSegment(disk, { directory, area, read, salt });
-    return new AreaStorage(options, read, { segment, position: read.position });
+    return { segment: await openSegment(disk, { directory, area, read, salt }), position };
   } catch (error) {
     const last = read.ended.at(-1);
     const endedFor = noSpaceText(error);
     if (last === undefined || endedFor === undefined) throw error;
     log.warn("writes are refused", { reason: endedFor });
-    const segment = await openEnded(disk, { directory, area, last });
-    return new AreaStorage(options, read, { segment, position: read.position, endedFor });
+    return { segment: await openEnded(disk, { directory, area, last }), position, endedFor };
   }
 }
 

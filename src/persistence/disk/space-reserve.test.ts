@@ -47,10 +47,11 @@ test("takes no space if there is not enough for all of it", async () => {
 
   await reserve.fill();
   assert.deepEqual([reserve.isReady, disk.freeBytes, await reserve.release()], [false, 50_000, false]);
+  assert.equal(reserve.lack, "No space left on device");
 
   disk.freeBytes = 200_000;
   await reserve.fill();
-  assert.equal(reserve.isReady, true);
+  assert.deepEqual([reserve.isReady, reserve.lack], [true, undefined]);
 });
 
 test("continues without a reserve if it cannot be written for another reason", async () => {

@@ -6,7 +6,8 @@
  * space all reads would wait too. So a file of our own takes up some space
  * while there is enough. When a write finds no space, this file is emptied;
  * then the queue fits, reads continue, and new writes are refused until the
- * reserve is filled again.
+ * reserve is filled again. For the same reason a start accepts no write while
+ * there is no space for the reserve.
  *
  * Its bytes are noise, because on a file system that compresses, other bytes
  * would reserve no space.
@@ -33,6 +34,7 @@ export class SpaceReserve {
   #isFull = false;
   /** A reserve that cannot be written is left out. */
   #isGivenUp: boolean;
+  #lack: string | undefined;
 
   constructor(options: SpaceReserveOptions) {
     this.#options = options;
@@ -42,6 +44,11 @@ export class SpaceReserve {
   /** False while there is not enough space for it. */
   get isReady(): boolean {
     return this.#isFull || this.#isGivenUp;
+  }
+
+  /** Why the last `fill` took no space, or undefined if it did. */
+  get lack(): string | undefined {
+    return this.isReady ? undefined : this.#lack;
   }
 
   /** Releases the space. Returns false if there was none to release. */
@@ -95,7 +102,8 @@ export class SpaceReserve {
       await step;
       return true;
     } catch (error) {
-      if (noSpaceText(error) === undefined) {
+      this.#lack = noSpaceText(error);
+      if (this.#lack === undefined) {
         this.#isGivenUp = true;
         this.#options.log.warn("cannot reserve disk space", faultFields(error));
       }

@@ -246,6 +246,24 @@ test("S-04: the reserve frees space for the queue at once; writes stay refused u
   assert.equal(disk.bytesOf("/store/reserve").length, 1_000);
 });
 
+test("S-04: a start without space for the reserve refuses writes, and an accepted one still becomes safe", async () => {
+  const disk = await emptyDisk();
+  await (await openOn(disk)).area.close();
+  disk.freeBytes = 900;
+
+  const opened = await openOn(disk, { mode: "everysec", reserveBytes: 1_000 });
+  const { journal } = opened.area;
+
+  assert.equal(journal.refusal, "No space left on device");
+  await appendSafely(opened, "a frame of a sweep");
+  assert.equal(journal.refusal, "No space left on device");
+  disk.freeBytes = 2_000;
+  opened.clock.advance(1_000);
+  await settle();
+  assert.equal(journal.refusal, undefined);
+  assert.equal(disk.bytesOf("/store/reserve").length, 1_000);
+});
+
 test("S-04: a full disk at the end of a segment delays writes and loses none", async () => {
   for (const freeBytes of [0, 10, 40]) {
     const disk = await emptyDisk();

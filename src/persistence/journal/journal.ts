@@ -15,7 +15,7 @@
  * (4) If no space is left, torn bytes are cut off, everything stays queued and
  *     is tried again: at once if the reserve can release space, then each
  *     second. `refusal` is set until the queue is written and the reserve is
- *     filled.
+ *     filled, also at a start that finds no space for the reserve.
  * (5) An owner's new writes are refused when its queued bytes and those of all
  *     owners add up to more than twice `queueBytesMax`, until the sum falls to
  *     that bound. When all owners together exceed twice the bound, all new
@@ -124,6 +124,8 @@ const RETRY_EVERY_MS = 1_000;
 export class FileJournal implements Journal {
   /** Called with the time of each fdatasync, in ms. */
   onSynced: (tookMs: number) => void = () => {};
+  /** Resolves when the reserve is filled, or writes are refused because there is no space for it. Never rejects. */
+  readonly reserved: Promise<void>;
 
   readonly #options: JournalOptions;
   readonly #isAlways: boolean;
@@ -179,7 +181,7 @@ export class FileJournal implements Journal {
     this.#syncedSegment = segment.header.number;
     this.#syncedOffset = segment.bytes;
     this.#closing = Promise.resolve(segment.header.number);
-    void this.#refill();
+    this.reserved = this.#refill();
     if (endedFor !== undefined) this.#beginLater(endedFor);
   }
 
@@ -565,8 +567,7 @@ export class FileJournal implements Journal {
         this.#fail(cutFailure);
         return false;
       }
-      if (this.#refusal !== text) this.#options.log.warn("writes are refused", { reason: text });
-      this.#refusal = text;
+      this.#refuseFor(text);
       if (!(await this.#options.reserve?.release())) {
         if (this.#isClosing) return false;
         // With `always`, the bytes written before are synced meanwhile.
@@ -590,6 +591,11 @@ export class FileJournal implements Journal {
     });
   }
 
+  #refuseFor(lack: string): void {
+    if (this.#refusal !== lack) this.#options.log.warn("writes are refused", { reason: lack });
+    this.#refusal = lack;
+  }
+
   /** Called when a write has succeeded or the queue is shorter. */
   #liftRefusal(): void {
     const isNoSpace = this.#refusal !== QUEUE_FULL;
@@ -611,7 +617,11 @@ export class FileJournal implements Journal {
     await reserve?.fill();
     this.#cancelRefill = undefined;
     if (this.#isClosing || this.#isDead) return;
-    if (reserve?.isReady === false) this.#refillLater();
+    if (reserve?.isReady === false) {
+      // keeps (4): an accepted write would wait for space, and all replies behind it.
+      if (reserve.lack !== undefined) this.#refuseFor(reserve.lack);
+      this.#refillLater();
+    }
     // If the next segment is not begun yet, the rotation lifts the refusal.
     else if (this.#refusal !== undefined && this.#retry === undefined && !this.#isEnded) this.#liftRefusal();
   }
