@@ -8,7 +8,7 @@
  * (2) When a connection cannot be made, those that wait are refused: nothing of
  *     them was sent, and each would wait for the same peer in turn.
  */
-import type { Dispatcher } from "undici";
+import { type Dispatcher, errors } from "undici";
 
 export const DEPARTURES_MAX = 32;
 
@@ -20,6 +20,11 @@ export interface Traveller extends Dispatcher.DispatchHandler {
   failed(fault: unknown): void;
   /** It was not sent, and will not be. */
   refused(): void;
+}
+
+/** True for a request that the HTTP client itself refuses, whatever its connection. */
+export function isUnsendable(fault: unknown): boolean {
+  return fault instanceof errors.InvalidArgumentError || fault instanceof errors.NotSupportedError;
 }
 
 export interface Departure {
@@ -56,7 +61,7 @@ export class Departures {
     task?.();
   }
 
-  /** Calls once when all have left: at once, if there are none. */
+  /** Calls once when all have left: at once, if no request is under way. */
   whenNone(task: () => void): void {
     if (this.#underWayCount === 0 && this.#waiting.length === 0) task();
     else this.#whenNone = task;

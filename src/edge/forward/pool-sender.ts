@@ -13,12 +13,12 @@
  *     connections to it are closed.
  */
 import type { Socket } from "node:net";
-import { type buildConnector, type Dispatcher, errors, Pool } from "undici";
+import { type buildConnector, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../handler.ts";
 import { connectWithKey, type NamedKey } from "../http/shared-key.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
-import { Departures, type Traveller } from "./departures.ts";
+import { Departures, isUnsendable, type Traveller } from "./departures.ts";
 import { type Caller, endToEnd, findHeader, forwardedHeaders, PROBE, probeOf, tunnelTo } from "./forwarded-head.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
 import { Tunnels } from "./tunnels.ts";
@@ -308,11 +308,10 @@ class Transit implements Traveller {
     this.#isOver = true;
     this.#cancelLook();
     const isSent = this.#controller !== undefined && this.#status !== MISDIRECTED;
-    const isUnsendable = fault instanceof errors.InvalidArgumentError || fault instanceof errors.NotSupportedError;
-    this.#settle({ kind: isSent ? "lost" : isUnsendable ? "unsendable" : "not executed" });
+    this.#settle({ kind: isSent ? "lost" : isUnsendable(fault) ? "unsendable" : "not executed" });
     // Its client sees that the stream has no end.
     this.#sink?.abort();
-    this.#leave({ isConnected: isUnsendable });
+    this.#leave({ isConnected: isUnsendable(fault) });
   }
 
   #leave({ isConnected }: { readonly isConnected: boolean }): void {

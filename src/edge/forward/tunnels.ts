@@ -10,9 +10,9 @@
  */
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Dispatcher, errors } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Traveller } from "./departures.ts";
+import { isUnsendable, type Traveller } from "./departures.ts";
 
 export interface TunnelRequest {
   /** `host:port` of the owner. */
@@ -116,8 +116,7 @@ class Opening implements Traveller {
   }
 
   failed(fault: unknown): void {
-    const isUnsendable = fault instanceof errors.InvalidArgumentError || fault instanceof errors.NotSupportedError;
-    this.#leave({ isConnected: isUnsendable });
+    this.#leave({ isConnected: isUnsendable(fault) });
     this.#settle(undefined);
   }
 

@@ -118,3 +118,17 @@ export function originForm(target: string): string | undefined {
 function joined(known: string | undefined, value: string): string {
   return known === undefined ? value : `${known}, ${value}`;
 }
+
+/**
+ * The value of a header, whatever the case of its name; several fields of that name are joined by ", " (RFC 9110, section 5.3).
+ * `rawHeaders` are name, value, name, value, …; `name` is in lower case.
+ */
+export function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
+  let value: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const rawName = rawHeaders[i] as string;
+    if (rawName.length !== name.length || rawName.toLowerCase() !== name) continue;
+    value = value === undefined ? rawHeaders[i + 1] : `${value}, ${rawHeaders[i + 1]}`;
+  }
+  return value;
+}

@@ -59,7 +59,7 @@ import { BodyBuffer } from "./bodies/body-buffer.ts";
 import { type PacedBody, paceBodies } from "./bodies/body-pace.ts";
 import { chooseTransport, type NewTransport, type TransportChoice } from "./choose-transport.ts";
 import { type ConnectionState, newConnectionState } from "./connection-state.ts";
-import { framingFailure, originForm } from "./framing.ts";
+import { framingFailure, headerOf, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
 import { beginTunnel, endWithAnswer, startListening } from "./socket-server.ts";
 import type {
@@ -446,14 +446,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   }
 
   header(name: string): string | undefined {
-    const { rawHeaders } = this.#request;
-    let value: string | undefined;
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const rawName = rawHeaders[i] as string;
-      if (rawName.length !== name.length || rawName.toLowerCase() !== name) continue;
-      value = value === undefined ? rawHeaders[i + 1] : `${value}, ${rawHeaders[i + 1]}`;
-    }
-    return value;
+    return headerOf(this.#request.rawHeaders, name);
   }
 
   /** keeps (6) */

@@ -23,7 +23,7 @@ export interface Address {
   readonly family: number;
 }
 
-/** All addresses of a name: `dns.promises.lookup` with `{ all: true }`. Rejects if there are none. */
+/** All addresses of a name: `dns.promises.lookup` with `{ all: true }`. Rejects if the name has no address. */
 export type Lookup = (name: string) => Promise<readonly Address[]>;
 
 export class LookupTimeout extends Error {

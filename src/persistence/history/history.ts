@@ -147,7 +147,7 @@ export class History {
     }
   }
 
-  /** Removes the oldest entries, at most some thousand, from a full history. False if there are none. */
+  /** Removes the oldest entries, at most some thousand, from a full history. Returns false if it has no entries. */
   removeOldest(): boolean {
     const timeMs = this.#removal.findOldMs();
     if (timeMs !== undefined) this.removeBefore(timeMs + 1);

@@ -49,7 +49,7 @@ test("logs graph building at its begin, every five seconds and at its end", () =
   ]);
 });
 
-test("logs nothing if graphs are built within a second, or if there are none", () => {
+test("logs nothing if graphs are built within a second, or if no graph is built", () => {
   const { clock, lines, log } = setup();
   const quick = new Subject(900, 0);
   quick.build(clock, 100);

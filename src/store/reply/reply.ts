@@ -44,7 +44,7 @@ export type Special =
   | { readonly kind: "verbatim"; readonly text: Bytes }
   /** A push: `>` in RESP3, an array elsewhere. */
   | { readonly kind: "push"; readonly items: readonly Reply[] }
-  /** No reply now: it is passed to `Caller.waiting` later, or there is none at all. Never printed. */
+  /** No reply now: it is passed to `Caller.waiting` later, or the command has no reply. Never printed. */
   | { readonly kind: "later" };
 
 export const ok: Reply = Object.freeze({ kind: "simple", text: "OK" });

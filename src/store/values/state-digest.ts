@@ -76,7 +76,7 @@ export function digestOfValue(value: Value | undefined, options: { readonly expi
   return digest.toString();
 }
 
-/** The same for all keys; all zero if there are none. */
+/** The same for all keys; all zero for an empty database. */
 export function digestOfKeys({ entries, expiries }: Keyspace): string {
   const all = new Digest();
   // The number of the database.

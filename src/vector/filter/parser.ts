@@ -250,7 +250,7 @@ function literalOf(token: Token): Scalar | undefined {
   return word === "TRUE" ? true : word === "FALSE" ? false : undefined;
 }
 
-/** The words that may follow the beginning of an operator: GLOB, IN and CONTAINS for NOT. Empty if there are none. */
+/** The words that may follow the beginning of an operator: GLOB, IN and CONTAINS for NOT. Empty for other words. */
 function wordsAfter(begun: string, place: Operator["place"]): readonly string[] {
   return operators
     .filter((row) => row.place === place && row.words.startsWith(`${begun} `))

@@ -52,7 +52,7 @@ export class PostingChunk {
     return this.lowerBound(dimension, record + 1);
   }
 
-  /** The end of the postings of a dimension that begin at `from`; `from` if there are none. */
+  /** The end of the postings of a dimension that begin at `from`; `from` if the dimension has none from there on. */
   endOf(dimension: number, from: number): number {
     if (this.dimensions[this.count - 1] === dimension) return this.count;
     return Math.max(from, this.lowerBound(dimension, Number.POSITIVE_INFINITY));

@@ -2,7 +2,7 @@
 import type { ClusterView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { StartRefusal } from "../../refusal.ts";
 
-/** The shard with the number that `operand` has. Throws a `StartRefusal` that names the shards if there is none. */
+/** The shard with the number that `operand` has. Throws a `StartRefusal` that names all shards if none has it. */
 export function findShard({ shards }: ClusterView, operand: string): ShardView {
   const found = shards.find(({ shard }) => String(shard) === operand);
   if (found !== undefined) return found;

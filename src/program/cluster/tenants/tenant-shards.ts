@@ -85,7 +85,7 @@ export async function assignTenants(
 
 /**
  * The shard for one more tenant, among those that the caller may choose. The transaction has locked the row of the cluster,
- * so other assignments wait, and commits of the journals do not. Throws a `StartRefusal` if there is none.
+ * so other assignments wait, and commits of the journals do not. Throws a `StartRefusal` if the area has no shard.
  */
 export async function findShardForTenant(
   transaction: Transaction,

@@ -67,7 +67,7 @@ export function stringFunctions(host: LuaHost): HostFunctions & { readonly gmatc
     else api.lua_pushlstring(lua, start, length);
   }
 
-  /** Pushes all captures; with `orWhole` the whole match if there are none. Returns how many. */
+  /** Pushes all captures; with `orWhole` the whole match if the pattern has no captures. Returns how many. */
   function pushCaptures(
     lua: LuaPointer,
     match: { subject: Span; start: number; end: number },

@@ -150,7 +150,7 @@ class FrameFiles {
     }
   }
 
-  /** Completes the files, after a `flush`. Without a frame there are none. */
+  /** Completes the files, after a `flush`. A shard without a frame gets no file. */
   async end(): Promise<void> {
     if (this.#files.file === undefined) return;
     // The segment after a snapshot always exists.

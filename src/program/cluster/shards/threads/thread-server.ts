@@ -17,6 +17,7 @@ import type {
   RequestHead,
   StreamSink,
 } from "../../../../edge/handler.ts";
+import { headerOf } from "../../../../edge/http/framing.ts";
 import type { ByteBudget, Owner } from "../../../../edge/limits/byte-budget.ts";
 import { byteMs } from "../../../../edge/limits/byte-cost.ts";
 import { HeldBytes } from "../../../../edge/limits/held-bytes.ts";
@@ -219,14 +220,7 @@ class ThreadRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    const { rawHeaders } = this.#message;
-    let value: string | undefined;
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const rawName = rawHeaders[i] as string;
-      if (rawName.length !== name.length || rawName.toLowerCase() !== name) continue;
-      value = value === undefined ? rawHeaders[i + 1] : `${value}, ${rawHeaders[i + 1]}`;
-    }
-    return value;
+    return headerOf(this.#message.rawHeaders, name);
   }
 
   claim(owner: Owner): RequestFailure | undefined {
