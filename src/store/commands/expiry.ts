@@ -73,7 +73,8 @@ function expire(call: Call, form: TimeForm): Reply {
   const atMs = readMoment(call, 2, form);
   const key = arg(1);
   if (!keyspace.use(key)) return zero;
-  if (!isWanted(keyspace.expiryOf(key), atMs)) return zero;
+  // The old expiry is another look-up, which only a condition needs.
+  if (isWanted !== undefined && !isWanted(keyspace.expiryOf(key), atMs)) return zero;
   if (atMs <= call.nowMs) {
     removeKey(keyspace, key);
     keyspace.notify(events.del, key);
@@ -86,8 +87,9 @@ function expire(call: Call, form: TimeForm): Reply {
 
 type Condition = (oldMs: number | undefined, newMs: number) => boolean;
 
-/** Reads the options of EXPIRE from `index` on: whether the old and the new expiry allow the change. */
-function readCondition({ arg, word, argCount }: Call, index: number): Condition {
+/** Reads the options of EXPIRE from `index` on: whether the old and the new expiry allow the change; undefined: always. */
+function readCondition({ arg, word, argCount }: Call, index: number): Condition | undefined {
+  if (argCount === index) return undefined;
   let nx = false;
   let xx = false;
   let gt = false;

@@ -21,7 +21,7 @@ import {
   xxAndNx,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
+import { putMembers, removeMembers, removeRanks, type ScoreChange, type Scored } from "../mutations/sorted-set.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { bulk, double, emptyArray, flatPairs, nil, nilArray, type Reply, zero } from "../reply/reply.ts";
@@ -234,7 +234,7 @@ export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], opti
 
   // A decision about a member applies to its next occurrence, before anything is changed.
   const decided = pairs.length > 1 ? new Map<Bytes, number>() : undefined;
-  const changes: Scored[] = [];
+  const changes: ScoreChange[] = [];
   let newCount = 0;
   let result: number | undefined;
   for (const { member, score: given } of pairs) {
@@ -252,10 +252,10 @@ export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], opti
     result = score;
     if (score === old) continue;
     decided?.set(member, score);
-    changes.push({ member, score });
+    changes.push({ member, score, old });
   }
   if (changes.length > 0) {
-    putMembers(keyspace, key, changes);
+    putMembers(keyspace, key, { changes, old: sortedSet });
     keyspace.notify(isIncrement ? events.zincr : events.zadd, key);
   }
   if (isIncrement) return scoreReply(result);

@@ -22,14 +22,27 @@ export interface Scored {
   readonly score: number;
 }
 
+/** A member that gets a score. */
+export interface ScoreChange extends Scored {
+  /** Its score now, or after the changes before this one, which the caller has read; undefined: it is new. */
+  readonly old: number | undefined;
+}
+
+interface Putting {
+  readonly changes: readonly ScoreChange[];
+  /** The sorted set at the key now, which the caller has read: it is not looked up again. */
+  readonly old: SortedSetValue | undefined;
+}
+
 /** Sets the scores of at least one member, new or not; creates the sorted set if it does not exist. */
-export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Scored[]): void {
-  const record = keyspace.change(PUT_MEMBERS, key).number(pairs.length);
-  for (const { member, score } of pairs) record.bytes(member).double(score);
-  const sortedSet = sortedSetAt(keyspace, key);
-  for (const { member, score } of pairs) {
-    willChange(keyspace, sortedSet, member);
-    sortedSet.put(member, score);
+export function putMembers(keyspace: Keyspace, key: Bytes, { changes, old }: Putting): void {
+  const record = keyspace.change(PUT_MEMBERS, key).number(changes.length);
+  for (const { member, score } of changes) record.bytes(member).double(score);
+  const sortedSet = changing(keyspace, key, old);
+  for (const { member, score, old: from } of changes) {
+    if (keyspace.undo?.owns(sortedSet) === false)
+      pushMemberChange(keyspace, keyspace.undo, { sortedSet, member, score: from });
+    sortedSet.change(member, { from, to: score });
   }
 }
 
@@ -115,7 +128,8 @@ function readPairs(record: FrameReader, sortedSet: SortedSetValue): void {
 function applyRemoveMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): void {
   const sortedSet = sortedSetAt(keyspace, key);
   for (const member of members) {
-    willChange(keyspace, sortedSet, member);
+    if (keyspace.undo?.owns(sortedSet) === false)
+      pushMemberChange(keyspace, keyspace.undo, { sortedSet, member, score: sortedSet.get(member) });
     sortedSet.delete(member);
   }
   if (sortedSet.size === 0) applyRemove(keyspace, key);
@@ -136,26 +150,30 @@ function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): 
 /** The sorted set at a key, about to be changed; created if missing. The caller has checked the type of the key. */
 function sortedSetAt(keyspace: Keyspace, key: Bytes): SortedSetValue {
   const value = keyspace.entries.get(key);
-  if (value instanceof SortedSetValue) {
-    keyspace.meter.change(value);
-    return value;
+  return changing(keyspace, key, value instanceof SortedSetValue ? value : undefined);
+}
+
+/** As `sortedSetAt`, for the sorted set at the key, which was read. */
+function changing(keyspace: Keyspace, key: Bytes, old: SortedSetValue | undefined): SortedSetValue {
+  if (old !== undefined) {
+    keyspace.meter.change(old);
+    return old;
   }
   const sortedSet = new SortedSetValue(keyspace.hashSeed);
   applyPut(keyspace, key, sortedSet);
   return sortedSet;
 }
 
-/** The score of a member is about to be set, or the member removed. */
-function willChange(keyspace: Keyspace, sortedSet: SortedSetValue, member: Bytes): void {
-  if (keyspace.undo?.owns(sortedSet) === false) pushMemberChange(keyspace, keyspace.undo, { sortedSet, member });
+interface ScoredMember {
+  readonly sortedSet: SortedSetValue;
+  readonly member: Bytes;
+  /** Undefined if the set does not have it. */
+  readonly score: number | undefined;
 }
 
-function pushMemberChange(
-  { meter }: Keyspace,
-  undo: KeyspaceUndo,
-  { sortedSet, member }: { readonly sortedSet: SortedSetValue; readonly member: Bytes },
-): void {
-  const restore = sortedSet.memberRestorer(member);
+/** The score of a member is about to be set, or the member removed. */
+function pushMemberChange({ meter }: Keyspace, undo: KeyspaceUndo, { sortedSet, member, score }: ScoredMember): void {
+  const restore = sortedSet.memberRestorer(member, score);
   undo.push(member.length, () => {
     meter.change(sortedSet);
     restore();

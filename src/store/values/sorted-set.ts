@@ -93,6 +93,16 @@ export class SortedSetValue {
     }
   }
 
+  /**
+   * As `put`, for a member whose score the caller has just read; `from` is undefined if it is new. A small set is not
+   * searched again.
+   */
+  change(member: Bytes, { from, to }: { readonly from: number | undefined; readonly to: number }): void {
+    if (this.#table !== undefined) this.put(member, to);
+    else if (from === undefined) this.#insertCompact(member, to);
+    else this.#moveCompact(member, { from, to });
+  }
+
   /** True if the member existed. */
   delete(member: Bytes): boolean {
     const table = this.#table;
@@ -175,9 +185,8 @@ export class SortedSetValue {
     return 0;
   }
 
-  /** Makes the score of a member, or its absence, what it is now, if only this has changed since. */
-  memberRestorer(member: Bytes): () => void {
-    const score = this.get(member);
+  /** Makes the score of a member, or its absence, what it is now, if only this has changed since. `score`: as `get`. */
+  memberRestorer(member: Bytes, score: number | undefined): () => void {
     const isLarge = this.#table !== undefined;
     return () => {
       if (score === undefined) this.delete(member);
@@ -204,12 +213,20 @@ export class SortedSetValue {
   }
 
   #putCompact(member: Bytes, score: number): void {
+    const rank = this.#tree.findMember(member);
+    if (rank < 0) this.#insertCompact(member, score);
+    else this.#moveCompact(member, { from: this.#tree.scoreAt(rank), to: score });
+  }
+
+  // Adding 0 makes 0 of -0.
+
+  #moveCompact(member: Bytes, { from, to }: { readonly from: number; readonly to: number }): void {
+    this.#tree.move(member, { from, to: to + 0 });
+  }
+
+  #insertCompact(member: Bytes, score: number): void {
     const tree = this.#tree;
-    const rank = tree.findMember(member);
-    // Adding 0 makes 0 of -0.
-    if (rank >= 0) {
-      tree.move(tree.memberAt(rank), { from: tree.scoreAt(rank), to: score + 0 });
-    } else if (tree.size === COMPACT_COUNT_MAX || member.length > COMPACT_BYTES_MAX) {
+    if (tree.size === COMPACT_COUNT_MAX || member.length > COMPACT_BYTES_MAX) {
       this.#enlarge();
       this.put(member, score);
     } else {
