@@ -17,7 +17,7 @@ export type CommandRequest = readonly Bytes[];
 /** A command of a row with `valueAt`: that word is empty, and the value has its bytes, at least `LARGE_BYTES_MIN`. */
 export interface RequestWithValue {
   readonly words: CommandRequest;
-  /** The store's from now on: memory of its own, which nobody else changes. */
+  /** Bytes that nobody changes. The store keeps a buffer that is alone in its memory, and copies a part of a larger one. */
   readonly value: Buffer;
 }
 

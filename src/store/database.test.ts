@@ -372,6 +372,29 @@ test("a value beside the words of a command is stored and recorded like a word",
   }
 });
 
+test("a value beside the words that is a part of a larger memory is copied", () => {
+  const { database } = open(new FreeJournal());
+  const packet = Buffer.alloc(10_000, "a");
+  for (const key of ["k", "k"]) runWithValue(database, `SET ${key} `, packet.subarray(100, 5_100));
+  packet.fill("b");
+  assert.deepEqual(run(database, "GET k"), Buffer.alloc(5_000, "a"));
+});
+
+test("a value of the same length is put into the memory of the old one, and a reply keeps the old one", () => {
+  const { database } = open(new FreeJournal());
+  run(database, `SET k ${"a".repeat(5_000)} EX 100`);
+  const old = database.keyspace.entries.get("k");
+  runWithValue(database, "SET k ", Buffer.alloc(5_000, "b"));
+  assert.equal(database.keyspace.entries.get("k"), old);
+  assert.equal(run(database, "PTTL k"), -1);
+  const reply = run(database, "GET k");
+  runWithValue(database, "SET k ", Buffer.alloc(5_000, "c"));
+  assert.deepEqual(reply, Buffer.alloc(5_000, "b"));
+  assert.deepEqual(run(database, "GET k"), Buffer.alloc(5_000, "c"));
+  runWithValue(database, "SET k ", Buffer.alloc(6_000, "d"));
+  assert.deepEqual(run(database, "GET k"), Buffer.alloc(6_000, "d"));
+});
+
 test("the slow log and monitors show a value beside the words, and the next command does not see it", () => {
   const { database } = open(new FreeJournal());
   const content = "v".repeat(5_000);

@@ -12,7 +12,7 @@ import type { KeyUse } from "../command-facts.ts";
 import { pairCountInvalid, pairCountWrong, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
-import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
+import { putBytes, putString, putStringUntil, replaceString } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { nil, ok, one, type Reply, zero } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
@@ -53,7 +53,10 @@ export function set(call: Call): Reply {
   const { keyspace } = call;
   const key = call.arg(1);
   if (call.argCount === 3) {
-    putAndNotify(keyspace, key, call.storedWord(2));
+    const { bytes } = call.value;
+    if (bytes === undefined) putString(keyspace, key, call.storedWord(2));
+    else putBytes(keyspace, key, bytes);
+    keyspace.notify(events.set, key);
     return ok;
   }
   const { only, returnsOld, expiry } = readSetOptions(call);

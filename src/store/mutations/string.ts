@@ -20,6 +20,13 @@ export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): v
   applyPutString(keyspace, key, value);
 }
 
+/** As `putString`, with the bytes of a long string; see `RequestWithValue`. */
+export function putBytes(keyspace: Keyspace, key: Bytes, bytes: Buffer): void {
+  keyspace.useReplaced(key);
+  keyspace.change(PUT_STRING, key).buffer(bytes);
+  if (!overwritesLong(keyspace, key, bytes)) applyPutString(keyspace, key, LargeString.own(bytes));
+}
+
 interface Content {
   readonly length: number;
   /** Writes all bytes of the content. */
@@ -148,23 +155,29 @@ function storedOf(content: Bytes | Buffer): StringValue {
   return typeof content === "string" ? content : stringFromBuffer(content);
 }
 
-/** As `applyPutString`. A long string is overwritten in its own memory, if that stays the same: a new one costs more than its bytes. */
+/** As `applyPutString`. */
 function replayPutString(keyspace: Keyspace, key: Bytes, content: Bytes | Buffer): void {
   if (keyspace.loadsSnapshot) {
     applyPutNew(keyspace, key, storedOf(content));
     return;
   }
-  if (typeof content !== "string" && keyspace.undo === undefined) {
-    const slot = keyspace.entries.find(key);
-    const old = slot < 0 ? undefined : keyspace.entries.valueAt(slot);
-    if (old instanceof LargeString && old.overwrite(content)) {
-      // Its memory has the same size, so the meter need not know.
-      keyspace.stampReplaced(slot);
-      applyClearExpiry(keyspace, key);
-      return;
-    }
-  }
-  applyPutString(keyspace, key, storedOf(content));
+  if (typeof content === "string" || !overwritesLong(keyspace, key, content))
+    applyPutString(keyspace, key, storedOf(content));
+}
+
+/**
+ * Overwrites a long string in its own memory, as `applyPutString`; false, without change, unless that stays the same and
+ * nothing can be undone. New memory costs more than its bytes: V8 marks its whole heap after some tens of megabytes.
+ */
+function overwritesLong(keyspace: Keyspace, key: Bytes, content: Buffer): boolean {
+  if (keyspace.undo !== undefined) return false;
+  const slot = keyspace.entries.find(key);
+  const old = slot < 0 ? undefined : keyspace.entries.valueAt(slot);
+  if (!(old instanceof LargeString && old.overwrite(content))) return false;
+  // Its memory has the same size, so the meter need not know.
+  keyspace.stampReplaced(slot);
+  applyClearExpiry(keyspace, key);
+  return true;
 }
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {

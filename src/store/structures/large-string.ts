@@ -52,9 +52,9 @@ export class LargeString {
     return new LargeString(copy);
   }
 
-  /** A string whose content is `buffer` itself, which has memory of its own and no other user. */
+  /** A string whose content is `buffer` itself, which has no other user; or a copy, if it is a part of a larger memory. */
   static own(buffer: Buffer): LargeString {
-    return new LargeString(buffer);
+    return buffer.length === buffer.buffer.byteLength ? new LargeString(buffer) : LargeString.fromBuffer(buffer);
   }
 
   get length(): number {

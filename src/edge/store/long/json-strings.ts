@@ -83,8 +83,9 @@ const MALFORMED = wasm.MALFORMED.value;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The bytes of a string literal, in memory of their own, and the position after the literal. */
+/** The bytes of a string literal, and the position after the literal. */
 export interface ReadString {
+  /** A part of the text, or in memory of its own if the literal has escapes. */
   readonly content: Buffer;
   readonly end: number;
 }
@@ -98,6 +99,9 @@ export function readString(json: Buffer, start: number): ReadString | undefined 
   if (json.length - start > PIECE_BYTES_MAX && !hasEscape(json, start)) return undefined;
   const piece = readPiece(json, start);
   if (piece.reason === AFTER_QUOTE) {
+    // Without escapes the literal is its content, and a quote.
+    if (piece.end - start - 1 === piece.writtenBytes)
+      return { content: json.subarray(start, piece.end - 1), end: piece.end };
     const content = Buffer.allocUnsafeSlow(piece.writtenBytes);
     memory.copy(content, 0, OUTPUT, OUTPUT + piece.writtenBytes);
     return { content, end: piece.end };

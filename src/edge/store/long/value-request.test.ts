@@ -170,8 +170,15 @@ function otherWordsOf(body: Buffer): readonly Bytes[] | undefined {
   }
 }
 
-test("the value has memory of its own: neither the body nor the next value changes it", () => {
-  for (const content of [LONG, `${LONG}\\n`, `\\n${"v".repeat(200_000)}`, "\\n".repeat(200_000)]) {
+test("a value without escapes is a part of the body", () => {
+  const body = setting(LONG);
+  const value = readCommandWithValue(body)?.value;
+  assert.equal(value?.toString(), LONG);
+  assert.equal(value?.buffer, body.buffer);
+});
+
+test("a value with escapes has memory of its own: neither the body nor the next value changes it", () => {
+  for (const content of [`${LONG}\\n`, `\\n${"v".repeat(200_000)}`, "\\n".repeat(200_000)]) {
     const body = setting(content);
     const value = readCommandWithValue(body)?.value;
     body.fill(0x78);

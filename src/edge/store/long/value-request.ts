@@ -3,8 +3,7 @@
  * The value does not become a string. Any other body, also one that is not valid,
  * is left to `json-commands.ts`, which has the same meaning and the errors.
  *
- * (1) The value has memory of its own: the body may be a part of a packet that
- *     others share.
+ * The value is a part of the body, or has memory of its own if it has escapes.
  */
 import { isUtf8 } from "node:buffer";
 import type { Bytes } from "../../../kernel/bytes.ts";
@@ -87,7 +86,7 @@ class WordReader {
     return NOT_PLAIN.test(word) ? undefined : word;
   }
 
-  /** A string that the store has as a Buffer. keeps (1) */
+  /** A string that the store has as a Buffer. */
   value(): Buffer | undefined {
     if (this.#next() !== QUOTE) return undefined;
     const string = readString(this.#body, this.#at + 1);
