@@ -9,147 +9,24 @@ import { type TestContext, test } from "node:test";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
+import { NODE_KEY, RespNode, type RespNodeOptions, tokenOf } from "../../../../test/harness/cluster/resp-node.ts";
 import { localCertificates } from "../../../../test/harness/local-certificates.ts";
 import { RawPeer } from "../../../../test/harness/raw-peer.ts";
 import { startSession, testCaller } from "../../../../test/harness/store-harness.ts";
-import { TokenTable } from "../../../edge/auth.ts";
 import type { AreaOwner } from "../../../edge/forward/front.ts";
-import { type NamedKey, SharedKeys } from "../../../edge/http/shared-key.ts";
-import { ByteBudget } from "../../../edge/limits/byte-budget.ts";
-import { systemClock } from "../../../kernel/clock.ts";
-import { createLog } from "../../../kernel/log.ts";
-import { Metrics } from "../../../kernel/metrics.ts";
-import { Turns } from "../../../kernel/turns.ts";
+import { SharedKeys } from "../../../edge/http/shared-key.ts";
 import type { Store } from "../../../store/mod.ts";
-import type { ListenPlan, RespPlan } from "../../areas/area.ts";
-import { type ListenerEnvironment, measureListeners } from "../../listeners/listener.ts";
-import { AreaForwarding } from "../forwarding/area-forwarding.ts";
-import { NodeResp } from "./node-resp.ts";
 
-const KEY = new Uint8Array(32).fill(5);
-const NODE_KEY: NamedKey = { name: "larder-0", secret: KEY };
-/** The shard of each database. */
-const SHARDS = new Map([
-  ["red", 1],
-  ["tan", 4],
-]);
-const LISTEN: ListenPlan = { host: "127.0.0.1", port: 0, portPlace: "--resp-port", hostPlace: "--host" };
 const NO_OWNER = "-ERR larder-not-executed: no node serves store now; try again\r\n";
 const UNBLOCKED = "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n";
-
-const tokenOf = (name: string): string => `token-of-${name}`;
-const log = createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} });
-
-interface NodeOptions {
-  readonly resp?: Partial<RespPlan>;
-  readonly waitMs?: number;
-  readonly redisCompat?: boolean;
-  /** The databases of the configuration. */
-  readonly names?: readonly string[];
-}
-
-class TestNode {
-  readonly resp: NodeResp;
-  readonly forwarding: AreaForwarding;
-  readonly metrics = new Metrics();
-  readonly served = new Set<number>();
-  respPort: number | undefined = undefined;
-  clusterPort = 0;
-  readonly #name: string;
-
-  constructor(name: string, { resp, waitMs = 60_000, redisCompat = false, names = [...SHARDS.keys()] }: NodeOptions) {
-    this.#name = name;
-    const shards = [...SHARDS.values()];
-    this.forwarding = new AreaForwarding({
-      ...{ area: "store", shard: 1, log, limits: { headerBytesMax: 10_000 }, service: { bodyBytesMax: () => 100 } },
-      plan: {
-        keys: { offered: NODE_KEY, accepted: [NODE_KEY] },
-        ...{ host: "127.0.0.1", port: 0, place: "--cluster-address", transport: "larder", waitMs },
-      },
-      several: {
-        shards,
-        serving: (asked) => (this.served.has(asked?.caller.port ?? 0) ? serviceOfNothing : undefined),
-      },
-    });
-    const tokens = new TokenTable(KEY);
-    for (const name of names) tokens.replaceTenant(name, [{ token: tokenOf(name), access: "standard" }]);
-    const peers = { trustedProxies: [], connectionsPerAddressMax: undefined, bodyBytesPerSecondMin: undefined };
-    this.resp = new NodeResp({
-      plan: {
-        limits: { requestBytesMax: 100_000_000, peers, redisCompat },
-        resp: { listen: LISTEN, connectionsMax: 100, tls: undefined, ...resp },
-      },
-      ...{ clock: systemClock, turns: new Turns({ clock: systemClock }), reporter: undefined, metrics: this.metrics },
-      tokens,
-      map: {
-        ...{ databaseNames: names, shards, shardOf: (name) => SHARDS.get(name) },
-        routeTo: (shard) => this.forwarding.frontOf(shard),
-      },
-    });
-  }
-
-  async open(): Promise<void> {
-    const environment: ListenerEnvironment = {
-      ...{ clock: systemClock, log, budget: new ByteBudget(1e9), figures: measureListeners(new Metrics()) },
-    };
-    this.respPort = await this.resp.open(environment);
-    this.clusterPort = await this.forwarding.bind(environment, this.resp.passed);
-  }
-
-  /** This node has the shard of a database from now on. */
-  serve(name: string): Store {
-    const shard = SHARDS.get(name) ?? 0;
-    const { store } = startSession();
-    const tokens = new TokenTable(KEY);
-    tokens.replaceTenant(name, [{ token: tokenOf(name), access: "standard" }]);
-    store.database(name).users.set("ann", ["on", ">password", "~*", "&*", "+@all"]);
-    this.served.add(shard);
-    this.resp.add(shard, { store, tokens, listening: () => {} });
-    this.forwarding.frontOf(shard).serve(serviceOfNothing);
-    return store;
-  }
-
-  async release(name: string, graceMs = 60_000): Promise<void> {
-    const shard = SHARDS.get(name) ?? 0;
-    this.served.delete(shard);
-    const removed = this.resp.remove(shard, graceMs);
-    this.forwarding.frontOf(shard).serve(undefined);
-    await removed;
-  }
-
-  /** Another node has the shard of a database. */
-  follow(name: string, owner: TestNode): void {
-    const at = { node: owner.#name, host: "127.0.0.1", port: owner.clusterPort };
-    this.forwarding.frontOf(SHARDS.get(name)).follow({ kind: "node", at });
-  }
-
-  client(): Promise<RawPeer> {
-    return RawPeer.open(this.respPort ?? 0);
-  }
-
-  /** Its open connections, with those that other nodes have passed on. */
-  get connectionCount(): number | undefined {
-    const family = this.metrics.snapshot().find(({ name }) => name === "larder_resp_connections");
-    return family?.series[0]?.values[0];
-  }
-
-  async close(graceMs = 0): Promise<void> {
-    await Promise.all([this.resp.close(graceMs), this.forwarding.close(graceMs)]);
-  }
-}
-
-const serviceOfNothing = {
-  handle: () => ({ status: 200, headers: [], body: "" }),
-  bodyBytesMax: () => 100,
-};
 
 /** A node that serves `red`, and one that serves nothing. */
 async function startPair(
   context: TestContext,
-  options: NodeOptions = {},
-): Promise<{ readonly owner: TestNode; readonly front: TestNode; readonly store: Store }> {
-  const owner = new TestNode("owner", {});
-  const front = new TestNode("front", options);
+  options: RespNodeOptions = {},
+): Promise<{ readonly owner: RespNode; readonly front: RespNode; readonly store: Store }> {
+  const owner = new RespNode("owner", {});
+  const front = new RespNode("front", options);
   await owner.open();
   await front.open();
   closeAfter(context, front, owner);
@@ -163,7 +40,7 @@ async function ask(peer: RawPeer, command: string, reply: string): Promise<void>
 }
 
 /** The next test need not wait until the ports for other nodes are closed, which they are half a second later. */
-function closeAfter(context: TestContext, ...nodes: readonly TestNode[]): void {
+function closeAfter(context: TestContext, ...nodes: readonly RespNode[]): void {
   context.after(() => {
     for (const node of nodes) void node.close();
   });
@@ -287,7 +164,7 @@ test("clients with TLS use the public certificate, and no other", async (context
 
 test("a client of the owner that logs in again elsewhere is refused, and so is one that was passed on", async (context) => {
   const { front, owner } = await startPair(context);
-  const other = new TestNode("other", {});
+  const other = new RespNode("other", {});
   await other.open();
   closeAfter(context, other);
   other.serve("tan");
@@ -427,8 +304,8 @@ test("an owner that stops accepts no client while it ends those that it has", as
 });
 
 test("the connections that other nodes pass on count for the limit of the owner", async (context) => {
-  const owner = new TestNode("owner", { resp: { listen: undefined, connectionsMax: 1 } });
-  const front = new TestNode("front", {});
+  const owner = new RespNode("owner", { resp: { listen: undefined, connectionsMax: 1 } });
+  const front = new RespNode("front", {});
   await owner.open();
   await front.open();
   closeAfter(context, front, owner);
@@ -446,17 +323,19 @@ test("the connections that other nodes pass on count for the limit of the owner"
 test("clients that need no login go on with their first command, if there is one database", async (context) => {
   const names = ["red"];
   const { front } = await startPair(context, { redisCompat: true, names });
-  const owner = new TestNode("compat", { redisCompat: true, names });
+  const owner = new RespNode("compat", { redisCompat: true, names });
   await owner.open();
   closeAfter(context, owner);
   const { store } = startSession();
   store.dropDatabase("main");
   store.database("red");
-  owner.served.add(1);
-  owner.resp.add(1, { store, tokens: new TokenTable(KEY), listening: () => {} });
+  owner.serve("red", store);
   front.follow("red", owner);
   using peer = await front.client();
   await ask(peer, "SET k v\r\nGET k", "+OK\r\n$1\r\nv\r\n");
+  // Longer than what a client may send before its login.
+  using long = await front.client();
+  await ask(long, `*13\r\n$4\r\nMSET\r\n${"$1\r\na\r\n".repeat(12)}GET a`, "+OK\r\n$1\r\na\r\n");
 });
 
 test("ioredis and node-redis work through a node that serves nothing", async (context) => {
