@@ -333,6 +333,8 @@ const REFERENCES: readonly Bytes[] = ["KEEPREF", "DELREF", "ACKED"];
 
 export const streamFamily: Family = {
   name: "stream",
+  // A wrong word could delete an id above those of XSETID.
+  undamaged: new Set(["XDEL"]),
   commands: [
     ...Array.from({ length: 10 }, () => add),
     ...Array.from({ length: 4 }, () => readGroup),
