@@ -296,6 +296,18 @@ test("finds new entries after everything was removed", () => {
   assert.ok(history.usedBytes <= before);
 });
 
+test("a late entry is found by its values after the values of its old time partition were removed", () => {
+  const history = open();
+  const messages = [message(1, [["label", "late"]]), message(2), message(3)];
+  const entries = [entry(1, 10), entry(2, 11), entry(2, 12), entry(3, 13), entry(3, 60)];
+  history.write({ messages, entries, position: 1 });
+  while (history.removeBefore(60));
+
+  history.write({ messages: [], entries: [entry(1, 20, ACTIVE)], position: 2 });
+
+  assert.deepEqual(list(history, labels("late")).ids, ["1@20/1"]);
+});
+
 test("removes in steps", () => {
   const history = open();
   const messages = Array.from({ length: 5_000 }, (_, n) => message(n, [["label", "a"]]));

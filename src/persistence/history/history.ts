@@ -79,7 +79,10 @@ export class History {
     this.#database = database;
     this.#statements = prepareStatements(database);
     this.#partitions = new TimePartitions(database, options.partitionEntries);
-    this.#removal = new Removal(database, options.lastStates, (message) => this.#forget(message));
+    this.#removal = new Removal(database, options.lastStates, {
+      onMessageRemoved: (message) => this.#forget(message),
+      onPostingsRemoved: (partition) => this.#forgetPostings(partition),
+    });
     this.#freeSpace = new FreeSpace(database, options.onRewritten ?? (() => {}));
     this.#listing = new HistoryListing(database, options.partitionEntries);
     this.#readProgress();
@@ -228,6 +231,12 @@ export class History {
   #forget(message: number): void {
     this.#young.delete(message);
     this.#old.delete(message);
+  }
+
+  /** The next entries of all messages get postings in this partition again. */
+  #forgetPostings(partition: number): void {
+    for (const messages of [this.#young, this.#old])
+      for (const known of messages.values()) if (known.partition === partition) known.partition = -1;
   }
 
   #readProgress(): void {

@@ -19,16 +19,22 @@ interface UserState {
   readonly state: number;
 }
 
+/** Is called before the transaction ends. */
+export interface RemovalListener {
+  onMessageRemoved(message: number): void;
+  /** Some or all postings of a partition were removed; late entries may still be added to it. */
+  onPostingsRemoved(partition: number): void;
+}
+
 export class Removal {
   readonly #lastStates: ReadonlySet<number>;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  readonly #onRemoved: (message: number) => void;
+  readonly #listener: RemovalListener;
 
-  /** `onRemoved` is called with each removed message, before the transaction ends. */
-  constructor(database: Database, lastStates: readonly number[], onRemoved: (message: number) => void) {
+  constructor(database: Database, lastStates: readonly number[], listener: RemovalListener) {
     this.#lastStates = new Set(lastStates);
-    this.#onRemoved = onRemoved;
+    this.#listener = listener;
     this.#statements = prepareStatements(database);
   }
 
@@ -87,7 +93,7 @@ export class Removal {
     removeDetails.run(message);
     removeEntriesOf.run(message);
     removeMessage.run(message);
-    this.#onRemoved(message);
+    this.#listener.onMessageRemoved(message);
   }
 
   /** keeps (2). True while there is more. */
@@ -97,7 +103,9 @@ export class Removal {
     for (const row of endedPartitions.all(timeMs)) {
       const partition = numberOf(row["number"]);
       const posting = lastPosting.get(partition, rest - 1) ?? { value: TIME_MS_END, message: TIME_MS_END };
-      rest -= Number(removePostings.run(partition, numberOf(posting["value"]), numberOf(posting["message"])).changes);
+      const removed = removePostings.run(partition, numberOf(posting["value"]), numberOf(posting["message"])).changes;
+      if (removed > 0) this.#listener.onPostingsRemoved(partition);
+      rest -= Number(removed);
       if (rest <= 0) return true;
       if (partition === 0) continue;
       // Later entries with such an old time now belong to the first partition.
