@@ -101,6 +101,40 @@ export interface ClusterView {
   readonly tenants: number;
 }
 
+/** The row of a shard in a view, whose shards are in the order of their numbers. */
+export function shardIn({ shards }: Pick<ClusterView, "shards">, shard: number): ShardView | undefined {
+  let low = 0;
+  let high = shards.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((shards[middle]?.shard ?? shard) < shard) low = middle + 1;
+    else high = middle;
+  }
+  return shards[low]?.shard === shard ? shards[low] : undefined;
+}
+
+/** A node with the number by which its beats name it: it stays with the name. */
+export interface NumberedNode extends NodeView {
+  readonly number: number;
+}
+
+/** The difference between the state that a reader has and that of the store. */
+export interface ClusterChanges {
+  /** Of the state of the store: an argument of the next call, which only the store can read. */
+  readonly position: string;
+  /** Whether this is the whole state, and not only what changed. */
+  readonly isWhole: boolean;
+  /** As in `ClusterView`. */
+  readonly keyNumber: number;
+  readonly tenants: number;
+  /** Of each node that is not dead, whether it changed or not. */
+  readonly beats: readonly (readonly [number: number, beat: number])[];
+  /** Nodes of which anything but the beat changed, by their names. */
+  readonly nodes: readonly NumberedNode[];
+  /** Shards that changed, by their numbers. */
+  readonly shards: readonly ShardView[];
+}
+
 export interface Claim {
   readonly shard: number;
   /** The epoch that the claimant saw. */
@@ -175,6 +209,12 @@ export interface LogStore {
   /** Proves that the node may continue. Undefined if its life was declared dead: then its process must end. */
   renew(life: string, clockMs: number): Promise<Renewal | undefined>;
   watch(): Promise<ClusterView>;
+  /**
+   * What changed since the position of an earlier answer, also what began before that answer and was committed after it.
+   * Whole without a position, and with that of another server of the store, which may have had changes that this one
+   * lacks.
+   */
+  watchChanges(position?: string): Promise<ClusterChanges>;
   /** A life accepts the key with this number from now on. */
   noteKey(life: string, keyNumber: number): Promise<void>;
   /** Returns the last `clockMs` of that life, or undefined if it has renewed since that beat. */

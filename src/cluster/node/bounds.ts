@@ -18,6 +18,13 @@ export const RETRY_MS = 250;
 /** From one poll of the nodes and shards to the next. */
 export const POLL_PERIOD_MS = 1_000;
 
+/**
+ * A node reads all nodes and shards again after at least this time, and at most after the next one, although polls read
+ * what changed: a net below that. With 100 nodes and 10,000 shards it is 1,700 rows a second of all nodes.
+ */
+export const WHOLE_MS_MIN = 400_000;
+export const WHOLE_MS_MAX = 800_000;
+
 /** Polls that are further apart than this begin all counts again. So does a renewal that takes this long. */
 export const GAP_MS_MAX = 2_000;
 

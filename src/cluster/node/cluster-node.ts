@@ -11,6 +11,8 @@
  *     compares beats, epochs and lives again when it changes something.
  * (3) One shard moves at a time, and only while every shard has an owner that
  *     has recovered it.
+ * (4) A poll in which nothing changed looks at the shards of this node and at free
+ *     ones, not at all shards, and works out no place again.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
@@ -20,15 +22,18 @@ import { AVOIDED_MS, POLL_PERIOD_MS, RANK_DELAY_MS, RECOVERY_TRIES_MAX, SKEW_MS_
 import { ConfirmedReads } from "./confirmed-reads.ts";
 import { Lease, type LeaseClock, type ReadGuard } from "./lease.ts";
 import { OwnedShards } from "./owned-shards.ts";
-import { claimOrder, heirOf, isFree, rendezvousOrder } from "./placement.ts";
+import { shareOf, Weights } from "./placement.ts";
+import { PlacementCache } from "./placement-cache.ts";
 import { type RegistrationOptions, registerNode } from "./registration.ts";
 import { Renewals } from "./renewals.ts";
 import type { ShardHost } from "./shard-host.ts";
+import { WatchedCluster } from "./watched-cluster.ts";
+import { WatchedShards } from "./watched-shards.ts";
 
 /** Each on a connection of its own, because a call may wait long for a lock or a standby. */
 export interface NodeStores {
   readonly renewals: Pick<LogStore, "renew">;
-  readonly polls: Pick<LogStore, "watch">;
+  readonly polls: Pick<LogStore, "watch" | "watchChanges">;
   readonly changes: Pick<LogStore, "register" | "declareDead" | "claim" | "segments" | "recovered" | "release">;
 }
 
@@ -42,6 +47,8 @@ export interface ClusterNodeOptions extends Omit<RegistrationOptions, "stores"> 
   readonly lease?: Lease;
   /** How reads are kept from being answered by a former owner: by clocks, or by a renewal after each turn of reads. */
   readonly reads: "lease" | "confirm";
+  /** Those that other nodes of this process use too, in a simulation. */
+  readonly weights?: Weights;
 }
 
 export class ClusterNode {
@@ -60,8 +67,9 @@ export class ClusterNode {
   #isStopped = false;
   #drained: (() => void) | undefined;
   #view: ClusterView | undefined;
-  /** Since when a shard has been free, by the monotonic clock. */
-  #freeSinceMs = new Map<number, number>();
+  readonly #watched: WatchedCluster;
+  readonly #all: WatchedShards;
+  readonly #placement: PlacementCache;
   /** Of the last poll, those that were not tried yet. */
   #claimable: ShardView[] = [];
   /** By the monotonic clock: when a node did not take a shard that was released for it. */
@@ -75,6 +83,9 @@ export class ClusterNode {
     const { stores, clock, leaseClock, log, host, node } = options;
     this.#options = options;
     this.life = life;
+    this.#watched = new WatchedCluster(shareOf(life));
+    this.#all = new WatchedShards(life);
+    this.#placement = new PlacementCache(node.name, options.weights ?? new Weights());
     this.lease = options.lease ?? new Lease(leaseClock);
     const onLost = (reason: string): void => this.lose(reason);
     const { lease } = this;
@@ -109,6 +120,12 @@ export class ClusterNode {
   /** Of the last poll that was answered. */
   get view(): ClusterView | undefined {
     return this.#view;
+  }
+
+  /** Rows of shards that were looked at, places of shards that were worked out, and hashes for that: see (4). */
+  get work(): { readonly looks: number; readonly placings: number; readonly hashes: number } {
+    const { placings, hashes } = this.#placement;
+    return { looks: this.#all.looks, placings, hashes };
   }
 
   /** See `Renewals.skewMs`. */
@@ -146,14 +163,19 @@ export class ClusterNode {
     this.#isPolling = true;
     this.#wantsPoll = false;
     try {
-      const view = await stores.polls.watch();
+      const changes = await stores.polls.watchChanges(this.#watched.positionAt(sentMs));
       if (this.#isStopped) return;
-      this.beats.saw(view.nodes, { sentMs, answeredMs: clock.monotonicMs() });
+      const answeredMs = clock.monotonicMs();
+      const seen = this.#watched.apply(changes, answeredMs);
+      this.#all.apply(seen, answeredMs);
+      if (seen.haveNodesChanged) this.#placement.replaceNodes(seen.view.nodes);
+      this.beats.saw(seen.view.nodes, { sentMs, answeredMs });
       if (this.#renewals.isSlow) this.beats.restart();
-      this.#options.host.saw?.(view);
-      this.#act(view);
+      this.#options.host.saw?.(seen);
+      this.#act(seen.view);
     } catch (error) {
       log.warn("nodes and shards not read", faultFields(error));
+      this.#watched.forget();
       this.beats.restart();
     }
     this.#isPolling = false;
@@ -173,7 +195,6 @@ export class ClusterNode {
 
   #act(view: ClusterView): void {
     this.#view = view;
-    this.#noteFree(view);
     // keeps (1)
     if (!this.lease.isFresh()) return;
     for (const node of this.beats.silent()) if (node.life !== this.life) void this.#declareDead(node);
@@ -181,8 +202,8 @@ export class ClusterNode {
       this.#releaseAll(view);
       return;
     }
-    for (const shard of view.shards) if (shard.owner === this.life) this.shards.adopt(shard);
-    this.#claimable = this.#findClaimable(view);
+    for (const shard of this.#all.own) this.shards.adopt(shard);
+    this.#claimable = this.#findClaimable();
     this.#claimNext();
     if (this.#mayClaim) this.#moveOne(view);
   }
@@ -203,27 +224,19 @@ export class ClusterNode {
     }
   }
 
-  #noteFree({ nodes, shards }: ClusterView): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    const free = shards.filter((shard) => isFree(shard, nodes)).map(({ shard }) => shard);
-    this.#freeSinceMs = new Map(free.map((shard) => [shard, this.#freeSinceMs.get(shard) ?? nowMs]));
-  }
-
   /** The free shards whose turn it is for this node. */
-  #findClaimable({ nodes, shards }: ClusterView): ShardView[] {
+  #findClaimable(): ShardView[] {
     const nowMs = this.#options.clock.monotonicMs();
-    const { name } = this.#options.node;
-    return shards.filter((shard) => {
-      const sinceMs = this.#freeSinceMs.get(shard.shard);
-      if (sinceMs === undefined || this.#isBroken(shard)) return false;
-      if (this.#options.host.knows?.(shard.shard) === false) return false;
-      const order = claimOrder(shard, nodes);
-      const index = order.indexOf(name);
+    const turns = this.#all.free.filter(({ row, sinceMs }) => {
+      if (this.#isBroken(row) || this.#options.host.knows?.(row.shard) === false) return false;
+      const rank = this.#placement.rankOf(row);
+      if (rank === undefined) return false;
       // One that was recovered since is no reason to wait: its owner may have released it for this node.
-      const isLast = shard.tries > 0 && this.shards.hasFailed(shard.shard);
-      const rank = isLast ? index + order.length : index;
-      return index !== -1 && nowMs - sinceMs >= rank * RANK_DELAY_MS;
+      const isLast = row.tries > 0 && this.shards.hasFailed(row.shard);
+      const turn = isLast ? rank.index + rank.candidates : rank.index;
+      return nowMs - sinceMs >= turn * RANK_DELAY_MS;
     });
+    return turns.map(({ row }) => row);
   }
 
   /** Each shard is tried once for each poll: keeps (1) and (2). */
@@ -262,11 +275,9 @@ export class ClusterNode {
   }
 
   /** keeps (3) */
-  #moveOne({ nodes, shards }: ClusterView): void {
+  #moveOne({ nodes }: ClusterView): void {
     // A broken shard waits for a person, and must not keep the others from moving.
-    const isCalm = shards.every((shard) =>
-      isFree(shard, nodes) ? this.#isBroken(shard) : shard.tries === 0 && this.#isKnown(shard),
-    );
+    const isCalm = this.#all.isCalm((free) => this.#isBroken(free)) && this.#all.own.every((own) => this.#serves(own));
     if (!isCalm) return;
     const { node, host, clock } = this.#options;
     const avoidedMs = clock.monotonicMs() - AVOIDED_MS;
@@ -275,32 +286,31 @@ export class ClusterNode {
         !isDead && this.beats.isSettled(life) && !((this.#untakenMs.get(name) ?? Number.NEGATIVE_INFINITY) > avoidedMs),
     );
     const isDrained = nodes.some((each) => each.isDrained && each.life === this.life);
-    for (const shard of shards) {
-      if (shard.owner !== this.life) continue;
-      const heir = heirOf(shard, { name: node.name, isDrained }, settled);
+    this.#placement.replaceSettled(settled, isDrained);
+    for (const shard of this.#all.own) {
+      const heir = this.#placement.heirOf(shard);
       if (heir === node.name || !host.mayMove(shard.shard)) continue;
       void this.shards.release(shard.shard, heir);
       return;
     }
   }
 
-  /** Whether this node serves all that the view says it owns. */
-  #isKnown({ shard, epoch, owner }: ShardView): boolean {
-    if (owner !== this.life) return true;
+  /** Whether this node serves a shard under the epoch that the view says. */
+  #serves({ shard, epoch }: ShardView): boolean {
     const own = this.shards.get(shard);
     return own?.epoch === epoch && own.state === "serving";
   }
 
-  #releaseAll({ nodes, shards }: ClusterView): void {
+  #releaseAll({ nodes }: ClusterView): void {
     const all = nodes.filter(({ life, isDead }) => !isDead && life !== this.life);
     const staying = all.filter(({ isDrained }) => !isDrained);
     const others = staying.length > 0 ? staying : all;
     const settled = others.filter(({ life }) => this.beats.isSettled(life));
     const heirs = (settled.length > 0 ? settled : others).map(({ name }) => name);
-    const own = shards.filter(({ owner }) => owner === this.life);
+    const { own } = this.#all;
     for (const shard of own) {
       if (this.shards.get(shard.shard) === undefined) void this.shards.disown(shard);
-      else void this.shards.release(shard.shard, rendezvousOrder(shard.shard, heirs)[0]);
+      else void this.shards.release(shard.shard, this.#placement.firstOf(shard.shard, heirs));
     }
     if (own.length === 0 && this.shards.all().length === 0) void this.#leave();
   }

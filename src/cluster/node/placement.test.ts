@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { seededRandom } from "../../kernel/random.ts";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
-import { claimOrder, heirOf, isFree, rendezvousOrder } from "./placement.ts";
+import { claimOrder, claimRank, heirOf as heirWith, isFree, rendezvousOrder, Weights } from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
   return {
@@ -23,6 +24,10 @@ function shard(facts: Partial<ShardView> = {}): ShardView {
 }
 
 const nodes = [node("a"), node("b"), node("c")];
+
+function heirOf(row: ShardView, owner: NodeView, settled: readonly NodeView[]): string {
+  return heirWith(row, owner, { settled, weights: new Weights() });
+}
 
 test("the rendezvous order is the same for every order of the names", () => {
   assert.deepEqual(rendezvousOrder(1, ["a", "b", "c"]), ["b", "a", "c"]);
@@ -91,4 +96,43 @@ test("the heir of a drained node is a settled node that is not drained, and with
   assert.equal(heirOf(shard({ pin: "b" }), owner, [node("c")]), "c");
   assert.equal(heirOf(shard(), owner, [owner, node("c", { isDrained: true })]), "b");
   assert.equal(heirOf(shard(), node("a"), [owner]), "a");
+});
+
+test("a weight is hashed once, and never changes", () => {
+  const weights = new Weights();
+  assert.equal(weights.weight(1, "a"), 43_112_084_945_895);
+  assert.equal(weights.weight(1, "a"), 43_112_084_945_895);
+  assert.equal(weights.hashes, 1);
+  assert.equal(weights.weight(5_000, "a"), weights.weight(5_000, "a"));
+  assert.equal(weights.hashes, 2);
+  assert.deepEqual([weights.first(1, ["a", "b", "c"]), weights.first(1, [])], ["b", undefined]);
+  assert.equal(weights.hashes, 4);
+  assert.equal(weights.weight(2_000_000_000, "a"), weights.weight(2_000_000_000, "a"));
+  assert.equal(weights.hashes, 6);
+});
+
+test("the rank of a node is its place in the order of candidates, whatever the nodes and the shard are", () => {
+  const random = seededRandom(7);
+  const pick = <Item>(items: readonly Item[]): Item => items[random.below(items.length)] as Item;
+  const names = ["a", "b", "c", "d", "e"];
+  const weights = new Weights();
+  for (let round = 0; round < 2_000; round += 1) {
+    const some = names
+      .filter(() => random.below(4) > 0)
+      .map((name) =>
+        node(name, { isDead: random.below(4) === 0, isDrained: random.below(3) === 0, format: 1 + random.below(2) }),
+      );
+    const name = (): string | undefined => pick([undefined, ...names, "x"]);
+    const owner = pick([undefined, "a former life"]);
+    const row = shard({
+      ...{ shard: random.below(50), pin: name(), heir: name(), owner, ownerName: name() },
+      writerFormat: 1 + random.below(2),
+    });
+    const order = claimOrder(row, some);
+    for (const each of names) {
+      const index = order.indexOf(each);
+      const expected = index === -1 ? undefined : { index, candidates: order.length };
+      assert.deepEqual(claimRank(row, each, { nodes: some, weights }), expected, `round ${round}: ${each}`);
+    }
+  }
 });

@@ -1,6 +1,7 @@
 /** What a node needs of the part of the program that has engines. */
-import type { ClaimedShard, ClusterView, SegmentView, ShardEpoch } from "../log-store/log-store.ts";
+import type { ClaimedShard, SegmentView, ShardEpoch } from "../log-store/log-store.ts";
 import type { Suspension } from "./suspension.ts";
+import type { SeenChanges } from "./watched-cluster.ts";
 
 /** A shard that this node has claimed. */
 export interface TakenShard extends ShardEpoch, Pick<ClaimedShard, "hashSeed" | "snapshot"> {
@@ -24,8 +25,8 @@ export interface ShardHost {
   knows?(shard: number): boolean;
   /** Whether a shard may move to its heir now, or has users whom a move would cut off. */
   mayMove(shard: number): boolean;
-  /** The nodes and shards, as the store had them a moment ago: for what may be wrong. */
-  saw?(view: ClusterView): void;
+  /** The nodes and shards, as the store had them a moment ago: for what may be wrong. Called after each poll. */
+  saw?(seen: SeenChanges): void;
   /** The node has lost its life or a shard. Nothing can be kept: the process must end. */
   lost(reason: string): void;
 }

@@ -19,12 +19,14 @@ import type {
   AppendOutcome,
   Claim,
   ClaimedShard,
+  ClusterChanges,
   ClusterView,
   FencedOutcome,
   LogRow,
   LogStore,
   NodeRegistration,
   NodeView,
+  NumberedNode,
   RemovalOutcome,
   Renewal,
   SegmentView,
@@ -98,6 +100,35 @@ const SHARDS: Statement = {
   name: "larder-shards",
   text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries, ${TENANTS} AS tenants
     FROM larder.shard ORDER BY id`,
+};
+
+/**
+ * What changed since the snapshot $2 of the server $1: rows whose last change that snapshot does not see. It names the
+ * transactions that ran, so one that commits late is not missed, whatever the order of their numbers.
+ *
+ * A server is known by the start of its process: another one may lack transactions, and use their numbers again. The
+ * lower bound finds the rows in the index; the upper bound, which is true for every row, tells the planner that there
+ * are few. OFFSET keeps the planner from reading the snapshot for each row.
+ */
+const WATCH: Statement = {
+  name: "larder-watch",
+  text: `SELECT seen.server, txid_current_snapshot()::text AS snapshot, seen.snapshot IS NULL AS is_whole,
+      coalesce((SELECT key_number FROM larder.cluster), 0) AS key_number,
+      coalesce((SELECT tenants FROM larder.cluster), 0)::float8 AS tenants,
+      (SELECT coalesce(json_agg(json_build_array(number, beat)), '[]') FROM larder.node WHERE NOT is_dead) AS beats,
+      (SELECT coalesce(json_agg(json_build_array(
+          number, name, life, beat, is_dead, address, format, is_drained, key_number) ORDER BY name), '[]')
+        FROM larder.node WHERE txid_visible_in_snapshot(changed, seen.snapshot) IS NOT TRUE) AS nodes,
+      (SELECT coalesce(json_agg(json_build_array(
+          id, epoch, area, owner, owner_name, heir, pin, writer_format, tries) ORDER BY id), '[]')
+        FROM larder.shard
+        WHERE changed >= coalesce(txid_snapshot_xmin(seen.snapshot), 0)
+          AND changed < CASE WHEN seen.snapshot IS NULL THEN 9223372036854775807
+            ELSE txid_snapshot_xmax(txid_current_snapshot()) END
+          AND txid_visible_in_snapshot(changed, seen.snapshot) IS NOT TRUE) AS shards
+    FROM (
+      SELECT server, CASE server WHEN $1::text THEN $2::text::txid_snapshot END AS snapshot
+      FROM (SELECT extract(epoch FROM pg_postmaster_start_time())::text AS server) this OFFSET 0) seen`,
 };
 
 const DECLARE_DEAD: Statement = {
@@ -265,6 +296,41 @@ interface ShardViewRow {
   readonly tenants: number | null;
 }
 
+type NodeArray = readonly [
+  number: number,
+  name: string,
+  life: string,
+  beat: number,
+  isDead: boolean,
+  address: string,
+  format: number,
+  isDrained: boolean,
+  keyNumber: number,
+];
+
+type ShardArray = readonly [
+  shard: number,
+  epoch: number,
+  area: string,
+  owner: string | null,
+  ownerName: string | null,
+  heir: string | null,
+  pin: string | null,
+  writerFormat: number,
+  tries: number,
+];
+
+interface WatchRow {
+  readonly server: string;
+  readonly snapshot: string;
+  readonly is_whole: boolean;
+  readonly key_number: number;
+  readonly tenants: number;
+  readonly beats: ClusterChanges["beats"];
+  readonly nodes: readonly NodeArray[];
+  readonly shards: readonly ShardArray[];
+}
+
 interface ClaimRow {
   readonly epoch: number;
   readonly floor: number;
@@ -332,6 +398,21 @@ export class PostgresLogStore implements LogStore {
           writerFormat: writer_format,
         }),
       ),
+    };
+  }
+
+  async watchChanges(position?: string): Promise<ClusterChanges> {
+    const [server = null, snapshot = null] = position?.split(" ") ?? [];
+    const [row] = await this.#rows<WatchRow>(WATCH, [server, snapshot]);
+    if (row === undefined) throw new Error("PostgreSQL answered a look at the nodes and shards with no row");
+    return {
+      position: `${row.server} ${row.snapshot}`,
+      isWhole: row.is_whole,
+      keyNumber: row.key_number,
+      tenants: row.tenants,
+      beats: row.beats,
+      nodes: row.nodes.map(nodeOf),
+      shards: row.shards.map(shardOf),
     };
   }
 
@@ -435,4 +516,19 @@ export class PostgresLogStore implements LogStore {
   async #rows<Row>(statement: Statement, values: readonly SqlValue[]): Promise<readonly Row[]> {
     return (await this.#session.run<Row>(statement, values)).rows;
   }
+}
+
+function nodeOf(columns: NodeArray): NumberedNode {
+  const [number, name, life, beat, isDead, address, format, isDrained, keyNumber] = columns;
+  return { number, name, life, beat, isDead, address, format, isDrained, keyNumber };
+}
+
+function shardOf([shard, epoch, area, owner, ownerName, heir, pin, writerFormat, tries]: ShardArray): ShardView {
+  return {
+    ...{ shard, epoch, area, writerFormat, tries },
+    owner: owner ?? undefined,
+    ownerName: ownerName ?? undefined,
+    heir: heir ?? undefined,
+    pin: pin ?? undefined,
+  };
 }

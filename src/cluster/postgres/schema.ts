@@ -21,10 +21,43 @@
  * `tenants` of the cluster is the version of the last such change, `tenants_seen`
  * of a node the version that it has; it is NULL for a node without the key.
  * `key_check` tells one key from another (`program/cluster/tenants/`).
+ *
+ * `changed` is the transaction that last changed what other nodes read of a node or a shard
+ * (`WATCH` in postgres-log-store.ts): triggers write it, so that no statement can forget it,
+ * not even one of an earlier version of larder. `number` of a node stays with its name.
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
+
+/** The columns of a table that other nodes follow. A beat and a clock change all the time, and a snapshot concerns its owner only. */
+const WATCHED = {
+  node: ["name", "life", "is_dead", "address", "format", "is_drained", "key_number"],
+  shard: ["id", "epoch", "area", "owner", "owner_name", "heir", "pin", "writer_format", "tries"],
+} as const;
+
+/**
+ * The triggers that write `changed`, and the indexes of the statements that each node runs again and again: those which
+ * find the shards that changed, and the shards of one owner.
+ */
+const WATCHING = `
+CREATE FUNCTION larder.note_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.changed := pg_catalog.txid_current();
+  RETURN NEW;
+END $$;
+${Object.entries(WATCHED)
+  .map(([table, columns]) => {
+    const values = (row: string): string => `(${columns.map((column) => `${row}.${column}`).join(", ")})`;
+    return `CREATE TRIGGER note_insert BEFORE INSERT ON larder.${table}
+  FOR EACH ROW EXECUTE FUNCTION larder.note_change();
+CREATE TRIGGER note_update BEFORE UPDATE ON larder.${table}
+  FOR EACH ROW WHEN (${values("OLD")} IS DISTINCT FROM ${values("NEW")}) EXECUTE FUNCTION larder.note_change();`;
+  })
+  .join("\n")}
+CREATE INDEX shard_changed ON larder.shard (changed);
+CREATE INDEX shard_owner ON larder.shard (owner);
+`;
 
 export const SCHEMA = `
 CREATE SCHEMA larder;
@@ -51,7 +84,9 @@ CREATE TABLE larder.node (
   is_drained boolean NOT NULL DEFAULT false,
   memory json,
   key_number int NOT NULL DEFAULT 0,
-  tenants_seen bigint
+  tenants_seen bigint,
+  number int NOT NULL GENERATED ALWAYS AS IDENTITY,
+  changed bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -69,7 +104,8 @@ CREATE TABLE larder.shard (
   snapshot_number bigint,
   snapshot_parts int,
   snapshot_bytes bigint,
-  are_tenants_known boolean NOT NULL DEFAULT false
+  are_tenants_known boolean NOT NULL DEFAULT false,
+  changed bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.tenant (
   area text NOT NULL,
@@ -100,7 +136,7 @@ CREATE TABLE larder.snapshot_part (
   PRIMARY KEY (shard, epoch, number, part)
 );
 ALTER TABLE larder.snapshot_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
-`;
+${WATCHING}`;
 
 /**
  * The statements that change the tables of each earlier version into those of the next one. Nodes of the earlier version
@@ -136,5 +172,13 @@ ALTER TABLE larder.node ADD COLUMN tenants_seen bigint;
 ALTER TABLE larder.tenant ADD COLUMN definition jsonb, ADD COLUMN sealed bytea,
   ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN is_removed boolean NOT NULL DEFAULT false;
 `,
+  ],
+  [
+    5,
+    `
+ALTER TABLE larder.node ADD COLUMN number int NOT NULL GENERATED ALWAYS AS IDENTITY,
+  ADD COLUMN changed bigint NOT NULL DEFAULT 0;
+ALTER TABLE larder.shard ADD COLUMN changed bigint NOT NULL DEFAULT 0;
+${WATCHING}`,
   ],
 ]);

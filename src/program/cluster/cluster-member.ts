@@ -15,12 +15,13 @@
  */
 
 import { mkdirSync } from "node:fs";
-import type { ClusterView, ShardEpoch } from "../../cluster/log-store/log-store.ts";
+import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
 import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
 import { Lease } from "../../cluster/node/lease.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
+import type { SeenChanges } from "../../cluster/node/watched-cluster.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
 import type { Administration } from "../../edge/admin/routes.ts";
@@ -140,6 +141,8 @@ export class ClusterMember implements ShardHost {
   #isStopped = false;
   /** What the area of each shard was told last, as JSON. */
   readonly #owners = new Map<number, string>();
+  /** Whether the areas follow what the last poll had. */
+  #doFollow = false;
   #cancelReport = (): void => {};
   #keys: KeyFollower | undefined;
 
@@ -355,21 +358,25 @@ export class ClusterMember implements ShardHost {
     return living.every(({ address }) => parseNodeAddress(address).cluster !== undefined);
   }
 
-  saw(view: ClusterView): void {
+  saw({ view, shards, haveNodesChanged }: SeenChanges): void {
     const { run } = this.#options;
     const own = this.#node?.life;
     this.#made.saw(view.tenants);
     if (own === undefined) return;
     this.#keys?.saw(view, own);
     if (run.settings.clusterAddress === undefined) return;
-    for (const area of areaNames)
-      for (const shard of this.shardsOf(area)) {
-        const owner = ownerOf(view, { area, shard, own });
-        const text = JSON.stringify(owner);
-        if (this.#owners.get(shard) === text) continue;
-        this.#owners.set(shard, text);
-        this.#areas?.follow(area, { shard, owner });
-      }
+    // An owner is read from the row of the shard and from that of its node.
+    const changed = this.#doFollow && !haveNodesChanged ? shards : view.shards;
+    this.#doFollow = true;
+    for (const { shard } of changed) {
+      const area = this.#findArea(shard);
+      if (area === undefined) continue;
+      const owner = ownerOf(view, { area, shard, own });
+      const text = JSON.stringify(owner);
+      if (this.#owners.get(shard) === text) continue;
+      this.#owners.set(shard, text);
+      this.#areas?.follow(area, { shard, owner });
+    }
   }
 
   lost(reason: string): void {

@@ -4,7 +4,7 @@
  *
  * (1) A server without a cluster has none of these metrics.
  */
-import type { ClusterView, ShardView } from "../../cluster/log-store/log-store.ts";
+import { type ClusterView, type ShardView, shardIn } from "../../cluster/log-store/log-store.ts";
 import { RECOVERY_TRIES_MAX } from "../../cluster/node/bounds.ts";
 import type { ShardState as OwnState } from "../../cluster/node/owned-shards.ts";
 import { isFree } from "../../cluster/node/placement.ts";
@@ -43,7 +43,7 @@ export interface OwnShard {
 
 /** The figures of a shard by the last poll; before the first one it is a `standby` of epoch 0. */
 export function shardFigures(shard: number, view: ClusterView | undefined, own: OwnShard): ShardFigures {
-  const row = view?.shards.find((each) => each.shard === shard);
+  const row = view && shardIn(view, shard);
   const condition = conditionOf(row, view, own);
   return {
     shard,

@@ -148,7 +148,7 @@ test(`PostgreSQL and its model answer the same schedules of sessions in the same
       const modelAdmin = new ModelLogStore({ database, mayCommit: () => Promise.resolve(true) });
       for (const store of [modelAdmin, realAdmin]) await store.addShards(shards);
       const model = Array.from({ length: SESSIONS }, () => modelSession(database));
-      await runSchedule(seededRandom(seed + schedules), [model, real]);
+      await runSchedule(seededRandom(seed + schedules), [model, real], [modelAdmin, realAdmin]);
       assert.equal(await contents(realAdmin), await contents(modelAdmin), `seed ${seed + schedules}`);
     }
     context.diagnostic(`${schedules} schedules`);

@@ -1,9 +1,13 @@
 /**
  * Random schedules of a few sessions that use one log store at the same time:
  * each call stops before its commit, and the schedule decides which call begins,
- * commits or is undone next. Calls wait for each other's locks in between.
+ * commits or is undone next. Calls wait for each other's locks in between. A reader
+ * follows the nodes and shards meanwhile, and must miss nothing of what is committed
+ * in whatever order.
  */
+import assert from "node:assert/strict";
 import type { ClusterView, LogStore } from "../../../src/cluster/log-store/log-store.ts";
+import { WatchedCluster } from "../../../src/cluster/node/watched-cluster.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 
 export const SESSIONS = 3;
@@ -106,11 +110,36 @@ function repeat<Item>(count: number, item: Item): Item[] {
   return new Array<Item>(count).fill(item);
 }
 
-/** Both stores run the same schedule. Throws at the first difference, with the steps so far. */
+/** Follows the nodes and shards of a store by what changed. */
+class Follower {
+  readonly #store: LogStore;
+  readonly #watched = new WatchedCluster(0);
+
+  constructor(store: LogStore) {
+    this.#store = store;
+  }
+
+  /** What changed since the look before, as one text. Throws if what is known is not what the store has. */
+  async look(): Promise<string> {
+    const changes = await this.#store.watchChanges(this.#watched.positionAt(0));
+    const { view } = this.#watched.apply(changes, 0);
+    assert.deepEqual(view, await this.#store.watch(), "a change was missed");
+    // Numbers of nodes are drawn, and so are those of transactions.
+    const nodes = changes.nodes.map(({ number: _, ...node }) => node);
+    return textOf({ ...changes, position: undefined, nodes, beats: changes.beats.map(([, beat]) => beat).toSorted() });
+  }
+}
+
+/**
+ * Both stores run the same schedule, and a reader of each follows it. Throws at the first difference, with the steps so
+ * far.
+ */
 export async function runSchedule(
   random: Random,
   [model, real]: readonly [readonly ScheduledSession[], readonly ScheduledSession[]],
+  readers: readonly [LogStore, LogStore],
 ): Promise<void> {
+  const followers = readers.map((store) => new Follower(store));
   const steps: string[] = [];
   const results: [string[], string[]] = [[], []];
   const both = async (index: number, step: (session: ScheduledSession) => unknown): Promise<void> => {
@@ -139,6 +168,10 @@ export async function runSchedule(
       throw new Error(`The stores differ after\n${steps.join("\n")}\nmodel: ${ofModel}\nPostgreSQL: ${ofReal}`);
     return doing[0] ?? [];
   };
+  const follow = async (): Promise<void> => {
+    const [ofModel, ofReal] = await Promise.all(followers.map((follower) => follower.look()));
+    assert.equal(ofReal, ofModel, `The stores say that other rows have changed after\n${steps.join("\n")}`);
+  };
   let doing = await look();
   for (let step = 0; step < STEPS || doing.some((each) => each !== "idle"); step += 1) {
     // PostgreSQL promises no order among those who wait for the same row, so only one waits at a time.
@@ -155,7 +188,9 @@ export async function runSchedule(
       await both(index, (session) => session.end(how));
     }
     doing = await look();
+    if (random.below(2) === 0) await follow();
   }
+  await follow();
 }
 
 /**

@@ -30,7 +30,7 @@ async function sql<Row>(text: string, url = cluster.url): Promise<readonly Row[]
 }
 
 /** A cluster as an earlier version has made it, instead of the one that was there. */
-async function makeTables(version: 1 | 2): Promise<void> {
+async function makeTables(version: 1 | 2 | 5): Promise<void> {
   await sql("DROP SCHEMA IF EXISTS larder CASCADE");
   await sql(readFileSync(new URL(`../../fixtures/cluster-tables-${version}.sql`, import.meta.url), "utf8"));
   await sql(`INSERT INTO larder.cluster (id, branch, schema_version)
@@ -63,7 +63,7 @@ test("a node opens a cluster of version 1, and gives its tenants the shards with
   const written = await fetch(`${before.storeUrl}/set/k/v`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(written.status, 200, await written.text());
   assert.deepEqual(await before.stop(), { code: 0, signal: null });
-  assert.equal(await versionOf(), 5);
+  assert.equal(await versionOf(), 6);
   await sql("DELETE FROM larder.tenant");
   await sql("UPDATE larder.shard SET are_tenants_known = false");
 
@@ -101,8 +101,8 @@ test("larder cluster init changes the tables of version 1, and only their owner 
 
   const changed = await cluster.larder(["cluster", "init"]);
   assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-  assert.match(changed.stdout, /its tables were changed from version 1 to version 5\n/);
-  assert.equal(await versionOf(), 5);
+  assert.match(changed.stdout, /its tables were changed from version 1 to version 6\n/);
+  assert.equal(await versionOf(), 6);
   assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
 });
 
@@ -118,15 +118,27 @@ const columns = (): Promise<readonly Column[]> =>
       is_nullable AS nullable
     FROM information_schema.columns WHERE table_schema = 'larder' ORDER BY 1`);
 
+/** The definitions of the indexes, triggers and functions, without the order in which they were made. */
+const definitions = async (): Promise<readonly string[]> =>
+  (
+    await sql<{ text: string }>(`SELECT indexdef AS text FROM pg_indexes WHERE schemaname = 'larder'
+      UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+      UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'larder'::regnamespace`)
+  )
+    .map(({ text }) => text)
+    .toSorted();
+
 test("tables of each earlier version become those of a new cluster, with their contents", { skip }, async () => {
   await sql("DROP SCHEMA IF EXISTS larder CASCADE");
   assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
   const made = await columns();
+  const wholly = await definitions();
+  assert.equal(wholly.filter((text) => text.includes("TRIGGER")).length, 4);
   assert.deepEqual(
     made.filter(({ name }) => name === "node.is_drained" || name === "tenant.shard").map(({ type }) => type),
     ["boolean", "integer"],
   );
-  for (const version of [1, 2] as const) {
+  for (const version of [1, 2, 5] as const) {
     await makeTables(version);
     await sql(`INSERT INTO larder.node (name, life, address, format, clock_ms)
       VALUES ('a', '6f1d6c0e-0000-4000-8000-00000000000a', 'http://127.0.0.1:8079', 1, 7)`);
@@ -136,6 +148,7 @@ test("tables of each earlier version become those of a new cluster, with their c
     assert.deepEqual([changed.code, changed.stderr], [0, ""]);
     assert.match(changed.stdout, new RegExp(`its tables were changed from version ${version} to version`));
     assert.deepEqual(await columns(), made);
+    assert.deepEqual(await definitions(), wholly);
     // The process may be one that knows neither shards of an area nor drained nodes.
     assert.deepEqual(await sql("SELECT name, schema_version AS version, is_drained AS drained FROM larder.node"), [
       { name: "a", version: 1, drained: false },

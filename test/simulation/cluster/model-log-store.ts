@@ -11,40 +11,38 @@ import {
   type AppendOutcome,
   type Claim,
   type ClaimedShard,
+  type ClusterChanges,
   type ClusterView,
   type FencedOutcome,
   type LogRow,
   type LogStore,
   type NodeRegistration,
   type NodeView,
+  type NumberedNode,
   type RemovalOutcome,
   type Renewal,
   SET_BACK_MS_MAX,
   type SegmentView,
   type ShardEpoch,
+  type ShardView,
   SnapshotIncomplete,
   type SnapshotPart,
   type SnapshotPointer,
 } from "../../../src/cluster/log-store/log-store.ts";
-import { type Statement, Transaction, VersionedTable } from "./versioned-table.ts";
+import { Snapshot, type Statement, Transaction, VersionedTable } from "./versioned-table.ts";
 
-interface NodeRow extends NodeView {
+interface NodeRow extends NumberedNode {
   readonly clockMs: number;
+  /** The transaction that has last changed what others follow. */
+  readonly changed: number;
 }
 
-interface ShardRow {
-  readonly shard: number;
-  readonly area: string;
-  readonly epoch: number;
-  readonly owner: string | undefined;
-  readonly ownerName: string | undefined;
-  readonly heir: string | undefined;
-  readonly pin: string | undefined;
-  readonly tries: number;
+interface ShardRow extends ShardView {
   readonly floorMs: number;
-  readonly writerFormat: number;
   readonly hashSeed: Buffer;
   readonly snapshot: SnapshotPointer | undefined;
+  /** The transaction that has last changed what others follow. */
+  readonly changed: number;
 }
 
 interface StoredRow {
@@ -63,6 +61,33 @@ interface StoredPart {
   readonly bytes: Buffer;
 }
 
+function viewOfNode({ clockMs: _, changed: __, number: ___, ...node }: NodeRow): NodeView {
+  return node;
+}
+
+function numberedNode(row: NodeRow): NumberedNode {
+  return { ...viewOfNode(row), number: row.number };
+}
+
+/** The view of each version of a row is made once: a simulation of many nodes has many readers. */
+const shardViews = new WeakMap<ShardRow, ShardView>();
+
+function viewOfShard(row: ShardRow): ShardView {
+  const known = shardViews.get(row);
+  if (known !== undefined) return known;
+  const { hashSeed: _, floorMs: __, snapshot: ___, changed: ____, ...view } = row;
+  shardViews.set(row, view);
+  return view;
+}
+
+/** As the triggers do that write `changed`: `followed` returns what others follow. */
+function stampWith<Row extends { readonly changed: number }>(followed: (row: Row) => object) {
+  return (row: Row, before: Row | undefined, transaction: number): Row => {
+    const isSame = before !== undefined && JSON.stringify(followed(before)) === JSON.stringify(followed(row));
+    return { ...row, changed: isSame ? before.changed : transaction };
+  };
+}
+
 /** The tables that all sessions share. */
 export class ModelDatabase {
   readonly nodes: VersionedTable<NodeRow>;
@@ -72,13 +97,23 @@ export class ModelDatabase {
   commits = 0;
   /** The transaction of each commit, from the first on. */
   readonly #committed: Transaction[] = [];
+  readonly #running = new Set<Transaction>();
+  #nextTransaction = 1;
+  #nextNode = 1;
+  /** Which server answers. */
+  #server = "server-1";
+  #servers = 1;
+  /** Of a primary that is cut off, which does not follow what is committed. */
+  #lastSnapshot: Snapshot | undefined;
   readonly #clockMs: () => number;
 
   /** With the tables of another one, or with new ones. */
   constructor(clockMs: () => number, tables?: Pick<ModelDatabase, "nodes" | "shards" | "log" | "parts">) {
     this.#clockMs = clockMs;
-    this.nodes = tables?.nodes ?? new VersionedTable();
-    this.shards = tables?.shards ?? new VersionedTable();
+    this.nodes =
+      tables?.nodes ?? new VersionedTable({ stamp: stampWith((row) => ({ ...viewOfNode(row), beat: undefined })) });
+    this.shards =
+      tables?.shards ?? new VersionedTable({ stamp: stampWith(viewOfShard), indexed: ({ owner }: ShardRow) => owner });
     this.log = tables?.log ?? new VersionedTable();
     this.parts = tables?.parts ?? new VersionedTable();
   }
@@ -87,26 +122,63 @@ export class ModelDatabase {
   frozen(): ModelDatabase {
     const frozen = new ModelDatabase(this.#clockMs, this);
     frozen.commits = this.commits;
+    frozen.#lastSnapshot = this.snapshot;
+    this.#servers += 1;
+    frozen.#server = `server-${this.#servers}`;
     return frozen;
+  }
+
+  get server(): string {
+    return this.#server;
+  }
+
+  /** That of a statement that begins now. */
+  get snapshot(): Snapshot {
+    const running = [...this.#running].map(({ number }) => number);
+    return this.#lastSnapshot ?? new Snapshot(this.#nextTransaction, running);
+  }
+
+  /** The number of a new row of a node. */
+  drawNodeNumber(): number {
+    this.#nextNode += 1;
+    return this.#nextNode - 1;
   }
 
   get clockMs(): number {
     return this.#clockMs();
   }
 
+  /** A statement that only reads. */
   begin(): Statement {
     return { transaction: new Transaction(), commits: this.commits };
+  }
+
+  beginChange(): Statement {
+    const transaction = new Transaction(this.#nextTransaction);
+    this.#nextTransaction += 1;
+    this.#running.add(transaction);
+    return { transaction, commits: this.commits };
   }
 
   commit({ transaction }: Statement): void {
     this.commits += 1;
     this.#committed.push(transaction);
+    this.#running.delete(transaction);
     transaction.end(this.commits);
   }
 
-  /** Another server takes over that has only the first `kept` commits. */
+  abort({ transaction }: Statement): void {
+    this.#running.delete(transaction);
+    transaction.end("aborted");
+  }
+
+  /** Another server takes over that has only the first `kept` commits. It uses the numbers of the others again. */
   failOver(kept: number): void {
     for (const transaction of this.#committed.slice(kept)) transaction.lose();
+    const known = [...this.#committed.slice(0, kept), ...this.#running].map(({ number }) => number);
+    this.#nextTransaction = Math.max(0, ...known) + 1;
+    this.#servers += 1;
+    this.#server = `server-${this.#servers}`;
   }
 }
 
@@ -133,7 +205,7 @@ export class ModelLogStore implements LogStore {
   async addShards(shards: readonly { shard: number; area: string; hashSeed: Buffer }[]): Promise<void> {
     for (const { shard, area, hashSeed } of shards) {
       const nobody = { owner: undefined, ownerName: undefined, heir: undefined, pin: undefined };
-      const row = { shard, area, hashSeed, epoch: 0, ...nobody, tries: 0, floorMs: 0, writerFormat: 1 };
+      const row = { shard, area, hashSeed, epoch: 0, ...nobody, tries: 0, floorMs: 0, writerFormat: 1, changed: 0 };
       await this.#change((statement) =>
         this.#database.shards.insert(`${shard}`, statement, { ...row, snapshot: undefined }),
       );
@@ -143,9 +215,10 @@ export class ModelLogStore implements LogStore {
   register({ name, life, formerLife, address, format, clockMs }: NodeRegistration): Promise<boolean> {
     const { nodes } = this.#database;
     const fresh = { beat: 0, isDead: false, isDrained: false, keyNumber: 0 };
-    const row: NodeRow = { name, life, ...fresh, address, format, clockMs };
+    const row = { name, life, ...fresh, address, format, clockMs, changed: 0 };
     return this.#change(async (statement) => {
-      const taken = await nodes.insert(name, statement, row);
+      const number = this.#database.drawNodeNumber();
+      const taken = await nodes.insert(name, statement, { ...row, number });
       if (taken === undefined) return true;
       const isRepeated = taken.life === life;
       const mayReplace = isRepeated ? !taken.isDead : taken.isDead || taken.life === formerLife;
@@ -155,6 +228,7 @@ export class ModelLogStore implements LogStore {
       const keyNumber = isRepeated ? taken.keyNumber : 0;
       nodes.update(name, statement, {
         ...row,
+        number: taken.number,
         beat,
         isDrained,
         keyNumber,
@@ -173,9 +247,8 @@ export class ModelLogStore implements LogStore {
       const beat = row.beat + 1;
       nodes.update(name, statement, { ...row, beat, clockMs: laterClock(clockMs, row.clockMs) });
       const owned = shards
-        .rows(statement)
-        .filter(([, { owner }]) => owner === life)
-        .map(([, { shard, epoch }]) => ({ shard, epoch }))
+        .rowsWith(life, statement)
+        .map(({ shard, epoch }) => ({ shard, epoch }))
         .sort((a, b) => a.shard - b.shard);
       return { beat, storeClockMs: this.#database.clockMs, owned };
     });
@@ -183,13 +256,36 @@ export class ModelLogStore implements LogStore {
 
   watch(): Promise<ClusterView> {
     const statement = this.#database.begin();
-    const nodes = this.#database.nodes.rows(statement).map(([, { clockMs: _, ...node }]) => node);
-    const shards = this.#database.shards
-      .rows(statement)
-      .map(([, { hashSeed: _, floorMs: __, snapshot: ___, ...shard }]) => shard);
-    nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const nodes = this.#database.nodes.rows(statement).map(([, node]) => viewOfNode(node));
+    const shards = this.#database.shards.rows(statement).map(([, shard]) => viewOfShard(shard));
     // Keys are rotated by a command, which is not a part of the store.
-    return Promise.resolve({ keyNumber: 0, nodes, shards: shards.sort((a, b) => a.shard - b.shard), tenants: 0 });
+    return Promise.resolve({ keyNumber: 0, nodes: nodes.sort(byName), shards: shards.sort(byNumber), tenants: 0 });
+  }
+
+  watchChanges(position?: string): Promise<ClusterChanges> {
+    const { nodes, shards, server, snapshot } = this.#database;
+    const statement = this.#database.begin();
+    const [seenServer, text] = position?.split(" ") ?? [];
+    const seen = seenServer === server && text !== undefined ? Snapshot.parse(text) : undefined;
+    const allNodes = nodes.rows(statement).map(([, node]) => node);
+    const changedShards =
+      seen === undefined
+        ? shards.rows(statement).map(([, shard]) => shard)
+        : shards
+            .rowsWritten({ min: seen.min, max: snapshot.max }, statement)
+            .filter(({ changed }) => !seen.sees(changed));
+    return Promise.resolve({
+      position: `${server} ${snapshot}`,
+      isWhole: seen === undefined,
+      keyNumber: 0,
+      tenants: 0,
+      beats: allNodes.filter(({ isDead }) => !isDead).map(({ number, beat }) => [number, beat] as const),
+      nodes: allNodes
+        .filter(({ changed }) => seen?.sees(changed) !== true)
+        .map(numberedNode)
+        .sort(byName),
+      shards: changedShards.map(viewOfShard).sort(byNumber),
+    });
   }
 
   declareDead(life: string, beat: number): Promise<number | undefined> {
@@ -413,15 +509,23 @@ export class ModelLogStore implements LogStore {
   }
 
   async #change<Result>(run: (statement: Statement) => Promise<Result>): Promise<Result> {
-    const statement = this.#database.begin();
+    const statement = this.#database.beginChange();
     const result = await run(statement);
     if (!(await this.#mayCommit())) {
-      statement.transaction.end("aborted");
+      this.#database.abort(statement);
       throw new Aborted("The transaction was undone");
     }
     this.#database.commit(statement);
     return result;
   }
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function byNumber(a: { readonly shard: number }, b: { readonly shard: number }): number {
+  return a.shard - b.shard;
 }
 
 function laterClock(reportedMs: number, beforeMs: number): number {

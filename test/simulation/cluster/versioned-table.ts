@@ -1,13 +1,20 @@
 /**
  * Rows in versions, as PostgreSQL keeps them under READ COMMITTED: a statement
  * sees what was committed when it began, and a row that it locks or changes is
- * read again after a wait.
+ * read again after a wait. Transactions have numbers, which a snapshot names as
+ * `txid_current_snapshot()` of PostgreSQL does.
  */
 
 /** Undefined while the transaction runs; the number of its commit, or "aborted". */
 export class Transaction {
+  /** 0: it only reads. */
+  readonly number: number;
   #end: number | "aborted" | undefined;
   readonly #atEnd: (() => void)[] = [];
+
+  constructor(number = 0) {
+    this.number = number;
+  }
 
   get isRunning(): boolean {
     return this.#end === undefined;
@@ -37,6 +44,35 @@ export class Transaction {
   }
 }
 
+/** The transactions that a statement sees the ends of. */
+export class Snapshot {
+  /** The lowest number of those that run. */
+  readonly min: number;
+  /** The next number. */
+  readonly max: number;
+  readonly #running: ReadonlySet<number>;
+
+  constructor(max: number, running: Iterable<number>) {
+    this.max = max;
+    this.#running = new Set(running);
+    this.min = Math.min(max, ...this.#running);
+  }
+
+  /** From `12:15:12,13`. */
+  static parse(text: string): Snapshot {
+    const [, max = "", running = ""] = text.split(":");
+    return new Snapshot(Number(max), running === "" ? [] : running.split(",").map(Number));
+  }
+
+  toString(): string {
+    return `${this.min}:${this.max}:${[...this.#running].toSorted((a, b) => a - b).join(",")}`;
+  }
+
+  sees(number: number): boolean {
+    return number < this.max && !this.#running.has(number);
+  }
+}
+
 interface Version<Row> {
   readonly row: Row;
   readonly madeBy: Transaction;
@@ -56,14 +92,30 @@ export interface Statement {
   readonly commits: number;
 }
 
+export interface TableOptions<Row> {
+  /** Changes a row before a transaction writes it instead of another one, as a trigger does. */
+  readonly stamp?: (row: Row, before: Row | undefined, transaction: number) => Row;
+  /** An index: the rows with the same value are found without the others. */
+  readonly indexed?: (row: Row) => string | undefined;
+}
+
 export class VersionedTable<Row> {
   readonly #slots = new Map<string, Slot<Row>>();
+  readonly #options: TableOptions<Row>;
+  /** The keys that each transaction has written. */
+  readonly #written = new Map<number, Set<string>>();
+  /** The keys that have ever had an indexed value. */
+  readonly #index = new Map<string, Set<string>>();
+
+  constructor(options: TableOptions<Row> = {}) {
+    this.#options = options;
+  }
 
   /** The row as the statement sees it. */
   find(key: string, { transaction, commits }: Statement): Row | undefined {
     return this.#slots
       .get(key)
-      ?.versions.find(
+      ?.versions.findLast(
         ({ madeBy, removedBy }) =>
           madeBy.isVisibleTo(transaction, commits) && removedBy?.isVisibleTo(transaction, commits) !== true,
       )?.row;
@@ -77,6 +129,19 @@ export class VersionedTable<Row> {
       if (row !== undefined) rows.push([key, row]);
     }
     return rows;
+  }
+
+  /** The rows with an indexed value as the statement sees them. */
+  rowsWith(value: string, statement: Statement): Row[] {
+    const rows = [...(this.#index.get(value) ?? [])].map((key) => this.find(key, statement));
+    return rows.filter((row) => row !== undefined && this.#options.indexed?.(row) === value) as Row[];
+  }
+
+  /** The rows that transactions with numbers from `min` to before `max` have written, as the statement sees them. */
+  rowsWritten({ min, max }: { readonly min: number; readonly max: number }, statement: Statement): Row[] {
+    const keys = new Set<string>();
+    for (let number = min; number < max; number += 1) for (const key of this.#written.get(number) ?? []) keys.add(key);
+    return [...keys].map((key) => this.find(key, statement)).filter((row) => row !== undefined) as Row[];
   }
 
   /**
@@ -98,7 +163,7 @@ export class VersionedTable<Row> {
     const slot = this.#slot(key);
     const version = currentOf(slot, transaction);
     if (version !== undefined) version.removedBy = transaction;
-    slot.versions.push({ row, madeBy: transaction, removedBy: undefined });
+    this.#write(key, transaction, { row, before: version?.row });
   }
 
   remove(key: string, { transaction }: Statement): void {
@@ -112,8 +177,17 @@ export class VersionedTable<Row> {
     await this.#take(slot, statement.transaction);
     const taken = currentOf(slot, statement.transaction);
     if (taken !== undefined) return taken.row;
-    slot.versions.push({ row, madeBy: statement.transaction, removedBy: undefined });
+    this.#write(key, statement.transaction, { row, before: undefined });
     return undefined;
+  }
+
+  #write(key: string, transaction: Transaction, { row, before }: { row: Row; before: Row | undefined }): void {
+    const { stamp, indexed } = this.#options;
+    const stamped = stamp?.(row, before, transaction.number) ?? row;
+    this.#slot(key).versions.push({ row: stamped, madeBy: transaction, removedBy: undefined });
+    if (stamp !== undefined) addTo(this.#written, transaction.number, key);
+    const value = indexed?.(stamped);
+    if (value !== undefined) addTo(this.#index, value, key);
   }
 
   #slot(key: string): Slot<Row> {
@@ -147,5 +221,10 @@ function release<Row>(slot: Slot<Row>): void {
 function currentOf<Row>({ versions }: Slot<Row>, by?: Transaction): Version<Row> | undefined {
   const counts = (transaction: Transaction | undefined): boolean =>
     transaction !== undefined && (transaction === by || transaction.isCommitted);
-  return versions.find(({ madeBy, removedBy }) => counts(madeBy) && !counts(removedBy));
+  return versions.findLast(({ madeBy, removedBy }) => counts(madeBy) && !counts(removedBy));
+}
+
+function addTo<Key>(sets: Map<Key, Set<string>>, key: Key, item: string): void {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set.add(item));
 }

@@ -69,8 +69,27 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       seed: 5,
       found: /started a call of shard \d with a row that was not committed for/,
     },
+    {
+      name: "a change that was committed late is missed",
+      breaks: "src/cluster/postgres/postgres-log-store.ts",
+      bug: { options: missLateCommits },
+      seed: 1,
+      found: /has missed a change of a node or a shard/,
+    },
   ],
 };
+
+/** A position that names no transactions which ran: as if changes became visible in the order of their numbers. */
+function missLateCommits(options: ClusterNodeOptions): ClusterNodeOptions {
+  const { polls } = options.stores;
+  const watchChanges: NodeStores["polls"]["watchChanges"] = async (position) => {
+    const changes = await polls.watchChanges(position);
+    const [server, snapshot = ""] = changes.position.split(" ");
+    const [, max] = snapshot.split(":");
+    return Object.assign(changes, { position: `${server} ${max}:${max}:` });
+  };
+  return { ...options, stores: { ...options.stores, polls: { watch: () => polls.watch(), watchChanges } } };
+}
 
 /** The beat is written too, but nobody waits for it. */
 function renewByRead(options: ClusterNodeOptions): ClusterNodeOptions {
@@ -116,11 +135,10 @@ function readBeforeClaim(options: ClusterNodeOptions): ClusterNodeOptions {
   const { changes, polls } = options.stores;
   const logs = new Map<number, readonly SegmentView[]>();
   let shards: readonly ShardView[] = [];
-  const watch: NodeStores["polls"]["watch"] = async () => {
+  const watchChanges: NodeStores["polls"]["watchChanges"] = async (position) => {
     for (const { shard } of shards) logs.set(shard, await changes.segments(shard));
-    const view = await polls.watch();
-    ({ shards } = view);
-    return view;
+    ({ shards } = await polls.watch());
+    return polls.watchChanges(position);
   };
   const changed: NodeStores["changes"] = {
     register: (node) => changes.register(node),
@@ -130,7 +148,7 @@ function readBeforeClaim(options: ClusterNodeOptions): ClusterNodeOptions {
     recovered: (shard) => changes.recovered(shard),
     release: (shard, heir) => changes.release(shard, heir),
   };
-  return { ...options, stores: { ...options.stores, polls: { watch }, changes: changed } };
+  return { ...options, stores: { ...options.stores, polls: { ...polls, watchChanges }, changes: changed } };
 }
 
 /** The last renewal that a node sent. */

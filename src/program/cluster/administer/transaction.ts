@@ -27,6 +27,7 @@ const PATIENCE_MS = 120_000;
 const LOCK_TIMEOUT = "10s";
 /** SQLSTATEs of PostgreSQL. */
 const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK = "40P01";
 const DISK_FULL = "53100";
 
 /**
@@ -121,6 +122,15 @@ function transactionRefusal(fault: unknown, { plan, place }: ClusterPlace): unkn
     return new StartRefusal("Another command changes the cluster: run this one again when that has ended", 1, {
       cause: fault,
     });
+  // A change of the tables and a statement of a node lock the same tables in another order.
+  if (codeOf(fault) === DEADLOCK)
+    return new StartRefusal(
+      "A node used the tables of the cluster meanwhile: run the command again. Nothing was changed",
+      1,
+      {
+        cause: fault,
+      },
+    );
   if (codeOf(fault) === DISK_FULL)
     return new StartRefusal("PostgreSQL is full: free some space, and run the command again. Nothing was changed", 1, {
       cause: fault,

@@ -1,5 +1,5 @@
 /** What a node needs to forward requests: the owner of each area, and its own address. */
-import type { ClusterView } from "../../../cluster/log-store/log-store.ts";
+import { type ClusterView, shardIn } from "../../../cluster/log-store/log-store.ts";
 import type { AreaOwner } from "../../../edge/forward/front.ts";
 import { type AreaName, areaNames } from "../../areas/area.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -29,11 +29,11 @@ export function forwardingPlanOf(
 
 /** Who serves a shard, for the node with the life `own`. */
 export function ownerOf(
-  { nodes, shards }: ClusterView,
+  view: ClusterView,
   { area, shard, own }: { readonly area: AreaName; readonly shard: number; readonly own: string },
 ): AreaOwner {
-  const life = shards.find((each) => each.shard === shard)?.owner;
-  const node = nodes.find((each) => each.life === life);
+  const life = shardIn(view, shard)?.owner;
+  const node = view.nodes.find((each) => each.life === life);
   if (life === undefined || life === own || node === undefined || node.isDead) return { kind: "nobody" };
   const { cluster } = parseNodeAddress(node.address);
   if (cluster === undefined) return { kind: "unreachable" };

@@ -14,8 +14,11 @@
  * (8) No call of a destination starts at a node whose oldest uncommitted row is
  *     older than 1 s: its result would perhaps never be committed.
  * (9) After the faults each shard has an owner that serves it within the bound.
+ * (10) What a node knows of nodes and shards after a poll is all that the store had
+ *     when it answered.
  */
-import { SET_BACK_MS_MAX, type ShardEpoch } from "../../../../src/cluster/log-store/log-store.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type ClusterView, SET_BACK_MS_MAX, type ShardEpoch } from "../../../../src/cluster/log-store/log-store.ts";
 import type { TakenShard } from "../../../../src/cluster/node/shard-host.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { StoreServer } from "./store-server.ts";
@@ -146,6 +149,11 @@ export class ClusterRules {
     this.#recovered.set(shard, { epoch, rows: found });
     const missing = this.#acknowledged.get(shard)?.find((row) => !found.has(row));
     if (missing !== undefined) this.#noteMissing(shard, missing);
+  }
+
+  /** keeps (10) */
+  saw(name: string, view: ClusterView, had: ClusterView | undefined): void {
+    if (!isDeepStrictEqual(view, had)) this.#note(`${name} has missed a change of a node or a shard`);
   }
 
   #noteMissing(shard: number, row: string): void {

@@ -8,6 +8,7 @@ import { clockFrom } from "../../../../src/cluster/node/engine-clock.ts";
 import type { ReadGuard } from "../../../../src/cluster/node/lease.ts";
 import type { ShardHost, TakenShard } from "../../../../src/cluster/node/shard-host.ts";
 import type { Suspension } from "../../../../src/cluster/node/suspension.ts";
+import type { SeenChanges } from "../../../../src/cluster/node/watched-cluster.ts";
 import type { Clock } from "../../../../src/kernel/clock.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
 import type { ClusterRules } from "./cluster-rules.ts";
@@ -47,6 +48,7 @@ export class SimulatedHost implements ShardHost {
   /** Set by the process when its node has started. */
   reads: ReadGuard | undefined;
   deposed: (shard: number) => void = () => {};
+  saw: (seen: SeenChanges) => void = () => {};
   lostReason: string | undefined;
   mayMoveShards = true;
 

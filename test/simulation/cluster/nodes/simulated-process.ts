@@ -1,6 +1,6 @@
 /** A process of a simulated cluster: a node with its engines, which can be paused, killed and started again. */
-import type { LogStore } from "../../../../src/cluster/log-store/log-store.ts";
-import { ClusterNode, type ClusterNodeOptions } from "../../../../src/cluster/node/cluster-node.ts";
+import type { ClusterChanges, LogStore } from "../../../../src/cluster/log-store/log-store.ts";
+import { ClusterNode, type ClusterNodeOptions, type NodeStores } from "../../../../src/cluster/node/cluster-node.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
 import { type NodeDirectory, nodeOptions } from "../node-options.ts";
 import type { Believer, ClusterRules } from "./cluster-rules.ts";
@@ -125,10 +125,27 @@ export class SimulatedProcess implements Believer {
     return openLink({ server, random, faults: this.faults, isForRenewals, deliver: this.#deliver });
   }
 
+  /** Compares what the node knows after each poll with what the store had. */
+  #polls(): NodeStores["polls"] {
+    const { server, rules, name } = this.#options;
+    const link = this.#link();
+    let last: ClusterChanges | undefined;
+    this.host.saw = ({ view }) => {
+      if (last !== undefined) rules.saw(name, view, server.whatItHad(last));
+    };
+    return {
+      watch: () => link.watch(),
+      watchChanges: async (position) => {
+        last = await link.watchChanges(position);
+        return last;
+      },
+    };
+  }
+
   async #start(): Promise<void> {
     const { name, format, reads, directory, drawLife, bug, rules } = this.#options;
     const { clock, host } = this;
-    const stores = { renewals: this.#link(true), polls: this.#link(), changes: this.#link() };
+    const stores = { renewals: this.#link(true), polls: this.#polls(), changes: this.#link() };
     const options = nodeOptions({ stores, clock, host, name, format, reads, directory, drawLife });
     try {
       const changed = bug?.options?.(options) ?? options;

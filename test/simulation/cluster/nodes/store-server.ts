@@ -3,7 +3,12 @@
  * commits hang, refuse them, or leave the end of a call unknown: not carried
  * out, carried out without an answer, or carried out later.
  */
-import { DoubtfulOutcome, type LogStore } from "../../../../src/cluster/log-store/log-store.ts";
+import {
+  type ClusterChanges,
+  type ClusterView,
+  DoubtfulOutcome,
+  type LogStore,
+} from "../../../../src/cluster/log-store/log-store.ts";
 import type { Random } from "../../../../src/kernel/random.ts";
 import { ModelDatabase, ModelLogStore } from "../model-log-store.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
@@ -27,6 +32,8 @@ export class StoreServer {
   /** Outages that have ended, long enough to be noticed. */
   readonly #outages: { readonly fromMs: number; readonly toMs: number }[] = [];
   #hanging: (() => void)[] = [];
+  /** What the store that answered had at the moment of an answer. */
+  readonly #had = new WeakMap<ClusterChanges, ClusterView>();
   /** Added to each commit. */
   commitMs = 0;
 
@@ -68,6 +75,21 @@ export class StoreServer {
     return new ModelLogStore({ database: this.database, mayCommit: () => this.#mayCommit() });
   }
 
+  /** Everything that the store had when it answered with these changes. */
+  whatItHad(changes: ClusterChanges): ClusterView | undefined {
+    return this.#had.get(changes);
+  }
+
+  /** Runs a read of `store`. */
+  async read(store: LogStore, name: string, args: readonly unknown[]): Promise<unknown> {
+    const answer = (Reflect.get(store, name) as (...args: unknown[]) => Promise<unknown>).apply(store, [...args]);
+    if (name !== "watchChanges") return answer;
+    // Nothing is committed in between: both have read what they return.
+    const had = store.watch();
+    this.#had.set((await answer) as ClusterChanges, await had);
+    return answer;
+  }
+
   async #mayCommit(): Promise<boolean> {
     await this.wait(1 + this.#random.below(10) + this.#random.below(1 + this.commitMs));
     while (this.#state === "hangs") await new Promise<void>((goOn) => this.#hanging.push(goOn));
@@ -97,7 +119,7 @@ export interface LinkFaults {
   latencyMs: number;
 }
 
-const READS: readonly string[] = ["watch", "segments", "read", "readSnapshotPart"];
+const READS: readonly string[] = ["watch", "watchChanges", "segments", "read", "readSnapshotPart"];
 
 export interface LinkOptions {
   readonly server: StoreServer;
@@ -129,9 +151,9 @@ export function openLink(options: LinkOptions): LogStore {
         const isRead = READS.includes(name);
         const read: Call = () => {
           const { frozen } = options.faults;
-          if (frozen === undefined) return run();
-          const old = new ModelLogStore({ database: frozen, mayCommit: () => Promise.resolve(false) });
-          return (Reflect.get(old, name) as typeof method).apply(old, args) as Promise<unknown>;
+          const never = (): Promise<boolean> => Promise.resolve(false);
+          const store = frozen === undefined ? target : new ModelLogStore({ database: frozen, mayCommit: never });
+          return options.server.read(store, name, args);
         };
         const answer = last.then(() => (isRead ? callRead(options, read) : callChange(options, run, slowness)));
         last = answer.catch(() => {});
