@@ -4,7 +4,7 @@
  * settled. A row that did not change is the same object (`watched-cluster.ts`).
  */
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
-import { claimRank, heirOf, type Rank, type Weights } from "./placement.ts";
+import { Candidates, heirOf, type Rank, type Weights } from "./placement.ts";
 
 export class PlacementCache {
   readonly #name: string;
@@ -13,7 +13,8 @@ export class PlacementCache {
   #nodes: readonly NodeView[] = [];
   #settled: readonly NodeView[] = [];
   #isDrained = false;
-  #settledKey = "";
+  /** By the format of shards. */
+  readonly #candidates = new Map<number, Candidates>();
   #ranks = new WeakMap<ShardView, { readonly rank: Rank | undefined }>();
   #heirs = new WeakMap<ShardView, string>();
   #placings = 0;
@@ -38,6 +39,7 @@ export class PlacementCache {
   /** The nodes of a poll, in which more than the beats have changed. */
   replaceNodes(nodes: readonly NodeView[]): void {
     this.#nodes = nodes;
+    this.#candidates.clear();
     this.#ranks = new WeakMap();
   }
 
@@ -46,17 +48,27 @@ export class PlacementCache {
     const known = this.#ranks.get(shard);
     if (known !== undefined) return known.rank;
     this.#placings += 1;
-    const rank = claimRank(shard, this.#name, { nodes: this.#nodes, weights: this.#weights });
+    const rank = this.#candidatesFor(shard).rankOf(shard, this.#name);
     this.#ranks.set(shard, { rank });
     return rank;
   }
 
+  #candidatesFor({ writerFormat }: ShardView): Candidates {
+    const known = this.#candidates.get(writerFormat);
+    if (known !== undefined) return known;
+    const candidates = new Candidates(this.#nodes, writerFormat, this.#weights);
+    this.#candidates.set(writerFormat, candidates);
+    return candidates;
+  }
+
   /** The nodes that shards may move to. `isDrained`: this node should own none. */
   replaceSettled(settled: readonly NodeView[], isDrained: boolean): void {
-    const facts = settled.map(({ name, format, isDrained: isAway }) => [name, format, isAway]);
-    const key = JSON.stringify([facts, isDrained]);
-    if (key === this.#settledKey) return;
-    this.#settledKey = key;
+    const before = this.#settled;
+    const isKnown =
+      isDrained === this.#isDrained &&
+      settled.length === before.length &&
+      settled.every((node, index) => isEqual(node, before[index]));
+    if (isKnown) return;
     this.#settled = settled;
     this.#isDrained = isDrained;
     this.#heirs = new WeakMap();
@@ -77,4 +89,9 @@ export class PlacementCache {
   firstOf(shard: number, names: readonly string[]): string | undefined {
     return this.#weights.first(shard, names);
   }
+}
+
+/** Whether two rows are the same for the places of shards. */
+function isEqual(node: NodeView, other: NodeView | undefined): boolean {
+  return node.name === other?.name && node.format === other.format && node.isDrained === other.isDrained;
 }

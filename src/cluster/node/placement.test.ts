@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
-import { claimOrder, claimRank, heirOf as heirWith, isFree, rendezvousOrder, Weights } from "./placement.ts";
+import { Candidates, claimOrder, heirOf as heirWith, isFree, rendezvousOrder, Weights } from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
   return {
@@ -132,7 +132,8 @@ test("the rank of a node is its place in the order of candidates, whatever the n
     for (const each of names) {
       const index = order.indexOf(each);
       const expected = index === -1 ? undefined : { index, candidates: order.length };
-      assert.deepEqual(claimRank(row, each, { nodes: some, weights }), expected, `round ${round}: ${each}`);
+      const rank = new Candidates(some, row.writerFormat, weights).rankOf(row, each);
+      assert.deepEqual(rank, expected, `round ${round}: ${each}`);
     }
   }
 });

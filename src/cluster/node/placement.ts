@@ -5,12 +5,24 @@
 import { hash } from "node:crypto";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
 
-/** The hashes of shards with larger numbers are computed each time. */
+/** Shards with larger numbers are hashed each time. */
 const CACHED_SHARDS_MAX = 100_000;
+/** Of names that a row has room for at first. */
+const NAMES_MIN = 8;
 
-/** Weights, of which each is hashed once: with 100 nodes and 10,000 shards they are 1,000,000 hashes and 8 MB. */
+/** Some nodes whose weights are compared for many shards. */
+export interface NameGroup {
+  readonly names: readonly string[];
+  /** Where their weights are in the row of a shard. */
+  readonly columns: Int32Array;
+}
+
+/** The rights of nodes to shards, of which each is hashed once: 100 nodes and 10,000 shards have 1,000,000, in 10 MB. */
 export class Weights {
-  readonly #ofNames = new Map<string, Float64Array>();
+  readonly #columns = new Map<string, number>();
+  readonly #names: string[] = [];
+  /** By the number of the shard: the weights of the names, as far as they are known. */
+  readonly #rows: Float64Array[] = [];
   #hashes = 0;
 
   /** How many were hashed. */
@@ -18,41 +30,66 @@ export class Weights {
     return this.#hashes;
   }
 
-  /** The right of a node to a shard: the larger, the better. */
-  weight(shard: number, name: string): number {
-    if (shard < 0 || shard >= CACHED_SHARDS_MAX) return this.#hash(shard, name);
-    const known = this.#cacheOf(name, shard);
-    const weight = known[shard] as number;
-    if (!Number.isNaN(weight)) return weight;
-    known[shard] = this.#hash(shard, name);
-    return known[shard];
+  group(names: readonly string[]): NameGroup {
+    return { names, columns: Int32Array.from(names, (name) => this.#columnOf(name)) };
   }
 
-  /** Whether `a` comes before `b` in the order of a shard. */
-  isBefore(shard: number, a: string, b: string): boolean {
-    const difference = this.weight(shard, a) - this.weight(shard, b);
-    return difference > 0 || (difference === 0 && a < b);
+  /** The larger, the better. */
+  weight(shard: number, name: string): number {
+    const column = this.#columnOf(name);
+    return this.#at(this.#rowOf(shard), shard, column);
+  }
+
+  /** How many of a group, without those of `except`, come before a node in the order of a shard. */
+  countBefore(shard: number, name: string, { group, except }: { group: NameGroup; except: readonly string[] }): number {
+    const { names, columns } = group;
+    const own = this.weight(shard, name);
+    const row = this.#rowOf(shard);
+    let count = 0;
+    for (let i = 0; i < columns.length; i += 1) {
+      const weight = this.#at(row, shard, columns[i] as number);
+      if (weight < own) continue;
+      const other = names[i] as string;
+      if ((weight > own || other < name) && !except.includes(other)) count += 1;
+    }
+    return count;
   }
 
   /** The first of the order of a shard; undefined without names. */
   first(shard: number, names: readonly string[]): string | undefined {
     let first: string | undefined;
-    for (const name of names) if (first === undefined || this.isBefore(shard, name, first)) first = name;
+    let most = Number.NEGATIVE_INFINITY;
+    for (const name of names) {
+      const weight = this.weight(shard, name);
+      if (weight < most || (weight === most && first !== undefined && first < name)) continue;
+      first = name;
+      most = weight;
+    }
     return first;
   }
 
-  #hash(shard: number, name: string): number {
+  #at(row: Float64Array, shard: number, column: number): number {
+    const weight = row[column] as number;
+    if (!Number.isNaN(weight)) return weight;
     this.#hashes += 1;
-    return weightOf(shard, name);
+    row[column] = weightOf(shard, this.#names[column] as string);
+    return row[column] as number;
   }
 
-  #cacheOf(name: string, shard: number): Float64Array {
-    const known = this.#ofNames.get(name);
-    if (known !== undefined && shard < known.length) return known;
-    const longer = new Float64Array(Math.min(CACHED_SHARDS_MAX, Math.max(64, 2 * shard))).fill(Number.NaN);
-    longer.set(known ?? []);
-    this.#ofNames.set(name, longer);
-    return longer;
+  #columnOf(name: string): number {
+    const known = this.#columns.get(name);
+    if (known !== undefined) return known;
+    this.#columns.set(name, this.#names.length);
+    return this.#names.push(name) - 1;
+  }
+
+  #rowOf(shard: number): Float64Array {
+    const known = this.#rows[shard];
+    if (known !== undefined && this.#names.length <= known.length) return known;
+    const row = new Float64Array(Math.max(NAMES_MIN, 1.25 * this.#names.length)).fill(Number.NaN);
+    row.set(known ?? []);
+    if (shard >= 0 && shard < CACHED_SHARDS_MAX) this.#rows[shard] = row;
+    return row;
   }
 }
 
@@ -89,24 +126,33 @@ export interface Rank {
   readonly candidates: number;
 }
 
-/** The place of a node in `claimOrder`, in a time that grows with the nodes; undefined: it may not claim the shard. */
-export function claimRank(
-  shard: ShardView,
-  name: string,
-  { nodes, weights }: { readonly nodes: readonly NodeView[]; readonly weights: Weights },
-): Rank | undefined {
-  const able = nodes.filter((node) => !node.isDead && canRead(node, shard));
-  const own = able.find((node) => node.name === name);
-  if (own === undefined) return undefined;
-  const staying = able.filter(({ isDrained }) => !isDrained);
-  const isStaying = (each: string | undefined): boolean => staying.some((node) => node.name === each);
-  const first = [...new Set(preferred(shard))].filter(isStaying);
-  const candidates = able.length;
-  if (first.includes(name)) return { index: first.indexOf(name), candidates };
-  const ahead = (own.isDrained ? able.filter(({ isDrained }) => isDrained) : staying).filter(
-    (node) => node.name !== name && !first.includes(node.name) && weights.isBefore(shard.shard, node.name, name),
-  );
-  return { index: (own.isDrained ? staying.length : first.length) + ahead.length, candidates };
+/** The living nodes that may claim shards which were written in a format, for many shards of it. */
+export class Candidates {
+  /** All of them that are not drained. */
+  readonly staying: NameGroup;
+  readonly drained: NameGroup;
+  readonly #weights: Weights;
+
+  constructor(nodes: readonly NodeView[], writerFormat: number, weights: Weights) {
+    const able = nodes.filter((node) => !node.isDead && canRead(node, { writerFormat }));
+    const namesOf = (some: readonly NodeView[]): NameGroup => weights.group(some.map(({ name }) => name));
+    this.staying = namesOf(able.filter(({ isDrained }) => !isDrained));
+    this.drained = namesOf(able.filter(({ isDrained }) => isDrained));
+    this.#weights = weights;
+  }
+
+  /** The place of a node in `claimOrder`, in a time that grows with the nodes; undefined: it may not claim the shard. */
+  rankOf(shard: ShardView, name: string): Rank | undefined {
+    const { staying, drained } = this;
+    const isDrained = drained.names.includes(name);
+    if (!isDrained && !staying.names.includes(name)) return undefined;
+    const candidates = staying.names.length + drained.names.length;
+    const first = [...new Set(preferred(shard))].filter((each) => each !== undefined && staying.names.includes(each));
+    if (first.includes(name)) return { index: first.indexOf(name), candidates };
+    const group = isDrained ? drained : staying;
+    const before = this.#weights.countBefore(shard.shard, name, { group, except: first as string[] });
+    return { index: (isDrained ? staying.names.length : first.length) + before, candidates };
+  }
 }
 
 /** The names that come before the order of a shard, if they are those of candidates. */
@@ -144,6 +190,6 @@ export function heirOf(
   return weights.first(shard.shard, names) ?? owner.name;
 }
 
-function canRead({ format }: NodeView, { writerFormat }: ShardView): boolean {
+function canRead({ format }: NodeView, { writerFormat }: Pick<ShardView, "writerFormat">): boolean {
   return format >= writerFormat;
 }

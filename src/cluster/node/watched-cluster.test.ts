@@ -48,7 +48,15 @@ test("a view has the nodes by name with their beats, and the shards by number", 
 test("beats alone change no node, and rows that did not change stay the same objects", () => {
   const watched = new WatchedCluster(0);
   const before = watched.apply(first, 0).view;
-  const { view, shards, haveNodesChanged } = watched.apply(answer({ beats: [[1, 6], [2, 7]] }), 1_000);
+  const { view, shards, haveNodesChanged } = watched.apply(
+    answer({
+      beats: [
+        [1, 6],
+        [2, 7],
+      ],
+    }),
+    1_000,
+  );
   assert.deepEqual([haveNodesChanged, shards.length], [false, 0]);
   assert.equal(view.shards, before.shards);
   assert.deepEqual(

@@ -10,7 +10,7 @@ import { LargeCluster } from "./large-cluster.ts";
 
 const NODES = 100;
 const SHARDS = 10_000;
-const MINUTE_MS = 60_000;
+const REST_MS = 30_000;
 
 test("100 nodes with 10,000 shards read only beats, their own shards and what changed", async (context) => {
   const cluster = await LargeCluster.create(SHARDS);
@@ -31,10 +31,12 @@ test("100 nodes with 10,000 shards read only beats, their own shards and what ch
 
   await context.test("at rest no row of a shard is read by a poll, and nothing is worked out", async () => {
     traffic.clear();
-    await cluster.advance(MINUTE_MS);
-    const perSecond = (count: number): number => count / (MINUTE_MS / 1_000);
+    traffic.doesWeigh = true;
+    await cluster.advance(REST_MS);
+    traffic.doesWeigh = false;
+    const perSecond = (count: number): number => count / (REST_MS / 1_000);
     const [polls, renewals] = [traffic.of("watchChanges"), traffic.of("renew")];
-    context.diagnostic(`at rest: polls ${JSON.stringify(polls)}, renewals ${JSON.stringify(renewals)} in a minute`);
+    context.diagnostic(`at rest: polls ${JSON.stringify(polls)}, renewals ${JSON.stringify(renewals)} in 30 s`);
     assert.equal(traffic.statements, polls.statements + renewals.statements);
     assert.ok(perSecond(traffic.statements) <= 170, `${perSecond(traffic.statements)} statements a second`);
     // Each node reads the beat of each node once a second, and each shard is read by its owner each 1.5 s.
@@ -72,19 +74,21 @@ test("100 nodes with 10,000 shards read only beats, their own shards and what ch
     },
   );
 
-  await context.test("a node that joins gets its shards, and each moves once", async () => {
+  await context.test("a node that joins gets its shards one after the other, and each moves once", async () => {
     traffic.clear();
     const joined = await cluster.start("joined");
-    await cluster.advance(90_000);
+    await cluster.advance(50_000);
     const owners = await cluster.owners();
     const moved = owners.get(joined.name) ?? 0;
     context.diagnostic(`${moved} shards moved: ${traffic.shardRows} rows`);
-    assert.equal(owners.get("nobody"), undefined);
-    assert.ok(moved > 60 && moved < 150, `${moved} shards`);
-    assert.deepEqual([traffic.of("release").statements, traffic.of("claim").statements], [moved, moved]);
-    assert.equal(cluster.takeWork().hashes, SHARDS);
-    // All of them once for the new node, and each that moves when it is released, claimed and recovered.
-    assert.ok(traffic.shardRows <= SHARDS + 3 * moved * NODES, `${traffic.shardRows} rows of shards`);
+    assert.ok(moved > 10 && moved < 30, `${moved} shards`);
+    assert.ok((owners.get("nobody") ?? 0) <= 1);
+    const [releases, claims] = [traffic.of("release").statements, traffic.of("claim").statements];
+    assert.ok(releases - claims <= 1 && claims - moved <= 1, `${releases} releases and ${claims} claims`);
+    // The places of the new node are the only ones that were not known.
+    assert.ok(cluster.takeWork().hashes <= SHARDS);
+    // All shards once for the new node, and each that moves when it is released, claimed and recovered.
+    assert.ok(traffic.shardRows <= SHARDS + 3 * releases * NODES, `${traffic.shardRows} rows of shards`);
   });
 
   assert.deepEqual(

@@ -53,6 +53,7 @@ export class LargeCluster {
   readonly nodes: LargeNode[] = [];
   readonly #store = new ModelLogStore({ database: this.database, mayCommit: () => Promise.resolve(true) });
   readonly #weights = new Weights();
+  #lives = 0;
   #worked = { looks: 0, placings: 0, hashes: 0 };
 
   static async create(shards: number): Promise<LargeCluster> {
@@ -69,7 +70,8 @@ export class LargeCluster {
     const { clock } = this;
     const counted = this.traffic.counted(this.#store);
     const stores: NodeStores = { renewals: counted, polls: counted, changes: counted };
-    const life = `00000000-0000-4000-8000-${`${this.nodes.length + 1}`.padStart(12, "0")}`;
+    this.#lives += 1;
+    const life = `00000000-0000-4000-8000-${`${this.#lives}`.padStart(12, "0")}`;
     const options = nodeOptions({ stores, clock, host, name, directory: emptyDirectory(), drawLife: () => life });
     const node = await ClusterNode.start({ ...options, weights: this.#weights });
     if (node === undefined) throw new Error(`${name} was refused`);
