@@ -82,7 +82,7 @@ export interface ShardView extends ShardEpoch {
   readonly owner: string | undefined;
   /** The name of the last node that owned it. */
   readonly ownerName: string | undefined;
-  /** The name of the node that it was released for. */
+  /** The name of the node that it was released for, or will be. */
   readonly heir: string | undefined;
   /** The name of the node that should own it, whatever the other rules say. */
   readonly pin: string | undefined;
@@ -195,6 +195,16 @@ export interface SegmentView {
   readonly bytes: number;
 }
 
+/** How far the log of a shard has come, for a node that follows it. */
+export interface ShardHead extends ShardEpoch {
+  readonly snapshot: SnapshotPointer | undefined;
+  /** Of the segments in the log; 0 while it is empty. */
+  readonly firstSegment: number;
+  readonly lastSegment: number;
+  /** The bytes of the last segment. */
+  readonly lastBytes: number;
+}
+
 export interface SnapshotPart extends ShardEpoch {
   readonly number: number;
   readonly part: number;
@@ -223,6 +233,8 @@ export interface LogStore {
   claim(claim: Claim): Promise<ClaimedShard | undefined>;
   /** The claimant has recovered the shard. A claim counts as a try until then, so a recovery that ends its process does. */
   recovered(shard: ShardEpoch): Promise<FencedOutcome>;
+  /** Says that a shard will be released for the node `heir`, so that nodes look for that more often. Decides nothing. */
+  announce(shard: ShardEpoch, heir: string): Promise<FencedOutcome>;
   /** Gives a shard up, preferably to the node `heir`. */
   release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome>;
   /** Says which node should own a shard; undefined: the usual rules. For administrators, so not fenced. */
@@ -233,6 +245,8 @@ export interface LogStore {
   forgetTries(shard: number): Promise<void>;
   append(append: Append): Promise<AppendOutcome>;
   segments(shard: number): Promise<readonly SegmentView[]>;
+  /** Of those shards that exist, by their numbers. */
+  heads(shards: readonly number[]): Promise<readonly ShardHead[]>;
   /** The rows of a segment from the byte `start` on, up to about `bytesMax` of them and at least one if there is one. */
   read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]>;
   /** Removes the rows of a segment from the byte `start` on: the rest of a batch that was never acknowledged. */

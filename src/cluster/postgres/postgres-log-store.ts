@@ -31,6 +31,7 @@ import type {
   Renewal,
   SegmentView,
   ShardEpoch,
+  ShardHead,
   ShardView,
   SnapshotPart,
   SnapshotPointer,
@@ -180,6 +181,12 @@ const FORGET_TRIES: Statement = {
   text: "UPDATE larder.shard SET tries = 0 WHERE id = $1::int",
 };
 
+const ANNOUNCE: Statement = {
+  name: "larder-announce",
+  text: `UPDATE larder.shard SET heir = $3::text WHERE id = $1::int AND epoch = $2::bigint AND owner IS NOT NULL
+    RETURNING 1 AS owned`,
+};
+
 const RELEASE: Statement = {
   name: "larder-release",
   text: `UPDATE larder.shard SET owner = NULL, heir = $3::text WHERE id = $1::int AND epoch = $2::bigint
@@ -217,6 +224,20 @@ const SEGMENTS: Statement = {
   name: "larder-segments",
   text: `SELECT segment::float8 AS segment, min(epoch)::float8 AS epoch, max(stop)::float8 AS bytes
     FROM larder.log WHERE shard = $1::int GROUP BY segment ORDER BY segment`,
+};
+
+/** Each end of a log is one look at its index. */
+const HEADS: Statement = {
+  name: "larder-heads",
+  text: `SELECT s.id AS shard, s.epoch::float8 AS epoch, s.snapshot_epoch::float8 AS snapshot_epoch,
+      s.snapshot_number::float8 AS number, s.snapshot_parts AS parts, s.snapshot_bytes::float8 AS bytes,
+      coalesce(a.segment, 0)::float8 AS first, coalesce(z.segment, 0)::float8 AS last, coalesce(z.stop, 0)::float8 AS stop
+    FROM larder.shard s
+    LEFT JOIN LATERAL (
+      SELECT segment FROM larder.log WHERE shard = s.id ORDER BY segment, start LIMIT 1) a ON true
+    LEFT JOIN LATERAL (
+      SELECT segment, stop FROM larder.log WHERE shard = s.id ORDER BY segment DESC, start DESC LIMIT 1) z ON true
+    WHERE s.id = ANY($1::int[]) ORDER BY s.id`,
 };
 
 const READ: Statement = {
@@ -331,14 +352,27 @@ interface WatchRow {
   readonly shards: readonly ShardArray[];
 }
 
-interface ClaimRow {
-  readonly epoch: number;
-  readonly floor: number;
-  readonly hash_seed: Buffer;
+interface PointerRow {
   readonly snapshot_epoch: number | null;
   readonly number: number;
   readonly parts: number;
   readonly bytes: number;
+}
+
+interface ClaimRow extends PointerRow {
+  readonly epoch: number;
+  readonly floor: number;
+  readonly hash_seed: Buffer;
+}
+
+interface HeadRow extends PointerRow, ShardEpoch {
+  readonly first: number;
+  readonly last: number;
+  readonly stop: number;
+}
+
+function pointerOf({ snapshot_epoch: epoch, number, parts, bytes }: PointerRow): SnapshotPointer | undefined {
+  return epoch === null ? undefined : { epoch, number, parts, bytes };
 }
 
 export class PostgresLogStore implements LogStore {
@@ -424,9 +458,7 @@ export class PostgresLogStore implements LogStore {
   async claim({ shard, epoch, life, format }: Claim): Promise<ClaimedShard | undefined> {
     const [row] = await this.#change<ClaimRow>(CLAIM, [shard, epoch, life, format]);
     if (row === undefined) return undefined;
-    const { snapshot_epoch: writer, number, parts, bytes } = row;
-    const snapshot = writer === null ? undefined : { epoch: writer, number, parts, bytes };
-    return { epoch: row.epoch, floorMs: row.floor, hashSeed: row.hash_seed, snapshot };
+    return { epoch: row.epoch, floorMs: row.floor, hashSeed: row.hash_seed, snapshot: pointerOf(row) };
   }
 
   recovered({ shard, epoch }: ShardEpoch): Promise<FencedOutcome> {
@@ -449,6 +481,10 @@ export class PostgresLogStore implements LogStore {
     await this.#change(FORGET_TRIES, [shard]);
   }
 
+  announce({ shard, epoch }: ShardEpoch, heir: string): Promise<FencedOutcome> {
+    return this.#fenced(ANNOUNCE, [shard, epoch, heir]);
+  }
+
   release({ shard, epoch }: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {
     return this.#fenced(RELEASE, [shard, epoch, heir ?? null]);
   }
@@ -465,6 +501,18 @@ export class PostgresLogStore implements LogStore {
 
   segments(shard: number): Promise<readonly SegmentView[]> {
     return this.#rows<SegmentView>(SEGMENTS, [shard]);
+  }
+
+  async heads(shards: readonly number[]): Promise<readonly ShardHead[]> {
+    const rows = await this.#rows<HeadRow>(HEADS, [shards]);
+    return rows.map((row) => ({
+      shard: row.shard,
+      epoch: row.epoch,
+      snapshot: pointerOf(row),
+      firstSegment: row.first,
+      lastSegment: row.last,
+      lastBytes: row.stop,
+    }));
   }
 
   async read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]> {

@@ -12,7 +12,8 @@
  * that table. It is false for the shard of a cluster of version 1 and after an
  * import, until an owner has recovered the shard.
  *
- * `memory` of a node is what it reports for `larder cluster status`; no node reads it.
+ * `memory` of a node is what it reports for `larder cluster status`. Other nodes read what
+ * it follows as a standby (`program/cluster/standby/standby-report.ts`), and nothing else.
  * `key_number` of the cluster counts the keys by which nodes know each other. `key`
  * and `former_key` are the secrets of the last two; a null one is derived from the
  * seeds of the shards. `key_number` of a node is the newest key that it accepts.

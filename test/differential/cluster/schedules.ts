@@ -81,6 +81,7 @@ export function drawCall(random: Random, now: ClusterView): Step {
       return call(`${life} notes key ${keyNumber}`, (store) => store.noteKey(life, keyNumber));
     },
     () => call(`forget tries of ${shard}`, (store) => store.forgetTries(shard)),
+    () => call(`announce ${shard} of ${epoch} to b`, (store) => store.announce(fence, "b")),
     () => {
       const heir = pick([undefined, "b"]);
       return call(`release ${shard} of ${epoch} to ${heir}`, (store) => store.release(fence, heir));
@@ -209,7 +210,7 @@ async function settled(sessions: readonly ScheduledSession[]): Promise<readonly 
 
 /** All that readers see, as one text. */
 export async function contents(store: LogStore): Promise<string> {
-  const all: unknown[] = [await store.watch()];
+  const all: unknown[] = [await store.watch(), await store.heads(SHARDS)];
   for (const shard of SHARDS) {
     const segments = await store.segments(shard);
     all.push(segments);

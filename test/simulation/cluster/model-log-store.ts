@@ -24,6 +24,7 @@ import {
   SET_BACK_MS_MAX,
   type SegmentView,
   type ShardEpoch,
+  type ShardHead,
   type ShardView,
   SnapshotIncomplete,
   type SnapshotPart,
@@ -363,6 +364,17 @@ export class ModelLogStore implements LogStore {
     return this.#administer(shard, { tries: 0 });
   }
 
+  announce({ shard, epoch }: ShardEpoch, heir: string): Promise<FencedOutcome> {
+    const { shards } = this.#database;
+    return this.#change(async (statement) => {
+      const isOwned = (row: ShardRow): boolean => row.epoch === epoch && row.owner !== undefined;
+      const row = await shards.lock(`${shard}`, statement, isOwned);
+      if (row === undefined) return "deposed";
+      shards.update(`${shard}`, statement, { ...row, heir });
+      return "committed";
+    });
+  }
+
   release(shard: ShardEpoch, heir: string | undefined): Promise<FencedOutcome> {
     return this.#fenced(shard, (statement, row) => {
       this.#database.shards.update(`${shard.shard}`, statement, { ...row, owner: undefined, heir });
@@ -400,6 +412,10 @@ export class ModelLogStore implements LogStore {
   }
 
   segments(shard: number): Promise<readonly SegmentView[]> {
+    return Promise.resolve(this.#segmentsOf(shard));
+  }
+
+  #segmentsOf(shard: number): readonly SegmentView[] {
     const segments = new Map<number, SegmentView>();
     for (const row of this.#rowsOf(shard)) {
       const known = segments.get(row.segment);
@@ -410,7 +426,20 @@ export class ModelLogStore implements LogStore {
         bytes: Math.max(known?.bytes ?? 0, stop),
       });
     }
-    return Promise.resolve([...segments.values()].sort((a, b) => a.segment - b.segment));
+    return [...segments.values()].sort((a, b) => a.segment - b.segment);
+  }
+
+  heads(shards: readonly number[]): Promise<readonly ShardHead[]> {
+    const rows = this.#database.shards.rows(this.#database.begin()).map(([, row]) => row);
+    const heads = rows
+      .filter(({ shard }) => shards.includes(shard))
+      .map(({ shard, epoch, snapshot }): ShardHead => {
+        const segments = this.#segmentsOf(shard);
+        const last = segments.at(-1);
+        const ends = { lastSegment: last?.segment ?? 0, lastBytes: last?.bytes ?? 0 };
+        return { shard, epoch, snapshot, firstSegment: segments[0]?.segment ?? 0, ...ends };
+      });
+    return Promise.resolve(heads.sort((a, b) => a.shard - b.shard));
   }
 
   read(shard: number, segment: number, start: number, bytesMax: number): Promise<readonly LogRow[]> {

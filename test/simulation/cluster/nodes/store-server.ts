@@ -119,7 +119,7 @@ export interface LinkFaults {
   latencyMs: number;
 }
 
-const READS: readonly string[] = ["watch", "watchChanges", "segments", "read", "readSnapshotPart"];
+const READS: readonly string[] = ["watch", "watchChanges", "segments", "heads", "read", "readSnapshotPart"];
 
 export interface LinkOptions {
   readonly server: StoreServer;
